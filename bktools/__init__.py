@@ -5,21 +5,22 @@ The public names, by what they are for:
 - connect: `connect`, `Service`, `Sandbox`, `check`
 - load: `load_categories`, `load_employees`, `get_employee`, `get_balance`, `compare`
 - read files: `read_chart_of_accounts`, `read_entries`, `read_general_ledger`
-- work on accounts: `reconcile_accounts`, `create_accounts`, `import_accounts`, `load_accounts`, `Reconciliation`
-- export once: `compose_export_jobs`, `pick_entries`, `submit_export_jobs`, `load_export_jobs`, `resolve_export_job`,
-  `ExportPlan`, `Outcomes`
+- work on accounts: `reconcile_accounts`, `create_accounts`, `import_accounts`, `load_accounts`,
+  `Reconciliation`
+- export once: `compose_export_jobs`, `pick_entries`, `submit_export_jobs`, `load_export_jobs`,
+  `resolve_export_job`, `ExportPlan`, `Outcomes`
 - close a month: `close_month`, `close_period`, `reopen_period`, `load_periods`, `record_of`, `PeriodRecord`,
   `read_fixes`, `check_fixes`
 - see what arrived: `match_ledger`, `LedgerMatch`
 - look at money: `spend`, `versus`, `show`, `plot_money`, `plot_spend`, `plot_coverage`
 - hand over: `to_csv`, `to_excel`, `to_arrow`
 
-`help(bktools.spend)` explains one with an example, `bktools.errors` has the tree of errors, and the command `bktools guide`
-shows a page for each question. "The interface" in docstrings is the service's interface document: its section 2 has the
-fields, 4 the operations, 5 authentication, 7 errors, 8 limits.
+`help(bktools.spend)` explains one with an example, `bktools.errors` has the tree of errors, and the command
+`bktools guide` shows a page for each question. "The interface" in docstrings is the service's interface
+document: its section 2 has the fields, 4 the operations, 5 authentication, 7 errors, 8 limits.
 
-Names are loaded when they are first used, so `import bktools` is quick. `bktools.errors` is loaded at once, because an
-`except` clause needs its class.
+Names are loaded when they are first used, so `import bktools` is quick. `bktools.errors` is loaded at once,
+because an `except` clause needs its class.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ _NAMES = {
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 
-# In the order of the docstring, so that a reference lists what belongs together: a line for each of its groups.
+# # In the order of the docstring, so that a reference keeps its groups: one line for each group.
 __all__ = [  # noqa: RUF022
     "connect",
     "Service",

@@ -39,8 +39,9 @@ def normalised_host(host: str) -> str:
 def normalised(address: str) -> str:
     """Return the normal form of an HTTP address: the same text for every spelling of it.
 
-    Scheme and host are in lower case. The host has no trailing dot, the default port is left out, and every loopback
-    host is `localhost`. The path has no `.`, no `..`, no repeated or trailing slash and no needless escape.
+    Scheme and host are in lower case. The host has no trailing dot, the default port is left out, and every
+    loopback host is `localhost`. The path has no `.`, no `..`, no repeated or trailing slash and no needless
+    escape.
 
     Parameters
     ----------

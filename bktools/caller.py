@@ -26,7 +26,7 @@ _options: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=N
 
 @contextmanager
 def command(options: Mapping[str, str]) -> Iterator[None]:
-    """Make messages name a command's options, given by Python argument, and show notes, while the context lasts."""
+    """Make messages name a command's options by Python argument, and show notes, while the context lasts."""
     before = _options.set(options)
     try:
         yield
@@ -72,7 +72,7 @@ def setting(argument: str, value: object = None) -> str:
 
 
 def settings_text(settings: Sequence[tuple[str, Any]]) -> str:
-    """Return the text that sets several arguments, ready to be copied; of two values of one field the last one counts."""
+    """Return the text that sets several arguments, ready to be copied; the last value of a field counts."""
     columns = {
         field: heading
         for name, value in settings
@@ -108,7 +108,7 @@ def set_variables(values: Mapping[str, object]) -> str:
 
 
 def install_command(extra: str) -> str:
-    """Return the command that adds an extra to the environment that runs now, be it installed from a wheel or a checkout.
+    """Return the command that adds an extra to the running environment, installed from a wheel or a checkout.
 
     What is installed satisfies `bktools[extra]`, so pip and uv look for the libraries of the extra only.
     """

@@ -1,4 +1,4 @@
-"""`check`: whether this machine can work with the service, and the way out where it cannot. Nothing is written to it."""
+"""`check`: whether this machine can work with the service, and if not, the way out. The check only reads."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Page(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Checked:
-    """One thing that was checked: its outcome, the fact, which never holds a secret, and the way out, if any."""
+    """One check: its outcome, the fact, which never holds a secret, and the way out, if there is one."""
 
     check: str
     outcome: str
@@ -68,7 +68,7 @@ class Checked:
 
 
 def check(environment: str | None = None, *, company: str | None = None) -> pd.DataFrame:
-    """Check the configuration, the service, the clock, the journal and the disk. Nothing is written to the service.
+    """Check the configuration, the service, the clock, the journal and the disk; the check only reads.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ def check(environment: str | None = None, *, company: str | None = None) -> pd.D
     Returns
     -------
     DataFrame
-        One row per check, in the order of the work: check, outcome ("ok", "warning" or "failed"), message, to_do. What
-        cannot be checked because an earlier check failed has no row.
+        One row per check, in the order of the work: check, outcome ("ok", "warning" or "failed"), message,
+        to_do. What cannot be checked because an earlier check failed has no row.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def check(environment: str | None = None, *, company: str | None = None) -> pd.D
 
     Notes
     -----
-    The service is asked for one bookkeeping category (interface, section 4.1), or without a company for employees (4.4).
+    The service is asked for one category (interface, section 4.1), or without a company for employees (4.4).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Opens connections: `connect`, the `Sandbox` for tests and notebooks, and the default `Service` of a process."""
+"""Opens connections: `connect`, the `Sandbox` of tests and notebooks, and a process's default `Service`."""
 
 from __future__ import annotations
 
@@ -30,18 +30,19 @@ def connect(environment: str | None = None, **overrides: Unpack[Overrides]) -> S
     Parameters
     ----------
     environment : str, optional
-        "production", "staging", "sandbox", a table of the config file, or a base URL. Default: the configured one.
+        "production", "staging", "sandbox", a table of the config file, or a base URL. Default: as configured.
     **overrides
-        Settings by name: `base_url`, `token`, `api_key`, `company`, `cache_dir`, `data_dir`, `requests_per_minute`,
-        `timeout` (seconds that the service may take to begin an answer or to go on with one; default 60), `retries` (how
-        often a failed request is sent again at most; default 4), `balance_url`, `balance_token` and the others of
-        `bktools.settings.Settings`. An export job is sent once whatever `retries` is, and has 300 seconds at least.
+        Settings by name: `base_url`, `token`, `api_key`, `company`, `cache_dir`, `data_dir`,
+        `requests_per_minute`, `timeout` (seconds that the service may take to begin an answer or to go on
+        with one; default 60), `retries` (how often a failed request is sent again at most; default 4),
+        `balance_url`, `balance_token` and the others of `bktools.settings.Settings`. An export job is sent
+        once whatever `retries` is, and has 300 seconds at least.
 
     Returns
     -------
     Service
-        The client. Close it, or use it in a `with` statement. "sandbox" starts the embedded service, which keeps its
-        state in the data folder between runs.
+        The client. Close it, or use it in a `with` statement. "sandbox" starts the embedded service, which
+        keeps its state in the data folder between runs.
 
     Raises
     ------
@@ -128,8 +129,8 @@ class Sandbox:
         Folder for its state, its journal and its snapshots. Default: a temporary folder, removed at the end.
     **options
         Options of the server: `seed`, `companies`, `categories`, `employees`, `latency` (seconds),
-        `requests_per_minute`, `max_limit` (rows a page), `job_seconds`, `faults` (as `bktools sandbox faults` lists
-        them, such as `["error:status=503"]`).
+        `requests_per_minute`, `max_limit` (rows a page), `job_seconds`, `faults` (as `bktools sandbox faults`
+        lists them, such as `["error:status=503"]`).
 
     Attributes
     ----------
@@ -211,8 +212,8 @@ def forget_sandbox(settings: Settings) -> None:
 
     if is_open(settings.state_dir / DATABASE):
         raise StorageError(
-            f"the sandbox in {settings.state_dir} is running (bktools sandbox serve, or a notebook): nothing was removed; "
-            "stop it first"
+            f"the sandbox in {settings.state_dir} is running (bktools sandbox serve, or a notebook): "
+            "nothing was removed; stop it first"
         )
     try:
         shutil.rmtree(settings.state_dir)

@@ -30,7 +30,7 @@ def in_notebook() -> bool:
 
 
 def room() -> int | None:
-    """Return how many columns a line may have: those of a terminal, 80 in a notebook; None for files and logs."""
+    """Return the width of a line in columns: a terminal's, 80 in a notebook; None for files and logs."""
     # A program without a console has no standard output.
     if sys.stdout is not None and sys.stdout.isatty():
         return max(shutil.get_terminal_size((USUAL_WIDTH, 24)).columns, LEAST_ROOM)
@@ -38,7 +38,7 @@ def room() -> int | None:
 
 
 def readable(text: str) -> str:
-    """Return lines that are safe to print; where they would be too long, they go on in the next line, indented.
+    """Return lines that are safe to print; long ones go on in the next line, indented.
 
     Lines of a command stay whole, because they may be copied.
     """
@@ -57,8 +57,8 @@ def laid_out(
 ) -> tuple[list[str], int]:
     """Return the lines of a table, and how many columns it has: nothing is cut.
 
-    Where lines are too long, texts go on in the next line of their column, but not those of the columns `whole` and
-    `to_the_right`. Where this is not enough, the last columns are left out.
+    Where lines are too long, texts go on in the next line of their column, but not those of the columns
+    `whole` and `to_the_right`. Where this is not enough, the last columns are left out.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def laid_out(
 
 
 def _least(texts: Collection[str]) -> int:
-    """Return the least width of a column of texts: words stay whole, such as an identifier to copy, but for very long ones."""
+    """Return the least width of a column of texts. Only very long words are broken, so IDs can be copied."""
     longest = max((width(word) for text in texts for word in text.split()), default=0)
     return min(max(map(width, texts)), max(LEAST_WIDTH, min(longest, LONGEST_WORD)))
 
@@ -134,7 +134,7 @@ def listed(
     indent: str = "",
     to_the_right: Collection[int] = (),
 ) -> list[str]:
-    """Return rows as lines with their columns below each other; texts of the last one go on in the next line."""
+    """Return rows as lines with aligned columns; texts of the last column go on in the next line."""
     cells = [[visible_line(str(value)) for value in row] for row in rows]
     if not cells:
         return []

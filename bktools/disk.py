@@ -35,13 +35,13 @@ ON_WINDOWS = os.name == "nt"
 
 # Windows errors: access denied (replacing an open file), sharing violation, lock violation.
 _HELD = frozenset({5, 32, 33})
-# Seconds to wait for another program to close a file: virus scanners and indexers hold new files for a moment.
+# Seconds to wait for another program to close a file: virus scanners hold new files for a moment.
 PATIENCE = 3.0
 _LOOK = 0.05
 
 CLOSE_IT = "close it there (in Excel, a viewer or a notebook) and run again"
 
-# Names of devices in every folder of Windows, with any extension: a file of that name is written to the device.
+# Devices in every folder of Windows, with any extension: a file of such a name is written to the device.
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
 _NOT_IN_NAMES = re.compile(r'[<>:"|?*\\/\x00-\x1f]')
 # Characters of a path, where Windows is not configured for long paths.
@@ -67,7 +67,7 @@ def temporary(folder: Path) -> Path:
 
 
 def temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    """Return a private folder that is deleted after its use. On Windows, a file that is still being read stays."""
+    """Return a private folder that is deleted after use. On Windows, a file that is being read stays."""
     return tempfile.TemporaryDirectory(prefix="bktools-", ignore_cleanup_errors=ON_WINDOWS)
 
 
@@ -79,7 +79,7 @@ def exclusive(path: Path, mode: int = PRIVATE_FILE) -> io.BufferedWriter:
 
 @contextmanager
 def new_file(path: Path, what: str) -> Iterator[None]:
-    """Reserve the name of a new file, so that only one of two writers goes on; remove the file when the block fails.
+    """Reserve the name of a new file, so that only one of two writers goes on; a failed block removes it.
 
     Raises `StorageError` when the file exists, or cannot be created; `what` is its noun.
     """
@@ -131,7 +131,7 @@ def beside(path: Path) -> Iterator[Path]:
 
 
 def is_held(error: OSError) -> bool:
-    """Return whether an operation failed because another program holds the file open; only Windows refuses that."""
+    """Return whether an operation failed because a program holds the file open; only Windows refuses this."""
     return getattr(error, "winerror", None) in _HELD
 
 
@@ -142,7 +142,7 @@ def repeated(
     *,
     may_pass: Callable[[Failed], bool] = lambda _: True,
 ) -> Result:
-    """Return the result of a call that is repeated, for some seconds, while it fails in a way that may pass."""
+    """Return the result of a call, repeated for some seconds while it fails in a way that may pass."""
     end = time.monotonic() + patience
     while True:
         try:
@@ -154,7 +154,7 @@ def repeated(
 
 
 def replace(source: Path, target: Path, *, patience: float | None = None) -> None:
-    """Rename a file or folder, in the place of an existing file. Wait some seconds while another program holds one.
+    """Rename a file or folder, over an existing file. Wait some seconds while another program holds one.
 
     A folder never replaces another one.
     """
@@ -164,7 +164,7 @@ def replace(source: Path, target: Path, *, patience: float | None = None) -> Non
 
 
 def remove(path: Path) -> bool:
-    """Remove a file that is no longer needed; return False for one that another program holds open, which stays."""
+    """Remove a file that is no longer needed. If another program holds it open, keep it and return False."""
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
@@ -175,7 +175,7 @@ def remove(path: Path) -> bool:
 
 
 def held_file(folder: Path) -> Path | None:
-    """Return a file in a folder that another program holds open so that it cannot be moved; None on other systems."""
+    """Return a file in a folder that a program holds open, so that it cannot move; None except on Windows."""
     for path in sorted(folder.rglob("*")):
         try:
             if path.is_file():
@@ -213,8 +213,8 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
     Parameters
     ----------
     path : path
-        The file. An existing file is replaced and keeps its permissions; a link is followed. A device, a pipe and
-        standard output are written to directly.
+        The file. An existing file is replaced and keeps its permissions; a link is followed. A device, a pipe
+        and standard output are written to directly.
     write : callable
         Receives the open file and writes to it.
     private : bool
@@ -239,7 +239,7 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
 
 
 def _refuse_foreign_link(path: Path) -> None:
-    """Refuse a link of another user in a folder where everybody may put one, such as /tmp: it may lead anywhere."""
+    """Refuse another user's link in a folder where all may write, such as /tmp: it may lead anywhere."""
     if ON_WINDOWS or not path.is_symlink():
         return
     folder, link = path.parent.stat(), path.lstat()
@@ -261,7 +261,7 @@ def is_text(target: object) -> bool:
 
 
 def write_to(target: IO[Any], write: Callable[[IO[bytes]], object]) -> None:
-    """Write a whole content to an open file or a buffer, which stays open; nothing where the content cannot be made.
+    """Write a whole content to an open file or buffer, which stays open; write nothing if making it fails.
 
     Parameters
     ----------
@@ -301,11 +301,12 @@ def _write_special(path: Path, status: os.stat_result, write: Callable[[IO[bytes
         write(whole)
         whole.seek(0)
         if _is_standard_output(status):
-            # A duplicate shares the position with printed text; a file opened again would be written from its start.
+            # A duplicate shares the position with printed text; a reopened file would be written from its
+            # start.
             sys.stdout.flush()
             handle = os.dup(1)
         else:
-            # Of a named pipe, this waits for a reader.
+            # Opening a named pipe waits for a reader.
             handle = os.open(path, os.O_WRONLY | getattr(os, "O_BINARY", 0))
         with os.fdopen(handle, "wb") as target:
             shutil.copyfileobj(whole, target)
@@ -327,7 +328,10 @@ def _reason(path: Path, error: OSError) -> str:
         return f"it is open in another program, or you may not change it; {CLOSE_IT}"
     length = len(str(path.absolute()))
     if ON_WINDOWS and error.errno == errno.ENOENT and length >= _LONGEST_PATH:
-        return f"its path has {length} characters, more than Windows allows; use a shorter folder, or turn on long paths"
+        return (
+            f"its path has {length} characters, more than Windows allows; use a shorter folder, "
+            "or turn on long paths"
+        )
     return reason_of(error)
 
 

@@ -33,8 +33,9 @@
                 ├── ExportAlreadyInProgressError
                 └── AccountingIntegrationNotFoundError
 
-A message is one line: what happened, what was kept, what to do next; that of a file which cannot be read as it is may have
-lines behind it, with the rows as they would be read. Programs read the fields of an error instead.
+A message is one line: what happened, what was kept, what to do next; that of a file which cannot be read as
+it is may have lines behind it, with the rows as they would be read. Programs read the fields of an error
+instead.
 
 There are six warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning`,
 `ReplacedTextWarning`, `GuessedEncodingWarning` and `FileNoteWarning`.
@@ -61,7 +62,8 @@ class BktoolsError(Exception):
         return visible_line(super().__str__())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # `__init__` takes other arguments than `args` holds, so an unpickled error gets its message and fields directly.
+        # `__init__` takes other arguments than `args` holds, so that unpickling sets message and fields
+        # directly.
         return _bare, (type(self), self.args), self.__dict__
 
 
@@ -80,11 +82,11 @@ class UnverifiedTableWarning(UserWarning):
 
 
 class IncompleteTableWarning(UserWarning):
-    """Some companies could not be read, and the rows of the others were returned, as `on_error="collect"` asks."""
+    """Some companies could not be read; `on_error="collect"` returned the rows of the other companies."""
 
 
 class ReplacedTextWarning(UserWarning):
-    """A record of the service has half of a surrogate pair, which is no character and is shown as a replacement."""
+    """A record of the service has half of a surrogate pair, which is no character; a replacement is shown."""
 
 
 class GuessedEncodingWarning(UserWarning):
@@ -92,7 +94,7 @@ class GuessedEncodingWarning(UserWarning):
 
 
 class FileNoteWarning(UserWarning):
-    """A file was read, and its reader has notes: rows that were left out, columns that were not taken, signs."""
+    """A file was read, and its reader has notes: rows left out, columns not taken, signs of amounts."""
 
 
 class ConfigurationError(BktoolsError, ValueError):
@@ -196,7 +198,7 @@ class ServiceError(BktoolsError):
     Attributes
     ----------
     headers : mapping of str to str
-        Headers of the answer by their names in lower case, without cookies and credentials; empty without an answer.
+        Headers of the answer, with names in lower case and without credentials; empty without an answer.
     request_id : str
         The service's identifier of the request, from one of these headers, for its support; "" without one.
     """
@@ -270,7 +272,8 @@ class StatusError(ServiceError):
     retry_after : float, optional
         Seconds the service asked to wait.
     is_service : bool
-        Whether the body has the service's own form: JSON with a `type` or a `message`. A page of a gateway has not.
+        Whether the body has the service's own form: JSON with a `type` or a `message`. A gateway's page has
+        not.
     """
 
     def __init__(

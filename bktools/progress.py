@@ -34,7 +34,7 @@ class Bar:
 # Set for a process that shows neither bars nor notes; notes are still logged.
 hushed = threading.Event()
 
-# Of a step that is part of another one, which is shown.
+# The bar for a step within another step whose bar is shown.
 SILENT = Bar()
 
 
@@ -67,7 +67,7 @@ def progress(
 
 
 def note(text: str, *, shown: bool | None = None) -> None:
-    """Log one line about a step; print it where `progress` would show a bar, with the same `shown`, and in commands."""
+    """Log one line about a step; print it in commands, and where `progress` would show a bar for `shown`."""
     log.info("%s", text)
     is_page = in_notebook()
     if shown or (shown is None and (is_page or _is_interactive() or is_command()) and not hushed.is_set()):
@@ -78,8 +78,8 @@ def note(text: str, *, shown: bool | None = None) -> None:
 class _Output:
     """An output of a notebook that a bar is written to.
 
-    The bar of tqdm for notebooks is a widget, of which a saved or exported notebook keeps an error or half a bar. This
-    output is empty in the end.
+    The bar of tqdm for notebooks is a widget, of which a saved or exported notebook keeps an error or half a
+    bar. This output is empty in the end.
     """
 
     encoding = "utf-8"

@@ -1,4 +1,4 @@
-"""The version of this copy, its commit, and what it runs on. The build reads this file, too, without the package."""
+"""The version of this copy, its commit, and its platform. The build reads this file without the package."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def commit() -> str | None:
 
 @functools.cache
 def release() -> str:
-    """Return version and commit of this copy, as in "bktools 1.0 (0123456789)"; every new journal keeps it."""
+    """Return version and commit of this copy, as in "bktools 1.0 (0123456789)". New journals keep them."""
     from bktools import __version__
 
     return f"bktools {__version__} ({commit() or 'commit not known'})"

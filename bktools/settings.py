@@ -1,12 +1,13 @@
 """Settings: addresses, credentials, company, folders, and the source of each value.
 
-Every setting is taken from the first of these that has it: an argument, an environment variable `BKTOOLS_<NAME>`, the
-table of the environment in the config file, the top level of the config file, the system keyring (secrets), a default.
+Every setting is taken from the first of these that has it: an argument, an environment variable
+`BKTOOLS_<NAME>`, the table of the environment in the config file, the top level of the config file, the
+system keyring (secrets), a default.
 
 The settings of a connection (address, credentials, company) belong together. The variables apply only to the
-environment that `BKTOOLS_ENVIRONMENT` names, or else `BKTOOLS_BASE_URL`, or else the config file. Two different
-addresses for one environment are an error. A credential is sent only to the address that stands in the same place, or
-in the table of its environment.
+environment that `BKTOOLS_ENVIRONMENT` names, or else `BKTOOLS_BASE_URL`, or else the config file. Two
+different addresses for one environment are an error. A credential is sent only to the address that stands in
+the same place, or in the table of its environment.
 """
 
 from __future__ import annotations
@@ -230,19 +231,19 @@ class Settings:
     currency : str, optional
         The company's own currency, such as "EUR".
     journal : Secret, optional
-        Address of the PostgreSQL database that holds the journal of this environment, which may have a password. Default:
-        a file in the data folder.
+        Address of the PostgreSQL database that holds the journal of this environment, which may have a
+        password. Default: a file in the data folder.
     cache_dir, data_dir : Path
-        The cache folder holds snapshots and may be deleted; the data folder holds the journal and must be kept.
+        The cache folder holds snapshots and may be deleted; keep the data folder, which holds the journal.
     sent_log_dir : Path
-        The log of everything that was sent, outside of the data folder: it reveals an old copy of the journal.
+        The log of all that was sent, outside of the data folder: it reveals an old copy of the journal.
     requests_per_minute : int
         The client's own limit; 0 for no limit.
     rate_limit_type : str
-        The `type` in the body of the service's own answer 429. It did not take up an export that it answered so, which is
-        therefore sent again after a wait.
+        The `type` in the body of the service's own answer 429. It did not take up an export that it answered
+        so, which is therefore sent again after a wait.
     timeout : float
-        Seconds that the service may take to begin an answer, or to go on with one. An export job has 300 at least.
+        Seconds until the service begins an answer, or goes on with one. An export job has 300 at least.
     retries : int
         How often a failed request is sent again at most; 0 for never. An export job never is.
     proxy : Secret, optional
@@ -250,7 +251,7 @@ class Settings:
     ca_bundle : Path, optional
         A file of certificates to trust instead of the usual ones.
     keep_days : int
-        Days for which every snapshot of the cache is kept; later only the last one of each month. 0 for all of them.
+        Days for which the cache keeps every snapshot; later only the last of each month. 0 for all of them.
     language : str
         Of reports, workbooks and their pictures: "en" or "de".
     companies : tuple of (str, str)
@@ -404,7 +405,7 @@ def load_settings(
     Raises
     ------
     ConfigurationError
-        When no environment is configured or a value is malformed. The message names the setting and its source.
+        When no environment is configured or a value is malformed. The message names setting and source.
     """
     env = os.environ if env is None else env
     if unknown := sorted(set(overrides) - set(SETTINGS)):
@@ -434,8 +435,8 @@ def load_settings(
     )
     if owner is None and foreign and name != SANDBOX:
         raise ConfigurationError(
-            f"{next(iter(foreign.values()))[1]} does not say which environment it is for: set BKTOOLS_ENVIRONMENT or "
-            "BKTOOLS_BASE_URL as well"
+            f"{next(iter(foreign.values()))[1]} does not say which environment it is for: "
+            "set BKTOOLS_ENVIRONMENT or BKTOOLS_BASE_URL as well"
         )
     # The first of these that has a setting decides.
     layers = (
@@ -463,8 +464,8 @@ def load_settings(
         is_bound = setting in CONNECTION and layer is not arguments
         if sourced and address and is_bound and needed not in layer | own:
             raise ConfigurationError(
-                f"{setting} ({sourced[1]}) does not say that it is for {address[0]} ({address[1]}): write {needed} "
-                f"beside {setting}, or give {setting} where {needed} is given"
+                f"{setting} ({sourced[1]}) does not say that it is for {address[0]} ({address[1]}): "
+                f"write {needed} beside {setting}, or give {setting} where {needed} is given"
             )
         if not sourced and address and setting in SECRETS and name != SANDBOX:
             sourced = _keyring_secret(name, setting, address[0], own)
@@ -478,7 +479,7 @@ def load_settings(
 
 
 def config_path(env: Mapping[str, str] | None = None) -> Path:
-    """Return the path of the config file, which need not exist: `BKTOOLS_CONFIG`, or in the user's config folder."""
+    """Return the path of the config file, which may be missing: `BKTOOLS_CONFIG`, or the user's folder."""
     named = (os.environ if env is None else env).get("BKTOOLS_CONFIG")
     return (
         _path("BKTOOLS_CONFIG", named) if named else platformdirs.user_config_path("bktools") / "config.toml"
@@ -523,7 +524,7 @@ def _with_company(
     values: dict[str, Any],
     sources: dict[str, str],
 ) -> dict[str, str]:
-    """Put the UUID of the company, and its own credential in place of the environment's; return the named companies."""
+    """Put in the company's UUID, and its credential instead of the environment's; return named companies."""
     companies, credentials = _companies(environment, file, file_name)
     if companies:
         sources[COMPANIES] = f"[{environment}.{COMPANIES}] in {file_name}"
@@ -537,7 +538,7 @@ def _with_company(
 def _companies(
     environment: str, file: Mapping[str, Any], file_name: Path
 ) -> tuple[dict[str, str], dict[str, Values]]:
-    """Return the UUID of each company in the table of an environment, by its short name, and its own credential by its UUID."""
+    """Return an environment's companies: each UUID by its short name, and each own credential by its UUID."""
     table = file.get(environment, {}).get(COMPANIES, {})
     where = f"[{environment}.{COMPANIES}] in {file_name}"
     if not isinstance(table, dict):
@@ -554,7 +555,8 @@ def _companies(
             raise ConfigurationError(f"{name} ({where}) must be the UUID of the company, got {value!r}")
         if len(own) > 1 or not own.keys() <= _CREDENTIALS:
             raise ConfigurationError(
-                f'{name} ({where}) takes a credential of its own as {{id = "UUID of the company", token = "…"}}, or with '
+                f'{name} ({where}) takes a credential of its own as {{id = "UUID of the company", '
+                f'token = "…"}}, or with '
                 "api_key in place of token, and nothing else"
             )
         companies[name] = company_id
@@ -572,7 +574,7 @@ def _uuid(text: str) -> str | None:
 
 
 def _of_address(named: Sourced, file: Mapping[str, Any], owner: Sourced | None, variables: Values) -> Sourced:
-    """Return the environment that has a bare address, of the config file or of the variables, else the address itself."""
+    """Return the environment of a bare address, by the config file or the variables, else the address."""
     if "://" not in named[0]:
         return named
     tables = _tables_at(named[0], file)
@@ -587,9 +589,11 @@ def _refuse_second_name(name: str, address: str, file: Mapping[str, Any], file_n
     for other in _tables_at(address, file):
         if name not in {other, SANDBOX}:
             raise ConfigurationError(
-                f"the environments {name!r} and {other!r} have one address, {address} ({file_name}): keep one of them, and "
-                f"give its journal that name where it has the other one: bktools journal rename {other} {name} --by NAME. A "
-                f'company with a credential of its own is a line of [{other}.{COMPANIES}]: acme = {{id = "UUID", token = "…"}}'
+                f"the environments {name!r} and {other!r} have one address, {address} ({file_name}): "
+                "keep one of them, and give its journal that name where it has the other one: "
+                f"bktools journal rename {other} {name} --by NAME. "
+                f"A company with a credential of its own is a line of [{other}.{COMPANIES}]: "
+                f'acme = {{id = "UUID", token = "…"}}'
             )
 
 
@@ -615,8 +619,9 @@ def _one_address(name: str, environment: str, layers: Iterable[Values]) -> Sourc
         first, first_source = addresses[0]
         if normalised(address) != normalised(first):
             raise ConfigurationError(
-                f"{name} of {environment!r} is {first} ({first_source}) and {address} ({source}): an environment has "
-                "one address, so remove one of them, or connect to the address itself, with its own token"
+                f"{name} of {environment!r} is {first} ({first_source}) and {address} ({source}): "
+                "an environment has one address, so remove one of them, or connect to the address itself, "
+                "with its own token"
             )
         if environment == SANDBOX and not is_loopback(urlsplit(address).hostname or ""):
             raise ConfigurationError(
@@ -644,8 +649,8 @@ def _read_config(env: Mapping[str, str]) -> tuple[dict[str, Any], Path]:
         )
     if misplaced := [name for name in settings if name in CONNECTION]:
         raise ConfigurationError(
-            f"{path} has {misplaced[0]!r} above its tables, where it belongs to no environment: put it into the "
-            "table of one, such as [production], below its base_url"
+            f"{path} has {misplaced[0]!r} above its tables, where it belongs to no environment: "
+            "put it into the table of one, such as [production], below its base_url"
         )
     return tables, path
 
@@ -658,7 +663,7 @@ def _refuse_unknown(table: Mapping[str, Any], where: str, *others: str) -> None:
 
 
 def _refuse_misspelt(env: Mapping[str, str]) -> None:
-    """Refuse variables with nearly the name of a setting: without the one that was meant, a journal would be another one.
+    """Refuse variables with nearly the name of a setting: a misspelt one may choose another journal.
 
     Others may belong to another program.
     """
@@ -674,7 +679,7 @@ def _refuse_misspelt(env: Mapping[str, str]) -> None:
 
 
 def _keyring_secret(environment: str, name: str, address: str, own: Values) -> Sourced | None:
-    """Return a secret from the keyring: for an environment whose table has the address, or for the address itself."""
+    """Return a secret from the keyring: of an environment whose table has the address, or of the address."""
     try:
         import keyring
         from keyring.errors import KeyringError

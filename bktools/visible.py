@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-# Control characters (C0, DEL, C1) except tab and line feed, Unicode's other line ends, direction marks and overrides, and
-# lone surrogates. Letters of every script stay, and so do joiners.
+# Control characters (C0, DEL, C1) except tab and line feed, Unicode's other line ends, direction marks and
+# overrides, and lone surrogates. Letters of every script stay, and so do joiners.
 _UNSAFE = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
 # Signs of this project, for consoles that lack them.
 _PLAIN = str.maketrans({"✖": "x", "▲": "!", "●": "o", "→": "->"})
@@ -17,7 +17,10 @@ _IN_ONE_LINE = re.compile(rf"[\t\n{_UNSAFE}]")
 
 
 def visible(text: str) -> str:
-    r"""Return text with control characters and direction marks as escapes, such as \x1b; lines and tabs stay."""
+    r"""Return text with escapes such as \x1b for control characters and direction marks.
+
+    Lines and tabs stay.
+    """
     return _IN_LINES.sub(_escape, text)
 
 
@@ -34,7 +37,10 @@ def one_line(text: str, longest: int) -> str:
 
 
 def printable(text: str, encoding: str | None = None) -> str:
-    """Return text as `visible`, with escapes for letters that an encoding lacks; by default that of standard output."""
+    """Return text as `visible`, with escapes for letters that an encoding lacks.
+
+    The default is the encoding of standard output.
+    """
     known = encoding or getattr(sys.stdout, "encoding", None) or "utf-8"
     shown = visible(text)
     try:

@@ -24,7 +24,7 @@ from bktools.sandbox.sample import write_sample_data
 from bktools.service import Service
 from bktools.settings import Secret
 
-# A shell that starts the tests in the background has them ignore Ctrl-C, and so would the programs that they interrupt.
+# A background shell has the tests ignore Ctrl-C, and so would the programs that they interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -73,7 +73,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mix the files, so that tests which wait meet tests which compute; leave the long tests out without `--long`."""
+    """Mix the files, so that waiting tests meet computing ones; leave long tests out without `--long`."""
     items.sort(
         key=lambda item: hashlib.sha256(item.path.relative_to(config.rootpath).as_posix().encode()).digest()
     )

@@ -1,4 +1,4 @@
-"""Fills in a workbook as a person does: cells are written into a copy, everything else stays as it is in the file."""
+"""Fills in a workbook as a person does: writes cells into a copy and leaves the rest of the file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Formula(NamedTuple):
 
 
 def filled(source: Path, target: Path, change: Callable[[Rows], None], sheet: str = "to do") -> Path:
-    """Copy the cells of a workbook after `change` was made to the rows of a sheet; the first row has the headings."""
+    """Copy a workbook's cells after `change` of a sheet's rows; the first row has the headings."""
     book = CalamineWorkbook.from_path(source)
     with xlsxwriter.Workbook(target) as copy:
         for name in book.sheet_names:

@@ -1,4 +1,4 @@
-"""Write the tables of the guide that are made from the code: `python tests/make_guide.py`, after the code has changed.
+"""Writes the guide's tables that are made from the code: `python tests/make_guide.py`, after a change.
 
 Each stands between two comments of its page, the first of which names it.
 """

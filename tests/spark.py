@@ -1,9 +1,11 @@
 """A local Spark session for the tests of any room, and what a test needs to use it.
 
-By default the tests run with the installed PySpark and 20,000 rows. Another version is installed in an environment of its own:
+By default the tests run with the installed PySpark and 20,000 rows. An environment of its own has another
+version:
 
-    python -m venv spark && spark/bin/pip install uv && spark/bin/uv pip install --python spark/bin/python -e . --group lowest 'pyspark[connect]==4.0.1'
-    BKTOOLS_TEST_SPARK_ROWS=100000 spark/bin/python -m pytest -n 0 -k spark tests/export tests/frames tests/reconcile
+    python -m venv spark && spark/bin/pip install uv && spark/bin/uv pip install --python spark/bin/python -e
+    . --group lowest 'pyspark[connect]==4.0.1' BKTOOLS_TEST_SPARK_ROWS=100000 spark/bin/python -m pytest -n 0
+    -k spark tests/export tests/frames tests/reconcile
 """
 
 from __future__ import annotations
@@ -25,9 +27,9 @@ ROWS = int(os.environ.get("BKTOOLS_TEST_SPARK_ROWS", "20000"))
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Java that lives for a minute starts in half the time when it neither optimises for hours nor checks PySpark's own classes.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions "
-    "-XX:-BytecodeVerificationRemote",
+    # Java that lives for a minute starts in half the time without long optimisation and class checks.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
     "spark.sql.shuffle.partitions": "1",
     "spark.default.parallelism": "1",
     "spark.driver.host": "127.0.0.1",

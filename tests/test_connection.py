@@ -55,7 +55,7 @@ def test_a_misspelt_option_is_refused_at_once():
 
 
 def test_a_sandbox_with_faults_as_text():
-    """`Sandbox(faults=[...])` takes the command line's text; what is none, or no path, is refused in one line."""
+    """`Sandbox(faults=[...])` takes the command line's text; other text or paths are refused."""
     with bktools.Sandbox(faults=["error:operation=get_employee,status=503"]) as service:
         assert len(bktools.load_categories(service=service)) == 240
         once = RetryPolicy(attempts=1)
@@ -137,7 +137,7 @@ def test_only_the_sandbox_can_be_forgotten():
 
 
 def test_a_short_name_is_a_company_everywhere(tmp_path, monkeypatch, service):
-    """Every function that takes a company takes its short name of the config file, and says which names there are."""
+    """Each function that takes a company takes its short name, and lists the names for a wrong one."""
     company = service.settings.company
     config = tmp_path / "config.toml"
     config.write_text(

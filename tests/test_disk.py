@@ -53,7 +53,7 @@ def test_folders_above_a_private_one_are_private(tmp_path: Path):
 
 
 def test_only_the_disk_s_errors_are_about_the_disk(tmp_path: Path):
-    """An error of bktools that passes through is told as what it is, though Python counts it as one of the system."""
+    """An error of bktools that passes through stays as it is, though Python calls it a system error."""
 
     def refused(_: object) -> None:
         raise PermissionError(13, "Permission denied")
@@ -107,7 +107,7 @@ def test_every_file_is_on_the_disk_with_its_name(
 
 
 def test_an_existing_file_keeps_its_mode(tmp_path: Path):
-    """Whoever may read a file that is replaced may read the new one, private or not; a new file is private."""
+    """Who may read a replaced file may read the new one, private or not; a new file is private."""
     path = tmp_path / "table.csv"
     path.write_bytes(b"old")
     path.chmod(0o640)
@@ -175,7 +175,7 @@ def _link(link: Path, target: str) -> Path:
 
 
 def test_the_advice_fits_the_disk(service: Service, small_disk: Path):
-    """A full disk asks for space and a read-only one for another place, under the sandbox, the cache and a file alike."""
+    """A full disk asks for space, a read-only one for another place, for all kinds of files."""
 
     def load() -> None:
         with Service(replace(service.settings, cache_dir=small_disk / "cache")) as own:

@@ -43,7 +43,10 @@ def test_every_error_can_be_sent_to_another_process(kind):
 
 def test_errors_can_be_named_at_once():
     """An `except bktools.errors.…` needs nothing of bktools to be used before."""
-    code = "import bktools; print(bktools.errors.BktoolsError.__name__, bktools.errors.StaleSnapshotWarning.__name__)"
+    code = (
+        "import bktools; print(bktools.errors.BktoolsError.__name__, "
+        "bktools.errors.StaleSnapshotWarning.__name__)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("BktoolsError StaleSnapshotWarning\n", "")
     assert bktools.errors is errors

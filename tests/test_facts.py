@@ -1,4 +1,4 @@
-"""Facts, not sentences: no code reads a sentence that was made for a person, and sentences stand in `wording` alone."""
+"""Facts, not sentences: no code reads a person's sentence, and all sentences stand in `wording`."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ FOR_PEOPLE = ("message", "to_do", "step", "reason", "why", "advice", "sentence")
 FINDINGS = ("entry.", "account.", "action.", "ledger.", "journal.", "outcome.", "state.")
 # Shorter parts of a sentence, such as "account", are ordinary words.
 TELLING = 25
-# Texts that are none of ours, or no longer: what version 0 of the journal wrote in sentences becomes codes; other libraries
-# say in words alone why a proxy refused, or what is wrong with a CSV file.
+# Texts that are none of ours, or no longer: what version 0 of the journal wrote in sentences becomes codes;
+# other libraries say in words alone why a proxy refused, or what is wrong with a CSV file.
 NOT_OURS = ("journal/version_0.py", "service/transport.py", "inputs/delimited.py")
 
 
@@ -85,7 +85,7 @@ def _reads(tree: ast.Module) -> Iterator[int]:
 
 
 def test_no_code_reads_a_sentence():
-    """Outside of the rooms that print, no text is cut from, looked for in, or replaced in a message, a step or a reason."""
+    """Only printing rooms cut, search or replace text in a message, a step or a reason."""
     others = [(place, tree) for place, tree in _sources() if not place.startswith((*OF_SENTENCES, *NOT_OURS))]
     reads = [f"{place}:{line}" for place, tree in others for line in _reads(tree)]
     assert reads == []

@@ -34,7 +34,7 @@ def test_the_pages_are_those_of_the_folder():
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_tables_are_those_of_the_code(topic: str):
-    """What the code knows (reasons, statuses, files, exit codes) is in the page; `python tests/make_guide.py` writes it."""
+    """The page has the code's reasons, statuses, files and exit codes; `tests/make_guide.py` writes it."""
     assert made(PAGES[topic]) == PAGES[topic]
 
 
@@ -46,7 +46,7 @@ def test_links_lead_somewhere():
 
 
 def test_everything_that_has_a_name_is_in_the_guide():
-    """Public names, settings and commands; and every command, class of error and setting that a page names exists."""
+    """Public names, settings and commands are there; each name of a page exists, errors too."""
     text = "\n".join(PAGES.values())
     listed = bktools.__doc__.partition(":\n\n")[2].partition("\n\n`help")[0]
     assert re.findall(r"`(\w+)`", listed) == bktools.__all__
@@ -73,7 +73,7 @@ def test_the_config_file_is_read(tmp_path):
 
 
 def test_a_word_is_looked_for_on_all_pages():
-    """A reason and a setting are found where they are explained; a word that is nowhere is one line with the pages."""
+    """Reasons and settings are found where they are explained; a word of no page is one line."""
     for word, topic, said in (
         ("ARCHIVED_account", "reasons", "Give the category another account in the service"),
         ("bktools_proxy", "settings", "certificates to trust"),
@@ -86,7 +86,7 @@ def test_a_word_is_looked_for_on_all_pages():
 
 
 def test_a_page_in_the_terminal_and_in_the_browser(tmp_path, monkeypatch):
-    """In a terminal lines fit and links are commands; in the browser each page is one file with links to the others."""
+    """On a terminal lines fit and links are commands; in a browser pages are files with links."""
     for topic in TOPICS:
         lines = in_terminal(topic, 80).splitlines()
         code = {f" {line}".rstrip() for _, text in blocks(topic) for line in text.splitlines()}
@@ -119,7 +119,7 @@ def examples(topic: str) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory, samples):
-    """A folder with the files that the pages name, and the variables of a served sandbox, after a first export."""
+    """A folder with the pages' files, and a served sandbox's variables, after a first export."""
     folder = tmp_path_factory.mktemp("guide")
     (folder / "config.toml").touch()
     (folder / "chart.csv").write_bytes(samples[0].read_bytes())

@@ -21,7 +21,8 @@ from bktools.service import Service
 
 ROOT = Path(bktools.__file__).parent
 
-# From the ground up. A room, or a file at the root, imports from lower floors and from itself; those of one floor never meet.
+# From the ground up. A room, or a file at the root, imports from lower floors and itself, never its own
+# floor.
 FLOORS = (
     {"visible", "caller", "addresses", "release", "currencies"},
     {"errors", "consoles", "views", "wording"},
@@ -93,7 +94,7 @@ def test_floors():
 
 
 def test_no_two_files_import_each_other():
-    """There is no circle between files, whether they import at their top, inside of functions or for types."""
+    """No two files import each other, at their top, inside of functions or for types."""
     names = {
         place: f"bktools/{place}".removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         for place, *_ in _files()
@@ -128,7 +129,7 @@ def test_libraries_are_imported_where_they_belong():
 
 
 def test_the_sandbox_takes_no_rules_from_the_client():
-    """Client and server cannot be wrong together: the sandbox imports neither validation nor paging of the contract."""
+    """Client and server share no mistake: the sandbox imports no validation or paging of the contract."""
     taken = {
         name
         for place, room, tree in _files()
@@ -142,7 +143,7 @@ def test_the_sandbox_takes_no_rules_from_the_client():
 
 
 def test_public_names_are_all_there():
-    """`__all__`, the homes of the names and what the type checker sees are one list, and each name can be had."""
+    """`__all__`, the homes of names and the type checker's view are one list, and each name exists."""
     tree = ast.parse((ROOT / "__init__.py").read_text(encoding="utf-8"))
     guarded = next(node for node in tree.body if isinstance(node, ast.If))
     seen = {alias.name for node in guarded.body if isinstance(node, ast.ImportFrom) for alias in node.names}
@@ -165,7 +166,7 @@ print(*[name for name in dir(bktools) if not name.startswith("__")])
 
 
 def test_completion_shows_public_names_only():
-    """In a fresh process, after functions and commands were used, `bktools.<tab>` shows the public names and the errors."""
+    """In a fresh process after use, `bktools.<tab>` shows the public names and the errors."""
     done = subprocess.run([sys.executable, "-c", COMPLETED], capture_output=True, text=True, check=True)
     expected = sorted([*bktools.__all__, "errors"])
     assert [line.split() for line in done.stdout.splitlines()] == [expected, expected]
@@ -199,7 +200,7 @@ def test_the_design_s_names_are_public():
 
 
 def test_three_lists_of_endpoints_are_one():
-    """Contract, client and sandbox have the same operations; the sandbox takes methods and paths from the contract."""
+    """Contract, client and sandbox have the same operations; the sandbox takes methods and paths from it."""
     operations = {endpoint.operation for endpoint in ENDPOINTS}
     methods = {
         name for name, member in inspect.getmembers(Service, inspect.isfunction) if not name.startswith("_")

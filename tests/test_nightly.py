@@ -24,7 +24,7 @@ def example(language):
 
 @pytest.mark.long
 def test_the_line_for_cron_runs(tmp_path):
-    """Cron's line runs the script: two tables are loaded, all is logged, and a failure is shown and has its code."""
+    """Cron's line runs the script: two tables load, all is logged, and a failure has its code."""
     (tmp_path / "bin").mkdir()
     script = tmp_path / "bin" / "bktools-nightly"
     script.write_text(example("sh"), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Frames with columns that lack, are empty, are there under another name or hold odd values: a result, or one line."""
+"""Frames with missing, empty or renamed columns, or odd values: a result, or one line."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ NAMES = [
 
 @pytest.fixture(scope="module")
 def frames(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
-    """The sample month as it is: entries, chart, accounts, categories, employees, and a ledger that has the entries."""
+    """The sample month as it is: entries, chart, accounts, categories, employees, matching ledger."""
     folder = tmp_path_factory.mktemp("odd")
     with bktools.Sandbox(folder / "sandbox") as service:
         bktools.import_accounts(write_account_list(folder), company=service.settings.company, service=service)
@@ -120,7 +120,7 @@ def shown(result: Any) -> None:
 
 @pytest.mark.parametrize("world", range(WORLDS))
 def test_a_result_or_one_line(frames, tmp_path, world):
-    """From odd frames to plan, spend, match, reconciliation and picture: no error of another library; most are results."""
+    """Odd frames in plan, spend, match, reconciliation and picture: no library's own error; most work."""
     chance = random.Random(world)
     results, refusals, counts = [], [], []
 

@@ -36,7 +36,7 @@ def run(*command, folder, fails=False, **more):
 
 
 def link_requirements(lines, site):
-    """Link the libraries that a wheel requires, and those that they require, from this environment into another one."""
+    """Link a wheel's libraries, and theirs in turn, from this environment into another one."""
     waiting, linked = [Requirement(line) for line in lines], set()
     while waiting:
         wanted = waiting.pop()
@@ -57,7 +57,7 @@ def link_requirements(lines, site):
 @pytest.mark.long
 @pytest.mark.timeout(300)
 def test_the_story_of_a_wheel(tmp_path):
-    """It is built, checked and installed; in an empty folder it closes a month twice, and no message knows of a checkout."""
+    """A wheel is built, checked and installed; in an empty folder it closes a month twice."""
     run(UV, "build", "--out-dir", str(tmp_path), str(ROOT), folder=tmp_path)
     [wheel], [sdist] = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
     run(sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(sdist), folder=tmp_path)
@@ -119,7 +119,7 @@ def test_the_story_of_a_wheel(tmp_path):
 
 
 def test_the_command_for_an_extra(monkeypatch):
-    """It names the interpreter that runs, uses pip where there is one, and is quoted for the system's shell."""
+    """The command names the running interpreter, uses pip if present, and is quoted for the shell."""
     monkeypatch.setattr(sys, "executable", r"C:\Program Files\Python\python.exe")
     monkeypatch.setattr(caller, "ON_WINDOWS", True)
     monkeypatch.setattr(caller, "find_spec", lambda _: None)

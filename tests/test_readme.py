@@ -35,7 +35,10 @@ def test_a_plan_is_made_as_shown(tmp_path):
     code = PLAN
     assert len([line for line in code.splitlines() if line]) <= 14
     shutil.copytree(ROOT / "data", tmp_path / "data")
-    program = f"{code}\nprint(len(plan.batches), len(created), len(categories), not plan.unchecked)\nservice.close()\n"
+    program = (
+        f"{code}\nprint(len(plan.batches), len(created), len(categories), "
+        "not plan.unchecked)\nservice.close()\n"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
     )
@@ -52,7 +55,7 @@ def test_the_readme_is_read_in_ten_minutes():
 
 
 def test_commands_and_files_that_are_named_exist():
-    """A command of the README or the changelog exists; so does each file that README and CONTRIBUTING name."""
+    """Commands of README and changelog exist, and so do files that README and CONTRIBUTING name."""
     commands = {word for _, word in re.findall(r"(`|    )bktools ([a-z][a-z-]+)", README + CHANGELOG)}
     assert commands <= {*get_command(app).commands}
     files = re.findall(r"\]\(((?!http)[^)]+)\)", README) + re.findall(

@@ -51,7 +51,7 @@ MOMENTS = [
 
 
 def test_months_moments_and_durations():
-    """A period is its month, or its end where a moment is asked for; what is neither is refused with the value."""
+    """A period is its month, or its end for a moment; anything else is refused with the value."""
     assert {rules.month("month", value) for value in OCTOBER} == {"2026-10"}
     for value in NOT_A_MONTH:
         with pytest.raises(ArgumentError, match="month must be a month such as 2026-10"):
@@ -73,7 +73,7 @@ def test_months_moments_and_durations():
 
 
 def test_ids_flags_and_numbers_of_frames(service: Service, samples: tuple[Path, Path]):
-    """Each argument of each function gives the result of Python's own value, whatever kind of value it gets."""
+    """Each argument of each function takes any kind of value like Python's own, with equal results."""
     company = str(service.settings.company)
     categories = bktools.load_categories(company, service=service)
     entries = bktools.read_entries(samples[1])

@@ -89,7 +89,7 @@ LONE = {"BKTOOLS_TOKEN": "real", "BKTOOLS_COMPANY": "real-company", "BKTOOLS_CRE
     ],
 )
 def test_variables_stay_with_their_environment(asked, env, base_url, config):
-    """The variables are for one environment; another one that is asked for gets neither token nor company of theirs."""
+    """Variables are for one environment; another one gets neither their token nor their company."""
     settings = load_settings(asked, env=env | {"BKTOOLS_CONFIG": str(config)})
     assert settings.base_url == base_url
     assert settings.token != Secret("real")
@@ -229,7 +229,7 @@ def test_arguments_are_for_their_call(config):
 
 
 def test_a_keyring_s_secret_stays_at_its_address(config, monkeypatch):
-    """A secret kept under a name goes to the address in the table of that name; elsewhere the address is its name."""
+    """A secret under a name goes to the address of its table; elsewhere the address is its name."""
     asked = []
     fake = types.ModuleType("keyring")
     fake.get_password = lambda service, name: (
@@ -339,7 +339,7 @@ def test_bad_setting(settings, message):
     ],
 )
 def test_a_misspelt_variable_is_refused(name, meant):
-    """It would be passed over, and the journal of a team with it; empty ones and those of other programs are."""
+    """An unknown variable would be passed over, with a team's journal; empty and foreign ones are."""
     connection = {"BKTOOLS_BASE_URL": URL, "BKTOOLS_TOKEN": "t"}
     with pytest.raises(
         ConfigurationError, match=f"^BKTOOLS_{name} is no setting: rename it to BKTOOLS_{meant} if"
@@ -434,7 +434,7 @@ def test_secrets_do_not_show():
 
 
 def test_a_bare_address_is_the_environment_that_has_it(config):
-    """In the config file or in the variables, in any spelling; one that none has is an environment of its own."""
+    """A bare address is its environment's, in any spelling; one that none has is its own."""
     variables = {"BKTOOLS_ENVIRONMENT": "live", "BKTOOLS_BASE_URL": URL, "BKTOOLS_TOKEN": "t"}
     found = load_settings(f"{URL}/", env=variables)
     assert (found.environment, found.token) == ("live", Secret("t"))
@@ -518,7 +518,7 @@ def test_a_wrong_number_is_named_then_shown():
 
 
 def test_what_is_not_configured_has_a_default():
-    """Folders are three, of the user, and apart; the rate has a limit, but not in the sandbox; each says so."""
+    """Three folders are the user's, and apart; the rate is limited, but not in the sandbox."""
     settings = load_settings(URL, env={})
     folders = {settings.cache_dir, settings.data_dir, settings.sent_log_dir}
     assert len(folders) == 3
@@ -573,7 +573,7 @@ def test_companies_that_contradict_themselves(tmp_path, text, said):
 
 
 def test_a_company_may_have_a_token_of_its_own(tmp_path):
-    """It takes the place of the environment's, for the company that the settings name, and is shown nowhere."""
+    """It replaces the environment's token for the company in the settings, and is never shown."""
     table = f'[production.companies]\nacme = {{id = "{COMPANY}", token = "own-token"}}\n'
     assert with_companies(tmp_path, table).token == Secret("shared-token")
     found = load_settings("production", company="acme", env={"BKTOOLS_CONFIG": str(tmp_path / "config.toml")})

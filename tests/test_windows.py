@@ -1,4 +1,4 @@
-"""What Windows refuses, emulated on this system: open files, names of devices, code pages, no database of zones."""
+"""What Windows refuses, emulated here: open files, device names, code pages, no database of zones."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def given(service, samples):
 
 @pytest.mark.long
 def test_a_month_whose_file_is_open_is_never_half_closed(sandbox, service, given, tmp_path, on_windows):
-    """Open before: nothing is sent. Opened while jobs are sent: the new folder has another name, and the error says so."""
+    """Open before: nothing is sent. Opened while sending: the new folder gets another name."""
     folder = bktools.close_month(*given, folder=tmp_path / "october", service=service).folder
     known = len(sandbox.server.accounts())
     open_file = rf"{WORKBOOK} is open in another program, .*: close it there \(in Excel"
@@ -112,7 +112,7 @@ def test_a_month_whose_file_is_open_is_never_half_closed(sandbox, service, given
 
 
 def test_a_file_that_is_open_elsewhere_is_waited_for(tmp_path, on_windows, monkeypatch):
-    """A virus scanner that lets go is no error; Excel that does not is one line, and the file is as it was."""
+    """A virus scanner that lets go is no error; Excel that does not is one line, the file as it was."""
     path = bktools.to_csv(CODES, tmp_path / "codes.csv")
     before = path.read_bytes()
     with (
@@ -234,7 +234,7 @@ ZONED = {"strftime", "assume_timezone", "local_timestamp", "year", "month", "day
 
 
 def _uses():
-    """Yield each use of a module's attribute in the package: file, source of its top-level statement, module, name."""
+    """Yield each use of a module's attribute in the package: file, top-level statement, module, name."""
     for path in ROOT.rglob("*.py"):
         source = path.read_text(encoding="utf-8")
         lines = source.splitlines()

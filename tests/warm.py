@@ -1,4 +1,4 @@
-"""Processes of Python that begin with the heavy libraries: forks of one process, which opens nothing of its own.
+"""Processes of Python that begin with the heavy libraries: forks of a process that opens nothing itself.
 
 Importing them anew takes each process a second. Files, locks and threads belong to the fork alone.
 """

@@ -1,7 +1,7 @@
 """What Windows refuses, on another system. As a program: close two months under all of it.
 
-Windows cannot rename, replace or remove a file that a program holds open, cannot open a folder, flushes no file that was
-opened for reading, has no modules and calls of POSIX, and no database of time zones.
+Windows cannot rename, replace or remove a file that a program holds open, cannot open a folder, flushes no
+file that was opened for reading, has no modules and calls of POSIX, and no database of time zones.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ def main() -> None:
     arguments = common_first(sys.argv[1:])
     with unattended(arguments), command({}):
         try:
-            # Keeps escape sequences in the text until `visible` shows them: Typer would drop them outside of a terminal.
-            # The parser's own errors are raised, to be data where the output is JSON.
+            # Keeps escape sequences in the text until `visible` shows them: Typer would drop them outside of
+            # a terminal. The parser's own errors are raised, to be data where the output is JSON.
             sys.exit(get_command(app)(arguments, color=True, standalone_mode=False) or Exit.DONE)
         except SystemExit as end:
             # Typer exits with this code after Ctrl-C and prints nothing.

@@ -27,8 +27,8 @@ NEXT = {
     "REJECTED": "refused: correct the chart as the message says, then create them again",
     "UNKNOWN": _REPEAT,
     "SENDING": _REPEAT,
-    "EXISTS": "in the service with different data: export the account list there (of the sandbox: bktools sandbox "
-    "sample-data FOLDER), then import it: bktools accounts import FILE{environment}",
+    "EXISTS": "in the service with different data: export the account list there (of the sandbox: "
+    "bktools sandbox sample-data FOLDER), then import it: bktools accounts import FILE{environment}",
 }
 
 # Outcomes after which an account may be missing in the service.
@@ -49,8 +49,9 @@ def list_accounts(connection: options.ConnectsToCompany) -> None:
     if accounts.empty:
         create, same = "bktools accounts create --chart FILE", connection.same
         tell(
-            f"no accounts are known here: create those of a chart ({create}{same}), or import the account list "
-            f"that the service's user interface exports (bktools accounts import FILE{same})"
+            f"no accounts are known here: create those of a chart ({create}{same}), "
+            "or import the account list that the service's user interface exports (bktools accounts import "
+            f"FILE{same})"
         )
 
 

@@ -13,8 +13,8 @@ from bktools.consoles import listed
 def balance(connection: options.Connects) -> None:
     """Show the company's balance (deprecated in the interface).
 
-    The balance has its own host and token: BKTOOLS_BALANCE_URL and BKTOOLS_BALANCE_TOKEN. The service tells neither unit
-    nor scale of its amounts, so they are shown as they come.
+    The balance has its own host and token: BKTOOLS_BALANCE_URL and BKTOOLS_BALANCE_TOKEN. The service tells
+    neither unit nor scale of its amounts, so they are shown as they come.
 
     Example: bktools balance --format json
     """

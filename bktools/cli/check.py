@@ -20,7 +20,8 @@ def check(
 ) -> Exit:
     """Check service, company, clock, journal and disk.
 
-    Nothing is written to the service, and no secret is shown. The exit code is that of the first check that failed.
+    Nothing is written to the service, and no secret is shown. The exit code is that of the first failed
+    check.
 
     Example: bktools check --environment staging
     """

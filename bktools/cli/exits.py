@@ -9,7 +9,7 @@ from bktools import errors
 
 
 class Exit(IntEnum):
-    """Exit codes of the commands: number, meaning, and the next step for programs that do not read the message."""
+    """Exit codes of the commands: number, meaning, and the next step for programs that read no messages."""
 
     text: str
     to_do: str
@@ -86,10 +86,11 @@ def exit_of(error: BaseException) -> Exit:
 
 
 def described(error: Exception) -> dict[str, Any]:
-    """Return an error as data for programs; the guide is a command, and the fields have the error's own names."""
+    """Return an error as data for programs; the guide is a command, and fields keep the error's names."""
     code = exit_of(error)
     page = next((page for kind, _, page in BY_ERROR if isinstance(error, kind)), "")
-    # The context of the parser holds its objects; the body of an answer is for people, `detail` has its message.
+    # The context of the parser holds its objects. The body of an answer is for people; `detail` has its
+    # message.
     fields = {} if is_of_the_parser(error) else vars(error)
     return {
         "kind": "UsageError" if code is Exit.USAGE else type(error).__name__,

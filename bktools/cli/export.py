@@ -104,7 +104,7 @@ def compose(
     plan = bktools.compose_export_jobs(
         rows,
         **(tables or files.tables_of(service, rows["company_id"].dropna().unique().tolist(), max_age=0)),
-        # Of all companies: an entry that went out for another one is not sent again.
+        # The history of all companies: an entry sent for another one is not sent again.
         history=bktools.load_export_jobs(entries=True, service=service),
         ledger=None if ledger.path is None else ledger.read(bktools.read_general_ledger),
         exported_elsewhere=[*elsewhere],
@@ -155,8 +155,8 @@ def submit(
     service = connection.service
     if read.made_for != service.settings.identity:
         raise PlanError(
-            f"{file} was made for {read.made_for}, this is {service.settings.identity}: nothing was sent; compose it "
-            "again here"
+            f"{file} was made for {read.made_for}, this is {service.settings.identity}: nothing was sent; "
+            "compose it again here"
         )
     for question in _unknown_outcomes(read.plan, service):
         results.say(f"outcome unknown: {question}\n")
@@ -246,7 +246,7 @@ def resolve(
 
     Look them up in the accounting system first.
 
-    Example: bktools export resolve 3b033ca1ea4749b395bf --outcome released --evidence "no booking of 31 Oct" --by Ada
+    Example: bktools export resolve 3b033ca1ea4749b395bf --outcome released --evidence "not in ERP" --by Ada
     """
     from bktools.journal.export_jobs import accept_export_jobs
 
@@ -341,10 +341,10 @@ def not_booked_entries(
 ) -> None:
     """Record that entries are not booked.
 
-    A posting of the ledger may be of them, or an entry with the same data was sent; they are sent with the next export all
-    the same.
+    A posting of the ledger may be of them, or an entry with the same data was sent; they are sent with the
+    next export all the same.
 
-    Example: bktools export not-booked 123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence "voucher 12 is rent"
+    Example: bktools export not-booked 123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence "12 is rent"
     """
     from bktools.journal.statements import record_not_booked
     from bktools.journal.writing import open_for_writing

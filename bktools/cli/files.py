@@ -1,4 +1,4 @@
-"""Files that a command reads: the options that say how, the mapping that remembers them, and standard input."""
+"""Files that a command reads: the options that say how, the mapping that keeps them, and standard input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# By argument of the readers: the type of its option and its default, its name with the value's name, and its help.
+# By argument of the readers: the type of its option, its default, its name with the value's name, its help.
 OPTIONS: dict[str, tuple[Any, Any, str, str]] = {
     "columns": (list[str] | None, None, "--column FIELD=HEADING", "Heading of a field; may be repeated."),
     "delimiter": (str | None, None, "--delimiter CHARACTER", "Character between two cells, such as ;"),
@@ -77,7 +77,10 @@ OPTIONS: dict[str, tuple[Any, Any, str, str]] = {
         str | None,
         None,
         "--style STYLE",
-        "What has one posting, where the ledger does not show it: entry, supplier_day, account_day, document, batch or month.",
+        (
+            "What has one posting, where the ledger does not show it: entry, supplier_day, account_day, "
+            "document, batch or month."
+        ),
     ),
     "reverse_sign": (
         bool | None,
@@ -122,8 +125,8 @@ KINDS = {
         (*_OF_ROWS, "currency", "spending", "approved_values", "fill_down", "report_rows", "split_lines"),
     ),
 }
-# In the help of a command that reads several files, one line names those of these options that have a prefix; a refusal
-# names the one that helps.
+# In the help of a command that reads several files, one line names those of these options that have a prefix;
+# a refusal names the one that helps.
 _IN_ONE_LINE = (
     *(
         "delimiter",
@@ -153,8 +156,8 @@ _UNPREFIXED = (
 class FileOptions:
     """A file that a command reads, and how.
 
-    The path is None where the command does not need it, and so are arguments that were not given. `names` has the
-    option for each argument of the reader, for messages.
+    The path is None where the command does not need it, and so are arguments that were not given. `names` has
+    the option for each argument of the reader, for messages.
     """
 
     kind: str
@@ -164,7 +167,7 @@ class FileOptions:
     names: Mapping[str, str]
 
     def read(self, reader: Callable[..., pd.DataFrame], **others: Any) -> pd.DataFrame:
-        """Read the file with a function of bktools, as its mapping and the options say; save the options if asked."""
+        """Read the file with a function of bktools, as its mapping and options say; save these if asked."""
         from bktools.inputs import mappings
 
         assert self.path is not None
@@ -185,7 +188,7 @@ class FileOptions:
         return frame
 
     def or_sample(self, service: bktools.Service, missing: str = "") -> FileOptions:
-        """Return the same with the sandbox's sample file where none was given; elsewhere refuse what is missing."""
+        """Return the same with the sandbox's sample file where none was given; elsewhere refuse the gap."""
         from bktools.sandbox.sample import write_sample_data
 
         if self.path is not None:
@@ -231,8 +234,8 @@ def reads(
 ) -> Group:
     """Return the options of a file of one of KINDS.
 
-    These are the one that names it, such as "--chart FILE", and those of its reader. In a command that reads two files,
-    a prefix stands before their names; `beside` names the kinds of the others.
+    These are the one that names it, such as "--chart FILE", and those of its reader. In a command that reads
+    two files, a prefix stands before their names; `beside` names the kinds of the others.
     """
     section, arguments = KINDS[kind]
     others = (beside,) if isinstance(beside, str) else beside
@@ -244,7 +247,7 @@ def reads(
     for name in (*arguments, "save_mapping"):
         begin, shown = "--save-" if name == "save_mapping" else "--", OPTIONS[name][2]
         flags[name] = shown if name in own_names else shown.replace(begin, begin + prefix)
-        # Of a flag with an opposite, the first.
+        # A flag with an opposite is named by the first of the two.
         names[name] = flags[name].split()[0].partition("/")[0]
     hidden = [name for name in flags if prefix and name in _IN_ONE_LINE and name not in own_names]
     rest = ", ".join(names[name].removeprefix(f"--{prefix}") for name in hidden)
@@ -282,7 +285,7 @@ Entries = Annotated[
 
 
 def tables_of(service: bktools.Service, company: str | list[str], **age: Any) -> dict[str, pd.DataFrame]:
-    """Return what entries of a company, or of several, are checked against: categories, employees and accounts."""
+    """Return the tables that entries of companies are checked against: categories, employees, accounts."""
     return {
         "categories": bktools.load_categories(company, service=service, **age),
         "employees": bktools.load_employees(company, service=service, **age),
@@ -301,7 +304,7 @@ def read_entries(
 
 
 def refuse_in_question(file: FileOptions, entries: pd.DataFrame) -> None:
-    """Raise an error where a check lacks its column and a column looks like it: it is named, or left out, before a close."""
+    """Refuse a file if a check lacks a column and another looks like it, until it is named or left out."""
     about = entries.attrs["bktools"]
     if about["in_question"]:
         ways = "; ".join(

@@ -1,4 +1,4 @@
-"""`bktools fixes`: what people filled in on the sheet "to do", checked and kept; which of it is done by now."""
+"""`bktools fixes`: checks and keeps the answers on the sheet "to do", and shows which are done by now."""
 
 from __future__ import annotations
 

@@ -19,12 +19,12 @@ ROWS_AT_ONCE = 50_000
 
 # Line ends and tabs would split a row or a cell.
 BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
-# What Markdown or HTML would read as markup. An underscore inside a word is none.
+# Characters that Markdown or HTML reads as markup. An underscore inside a word is none.
 _MARKUP = re.compile(r"[\\`*\[\]<>|~&$]|(?<!\w)_|_(?!\w)")
 
 
 def to_json(value: Any) -> bytes:
-    """Return a value as JSON: decimals as text, so that no reader rounds them, and tables as lists of rows."""
+    """Return a value as JSON: decimals as text, so that no reader rounds them, and tables as rows."""
     import msgspec
 
     return msgspec.json.encode(value, enc_hook=_plain)

@@ -37,14 +37,17 @@ WIDEST = 100
 _LINK = re.compile(r"\[([^\]]+)\]\(([a-z-]+)\.md\)")
 
 _PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}</title>
 <style>
 :root {{ color-scheme: light dark }}
 body {{ font: 1rem/1.55 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
 pre {{ overflow-x: auto; padding: .75rem; background: #8882; border-radius: .4rem }}
 code {{ font: .9em ui-monospace, monospace }}
 table {{ border-collapse: collapse; display: block; overflow-x: auto }}
-th, td {{ text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8885 }}
+th, td {{
+  text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8885
+}}
 nav a {{ margin-right: .8rem }}
 </style></head><body><nav>{links}</nav>{body}</body></html>
 """

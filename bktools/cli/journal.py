@@ -87,9 +87,9 @@ def restore(
 ) -> None:
     """Restore a backup of the journal.
 
-    A database is restored with its own programs; every machine that sent then confirms it with this command. Batches sent
-    after the backup are accepted where the sent log holds the job. The others have an unknown outcome until a person
-    settles them.
+    A database is restored with its own programs; every machine that sent then confirms it with this command.
+    Batches sent after the backup are accepted where the sent log holds the job. The others have an unknown
+    outcome until a person settles them.
 
     Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
     """
@@ -101,10 +101,12 @@ def restore(
         f"{done.location} was restored" + (f" from {source}" if source else ""),
         *done.booked_twice,
         f"The earlier file is kept as {done.set_aside}" if done.set_aside else "",
-        f"ACCEPTED again: {counted(len(done.accepted), 'batch', 'batches')} sent since, whose job the sent log holds"
+        f"ACCEPTED again: {counted(len(done.accepted), 'batch', 'batches')} sent since, "
+        "whose job the sent log holds"
         if done.accepted
         else "",
-        f"Outcome unknown: {counted(len(done.in_doubt), 'batch', 'batches')}; {status} says how to settle this"
+        f"Outcome unknown: {counted(len(done.in_doubt), 'batch', 'batches')}; "
+        f"{status} says how to settle this"
         if done.in_doubt
         else "",
         f"Nothing is sent before these machines have confirmed it, too: {others}" if others else "",
@@ -139,10 +141,11 @@ def waive(
 ) -> None:
     """Waive the confirmation of a machine that is gone.
 
-    It holds for a company and the dates of its entries that you looked up: give --from, --to and --evidence. Or it holds for
-    the ready entries of a plan, which its ledger does not hold: give --plan. All other entries still wait.
+    It holds for a company and the dates of its entries that you looked up: give --from, --to and --evidence.
+    Or it holds for the ready entries of a plan, which its ledger does not hold: give --plan. All other
+    entries still wait.
 
-    Example: bktools journal waive bob@old-laptop#3f9c2a1b --from 2026-10-01 --to 2026-10-31 --evidence "ledger" --by Ada
+    Example: bktools journal waive bob@pc#3f9c2a1b --from 2026-10-01 --to 2026-10-31 --evidence "ERP" --by Ada
     """
     settings = connection.settings
     company_id = options.the_company(settings)

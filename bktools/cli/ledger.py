@@ -32,8 +32,8 @@ def _summary(postings: pd.DataFrame) -> str:
     about, days = postings.attrs["bktools"], postings["date"]
     vouchers = f", {postings['voucher_id'].nunique():,} vouchers" if "voucher_id" in postings else ""
     return (
-        f"{len(postings):,} postings{vouchers} from {days.min():%Y-%m-%d} to {days.max():%Y-%m-%d}: debit {about['debit']},"
-        f" credit {about['credit']}"
+        f"{len(postings):,} postings{vouchers} from {days.min():%Y-%m-%d} to {days.max():%Y-%m-%d}: "
+        f"debit {about['debit']}, credit {about['credit']}"
     )
 
 

@@ -1,4 +1,4 @@
-"""`bktools categories` and `bktools employees`: all rows of a noun of the service, to the terminal or a file."""
+"""`bktools categories` and `bktools employees`: all rows of one noun, to the terminal or to a file."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def companies_in(file: str, names: Mapping[str, str]) -> list[str]:
 
 
 def loader(noun: Noun[Any]) -> Callable[..., None]:
-    """Return the command that loads a noun: an option for each of its filters, and those that every load has."""
+    """Return the command that loads a noun: an option for each of its filters, and those of every load."""
     declared = {item.argument: _declared(item) for item in noun.filters if item.option}
 
     def load(
@@ -77,7 +77,8 @@ def loader(noun: Noun[Any]) -> Callable[..., None]:
         ),
         on_error: str = option(
             "--on-error raise|collect",
-            "Some companies fail. raise: an error, after all were read. collect: write the others, and exit with 12.",
+            "Some companies fail. raise: an error, after all were read. collect: write the others, "
+            "and exit with 12.",
             "raise",
             section=CACHE,
         ),
@@ -95,7 +96,8 @@ def loader(noun: Noun[Any]) -> Callable[..., None]:
         ),
         verify: str = option(
             "--verify strict|warn",
-            "strict: rows that fail a check are an error. warn: only a warning, for services that estimate their totals.",
+            "strict: rows that fail a check are an error. warn: only a warning, "
+            "for services that estimate their totals.",
             "strict",
             section=CACHE,
         ),

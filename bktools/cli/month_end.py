@@ -71,14 +71,16 @@ def month_end(
     connection: options.ConnectsToCompany,
     arguments: Annotated[Arguments, options.Group(Arguments)],
     fail_on: str | None = options.fail_on_option(
-        "Exit 11 when entries are held back (held), or something is to be done (error, or warning and worse).",
+        "Exit 11 when entries are held back (held), or something is to be done (error, "
+        "or warning and worse).",
         FAIL_ON,
     ),
 ) -> Exit:
     """Close a month: reconcile, create accounts, export, report.
 
-    Entries that are ready are exported; the others are listed with the reasons and wait for the next close. Everything is
-    written to a folder. Without --apply, nothing is written to the service. Safe to re-run: completed steps are skipped.
+    Entries that are ready are exported; the others are listed with the reasons and wait for the next close.
+    Everything is written to a folder. Without --apply, nothing is written to the service. Safe to re-run:
+    completed steps are skipped.
 
     Example: bktools month-end --sandbox --apply
     """
@@ -212,9 +214,8 @@ def _say_to_do(close: Close) -> None:
     from bktools.reconcile.reconciliation import doubt_in_words
 
     texts, report = close.words, f"{close.folder}/report.html"
-    lines = [
-        f"\n{texts('report.terminal.to_do', errors=close.severities['error'], warnings=close.severities['warning'])}"
-    ]
+    errors, warnings = close.severities["error"], close.severities["warning"]
+    lines = [f"\n{texts('report.terminal.to_do', errors=errors, warnings=warnings)}"]
     if close.before.doubts and not close.run.applied:
         lines.append(f"  {doubt_in_words(close.before.doubts, texts)}")
     own = [pair for pair in zip(close.actions, close.told, strict=True) if not pair[0].is_apart]

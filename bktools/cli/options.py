@@ -48,10 +48,10 @@ def option(
     check: Callable[[str, Any], object] | None = None,
     **settings: Any,
 ) -> Any:
-    """Return the declaration of an option: its names with that of its value, as the help shows them, and its help.
+    """Return the declaration of an option: its names with its value's, as the help shows them, and its help.
 
-    Its section in the help is one of SECTIONS. A check raises `ArgumentError` for a wrong value, before the command
-    begins. Further settings are those of `typer.Option`.
+    Its section in the help is one of SECTIONS. A check raises `ArgumentError` for a wrong value, before the
+    command begins. Further settings are those of `typer.Option`.
     """
     flags = [name for name in names.split() if name.startswith("-")]
     metavar = " ".join(name for name in names.split() if name not in flags) or None
@@ -80,7 +80,7 @@ def argument(name: str, text: str, default: Any = None) -> Any:
 class Group:
     """Options that a command takes as one parameter, annotated with this; `build` makes its value.
 
-    The options are those given, each with its type and its declaration by name; by default the parameters of `build`.
+    The options are the given ones, each with type and declaration by name; by default `build`'s parameters.
     """
 
     build: Callable[..., Any]

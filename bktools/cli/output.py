@@ -24,8 +24,8 @@ class TextFormat(StrEnum):
 class _Told(io.BufferedIOBase):
     """Standard output that raises `StorageError` at its first failed write and drops all later text.
 
-    A reader that closes the pipe (`| head`) causes no error: the command goes on, because it may be writing to the service.
-    Nothing is buffered, so that Ctrl-C during a write repeats no text.
+    A reader that closes the pipe (`| head`) causes no error: the command goes on, because it may be writing
+    to the service. Nothing is buffered, so that Ctrl-C during a write repeats no text.
     """
 
     def __init__(self, handle: int) -> None:
@@ -64,7 +64,7 @@ def tell(text: str) -> None:
 
 
 def guard_output() -> None:
-    """Make standard output show control characters, escape letters its encoding lacks, and report a full disk."""
+    """Make standard output escape control characters and letters it cannot encode, and report a full disk."""
     out = sys.stdout
     if not isinstance(out, io.TextIOWrapper):
         return

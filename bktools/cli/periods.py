@@ -1,4 +1,4 @@
-"""`bktools periods`: the months of a company, what each close exported and held back, and whether it is closed."""
+"""`bktools periods`: the months of a company, their exported and held back entries, and which are closed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BY = option("--by NAME", "Your name; kept permanently.", REQUIRED)
 @app.callback()
 @results.table
 def show(context: typer.Context, connection: options.ConnectsToCompany) -> None:
-    """List the months: state, prepared and approved by whom and when, exported by currency, held back, still open.
+    """List the months: their state, by whom and when prepared and approved, exported, held back, still open.
 
     Example: bktools periods
     """
@@ -38,7 +38,8 @@ def show(context: typer.Context, connection: options.ConnectsToCompany) -> None:
                 None if pd.isna(amount) else shown(amount, currency) for amount, currency in amounts
             ]
         note(
-            "exported, held_back, open and in_doubt are numbers of entries; open: held back, and not exported since"
+            "exported, held_back, open and in_doubt are numbers of entries; open: held back, "
+            "and not exported since"
         )
     results.hand_over(periods, list(COLUMNS))
 

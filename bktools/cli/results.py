@@ -1,4 +1,4 @@
-"""The result of a command, in the format that the user chooses. Where it is data, other text is on standard error.
+"""The result of a command, in the chosen format. Where it is data, other text is on standard error.
 
 `table`, `lists` and `text` give a command its options; `hand_over`, `say` and `report` follow them.
 """
@@ -58,7 +58,7 @@ _FORMAT = option(
 
 @dataclass(frozen=True)
 class _Output:
-    """The options of the output: a format, and the file of a table with the suffix that decides on its format."""
+    """The options of the output: a format, and the file of a table, whose suffix decides its format."""
 
     format: TableFormat | TextFormat = TextFormat.TEXT
     file: str = STREAM
@@ -73,7 +73,7 @@ _output: ContextVar[_Output] = ContextVar("output", default=_NOTHING)
 
 
 def _with(group: Callable[..., _Output], command: Callable[..., Exit | None]) -> Callable[..., None]:
-    """Return a command that also has the options of a group, which follow its result, and ends with its exit code."""
+    """Return a command with the options of a group, which follow its result; its exit code ends it."""
 
     @wraps(command)
     def run(output_options: _Output, **values: Any) -> None:
@@ -111,7 +111,8 @@ def _for_table(
     ),
     output: str | None = option(
         "--output FILE",
-        f"Write all rows and columns to this file; its suffix decides: {' '.join(SUFFIXES)}. - is standard output.",
+        f"Write all rows and columns to this file; its suffix decides: {' '.join(SUFFIXES)}. "
+        "- is standard output.",
         section=OUTPUT,
     ),
     profile: str | None = profile_option(None, show_default="excel in a file, machine on standard output"),
@@ -133,7 +134,7 @@ def _for_table(
     return _Output(format or TableFormat.TABLE, output or STREAM, suffix, profile, limit, summary)
 
 
-# Of a command whose result is a table, has lists of many rows, or is text or one JSON object.
+# Decorators of commands whose result is a table, has lists of many rows, or is text or one JSON object.
 table = partial(_with, _for_table)
 lists = partial(_with, _for_lists)
 text = partial(_with, _for_text)
@@ -163,7 +164,7 @@ def say(text: str) -> None:
 
 
 def report(*lines: str, **values: Any) -> None:
-    """Write a result that is no table: lines for people (empty ones are left out), values as one JSON object."""
+    """Write a result that is no table: lines for people (without empty ones), values as one JSON object."""
     for line in filter(None, lines):
         say(line)
     if _output.get().format == TextFormat.JSON:
@@ -180,7 +181,7 @@ def is_part() -> bool:
 
 
 def show_list(title: str, rows: Any, *, most: int | None = None, whole: str = "--format json") -> None:
-    """Print a list for people as --limit and --summary ask, by default its first rows; `whole` shows all of it."""
+    """Print a list as --limit and --summary ask, by default its first rows; `whole` shows all of it."""
     from bktools.cli.tables import show
 
     if not is_for_people() or not len(rows):
@@ -230,8 +231,8 @@ def hand_over(
 ) -> None:
     """Write a table as the options ask.
 
-    People get the given columns in tables and Markdown, at most so many rows in a terminal, or a text instead. Files,
-    CSV and JSON have all rows and columns.
+    People get the given columns in tables and Markdown, at most so many rows in a terminal, or a text
+    instead. Files, CSV and JSON have all rows and columns.
     """
     from bktools.cli.tables import show
     from bktools.wording.numbers import counted

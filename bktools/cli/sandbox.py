@@ -17,7 +17,7 @@ from bktools.visible import visible_line
 app = typer.Typer(help="The embedded service: serve, reset, sample files, faults.", no_args_is_help=True)
 
 
-# What a client needs, by its name in JSON, with the attribute of the server.
+# The facts that a client needs, by their names in JSON, with the attribute of the server.
 ATTRIBUTES = {
     "address": "base_url",
     "token": "token",
@@ -42,7 +42,8 @@ Ctrl-C stops it. To paste into another terminal, as if it were a real service:
 """
 
 CURL = """\
-curl -s "$BKTOOLS_BASE_URL/v1/bookkeeping-categories:search?limit=2" -H "Authorization: Bearer $BKTOOLS_TOKEN" \
+curl -s "$BKTOOLS_BASE_URL/v1/bookkeeping-categories:search?limit=2" \
+-H "Authorization: Bearer $BKTOOLS_TOKEN" \
 -H "Content-Type: application/json" -d '{"companyId": "'$BKTOOLS_COMPANY'"}'
 """
 
@@ -140,8 +141,8 @@ def reset(yes: bool = option("--yes", "Do not ask.", False)) -> None:
 def sample_data(folder: Path = argument("FOLDER", "Folder to write to.", REQUIRED)) -> None:
     """Write sample files: chart of accounts, entries, account list.
 
-    The last file is an example of the account list that a service's user interface exports. Import it with: bktools accounts import
-    accounts.csv --sandbox
+    The last file is an example of the account list that a service's user interface exports. Import it with:
+    bktools accounts import accounts.csv --sandbox
 
     Example: bktools sandbox sample-data data
     """

@@ -83,7 +83,10 @@ def prune(
     """
     limit = age("--older-than", older_than)
     gone = _store(connection).prune(limit)
-    line = f"{gone.snapshots} snapshots removed, {gone.size:,} bytes freed; the newest and each month's last are kept"
+    line = (
+        f"{gone.snapshots} snapshots removed, {gone.size:,} bytes freed; "
+        "the newest and each month's last are kept"
+    )
     results.report(line, removed=gone.snapshots, bytes=gone.size)
 
 

@@ -30,8 +30,8 @@ def spend(
 ) -> None:
     """Add up entries by category, supplier, month and others.
 
-    Sums are exact, and never of two currencies. By category, account or employee the service is asked for their names;
-    other keys need no service.
+    Sums are exact, and never of two currencies. By category, account or employee the service is asked for
+    their names; other keys need no service.
 
     Example: bktools spend entries.csv --by month --by supplier
     """

@@ -1,4 +1,4 @@
-"""The summary of a table: how many rows it has, in all and by the values of its columns, with the sums of amounts."""
+"""The summary of a table: the number of its rows and the sums of amounts, in all and by values of columns."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MOST_VALUES = 12
 def summary_of(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the counts of a table: one row for all of it, then one for each column and value.
 
-    A column counts when it holds no identifiers, has at most 12 values, and some rows share one. A table with amount
-    and currency has a row for each currency, with the exact sum.
+    A column counts when it holds no identifiers, has at most 12 values, and some rows share one. A table with
+    amount and currency has a row for each currency, with the exact sum.
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Frames on a screen: columns as wide as the terminal allows, and a note of the others. A pipe gets the whole frame."""
+"""Frames on a screen: as many columns as fit, and a note of the others. A pipe gets the whole frame."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from bktools.visible import visible, visible_line
 
 log = logging.getLogger("bktools")
 
-# What commands print before warnings and errors.
+# The beginning of warnings and errors that commands print.
 PREFIX = "bktools: "
 
 FLAGS = ("--verbose", "--quiet")
@@ -87,7 +87,7 @@ def unattended(arguments: Sequence[str]) -> Iterator[None]:
 
 
 def fail(error: Exception, arguments: Sequence[str]) -> NoReturn:
-    """End the command with the exit code of an error, after one line about it, and as data where that was asked for."""
+    """End the command with an error's exit code, after one line about it, and as data where asked for."""
     data = described(error)
     # Also where the arguments cannot be parsed.
     if "--format=json" in arguments or ("--format", "json") in itertools.pairwise(arguments):

@@ -52,7 +52,8 @@ def verify(
     ),
     exported_at: dt.datetime | None = option(
         "--exported-at DATE",
-        "The day on which the ledger was exported, by default the one that the file says, else today: later postings are planned, and prove nothing.",
+        "The day on which the ledger was exported, by default the one that the file says, else today: "
+        "later postings are planned, and prove nothing.",
         formats=["%Y-%m-%d"],
     ),
     explained: list[str] | None = option(
@@ -70,15 +71,15 @@ def verify(
 ) -> Exit:
     """Check that exported entries arrived in the general ledger.
 
-    Each is booked once, alone or in a sum, missing, reversed, booked twice, different, or not decided: then the postings to
-    look at are named. The first line says how the ledger books.
+    Each is booked once, alone or in a sum, missing, reversed, booked twice, different, or not decided: then
+    the postings to look at are named. The first line says how the ledger books.
 
     Control totals list the accounts that are open. Without --month, the months of the ledger are compared.
 
-    For a batch with an unknown outcome, the command that settles it is printed where the ledger proves the outcome.
-    Otherwise the postings to look at are printed.
+    For a batch with an unknown outcome, the command that settles it is printed where the ledger proves the
+    outcome. Otherwise the postings to look at are printed.
 
-    With --record, the journal keeps the result; the next verification of the month says what moved in the ledger since.
+    With --record, the journal keeps the result; the next verification says what moved in the ledger since.
 
     Example: bktools verify --ledger bookkeeping.se --month 2026-10
     """
@@ -163,7 +164,8 @@ def _since(service: bktools.Service, company: str, month: str | None, postings: 
     last = verified[-1]
     changes = moved(last.facts["entries"], remembered(postings, month))
     lines = [
-        f"  account {change.account}: {counted(change.postings, 'posting'):>12} more, {shown(change.amount, None)}"
+        f"  account {change.account}: {counted(change.postings, 'posting'):>12} more, "
+        f"{shown(change.amount, None)}"
         for change in changes
     ]
     head = f"Since the verification of {day(last.at)} by {last.person}: {'' if lines else 'nothing moved'}"
@@ -179,7 +181,7 @@ def _record(
     by: str,
     reason: str | None,
 ) -> None:
-    """Keep in the journal that a month was verified; differences that are left are carried with their reason."""
+    """Record in the journal that a month was verified; its remaining differences keep their reason."""
     from bktools.journal.statements import record_verification
     from bktools.journal.writing import open_for_writing
     from bktools.ledger.remembered import remembered
@@ -187,7 +189,8 @@ def _record(
     if len(match.findings) and not reason:
         raise ArgumentError(
             "--reason",
-            f"must say why {len(match.findings)} differences are left, or correct them first: nothing was recorded",
+            f"must say why {len(match.findings)} differences are left, or correct them first: "
+            "nothing was recorded",
         )
     about = postings.attrs["bktools"]
     days = postings["date"].dropna()
@@ -219,12 +222,13 @@ def _say(settlement: Settlement, same: str) -> None:
         results.say(f"  and {len(settlement.postings) - MOST_POSTINGS} more: --format json has all of them")
     if settlement.outcome is not None:
         results.say(
-            f"  Check it, then record it: bktools export resolve {settlement.batch_id} --outcome {settlement.outcome}"
-            f" --evidence {in_shell(settlement.text)} --by NAME{same}"
+            f"  Check it, then record it: bktools export resolve {settlement.batch_id} --outcome "
+            f"{settlement.outcome} --evidence {in_shell(settlement.text)} --by NAME{same}"
         )
     elif settlement.postings:
         results.say(
-            "  Where one of these holds none of its entries, run this again with --explained VOUCHER, once for each voucher"
+            "  Where one of these holds none of its entries, run this again with --explained VOUCHER, "
+            "once for each voucher"
         )
 
 

@@ -26,7 +26,8 @@ def versus(
 ) -> None:
     """Compare two months of entries, or a month and a budget.
 
-    Each difference has the entries that make it. Both files are read with the options given, or with the mapping that is saved for their headings.
+    Each difference has the entries that make it. Both files are read with the options given, or with the
+    mapping that is saved for their headings.
 
     Example: bktools versus november.csv october.csv --by supplier --from 5%
     """

@@ -1,1 +1,1 @@
-"""The month as data: its entries with their fates, its figures, what is to be done, and what changed. No output."""
+"""The month as data: its entries and their fates, figures, steps to do, and changes. It prints nothing."""

@@ -1,4 +1,4 @@
-"""What is to be done after a close: each step once, with the things that it concerns, their money, and who does it.
+"""What is to be done after a close: each step once, with its things, their money, and who does it.
 
 Actions are facts. `sentences.py` makes the words of them in a language.
 """
@@ -68,8 +68,8 @@ class Thing(Valued):
     kind : str
         ENTRY, CATEGORY, ACCOUNT or EXPORT_JOB.
     name : mapping
-        What its name is made from: the `name` of a category or account; of an entry its day, party, amount, currency and
-        line; of an export job its entries.
+        What its name is made from: the `name` of a category or account; of an entry its day, party, amount,
+        currency and line; of an export job its entries.
     ids : mapping of str to str
         Its identifiers, by the names `IDS`; `account_id` is the account at present.
     facts : mapping
@@ -164,7 +164,7 @@ class Waiting(Valued):
 
 
 def key_of(company: str, period: str, code: str, facts: str, ids: Mapping[str, str | None]) -> str:
-    """Return the identity of an action or of one of its things in the close of a month, from codes and identifiers.
+    """Return the identity of an action, or of one of its things, in a month's close, from codes and IDs.
 
     `facts` are as `facts_text` returns them.
     """
@@ -186,7 +186,7 @@ def facts_text(facts: Facts) -> str:
 
 @dataclass(frozen=True)
 class _Case:
-    """One thing that asks for a step; those that ask for the same become one action. A case may have no thing."""
+    """One thing that asks for a step; cases with the same step become one action. It may have no thing."""
 
     section: str
     code: str
@@ -203,9 +203,9 @@ class _Case:
 class Actions:
     """Makes the actions of a close from what its steps have found.
 
-    Findings are those of entries, and accounts those of accounts and categories; jobs and created are the outcomes of this
-    run, of a dry run those that are planned; unknown_outcomes has the command that settles each batch whose outcome is
-    unknown.
+    Findings are those of entries, and accounts those of accounts and categories; jobs and created are the
+    outcomes of this run, of a dry run those that are planned; unknown_outcomes has the command that settles
+    each batch whose outcome is unknown.
     """
 
     entries: pa.Table
@@ -232,12 +232,15 @@ class Actions:
         self.accounts = [row for row in self.accounts if row["severity"] in SEVERITIES]
 
     def all(self) -> tuple[Action, ...]:
-        """Return the actions: in doubt first, then those that free most money; last those that no entry waits for."""
+        """Return the actions: in doubt first, then by the money they free, then those nothing waits for."""
         cases = [*self._of_jobs(), *self._of_categories(), *self._of_entries(), *self._of_accounts()]
         return tuple(sorted(self._grouped([*cases, *self._of_findings()]), key=self._urgency))
 
     def by_role(self, actions: Sequence[Action]) -> tuple[Waiting, ...]:
-        """Return how much waits for each role that has something to do; an entry that waits for two actions counts once."""
+        """Return how much waits for each role with something to do.
+
+        An entry that waits for two actions counts once.
+        """
         waiting = []
         for role in ROLES:
             own = [action for action in actions if action.role == role]
@@ -337,7 +340,7 @@ class Actions:
                 yield _Case(OF_STEPS, row["state"], ERROR, SERVICE, {"account": account}, category, keys)
 
     def _of_entries(self) -> Iterator[_Case]:
-        """Yield a case for each entry that has something to correct; where its category is the cause, for the category."""
+        """Yield a case for each entry to correct, or for its category where the category is the cause."""
         for row in self.findings:
             check = row["check"]
             if check in SOLVED_BY_OTHERS or OF_REASON.get(check) == LEFT_OUT:
@@ -379,7 +382,7 @@ class Actions:
                 yield _Case(OF_STEPS, code, ERROR, role, {"answer": row["message"] or None}, account)
 
     def _of_findings(self) -> Iterator[_Case]:
-        """Yield a case for each other finding of accounts and categories; the differences of an account are one."""
+        """Yield a case for each other finding of accounts and categories, one for all of an account."""
         differences: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
         for row in self.accounts:
             if row["check"] in UPDATES:
@@ -397,7 +400,7 @@ class Actions:
             yield _Case(OF_STEPS, "update_account", severity, rows[0]["who"], {"changes": changes}, account)
 
     def _category(self, row: Mapping[str, Any]) -> Thing:
-        """Return the category of a finding; one that the service does not have is named as the file names it."""
+        """Return the category of a finding; an unknown one is named as the file names it."""
         category = row["category_id"]
         return Thing(CATEGORY, {"name": self._category_name(row) or category}, {"category_id": category})
 

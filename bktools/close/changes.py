@@ -44,7 +44,7 @@ COLUMNS = pa.schema(
 )
 FIGURES = ("amount_before", "amount_after", "difference")
 
-# What the exported entries of two months are summed by: the key of a group, if any, and its names.
+# The keys of the sums over exported entries of two months: the group's key, if any, and its names.
 SUMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "exported": ((), ()),
     "exported_by_category": (("category_id",), ("category_name",)),
@@ -87,14 +87,15 @@ def compare(
     Parameters
     ----------
     before, after : str, date or datetime
-        Two months such as "2026-10": the entries exported and held back in them, their amounts, and the categories,
-        accounts and employees as they were. Two moments: categories, accounts and employees, `after` by default as they
-        are now.
+        Two months such as "2026-10": the entries exported and held back in them, their amounts, and the
+        categories, accounts and employees as they were. Two moments: categories, accounts and employees,
+        `after` by default as they are now.
     company : str, optional
         UUID or short name of the company; the configured one by default.
     threshold : str, float or Decimal, optional
-        Of two months: the least difference of a category, account, employee or reason that has a row: an amount such as
-        500, or a share of the amount before such as "5%". The totals by currency always have one.
+        Of two months: the least difference of a category, account, employee or reason that has a row: an
+        amount such as 500, or a share of the amount before such as "5%". The totals by currency always have
+        one.
     language : str, optional
         Of the sentences: "en" or "de"; the configured one by default.
     service : Service, optional
@@ -103,11 +104,12 @@ def compare(
     Returns
     -------
     DataFrame
-        One row per difference, of each table and currency the largest first: table, change (added, removed, more, less, or the code for the field), about (by name),
-        field, before, after (texts; null for none); of months also currency, amount_before, amount_after, difference
-        (exact), share (percent of the amount before), entries_before, entries_after, and drivers: the entries that make
-        most of the difference, without those that come each month; company_id, id. `frame.attrs["bktools"]` has the
-        headline (a list of lines), how many rows are below_threshold, and what was not_compared, and why.
+        One row per difference, of each table and currency the largest first: table, change (added, removed,
+        more, less, or the code for the field), about (by name), field, before, after (texts; null for none);
+        of months also currency, amount_before, amount_after, difference (exact), share (percent of the amount
+        before), entries_before, entries_after, and drivers: the entries that make most of the difference,
+        without those that come each month; company_id, id. `frame.attrs["bktools"]` has the headline (a list
+        of lines), how many rows are below_threshold, and what was not_compared, and why.
 
     Raises
     ------
@@ -234,7 +236,7 @@ def as_entries(sent: pa.Table) -> pa.Table:
 
 
 def _exported(table: str, old: pa.Table, new: pa.Table, words: Words) -> Iterator[dict[str, Any]]:
-    """Yield a row for each group and currency whose number or amount of entries differs, with what drives it."""
+    """Yield a row for each group and currency whose number or amount differs, with what drives the change."""
     keys, names = SUMS[table]
     was, now = (
         {tuple(part.keys.values()): part.money for part in sums_of(rows, *keys)} for rows in (old, new)
@@ -275,7 +277,7 @@ def _figures(was: Money, now: Money) -> dict[str, Any]:
 def _drivers(
     old: pa.Table, new: pa.Table, keys: tuple[str, ...], words: Words
 ) -> dict[tuple[Any, ...], list[tuple[Decimal, str]]]:
-    """Return the entries that are in one of two months alone, by group and currency: what each adds, and its name.
+    """Return the entries of only one of two months, by group and currency: what each adds, and its name.
 
     An entry that comes each month with the same supplier and amount drives nothing.
     """
@@ -309,7 +311,10 @@ def _largest(entries: Sequence[tuple[Decimal, str]], difference: Decimal, curren
 
 
 def _largest_first(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows of each table by currency, the one of most entries first, then by the size of their difference."""
+    """Return each table's rows by currency, largest first, then by size of the difference.
+
+    The largest currency has most entries.
+    """
     tables = {name: place for place, name in enumerate((*SUMS, HELD_BACK))}
     entries: Counter[str] = Counter()
     for row in rows:
@@ -321,7 +326,7 @@ def _largest_first(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _held_back(before: PeriodRecord, after: PeriodRecord, words: Words) -> Iterator[dict[str, Any]]:
-    """Yield what became of the entries that the first month held back, and those new in the second, by reason."""
+    """Yield what became of entries that the first month held back, and the second's new ones, by reason."""
     for record, is_earlier in ((before, True), (after, False)):
         for part in sums_of(as_entries(record.tables["held_back"]), "outcome", "reason"):
             became = "resolved" if part["outcome"] == "resolved" else "still_open"
@@ -352,7 +357,7 @@ def between_moments(
     accounts: pa.Table,
     service: Service,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the changes of categories and employees between two moments; their accounts are named by code and name."""
+    """Yield changes of categories and employees between two moments; accounts have code and name."""
     named = {
         row["id"]: " ".join(filter(None, (row["code"] or row["external_id"], row["name"])))
         for row in accounts.select(["id", "code", "external_id", "name"]).to_pylist()
@@ -372,10 +377,10 @@ def between_moments(
 
 
 def differences(old: pa.Table, new: pa.Table, words: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield the changes between two tables as rows of a comparison, ordered by the IDs of their rows, then by field.
+    """Yield the changes between two tables as rows of a comparison, ordered by the rows' IDs, then field.
 
-    The rows have an `id` that is there once. `words` are the fields to compare, and the word for a change of each; rows
-    that came and went are "added" and "removed".
+    The rows have an `id` that is there once. `words` are the fields to compare, and the word for a change of
+    each; rows that came and went are "added" and "removed".
     """
     columns = list(dict.fromkeys(("id", "company_id", "name", *words)))
     was, now = ({row["id"]: row for row in table.select(columns).to_pylist()} for table in (old, new))

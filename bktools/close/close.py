@@ -40,9 +40,9 @@ class Run:
     begun_at : datetime
         Its start, in UTC.
     prepared_by, approved_by : str
-        Who ran it, and who approved it in this run; stays_open says why an approved close did not close its period.
+        Who ran it, and who approved it in this run; stays_open says why an approved period is not closed.
     plan : ExportPlan
-        The export jobs of this run; jobs and created are the outcome of each export job, and of each account to create.
+        The export jobs of this run; jobs and created are the outcome of each job and of each created account.
     unchecked : tuple of str
         What was not compared and not checked, because a column is missing.
     sources : mapping
@@ -73,7 +73,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Close:
-    """A month: what became of each entry, its figures, what is to be done, and what changed since the last close.
+    """A month: what became of each entry, its figures, what is to be done, and changes since the last close.
 
     Parameters
     ----------
@@ -96,8 +96,9 @@ class Close:
     run : Run
         What is about this run.
     tables : mapping of str to pyarrow.Table
-        entries, categories, employees, chart, accounts, coverage (of the categories), changes (where there is an
-        earlier close), last: the entries of the last month that was closed, and earlier: those of all months before.
+        entries, categories, employees, chart, accounts, coverage (of the categories), changes (where there is
+        an earlier close), last: the entries of the last month that was closed, and earlier: those of all
+        months before.
     folder, earlier_folder : Path, optional
         Folder of its files, and the one to which an earlier close was moved.
     html : str
@@ -121,8 +122,8 @@ class Close:
     earlier_folder: Path | None = None
     html: str = ""
 
-    # The tables as frames. Entries: one row a line of an entry of the month with its `fate`, as it was sent, or as it is
-    # in the file. Accounts: those that the journal knows. The others: as they were read.
+    # The tables as frames. Entries: one row a line of an entry of the month with its `fate`, as it was sent,
+    # or as it is in the file. Accounts: those that the journal knows. The others: as they were read.
     entries = frame("entries")
     categories = frame("categories")
     employees = frame("employees")
@@ -131,12 +132,12 @@ class Close:
 
     @cached_property
     def changes(self) -> pd.DataFrame | None:
-        """What changed since the last close of an earlier month, as `compare` returns it; None without one."""
+        """The changes since the last close of an earlier month, as `compare` returns them; None if first."""
         return to_pandas(self.tables["changes"], self.changed) if "changes" in self.tables else None
 
     @property
     def changed(self) -> dict[str, Any]:
-        """Of the changes: before, after, headline (lines), below_threshold and not_compared; empty without any."""
+        """Facts of the changes: before, after, headline (lines), below_threshold, not_compared; or empty."""
         return source_of(self.tables["changes"]) if "changes" in self.tables else {}
 
     @cached_property

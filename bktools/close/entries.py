@@ -1,7 +1,7 @@
 """The table of a month's entries: each with its fate, from the plan of this run and from the journal.
 
-What was sent, or may have been, is told by the journal with the data that was sent; everything else is told by the file.
-A second run therefore gives the same table.
+What was sent, or may have been, is told by the journal with the data that was sent; everything else is told
+by the file. A second run therefore gives the same table.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EXPORTED, BEFORE, IN_DOUBT, READY, HELD, LEFT_OUT = FATES = (
 PLANNED, PLANNED_ACCOUNT, REFUSED, BLOCKED = "planned", "planned_account", "refused", "blocked"
 CHANGED = "changed_since_export"
 
-# The fate of an entry that the journal does not have, by the reason of the plan; of any other reason it is held back.
+# The fate of an entry that is not in the journal, by the plan's reason; other reasons hold it back.
 OF_REASON = {
     "exported": BEFORE,
     CHANGED: BEFORE,
@@ -78,12 +78,13 @@ def entries_of(
     words: Words,
     assumed: frozenset[str] = frozenset(),
 ) -> pa.Table:
-    """Return the entries of a month, one row a line of an entry, with the columns `COLUMNS` and the others of the file.
+    """Return a month's entries, one row for each line, with the columns `COLUMNS` and others of the file.
 
-    They are in the order of FATES, then by date and ID. What was sent has the data that was sent; `file_…` columns have
-    the data of the file where the entry was changed since. `sent_in` is the month of the close that sent it. `message` and
-    `to_do` are the sentences of the reason, in a language, and `facts` are what they tell (JSON). Of the categories
-    `assumed`, the account becomes known when the planned accounts are created.
+    They are in the order of FATES, then by date and ID. What was sent has the data that was sent; `file_…`
+    columns have the data of the file where the entry was changed since. `sent_in` is the month of the close
+    that sent it. `message` and `to_do` are the sentences of the reason, in a language, and `facts` are what
+    they tell (JSON). Of the categories `assumed`, the account becomes known when the planned accounts are
+    created.
     """
     rows = _of_file(plan, jobs, assumed)
     ids = pc.if_else(pc.equal(rows["reason"], "duplicate"), pa.scalar(None, TEXT), rows["id"])
@@ -108,7 +109,7 @@ def entries_of(
 
 
 def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]], assumed: frozenset[str]) -> pa.Table:
-    """Return all entries of the file with fate, reason and facts, as far as the file and this run tell them."""
+    """Return all entries of the file with fate, reason and facts, as far as file and run tell them."""
     ready, waiting = plan.rows, plan.held
     waiting = waiting.drop_columns([name for name in waiting.column_names if name.startswith("exported_")])
     outcome = {job["batch_id"]: job for job in jobs}
@@ -130,12 +131,12 @@ def _facts_of(reason: str, job: Mapping[str, Any]) -> str | None:
     """Return what is known of an entry that was not sent; nothing before the close is applied."""
     if reason in SILENT:
         return None
-    # What an export job waits for is said where that is settled.
+    # The way out of a waiting export job is said where jobs are settled.
     return json.dumps({"answer": job["message"] or None} if reason == REFUSED else {})
 
 
 def _with_sentences(table: pa.Table, words: Words) -> pa.Table:
-    """Return entries with the message and the step of their reason; without facts there is nothing to tell."""
+    """Return entries with message and step of their reason; without facts there is nothing to tell."""
     pairs = list(zip(table["reason"].to_pylist(), table["facts"].to_pylist(), strict=True))
     told = {(reason, facts): json.loads(facts) for reason, facts in {*pairs} if facts is not None}
     for column, form in (("message", "one"), ("to_do", "do")):
@@ -145,7 +146,7 @@ def _with_sentences(table: pa.Table, words: Words) -> pa.Table:
 
 
 def _of_journal(sent: pa.Table, rows: pa.Table, ids: pa.ChunkedArray, month: str) -> pa.Table:
-    """Return entries that were sent, with the data that was sent; what the journal does not have is taken from the file.
+    """Return sent entries with the data that was sent; the file has what the journal does not have.
 
     `ids` are those of the file's rows, null for a row that is not looked up.
     """
@@ -190,7 +191,7 @@ def _with(table: pa.Table, **columns: Any) -> pa.Table:
 
 
 def _complete(rows: pa.Table) -> pa.Table:
-    """Return rows with all columns of COLUMNS, in their types; a missing one is null. The other columns stay."""
+    """Return rows with all typed columns of COLUMNS; missing ones are null. Other columns stay."""
     rows, columns = with_missing(rows, COLUMNS), {}
     for field in COLUMNS:
         if field.type == MONEY:

@@ -20,7 +20,7 @@ WITH_REASONS = (READY, HELD, LEFT_OUT)
 
 # How many of the largest entries are listed.
 LARGEST = 10
-# What may be new in a month: the column that tells, and the column that names it.
+# Kinds that may be new in a month: the column that tells, and the column that names it.
 NEW = {"supplier": ("supplier", "supplier"), "category": ("category_id", "category_name")}
 
 
@@ -41,8 +41,8 @@ class Difference:
 class Figures:
     """All figures of a month, each made on first use from one table of entries.
 
-    `own` is the company's own currency, `last` the entries exported in the last month that was closed, and `earlier` those
-    of all months before.
+    `own` is the company's own currency, `last` the entries exported in the last month that was closed, and
+    `earlier` those of all months before.
     """
 
     def __init__(self, entries: pa.Table, own: str | None, last: pa.Table, earlier: pa.Table) -> None:
@@ -77,7 +77,7 @@ class Figures:
 
     @cached_property
     def against(self) -> tuple[Difference, ...]:
-        """What was exported, and is ready, beside the last month that was closed, by currency; () without one."""
+        """What is exported and ready, beside the last closed month, by currency; () without such a month."""
         before, now = money_of(self._last, self._own), self.of_fate(EXPORTED, READY).money
         return tuple(
             Difference(currency, *change_of(before.get(currency, NOTHING), now.get(currency, NOTHING)))
@@ -86,7 +86,7 @@ class Figures:
 
     @cached_property
     def largest(self) -> pa.Table:
-        """The month's ten largest entries in the first currency, the largest first: rows of the table of entries."""
+        """The month's ten largest entries in the first currency, largest first: rows of the entries."""
         rows = self._entries.filter(pc.equal(self._entries["currency"], next(iter(self.currencies), "")))
         rows = rows.filter(pc.is_valid(rows["amount"]))
         return rows.take(pc.sort_indices(pc.negate(pc.abs(rows["amount"])))[:LARGEST])
@@ -107,7 +107,7 @@ class Figures:
 
     @cached_property
     def jobs(self) -> tuple[Sum, ...]:
-        """The export jobs of the month, by time of sending: those in the journal, then those that are not sent yet."""
+        """The export jobs of the month by time of sending: those in the journal, then the unsent ones."""
         is_of_month = pc.is_in(self._entries["fate"], pa.array([EXPORTED, IN_DOUBT, READY], TEXT))
         rows = self._entries.filter(is_of_month)
         sums = sums_of(rows, "sent_at", "sent_by", "fate", "job_id", "batch_id", own=self._own)

@@ -1,4 +1,4 @@
-"""`record_of`: what a month's close exported and held back, from the journal, whatever the files hold by now."""
+"""`record_of`: what a month's close exported and held back, from the journal, whatever files hold now."""
 
 from __future__ import annotations
 
@@ -61,19 +61,20 @@ class PeriodRecord:
     closes : DataFrame
         One row per close that was applied, oldest first: at (UTC), prepared_by, approved_by, plan_id.
     exported : DataFrame
-        One row per entry of the month that was sent, names and amount first: the facts at sending, state (ACCEPTED;
-        UNKNOWN and SENDING are in doubt), sent_at (UTC), sent_by, job_id.
+        One row per entry of the month that was sent, names and amount first: the facts at sending, state
+        (ACCEPTED; UNKNOWN and SENDING are in doubt), sent_at (UTC), sent_by, job_id.
     held_back : DataFrame
-        One row per entry of the month that closes held back: its facts then, reason, message, held_at (UTC), and its
-        outcome: "open", or "resolved" with resolved_period, resolved_at and resolved_job_id. Each entry is in one
-        month's record: that of its date, or without a date that of the first close that met it.
+        One row per entry of the month that closes held back: its facts then, reason, message, held_at (UTC),
+        and its outcome: "open", or "resolved" with resolved_period, resolved_at and resolved_job_id. Each
+        entry is in one month's record: that of its date, or without a date that of the first close that met
+        it.
     totals : DataFrame
-        One row per currency: number and exact amount of the entries exported, in_doubt, held_back, resolved, open.
+        One row per currency: count and exact amount of entries exported, in_doubt, held_back, resolved, open.
     events : DataFrame
         Every event of the month and of its batches in the journal, oldest first.
     not_kept : int
-        Entries of the company that were sent after a restored copy of the journal was made, which has no data of them;
-        they are in no month.
+        Entries of the company that were sent after a restored copy of the journal was made, which has no data
+        of them; they are in no month.
 
     Examples
     --------
@@ -160,7 +161,7 @@ class PeriodRecord:
 
 
 def record_of(month: Month, company: str | None = None, *, service: Service | None = None) -> PeriodRecord:
-    """Return what a month's close exported and held back, from the journal: the same figures at any later time.
+    """Return what a month's close exported and held back, from the journal: the same figures at any time.
 
     Parameters
     ----------
@@ -174,8 +175,9 @@ def record_of(month: Month, company: str | None = None, *, service: Service | No
     Returns
     -------
     PeriodRecord
-        Closes, exported entries, held-back entries and what became of them, totals by currency, and events. An entry
-        belongs to the month of the close that sent it; one sent outside of a close, to the month of its date.
+        Closes, exported entries, held-back entries and what became of them, totals by currency, and events.
+        An entry belongs to the month of the close that sent it; one sent outside of a close, to the month of
+        its date.
 
     Raises
     ------
@@ -205,7 +207,7 @@ def record_of(month: Month, company: str | None = None, *, service: Service | No
 def record_in(
     journal: Journal, month: str, company: str, environment: str, sent: pa.Table | None = None
 ) -> PeriodRecord:
-    """Return the record of a month from an open journal; `sent` are the company's sent entries, where they were read."""
+    """Return a month's record from an open journal; `sent` are the company's sent entries, if read."""
     sent = sent_entries(journal, company) if sent is None else sent
     held = held_back(journal, company, sent, month)
     sent = sent.filter(pc.equal(sent["period"], month))

@@ -41,14 +41,14 @@ from bktools.submit.export_jobs import Submission
 
 Result = TypeVar("Result")
 
-# A month with less than this share of the busiest month's entries is not closed by default: its dates may be mistyped.
+# A month with less than this share of the busiest month is not closed by default: dates may be mistyped.
 LEAST_SHARE = 0.05
 SHOWN_MONTHS = 3
 
 
 @dataclass(eq=False)
 class Closing:
-    """A close that is to be made, with the arguments of `close_month`: they are checked at once, `run` does it.
+    """A close that is to be made, with the arguments of `close_month`, which are checked; `run` makes it.
 
     Raises
     ------
@@ -101,8 +101,8 @@ class Closing:
         if self.period == current and self.approved_by is not None and not is_early:
             raise ArgumentError(
                 name_of("approved_by"),
-                f"closes {current}, which has not ended: approve it when it has, or say that it is meant with "
-                f"{setting('before_month_end', value=True)}",
+                f"closes {current}, which has not ended: approve it when it has, "
+                f"or say that it is meant with {setting('before_month_end', value=True)}",
             )
         self.apply = rules.flag("apply", self.apply)
         self.is_large_change = threshold_of(self.threshold)
@@ -141,7 +141,7 @@ class Closing:
             "remaining", lambda: reconcile_accounts(chart, accounts, categories) if self.apply else before
         )
         assumed = self._assumed(before, created)
-        # Of all companies: an entry sent for another company is not sent again.
+        # The history of all companies: an entry sent for another company is not sent again.
         history = history_of(journal, "sent")
         elsewhere, cleared = exported_elsewhere(journal, company), not_booked(journal, company)
 
@@ -252,7 +252,8 @@ class Closing:
     def _assumed(self, before: Reconciliation, created: list[dict[str, Any]]) -> dict[str, str]:
         """Return the account of each category whose account becomes known when the planned ones are created.
 
-        Which of them have the account of a category is not known before they are created, so a dry run assumes it of all.
+        Which of them get a category's account is unknown before they are created; a dry run assumes all of
+        them.
         """
         if self.apply or not created or (before.doubts and not self.new_chart):
             return {}
@@ -260,7 +261,7 @@ class Closing:
         return {row["category_id"]: row["account_id"] for row in unknown}
 
     def _recorded(self, plan: ExportPlan, entries: pa.Table) -> str:
-        """Write the close to the journal, and close the period where it is approved; return why it stays open."""
+        """Write the close to the journal, and close the period if approved; return why it stays open."""
         record_close(
             self._journal,
             self.company_id,
@@ -280,7 +281,7 @@ def _of_month(
 ) -> list[dict[str, Any]]:
     """Return the findings of all entries of the month, also of those that it exported: those of a first run.
 
-    In a plan, an entry that was exported has no other findings, so those of this month are checked as if they were not.
+    An exported entry has no other findings in a plan, so this month's are checked as if not exported.
     """
     findings: list[dict[str, Any]] = plan.found.to_pylist()
     is_accepted = pc.and_(pc.equal(history["period"], month), pc.equal(history["state"], "ACCEPTED"))

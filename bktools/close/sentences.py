@@ -78,7 +78,7 @@ def label_of(words: Words, line: Sum) -> str:
 
 
 def table_of(words: Words, actions: Iterable[Action]) -> pa.Table:
-    """Return actions as a table: one row per action and currency, because amounts are never added over currencies."""
+    """Return actions as a table: one row per action and currency, because currencies are never added."""
     rows = [_row(words, action) for action in actions]
     columns = (
         "severity",

@@ -10,7 +10,7 @@ from bktools.contract.endpoint import Endpoint
 from bktools.contract.export_jobs import CREATE_EXPORT_JOB
 from bktools.contract.noun import Noun
 
-# What the service lists. The client, the command line and the tests take them from here.
+# The nouns that the service lists, for the client, the command line and the tests.
 NOUNS: tuple[Noun[Any], ...] = (CATEGORIES, EMPLOYEES)
 
 ENDPOINTS: tuple[Endpoint, ...] = (

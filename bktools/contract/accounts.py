@@ -13,8 +13,8 @@ from bktools.contract import rules
 from bktools.contract.endpoint import Endpoint
 from bktools.errors import ArgumentError
 
-# A repeat is safe, because (externalId, companyId) is unique in the service. But `submit` repeats it, not `Service`, so
-# that the journal records each outcome.
+# A repeat is safe, because (externalId, companyId) is unique in the service. But `submit` repeats it, not
+# `Service`, so that the journal records each outcome.
 CREATE_ACCOUNT = Endpoint("create_account", "POST", "/v1/chart-of-accounts", repeatable=False)
 
 LONGEST_TEXT = 255
@@ -24,7 +24,7 @@ MATCHED_STATUS = 200
 
 
 class Account(msgspec.Struct, frozen=True, rename="camel"):
-    """An account in an answer of the service. `matched` is True when it existed before, by the answer's status."""
+    """An account in an answer of the service. `matched` is True when the status says that it existed."""
 
     id: str
     company_id: str
@@ -39,7 +39,7 @@ class Account(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class CompanyInFile(NamedTuple):
-    """The company that a chart's file names: its number in a register or program, and its name; "" where not told."""
+    """The company that a chart's file names: its number in a register or program, and its name, or ""."""
 
     number: str = ""
     name: str = ""

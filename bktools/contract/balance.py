@@ -12,7 +12,7 @@ GET_BALANCE = Endpoint("get_balance", "GET", "/v1/companies/balance", on_balance
 
 
 class Balance(msgspec.Struct, frozen=True):
-    """A company's balance. The interface defines no unit or scale, so the numbers are kept exactly as sent."""
+    """A company's balance. The interface defines no unit or scale, so numbers are kept exactly as sent."""
 
     currency: str
     current: Decimal

@@ -22,8 +22,8 @@ class Category(msgspec.Struct, frozen=True, rename="camel"):
     metadata: msgspec.Raw = msgspec.Raw(b"null")
 
 
-# Rows are checked against each filter that has a column. The interface does not define the search by name, so `name` has
-# none.
+# Rows are checked against each filter that has a column. The interface does not define the search by name, so
+# `name` has none.
 CATEGORIES = Noun(
     "categories",
     Endpoint("search_categories", "POST", "/v1/bookkeeping-categories:search", takes_api_key=True),

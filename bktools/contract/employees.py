@@ -20,7 +20,10 @@ class Avatar(msgspec.Struct, frozen=True):
 
 
 class Employee(msgspec.Struct, frozen=True, rename="camel"):
-    """An employee. ASSUMED: `code` is the external ID. Only `id` must be present; the interface requires no field."""
+    """An employee. ASSUMED: `code` is the external ID.
+
+    The interface requires no field; only `id` must be present here.
+    """
 
     id: str
     company_id: str | None = None
@@ -36,8 +39,8 @@ class Employee(msgspec.Struct, frozen=True, rename="camel"):
 
 _nonempty_text = functools.partial(rules.text, shortest=1)
 
-# ASSUMED: the names of the filters; the interface only describes them. Rows may lack the filtered fields. E-mails differing
-# only in upper and lower case are equal.
+# ASSUMED: the names of the filters; the interface only describes them. Rows may lack the filtered fields.
+# E-mails differing only in upper and lower case are equal.
 EMPLOYEES = Noun(
     "employees",
     Endpoint("search_employees", "GET", "/v2/employees"),

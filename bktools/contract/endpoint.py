@@ -9,7 +9,7 @@ import msgspec
 
 Record = TypeVar("Record")
 
-# ASSUMED: headers of an answer that may identify the request for the service's support; the interface names none.
+# ASSUMED: headers of an answer that may identify the request for support; the interface names none.
 REQUEST_ID_HEADERS = (
     "x-request-id",
     "request-id",

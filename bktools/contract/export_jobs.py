@@ -41,8 +41,8 @@ REFUSALS: dict[str, tuple[type[ExportRefusedError], str]] = {
 class ExportJob(msgspec.Struct, frozen=True, rename="camel"):
     """An export job in an answer of the service.
 
-    Timestamps are ISO 8601 text in UTC with up to nine fractional digits; `contract.rules.timestamp` parses them.
-    `expires_in` is in seconds after `last_updated_at` (ASSUMED: the interface shows no unit).
+    Timestamps are ISO 8601 text in UTC with up to nine fractional digits; `contract.rules.timestamp` parses
+    them. `expires_in` is in seconds after `last_updated_at` (ASSUMED: the interface shows no unit).
     """
 
     id: str

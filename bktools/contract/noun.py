@@ -18,16 +18,16 @@ Record = TypeVar("Record")
 class Filter:
     """One filter of a search."""
 
-    # Its name in Python.
+    # The filter's name in Python.
     argument: str
     # Takes the argument's name and a value; returns the value to send or raises `ArgumentError`.
     rule: Callable[[str, Any], Any]
     # The column that must match the filter; "" where rows cannot be checked.
     column: str = ""
-    # Its option on the command line and the help of that; empty where the command defines the option itself.
+    # The option on the command line and its help; empty where the command defines the option itself.
     option: str = ""
     help: str = ""
-    # Its name in the request. Default: the argument in camel case.
+    # The name in the request. Default: the argument in camel case.
     sent_as: str = ""
     # Whether a search needs it, whether the column may be null, and whether upper and lower case differ.
     required: bool = False
@@ -51,7 +51,8 @@ class Noun(Generic[Record]):
     # A `msgspec.Struct` with typed fields; a field without a default is required.
     record: type[Record]
     filters: tuple[Filter, ...]
-    # For the command line: its name in a sentence, the columns that a terminal shows, and a command that loads it.
+    # For the command line: its name in a sentence, the columns that a terminal shows, a command that loads
+    # it.
     title: str = ""
     shown: tuple[str, ...] = ()
     example: str = ""
@@ -59,8 +60,8 @@ class Noun(Generic[Record]):
     def checked(self, filters: Mapping[str, object], *, but: str = "") -> dict[str, Any]:
         """Check filters and return those that have a value, by argument; leave out `but`, which may follow.
 
-        ASSUMED: an empty list is the same as no filter. Raises `ArgumentError` when a value breaks a rule of the
-        interface, or a required filter is missing.
+        ASSUMED: an empty list is the same as no filter. Raises `ArgumentError` when a value breaks a rule of
+        the interface, or a required filter is missing.
         """
         checked = {
             item.argument: item.rule(item.argument, filters.get(item.argument))

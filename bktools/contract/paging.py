@@ -1,4 +1,4 @@
-"""Paging: the parameters of a request (interface, section 4.1) and the envelope of the answer (section 2.3)."""
+"""Paging: parameters of a request (interface, section 4.1) and envelope of the answer (section 2.3)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def page_query(
     Parameters
     ----------
     before, after : str, optional
-        A cursor of an earlier page: return rows before or after it. Give only one of before, after and offset.
+        A cursor of an earlier page: return rows before or after it. Of before, after and offset give only
+        one.
     offset : int, optional
         Rows to skip, 0 or more (int64).
     limit : int, optional
@@ -54,8 +55,8 @@ def page_query(
     for name, cursor in (("before", before), ("after", after)):
         if cursor is None:
             continue
-        # The interface gives a pattern for cursors in requests, but none for cursors in answers. A cursor from an
-        # answer must pass, so only empty and unprintable ones are refused.
+        # The interface gives a pattern for cursors in requests, but none for cursors in answers. A cursor
+        # from an answer must pass, so only empty and unprintable ones are refused.
         if not (isinstance(cursor, str) and cursor and cursor.isprintable()):
             raise ArgumentError(
                 name, "must be a cursor that an earlier page gave (startCursor or endCursor)", cursor

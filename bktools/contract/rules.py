@@ -23,7 +23,8 @@ UUID_REGEX = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a
 MONTH_PATTERN = re.compile(r"\d{4}-(0[1-9]|1[0-2])\Z", re.ASCII)
 FIRST_MONTH = "0001-01"
 
-# Types whose text is ISO 8601, unless it is a quarter, a week or a year; known by name, because pandas is on a higher floor.
+# Types whose text is ISO 8601, unless it is a quarter, a week or a year. They are known by name, because
+# pandas is on a higher floor.
 CALENDAR_TYPES = {"Period", "datetime64"}
 CALENDAR_PATTERN = re.compile(r"\d{4}-\d\d(-\d\d([T ][\d:.]+)?)?\Z", re.ASCII)
 
@@ -57,7 +58,7 @@ def uuid_text(argument: str, value: object) -> str:
 
 
 def company_id(argument: str, value: object, names: Mapping[str, str]) -> str:
-    """Return the UUID of a company, given by its UUID or by its short name, of which `names` has the UUIDs."""
+    """Return the UUID of a company, given by UUID or by short name; `names` has the UUID of each name."""
     named = names.get(value) if isinstance(value, str) else None
     if named is None and isinstance(value, str) and not UUID_PATTERN.match(value):
         known = ", ".join(list(names)[:SHOWN_NAMES]) + (" …" if len(names) > SHOWN_NAMES else "")
@@ -72,7 +73,7 @@ def unique_uuids(argument: str, values: object) -> list[str]:
 
 
 def uuids_once(argument: str, values: object) -> list[str]:
-    """Return UUIDs as lower-case text in the given order; refuse a repeated one, which would be booked twice."""
+    """Return UUIDs as lower-case text in their order; refuse a repeated one, which would be booked twice."""
     ids, seen = _uuids(argument, values), set[str]()
     for index, value in enumerate(ids):
         if value in seen:

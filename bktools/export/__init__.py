@@ -1,4 +1,4 @@
-"""Composes a plan of export jobs from accounting entries: selection, checks, batches. Nothing is sent or written."""
+"""Composes a plan of export jobs from accounting entries: selection, checks, batches. It sends nothing."""
 
 from bktools.export.compose import compose_export_jobs
 from bktools.export.plan import ExportPlan

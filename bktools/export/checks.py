@@ -1,9 +1,9 @@
 """The checks of accounting entries.
 
-An error holds an entry back, because its export would fail, book the wrong thing or book it twice; a warning goes out with the
-plan and asks a person to look first; an info is counted. The first error of an entry is its reason in `plan.not_ready`;
-`plan.findings` has all of them. To add a check, add an item here, its words to each file of `wording`, and its test. The
-columns are those of `columns.py`.
+An error holds an entry back, because its export would fail, book the wrong thing or book it twice; a warning
+goes out with the plan and asks a person to look first; an info is counted. The first error of an entry is its
+reason in `plan.not_ready`; `plan.findings` has all of them. To add a check, add an item here, its words to
+each file of `wording`, and its test. The columns are those of `columns.py`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _is_empty(column: pl.Expr) -> pl.Expr:
 # The reason of a line that waits for another line of its entry: it follows from the reasons of the others.
 HELD_TOGETHER = "other_line_not_ready"
 
-# What a finding tells of an entry that was sent with the same data.
+# The facts that a finding has of a sent entry with the same data.
 OF_TWIN = ("party_kind", *TWIN)
 
 # All of them, the most severe first. The order decides which error is told first.

@@ -1,7 +1,7 @@
-"""All that the checks of entries read: one row per entry, with what categories, accounts, employees and history say of it.
+"""All that the checks of entries read: one row per entry, with what the other frames say of it.
 
-Each function adds columns. Those that need a frame or a column that is missing add nothing, so that the checks which read
-them are skipped.
+Each function adds columns. Those that need a frame or a column that is missing add nothing, so that the
+checks which read them are skipped.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ c = pl.col
 
 # An amount is compared with others once there are so many in the currency.
 ENOUGH = 10
-# Amounts of a kind lie evenly on a logarithmic scale, so medians and deviations are of logarithms. An amount is unusual
-# beyond 3.5 deviations, which is a usual limit.
+# Amounts of a kind lie evenly on a logarithmic scale, so medians and deviations are of logarithms. An amount
+# is unusual beyond 3.5 deviations, which is a usual limit.
 DEVIATIONS = 3.5
 # The median absolute deviation times this is the standard deviation of a normal distribution.
 TO_STANDARD = 1.4826
-# The deviations of entries of all kinds are wide: ten times the amount that one of ten exceeds is unusual, too.
+# The deviations of all kinds are wide: ten times the amount that one of ten exceeds is unusual, too.
 TOP, REACH_OF_TOP, ENOUGH_FOR_TOP = 0.9, 10.0, 20
-# With what an amount is compared, first the narrowest, and how many times the median is never unusual: the more kinds of
-# purchases, the more. Only a category is of one kind, so that an amount may be too small for it, too.
+# With what an amount is compared, first the narrowest, and how many times the median is never unusual: the
+# more kinds of purchases, the more. Only a category is of one kind, so that an amount may be too small for
+# it, too.
 USUAL_LEVELS = (
     ("category", ("category_key",), 3.0),
     ("supplier", ("supplier",), 5.0),
@@ -62,7 +63,7 @@ _TEXTS = (
     "export_status",
 )
 
-# Of an entry that comes again, what is compared: the fact, and its column in the file and in the history.
+# The facts that are compared when an entry comes again, with their columns in the file and in the history.
 COMPARED = {
     "date": "day",
     "amount": "amount",
@@ -96,7 +97,7 @@ class Arguments:
     own_currency: str | None = None
 
 
-# What a file says of an export that was made by hand in the service; "recorded" is a person's word in the journal.
+# A file's words for an export by hand in the service; "recorded" is a person's word in the journal.
 EXPORTED_ELSEWHERE = ("exported", "queued", "in_progress")
 RECORDED = "recorded"
 
@@ -109,7 +110,7 @@ def columns_of(entries: pa.Table, frames: Mapping[str, pl.DataFrame], arguments:
     entries : pyarrow.Table
         As `frames.typed` returns it.
     frames : mapping
-        Those given of categories, accounts, employees and history, as `frames.typed` returns them, as Polars frames.
+        Those given of categories, accounts, employees and history, as Polars frames made by `frames.typed`.
     arguments : Arguments
         What the caller said.
     """
@@ -169,8 +170,8 @@ def _read(entries: pa.Table) -> pl.DataFrame:
 def _with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
     """Add is_copy, is_conflict and missing: what lines with one ID are to one another.
 
-    Lines with one ID that differ are the parts of a split entry where they are numbered from 1 without a gap, and have one
-    company, day and currency.
+    Lines with one ID that differ are the parts of a split entry where they are numbered from 1 without a gap,
+    and have one company, day and currency.
     """
     none = {
         "is_copy": pl.lit(value=False),
@@ -213,7 +214,7 @@ def split_entries(rows: pl.DataFrame) -> pl.Series:
 
 
 def _with_elsewhere(rows: pl.DataFrame, recorded: pl.DataFrame | None) -> pl.DataFrame:
-    """Add how it is known that an entry was exported outside of the journal: by its file, or by a person's word."""
+    """Add how an export outside of the journal is known: by the file of the entry, or by a person's word."""
     told = [pl.lit(None, pl.String)]
     if "export_status" in rows.columns:
         told.append(pl.when(c.export_status.is_in(EXPORTED_ELSEWHERE)).then(c.export_status))
@@ -223,7 +224,7 @@ def _with_elsewhere(rows: pl.DataFrame, recorded: pl.DataFrame | None) -> pl.Dat
 
 
 def _with_categories(rows: pl.DataFrame, categories: pl.DataFrame) -> pl.DataFrame:
-    """Add what is known of the category. It may have several rows, of two combined snapshots; each can hold an entry back."""
+    """Add the category's facts: several rows in combined snapshots, each of which may hold an entry back."""
     account = _lower("account_id").str.strip_chars(BLANK)
     account = pl.when(account != "").then(account)
     company = _lower("company_id")
@@ -258,7 +259,7 @@ def _with_accounts(rows: pl.DataFrame, accounts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_history(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame | None) -> pl.DataFrame:
-    """Add the state of an entry that was sent, or may have been, and what is different of one that was exported."""
+    """Add the state of an entry that may have been sent, and the changes of one that was exported."""
     sent = (
         history.filter(c.state.is_in(MAYBE_SENT))
         .group_by(id=_lower("entry_id"))
@@ -271,8 +272,8 @@ def _with_history(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.Data
 def _changes(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame | None) -> pl.DataFrame:
     """Return the entries that were exported with other data: id, and changes.
 
-    A change has field, currency, and the values before and after as lists; of the lines of a split entry their amounts and
-    their categories.
+    A change has field, currency, and the values before and after as lists; of the lines of a split entry
+    their amounts and their categories.
 
     A value that the journal did not keep, and a column that the entries lack, is not compared.
     """
@@ -354,7 +355,7 @@ def _compared(rows: pl.DataFrame, split_line: str) -> list[pl.Expr]:
         return pl.when(column != "").then(column)
 
     columns = {fact: text(name) for fact, name in COMPARED.items()}
-    # Of a split entry: which amount has which category.
+    # In a split entry, each amount is compared with its category.
     is_part = (c(split_line) > 0) & columns["category"].is_not_null()
     columns["lines"] = pl.when(is_part).then(
         pl.format("{} {}", columns["amount"].fill_null(""), columns["category"])
@@ -391,7 +392,7 @@ _TWINS = ("company_id", "day", "currency", "party", "size")
 
 
 def _with_twins(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the lines of other entries with the same company, day, currency, party and amount, or the opposite amount."""
+    """Add the lines of other entries with the same company, day, currency, party and amount (either sign)."""
     if not {"day", "currency", "party", "amount"} <= {*rows.columns}:
         return rows
     sized = rows.filter((c.amount != 0) & ~c.is_copy & ~c.is_conflict).select(
@@ -434,7 +435,7 @@ def _with_twins(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_usual(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add what is usual to the rows whose amount is not: in its category, or else of its supplier, account or company."""
+    """Add to rows with an unusual amount the usual one: of category, else of supplier, account or company."""
     if not {"company_id", "amount", "currency"} <= {*rows.columns}:
         return rows
     sized = rows.filter((c.amount != 0) & ~c.is_copy & ~c.is_conflict & (c.currency != ""))
@@ -451,7 +452,7 @@ def _with_usual(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _unusual_in(rows: pl.LazyFrame, level: str, keys: Sequence[str], least_reach: float) -> pl.LazyFrame:
-    """Return the rows whose amount is unusual among those with the same keys, currency and company, and its limits."""
+    """Return rows whose amount is unusual for their keys, currency and company, with the limits."""
     reach = pl.max_horizontal(pl.lit(least_reach).log(), DEVIATIONS * TO_STANDARD * c.spread)
     top = pl.when(c.usual_entries >= ENOUGH_FOR_TOP).then(c.top + pl.lit(REACH_OF_TOP).log())
     low = c.middle - reach if level in BOTH_WAYS else pl.lit(None, pl.Float64)
@@ -483,13 +484,13 @@ def _rounded(value: pl.Expr) -> pl.Expr:
     return pl.coalesce(*cases, value.round(2))
 
 
-# What is known of a sent entry with the same data.
+# The facts of a sent entry with the same data.
 TWIN = ("sent_day", "sent_party", "sent_period", "sent_batch")
 _OF_TWIN = (*TWIN, "sent_in_file")
 
 
 def _with_sent_twins(rows: pl.DataFrame, history: pl.DataFrame) -> pl.DataFrame:
-    """Add to an entry that was not sent the one with its data that was, or may have been; one in the same file first."""
+    """Add to an unsent entry one with its data that may have been sent, from the same file if possible."""
     if not {"party", "day", "amount", "currency"} <= {*rows.columns}:
         return rows
     # A column that the entries lack is not compared.
@@ -525,7 +526,7 @@ def _with_sent_twins(rows: pl.DataFrame, history: pl.DataFrame) -> pl.DataFrame:
 
 
 def _plain(amount: pl.Expr) -> pl.Expr:
-    """Return amounts as text without zeros behind the decimals, so that those of two scales are compared exactly."""
+    """Return amounts as text without trailing zeros, so that amounts of two scales are compared exactly."""
     text = amount.cast(pl.String)
     return (
         pl.when(text.str.contains(".", literal=True))

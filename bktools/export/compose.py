@@ -51,10 +51,12 @@ def compose_export_jobs(
     Parameters
     ----------
     entries : DataFrame
-        As `read_entries` returns it: id, company_id; optional date, amount, currency, category_id, employee_id,
-        approved. Every frame may be of pandas, Polars, Arrow, DuckDB or PySpark, or the path of a Parquet file.
+        As `read_entries` returns it: id, company_id; optional date, amount, currency, category_id,
+        employee_id, approved. Every frame may be of pandas, Polars, Arrow, DuckDB or PySpark, or the path of
+        a Parquet file.
     selection : DataFrame, Series, list or path, optional
-        A filtered frame of entries, a boolean mask with one value for each row, or entry IDs. Default: all entries.
+        A filtered frame of entries, a boolean mask with a value for each row, or entry IDs. Default: all
+        entries.
     categories : DataFrame, optional
         As `load_categories` returns it.
     accounts : DataFrame, optional
@@ -64,18 +66,19 @@ def compose_export_jobs(
     history : DataFrame, optional
         As `load_export_jobs(entries=True)` returns it. The plan can then be submitted only with that journal.
     ledger : DataFrame, optional
-        The company's general ledger, as `read_general_ledger` returns it: entries that it holds already are held back, and so
-        are those that a free posting may be of. A ledger that does not show how it books holds nothing back, and
-        `plan.unchecked` says so.
+        The company's general ledger, as `read_general_ledger` returns it: entries that it holds already are
+        held back, and so are those that a free posting may be of. A ledger that does not show how it books
+        holds nothing back, and `plan.unchecked` says so.
     exported_elsewhere : iterable of str
         IDs of entries that are known to be exported outside of this journal; they are held back.
     not_booked : iterable of str
-        IDs of entries that a person found not to be booked: what a posting of the ledger may be of, or what has the data of
-        a sent entry of the file, is sent all the same.
+        IDs of entries that a person found not to be booked: what a posting of the ledger may be of, or what
+        has the data of a sent entry of the file, is sent all the same.
     company : str, optional
         UUID of the only company to export. Default: all companies of the entries.
     period : str, Period, date or datetime, optional
-        The month to export, such as "2026-10". Entries dated later wait for their own month; earlier ones get a warning.
+        The month to export, such as "2026-10". Later entries wait for their own month; earlier ones get a
+        warning.
     currency : str, optional
         The company's own currency, such as "EUR". Entries in another one are counted in `plan.findings`.
     max_entries : int
@@ -90,13 +93,13 @@ def compose_export_jobs(
     Returns
     -------
     ExportPlan
-        Batches of one company each, ordered by date, then ID; entries that are not ready, with the reason; totals. The
-        entries have category_name, account_code, account_name and employee_name where the frames were given. A
-        check that needs a missing frame is skipped, and `plan.unchecked` lists it. The same input gives the same batches
-        with the same IDs.
+        Batches of one company each, ordered by date, then ID; entries that are not ready, with the reason;
+        totals. The entries have category_name, account_code, account_name and employee_name where the frames
+        were given. A check that needs a missing frame is skipped, and `plan.unchecked` lists it. The same
+        input gives the same batches with the same IDs.
 
-        Entries in a PySpark frame are checked by the workers, which must have bktools, and collected: the plan has all of
-        them and must fit in memory here. Filter such a frame instead of giving a selection.
+        Entries in a PySpark frame are checked by the workers, which must have bktools, and collected: the
+        plan has all of them and must fit in memory here. Filter such a frame instead of giving a selection.
 
     Raises
     ------
@@ -182,10 +185,10 @@ def _composed(
     size: int,
     options: ExportOptions,
 ) -> tuple[pa.Table, pa.Table]:
-    """Return the ready entries in the order of sending, with their batch_id, and the others with reason and facts.
+    """Return ready entries in the order of sending, with batch_id, and the others with reason and facts.
 
-    `named` gives rows their names. `order` is as `Checked.order` has it. Entries that are not ready are in the order of
-    company, date, ID and line.
+    `named` gives rows their names. `order` is as `Checked.order` has it. Entries that are not ready are in
+    the order of company, date, ID and line.
     """
     is_ready = order["reason"].is_null()
     ready = named(rows.take(order["row"].filter(is_ready).to_arrow()))
@@ -199,7 +202,7 @@ def _composed(
 
 
 def _with_exported(held: pa.Table, history: pa.Table) -> pa.Table:
-    """Return entries that are not ready with the amount and currency that the journal has for those it sent before.
+    """Return entries that are not ready, with the journal's amount and currency for those sent before.
 
     The first line of a split entry has the amount of the whole entry.
     """
@@ -220,7 +223,7 @@ def _with_exported(held: pa.Table, history: pa.Table) -> pa.Table:
 
 
 def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:
-    """Return the batch ID of each ready row; the rows are in the order of sending, the lines of an entry together."""
+    """Return the batch ID of each ready row. Rows are in the order of sending, lines of an entry together."""
     ids = ready.column("id")
     begins = np.flatnonzero(np.concatenate([[True][: len(ids)], pc.not_equal(ids[1:], ids[:-1]).to_numpy()]))
     entries = ready.select(["id", "company_id"])

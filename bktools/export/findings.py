@@ -34,8 +34,8 @@ Naming = Callable[[pa.Table], pa.Table]
 COLUMNS = ("check", "severity", "who", "facts")
 ORDER = ("row", "reason", "facts")
 
-# A check that was skipped is told where its column or frame is missing: the code, what is missing, and the frames that must
-# be there for this to matter.
+# A check that was skipped is told where its column or frame is missing: the code, what is missing, and the
+# frames that must be there for this to matter.
 _UNCHECKED = (
     ("dates", ("day",), ()),
     ("amounts", ("amount",), ()),
@@ -57,9 +57,9 @@ class Checker:
     Parameters
     ----------
     frames : mapping
-        Those given of categories, accounts, employees and history by name, as `frames.typed` returns them; `elsewhere` has
-        the IDs of entries of which the journal knows that they were exported elsewhere, `not_booked` of those of which a
-        person said that they are not booked.
+        Those given of categories, accounts, employees and history by name, as `frames.typed` returns them;
+        `elsewhere` has the IDs of entries of which the journal knows that they were exported elsewhere,
+        `not_booked` of those of which a person said that they are not booked.
     arguments : Arguments
         As `arguments_of` returns them.
     """
@@ -101,7 +101,7 @@ def _checked(rows: pl.DataFrame, frames: Mapping[str, pl.DataFrame]) -> Checked:
 
 @dataclass(frozen=True)
 class Checked:
-    """Entries with what errors read, and the first error of each: its code as `reason`, and its facts as JSON.
+    """Entries with what errors read, and each one's first error: its code, `reason`, and its facts as JSON.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Checked:
         return in_order_of_sending(self.rows)
 
     def asked(self, entries: pa.Table, named: Naming, ledger: Any, sent: Any) -> Checked | None:
-        """Return the entries with what the books hold of those that are ready; None where the ledger does not show how it books.
+        """Return the entries with what the books hold of ready ones.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class Checked:
 
 
 def _shown(books: Holdings, source: Mapping[str, Any]) -> dict[str, Any]:
-    """Return whose ledger a plan asked, and what it reaches: its file, its days, and the exported batches in it."""
+    """Return whose ledger a plan asked, and its reach: file, days, and the exported batches in it."""
     about = {name: source.get(name) for name in ("source", "sha256", "exported_at")}
     days = dict(zip(("first", "last"), (day.isoformat() for day in books.days), strict=False))
     return {**about, "first": None, "last": None, **days, "batches": [*books.batches]}

@@ -1,7 +1,7 @@
 """Entries that a ledger does not hold, as evidence after a restore of the journal's database.
 
-A machine that is gone may have sent entries that no journal knows. A ledger that was exported later shows which of them are
-booked, if it is known where this company's accounting system books.
+A machine that is gone may have sent entries that no journal knows. A ledger that was exported later shows
+which of them are booked, if it is known where this company's accounting system books.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bktools.frames.columns import days_of
 def not_in_the_books(
     plan: ExportPlan, company_id: str, since: dt.datetime, exported_at: dt.date | None = None
 ) -> list[str]:
-    """Return the IDs of a plan's ready entries of a company of which its ledger shows that they are not booked.
+    """Return the IDs of a company's ready entries in a plan whose ledger shows that they are not booked.
 
     Parameters
     ----------
@@ -34,13 +34,14 @@ def not_in_the_books(
     Raises
     ------
     PlanError
-        When the ledger shows nothing: none was asked, it was exported too early, holds no batch that was accepted, or ends
-        before every entry.
+        When the ledger shows nothing: none was asked, it was exported too early, holds no batch that was
+        accepted, or ends before every entry.
     """
     books = plan.books
     if not books:
         raise PlanError(
-            "the plan asked no ledger that shows how it books: compose it with --ledger FILE; nothing was recorded"
+            "the plan asked no ledger that shows how it books: compose it with --ledger FILE; "
+            "nothing was recorded"
         )
     said = books["exported_at"]
     day = dt.date.fromisoformat(said) if said else exported_at
@@ -48,13 +49,15 @@ def not_in_the_books(
         raise PlanError(f"{books['source']} does not say when it was exported: give --exported-at DATE")
     if day <= since.date():
         raise PlanError(
-            f"{books['source']} was exported on {day}, and may lack what was sent until {since.date()}: compose the plan again "
-            f"with a ledger exported on {since.date() + dt.timedelta(days=1)} or later; nothing was recorded"
+            f"{books['source']} was exported on {day}, and may lack what was sent until {since.date()}: "
+            f"compose the plan again with a ledger exported on {since.date() + dt.timedelta(days=1)} or "
+            "later; nothing was recorded"
         )
     if not books["batches"]:
         raise PlanError(
-            f"{books['source']} holds none of the batches that were accepted before, so it does not show where the company's "
-            "entries are booked: look them up by hand (--from, --to, --evidence); nothing was recorded"
+            f"{books['source']} holds none of the batches that were accepted before, "
+            "so it does not show where the company's entries are booked: look them up by hand (--from, "
+            "--to, --evidence); nothing was recorded"
         )
     first, last = (dt.date.fromisoformat(books[name]) for name in ("first", "last"))
     days = days_of(plan.rows)
@@ -68,7 +71,7 @@ def not_in_the_books(
     shown = [entry_id for entry_id in ids.unique().to_pylist() if entry_id not in outside]
     if not shown:
         raise PlanError(
-            f"no ready entry of company {company_id} is dated from {first} to {last}, which {books['source']} covers: nothing "
-            "was recorded"
+            f"no ready entry of company {company_id} is dated from {first} to {last}, "
+            f"which {books['source']} covers: nothing was recorded"
         )
     return shown

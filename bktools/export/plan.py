@@ -51,7 +51,7 @@ SENT = ("id", "company_id", "batch_id")
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """The interface's options of an export job, the same for every batch of a plan; their order is part of its ID."""
+    """The interface's options of an export job, equal for all batches of a plan. Their order is in its ID."""
 
     employee_id: str | None = None
     is_interactive: bool = True
@@ -65,28 +65,31 @@ class ExportPlan(Result):
     Attributes
     ----------
     batches : DataFrame
-        One row per batch, in the order of sending: batch_id, company_id, entries (count), first_date, last_date.
+        One row per batch, in order of sending: batch_id, company_id, entries (count), first_date, last_date.
     rows : pyarrow.Table
         One row per ready entry, or per line of a split one, with its batch_id, in the order of sending.
     held : pyarrow.Table
-        One row per entry that is not ready, with its reason (a code) and the facts of it as JSON; with a history also
-        exported_amount and exported_currency: what the journal has for an entry that was sent before, or may have been.
+        One row per entry that is not ready, with its reason (a code) and the facts of it as JSON; with a
+        history also exported_amount and exported_currency: what the journal has for an entry that was sent
+        before, or may have been.
     options : ExportOptions
         Options of the jobs.
     unchecked : tuple of str
         Codes of the checks that were skipped because a frame or a column was not given.
     plan_id : str
-        Digest of batches, options and everything that the journal keeps of each entry; the same entries give the same ID.
+        Digest of batches, options and all that the journal keeps of each entry; equal entries give equal IDs.
     provenance : dict
         Source of the entries.
     journal : str
-        Identity of the journal whose history it was composed with, the only one that accepts it. "" without a history.
+        Identity of the journal whose history it was composed with, which alone accepts it. "" without a
+        history.
     books : dict
-        Of the ledger that was asked before: source, sha256, exported_at, first and last (days), and batches, those that it
-        holds as a whole. Empty where none was asked, or it does not show how it books.
+        Of the ledger that was asked before: source, sha256, exported_at, first and last (days), and batches,
+        those that it holds as a whole. Empty where none was asked, or it does not show how it books.
     findings : DataFrame
-        One row per finding of an entry, most severe first: check, severity (error: it is not ready; warning: look at it
-        before the plan is submitted; info), about, message, to_do, who, names and money, identifiers, facts (JSON).
+        One row per finding of an entry, most severe first: check, severity (error: it is not ready; warning:
+        look at it before the plan is submitted; info), about, message, to_do, who, names and money,
+        identifiers, facts (JSON).
 
     Examples
     --------
@@ -154,15 +157,15 @@ class ExportPlan(Result):
 
     @cached_property
     def found(self) -> pa.Table:
-        """What the checks found, as facts: check, severity, who (codes), facts (JSON), then names, money and identifiers."""
+        """The findings as facts: check, severity, who (codes), facts (JSON); names, money and identifiers."""
         return self._find()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the plan for pickle and copy with its findings, computed now, without the frames they come from."""
+        """Return the plan for pickle and copy, with its findings but without the frames they come from."""
         return self.__dict__ | {"found": self.found, "_find": None}
 
     def request(self, batch_id: str) -> BatchRequest:
-        """Check a batch and return its request: `body` is what is sent, `entry_ids` has the entries in their order.
+        """Check a batch and return its request: `body` is what is sent, `entry_ids` are its entries in order.
 
         Raises
         ------
@@ -190,11 +193,13 @@ class ExportPlan(Result):
         Raises
         ------
         PlanError
-            When a batch, an entry or an option was changed, added, repeated or removed after the plan was composed.
+            When a batch, an entry or an option was changed, added, repeated or removed since the plan was
+            composed.
         """
         if plan_digest(list(self._rows_of_batches), self.options, self.rows) != self.plan_id:
             raise PlanError(
-                "the plan was changed since it was made, in its batches or in what is known of its entries: compose it again"
+                "the plan was changed since it was made, in its batches or in what is known of its entries: "
+                "compose it again"
             )
         # An entry of one line has the number 0, a split one begins with 1.
         begins = pc.sum(pc.less_equal(split_lines(self.rows), 1)).as_py() or 0
@@ -234,7 +239,8 @@ class ExportPlan(Result):
     def amounts(self) -> dict[str, Decimal]:
         """The exact sum of the ready entries by currency, in alphabetical order.
 
-        Amounts without a currency are summed as "no currency". Empty when the entries lack one of the two columns.
+        Amounts without a currency are summed as "no currency". Empty when the entries lack one of the
+        columns.
         """
         if not {"currency", "amount"} <= set(self.rows.column_names):
             return {}
@@ -297,9 +303,9 @@ class ExportPlan(Result):
     def needs_action(self) -> pd.DataFrame:
         """Reasons to hold entries back, and warnings, those with most money first: a row each.
 
-        severity, check, entries (count), value (their amounts by currency, as text); message, to_do and who of the first.
-        An entry that is not ready counts for its own reason alone. Findings of the severity info need no action and are left
-        out.
+        severity, check, entries (count), value (their amounts by currency, as text); message, to_do and who
+        of the first. An entry that is not ready counts for its own reason alone. Findings of the severity
+        info need no action and are left out.
         """
         return self._summary[self._summary["severity"] != "info"].reset_index(drop=True)
 
@@ -347,7 +353,7 @@ def _told(row: Any) -> str:
 
 
 def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
-    """Return the first rows of a frame as HTML, of `count` rows; dates are days, and missing values are empty."""
+    """Return the first rows of a frame of `count` rows as HTML: times as days, missing values empty."""
     rows = frame.head(views.SHOWN_ROWS).astype("object").itertuples(index=False)
     cells = [["" if pd.isna(value) else value for value in row] for row in rows]
     cells = [[value.date() if isinstance(value, pd.Timestamp) else value for value in row] for row in cells]
@@ -366,7 +372,7 @@ def batch_digest(company_id: str, entry_ids: list[str], options: ExportOptions) 
 
 
 def plan_digest(batch_ids: list[str], options: ExportOptions, rows: pa.Table) -> str:
-    """Return the ID of a plan: of its batches, its options, and everything that the journal keeps of each entry."""
+    """Return the ID of a plan: a digest of its batches, options and all that the journal keeps of entries."""
     digest = hashlib.sha256(json.dumps([[*vars(options).values()], batch_ids]).encode())
     texts = {name: _as_text(rows.column(name)) for name in ENTRY_DATA if name in rows.column_names}
     kept = pa.table({name: text for name, text in texts.items() if text.null_count < len(text)})
@@ -400,7 +406,7 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def as_exported(not_ready: pa.Table) -> pa.Table:
-    """Return entries that are not ready; those that were sent before have the amount and currency of the journal."""
+    """Return entries that are not ready; those sent before have the amount and currency of the journal."""
     if "exported_amount" not in not_ready.column_names or "amount" not in not_ready.column_names:
         return not_ready
     was_sent = pc.is_in(not_ready.column("reason"), pa.array(SENT_BEFORE, TEXT))

@@ -1,7 +1,7 @@
 """Saves a plan as a file, so that one person can prepare it and another one approve and submit it.
 
-The file is a zip archive of `plan.json` (options, skipped checks, author, service, hashes) and the frames as Parquet.
-Batches and totals are not saved, but computed again from the entries.
+The file is a zip archive of `plan.json` (options, skipped checks, author, service, hashes) and the frames as
+Parquet. Batches and totals are not saved, but computed again from the entries.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ def read_plan(path: Path) -> PlanFile:
         raise
     except DAMAGE as error:
         raise PlanError(
-            f"the plan {path} was changed after it was written, or is of another version of bktools ({error}): "
-            "compose it again"
+            f"the plan {path} was changed after it was written, or is of another version of bktools "
+            f"({error}): compose it again"
         ) from error
 
 

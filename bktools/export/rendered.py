@@ -41,7 +41,7 @@ def findings_in(words: Words, found: pa.Table) -> pa.Table:
 
 
 def not_ready_in(words: Words, held: pa.Table) -> pa.Table:
-    """Return entries that are not ready with reason and next step as a message, and their facts as the last column."""
+    """Return entries that are not ready, with reason and next step as a message; their facts come last."""
     codes = polars_of(held.select(["reason", "facts"])).rename({"reason": "check"})
     texts = with_sentences(codes, words, "entry", fact="one", step="do")
     pairs = zip(texts["fact"], texts["step"], strict=True)
@@ -51,7 +51,7 @@ def not_ready_in(words: Words, held: pa.Table) -> pa.Table:
 
 
 def sentences_by_check(words: Words, found: pa.Table) -> dict[tuple[str, str], dict[str, str]]:
-    """Return message, to_do and who of the findings of each severity and check: of one entry, or of all of them."""
+    """Return message, to_do and who of findings, by severity and check: of one entry, or of all of them."""
     codes = polars_of(found.select(["severity", "check", "who", "facts"]))
     groups = codes.group_by("severity", "check", maintain_order=True).agg(
         pl.col("who").first(), pl.col("facts").unique(maintain_order=True), count=pl.len()

@@ -29,7 +29,7 @@ KINDS = "a filtered frame of the entries, a mask with one value for each row, en
 
 
 def selected(rows: pa.Table, selection: Any, entries: Any) -> pa.Table:
-    """Return the selected rows; `entries` are the rows as they were given: a mask of pandas selects by their labels."""
+    """Return the selected rows; a mask of pandas selects by the labels of `entries`, the rows as given."""
     if selection is None:
         return rows
     return _whole_entries(rows, pa.array(selected_rows(selection, entries, rows)))
@@ -71,7 +71,8 @@ def _as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:
         or hasattr(entries, "to_arrow_table")
     ):
         raise InputError(
-            f"a mask cannot select from a {type(entries).__name__}, because its rows have no order: filter it instead"
+            f"a mask cannot select from a {type(entries).__name__}, because its rows have no order: "
+            "filter it instead"
         )
     if len(values) != len(entries):
         raise InputError(f"the selection is a mask of {len(values)} rows, the entries have {len(entries)}")
@@ -102,8 +103,8 @@ def _aligned(mask: pd.Series, entries: pd.DataFrame) -> pd.Series:
     is_same = mask.index.is_unique and entries.index.is_unique and entries.index.isin(mask.index).all()
     if not is_same:
         raise InputError(
-            "the selection is a mask with another index than the entries: make it from these entries, or give its "
-            "values (mask.to_list())"
+            "the selection is a mask with another index than the entries: make it from these entries, "
+            "or give its values (mask.to_list())"
         )
     return mask.loc[entries.index]
 

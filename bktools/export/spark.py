@@ -1,4 +1,4 @@
-"""Checks the entries of PySpark frames: workers find the first error of each, and the entries are collected."""
+"""Checks the entries of PySpark frames: workers find each entry's first error; entries are collected."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ FIRST_ERROR = ("reason", "facts")
 def checked(entries: Any, checker: Checker) -> tuple[pa.Table, pl.DataFrame]:
     """Return the entries of a PySpark frame as `typed` does, and their order as `Checked.order` has it.
 
-    Whether an entry is ready depends on all lines with its ID, of whatever company, so that these come together; with a
-    history it depends on all entries, which are then checked once more, together.
+    Whether an entry is ready depends on all lines with its ID, of whatever company, so that these come
+    together; with a history it depends on all entries, which are then checked once more, together.
     """
     checks = partial(_checked, checker=checker)
     rows = on_workers(checks, {"entries": in_order(entries, ROW_NUMBER)}, by="id")["entries"].sort_by(

@@ -1,7 +1,7 @@
 """`Check`: an expression that is true for a row that fails, and what is known of such a row.
 
-One shape for entries, accounts, categories, ledgers and the files of a close. To add a check, add an item to the list of
-its room, its words to each file of `wording`, and its test.
+One shape for entries, accounts, categories, ledgers and the files of a close. To add a check, add an item to
+the list of its room, its words to each file of `wording`, and its test.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import polars as pl
 
 # error: it must not go on as it is. warning: a person should look. info: nothing is to be done.
 SEVERITIES = ERROR, WARNING, INFO = ("error", "warning", "info")
-# Who acts: the same four roles in every report, whatever found it.
+# The people who act: the same four roles in every report, whatever check it is.
 ROLES = ERP, SERVICE, EMPLOYEE, PREPARER = ("erp", "service", "employee", "preparer")
 
 
@@ -71,7 +71,7 @@ def first_error(checks: Iterable[Check]) -> pl.Expr:
 def find(
     rows: pl.DataFrame, checks: Sequence[Kind], beside: Callable[[Kind], Mapping[str, pl.Expr]] = lambda _: {}
 ) -> pl.DataFrame:
-    """Return what checks find in rows, the most severe first, then in the order of the checks and of the rows.
+    """Return the findings of checks in rows: most severe first, then in the order of the checks and rows.
 
     Parameters
     ----------
@@ -80,13 +80,14 @@ def find(
     checks : sequence of Check
         As `applicable` returns them.
     beside : callable, optional
-        Returns for a check what else is known of a row that fails it: expressions by their names, the same for each check.
+        Returns other facts of a row that fails a check: expressions by name, the same for each check.
 
     Returns
     -------
     DataFrame
-        One row per finding: row (number of the row), number (of the check among `checks`), check (code), severity, who,
-        facts (JSON, in which decimals are text and days ISO 8601); then what stands beside them.
+        One row per finding: row (number of the row), number (of the check among `checks`), check (code),
+        severity, who, facts (JSON, in which decimals are text and days ISO 8601); then what stands beside
+        them.
     """
     flags = rows.select(
         check.fails.fill_null(value=False).alias(f"{number}") for number, check in enumerate(checks)
@@ -124,7 +125,7 @@ def find(
 
 
 def facts_of(rows: pl.DataFrame, places: pl.Series, check: Check) -> pl.Series:
-    """Return the facts that a check knows of some rows as JSON, in which decimals are text and days ISO 8601."""
+    """Return a check's facts of some rows as JSON, in which decimals are text and days are ISO 8601."""
     if not check.facts:
         return pl.repeat("{}", len(places), dtype=pl.String, eager=True)
     return rows.select(_facts_at(places, check)).to_series()

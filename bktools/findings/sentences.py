@@ -49,7 +49,8 @@ def fact_and_step(words: Words, fact: str, step: str) -> pl.Expr:
 def facts_of_all(words: Words, facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the facts of several findings of one check for a sentence about all of them.
 
-    What they have in common stays as it is; texts that differ become a list of the first of them; other facts are unknown.
+    Equal texts stay as they are; texts that differ become a list of the first of them; other facts are
+    unknown.
     """
     rows = list(facts)
     merged = {}

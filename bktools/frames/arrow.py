@@ -21,9 +21,10 @@ def to_arrow(frame: Any) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        Text is large_string, an amount decimal128 with the decimals of its currency, a flag bool, a count int64, a date date32, and a time timestamp[us], in
-        UTC where it has a zone; a missing value is null. Times without a zone are dates when every time of the column
-        is midnight. The schema has no metadata but `bktools`, the source of the rows as JSON, where it is known.
+        Text is large_string, an amount decimal128 with the decimals of its currency, a flag bool, a count
+        int64, a date date32, and a time timestamp[us], in UTC where it has a zone; a missing value is null.
+        Times without a zone are dates when every time of the column is midnight. The schema has no metadata
+        but `bktools`, the source of the rows as JSON, where it is known.
 
     Raises
     ------
@@ -32,8 +33,8 @@ def to_arrow(frame: Any) -> pa.Table:
 
     Notes
     -----
-    The tables of a result come at once by its method: `plan.to_arrow()["batches"]`. Source of the columns: interface,
-    section 2.
+    The tables of a result come at once by its method: `plan.to_arrow()["batches"]`. Source of the columns:
+    interface, section 2.
 
     Examples
     --------

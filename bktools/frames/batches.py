@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from bktools.frames.schema import ENTRY_DATA, split_lines, texts_of
 
-# Of a line of an entry: its ID, the number of the line (0 for an entry of one line), and the columns `ENTRY_DATA` as text.
+# A line of an entry: its ID, the number of the line (0 in an entry of one line), `ENTRY_DATA` as text.
 EntryData = tuple[Any, ...]
 
 
@@ -18,8 +18,8 @@ EntryData = tuple[Any, ...]
 class BatchRequest:
     """The request for a batch, and the entries that it is made of.
 
-    `batch_id` is a digest of company, entries and options; `rows` are the lines of the entries, None where nothing is
-    known of them.
+    `batch_id` is a digest of company, entries and options; `rows` are the lines of the entries, None where
+    nothing is known of them.
     """
 
     batch_id: str
@@ -30,7 +30,7 @@ class BatchRequest:
 
     @functools.cached_property
     def entry_data(self) -> list[EntryData]:
-        """What the journal keeps of each line, as `EntryData`: null where it is unknown, and exact amounts."""
+        """What the journal keeps of each line, as `EntryData`: exact amounts, and null where unknown."""
         rows = self.rows
         if rows is None:
             return []

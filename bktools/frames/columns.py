@@ -1,4 +1,4 @@
-"""Checks the columns of frames that people give: which are required, their types and their gaps; one wording for all."""
+"""Checks the columns of frames that people give: required ones, types and gaps, in one wording."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bktools.errors import InputError
 from bktools.frames.schema import DATE, DIGITS, MONEY, TEXT, TEXTS, days
 from bktools.wording.numbers import counted
 
-# What a column must be, in words, and the types that fit.
+# Kinds of columns, in words, and the types that fit each.
 KINDS: Mapping[str, Callable[[pa.DataType], bool]] = {
     "text": lambda kind: kind in (*TEXTS, pa.uuid()),
     "true or false": pa.types.is_boolean,
@@ -25,13 +25,14 @@ def require_columns(name: str, columns: Collection[str], needed: Collection[str]
     missing = [column for column in needed if column not in columns]
     if missing:
         raise InputError(
-            f"needs the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}: give it as {source} returns it",
+            f"needs the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}: "
+            f"give it as {source} returns it",
             source=name,
         )
 
 
 def require_kinds(name: str, columns: pa.Schema, wanted: Mapping[str, str]) -> None:
-    """Refuse a frame with a column of the wrong type; `wanted` has words of KINDS by column. Nulls alone fit each of them."""
+    """Refuse a frame with a column of a wrong type; `wanted` has words of KINDS by column. Nulls fit all."""
     for column, words in wanted.items():
         kind = columns.field(column).type if column in columns.names else pa.null()
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -66,7 +67,7 @@ def text_of(table: pa.Table, column: str, name: str = "entries") -> pa.ChunkedAr
 
 
 def days_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
-    """Return the calendar days of the column `date`, nulls where the table lacks it; refuse one that holds no dates."""
+    """Return the days of the column `date`, nulls where there is none; refuse a column without dates."""
     if "date" not in table.column_names:
         return pa.chunked_array([pa.nulls(len(table), DATE)])
     require_kinds(name, table.schema, {"date": "a date"})
@@ -100,7 +101,7 @@ def with_missing(table: pa.Table, columns: pa.Schema) -> pa.Table:
 
 
 def in_one_scale(*amounts: pa.ChunkedArray) -> list[pa.ChunkedArray]:
-    """Return columns of exact amounts with the decimals of the finest one; of 76 digits where 38 are not enough."""
+    """Return exact amounts with the decimals of the finest column; of 76 digits where 38 are not enough."""
     scale = max((getattr(column.type, "scale", 0) for column in amounts), default=0)
     try:
         return [pc.cast(column, pa.decimal128(DIGITS, scale)) for column in amounts]

@@ -20,13 +20,14 @@ from bktools.frames.money import currency_column
 from bktools.frames.schema import BYTES, TEXT, TEXTS, dated, to_arrow, wall_times
 from bktools.progress import progress as progress_bar
 
-# A spreadsheet reads a cell that begins with one of these signs as a formula, or hides the sign. The full-width signs come
-# from East Asian keyboards. Text that begins with apostrophes and a sign gets one more, so that removing one restores it.
+# A spreadsheet reads a cell that begins with one of these signs as a formula, or hides the sign. The
+# full-width signs come from East Asian keyboards. Text that begins with apostrophes and a sign gets one more,
+# so that removing one restores it.
 SIGNS = r"[=+\-@\t\r\n＝＋－＠]"
 FORMULA = f"^'*{SIGNS}"
 
-# Text that a spreadsheet would read as a number, a date or a flag, and change: 0400, 12345678901234567, 1E5, 1.10, 5%,
-# 1-2, 3/4, 10:30, Mar 5, 1. Dez, true, +49 221 101.
+# Text that a spreadsheet would read as a number, a date or a flag, and change: 0400, 12345678901234567, 1E5,
+# 1.10, 5%, 1-2, 3/4, 10:30, Mar 5, 1. Dez, true, +49 221 101.
 _MONTH = r"(jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-z]*"
 CHANGED = (
     r"(?i)^\s*("
@@ -96,13 +97,14 @@ def to_csv(
     frame : DataFrame
         Any frame. It is not changed; its index is not written.
     path : path, file or buffer
-        File to write. Only you can read a new file; an existing one is replaced and keeps its permissions, also through
-        a link. A device or a pipe is written to directly. An open file or a buffer gets the whole content at its
-        position, and stays open; one for text gets no byte order mark, and should be opened with `newline=""`.
+        File to write. Only you can read a new file; an existing one is replaced and keeps its permissions,
+        also through a link. A device or a pipe is written to directly. An open file or a buffer gets the
+        whole content at its position, and stays open; one for text gets no byte order mark, and should be
+        opened with `newline=""`.
     profile : str
-        "excel": UTF-8 with BOM, comma, CRLF. "excel-eu": semicolon and decimal comma. In both, text and headings that a
-        spreadsheet would read as a formula get an apostrophe in front; codes such as 0400 are written as ="0400", and so
-        is every number of such a column.
+        "excel": UTF-8 with BOM, comma, CRLF. "excel-eu": semicolon and decimal comma. In both, text and
+        headings that a spreadsheet would read as a formula get an apostrophe in front; codes such as 0400 are
+        written as ="0400", and so is every number of such a column.
         "machine": UTF-8 without BOM, comma, LF, unchanged values.
     progress : bool, optional
         Show a bar. Default: in a terminal or a notebook.
@@ -123,8 +125,9 @@ def to_csv(
 
     Notes
     -----
-    Amounts have the decimals of the currency beside them, none for JPY, and an amount with more keeps them. Timestamps as ISO 8601 in UTC, null as an empty cell, flags as true and false. Times
-    without a time zone are written as dates when every time of the column is midnight, otherwise without a zone.
+    Amounts have the decimals of the currency beside them, none for JPY, and an amount with more keeps them.
+    Timestamps as ISO 8601 in UTC, null as an empty cell, flags as true and false. Times without a time zone
+    are written as dates when every time of the column is midnight, otherwise without a zone.
 
     Examples
     --------
@@ -211,12 +214,13 @@ def as_text(column: pa.ChunkedArray, form: Profile, name: str) -> pa.ChunkedArra
     if any(is_kind(kind) for is_kind in WRITTEN_PLAINLY):
         return column.cast(TEXT)
     raise InputError(
-        f"the column {name} holds {kind}, which cannot be written as text: convert it to text or numbers first"
+        f"the column {name} holds {kind}, which cannot be written as text: convert it to text or numbers "
+        "first"
     )
 
 
 def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return times as ISO 8601, in UTC where they have a zone, all with the decimals of the most precise one."""
+    """Return times as ISO 8601, in UTC where they have a zone, with the decimals of the most precise one."""
     zone = column.type.tz and "UTC"
     times = column.cast(pa.timestamp(column.type.unit, zone))
     for unit in ("s", "ms", "us", "ns"):
@@ -240,7 +244,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def in_minor_units(
     table: pa.Table, columns: Mapping[str, pa.ChunkedArray], decimal: str
 ) -> dict[str, pa.ChunkedArray]:
-    """Return the columns of money without the zeros that their currency has no decimals for, such as 3590 of JPY."""
+    """Return columns of money without zeros beyond the decimals of their currency, such as 3590 of JPY."""
     money = {}
     for name in (field.name for field in table.schema if pa.types.is_decimal(field.type)):
         currency = currency_column(name, columns)

@@ -1,4 +1,4 @@
-"""`to_excel`: tables as one workbook, a sheet a table: text stays text, amounts are numbers, nothing is a formula."""
+"""`to_excel`: one workbook with a sheet for each table: text stays text, amounts are numbers, no formulas."""
 
 from __future__ import annotations
 
@@ -65,40 +65,43 @@ def to_excel(
     Parameters
     ----------
     tables : DataFrame or mapping of str to DataFrame
-        One frame, or frames by the name of their sheet (31 characters at most); they are not changed, their indexes are
-        not written.
+        One frame, or frames by the name of their sheet (31 characters at most); they are not changed, their
+        indexes are not written.
     path : path, file or buffer
-        File to write, ending in .xlsx. A new file is readable by you alone; an existing one is replaced and keeps its
-        permissions. An open file or a buffer for bytes gets the whole workbook at its position, and stays open.
+        File to write, ending in .xlsx. A new file is readable by you alone; an existing one is replaced and
+        keeps its permissions. An open file or a buffer for bytes gets the whole workbook at its position, and
+        stays open.
     progress : bool, optional
         Whether to show a progress bar; by default in a terminal or notebook.
 
     Returns
     -------
     Path or None
-        The file; None for an open file or a buffer. Each sheet has its headings frozen and a filter on each column.
+        The file; None for an open file or a buffer. Each sheet has frozen headings and a filter on each
+        column.
 
     Raises
     ------
     ArgumentError
         When there is no table, a sheet cannot have its name, or the file does not end in .xlsx.
     InputError
-        When a table or a text is larger than a workbook can hold, a column holds values of several types, or two
-        columns have one name.
+        When a table or a text is larger than a workbook can hold, a column holds values of several types, or
+        two columns have one name.
     StorageError
         When the file cannot be written; an existing file stays unchanged.
 
     Notes
     -----
-    Text is text, whatever it looks like (0400, =SUM(1)); amounts and counts are numbers, and text where they have more
-    than the 15 digits that Excel keeps; dates and times are Excel's, times to the millisecond and in UTC where they have
-    a time zone; null is an empty cell. Source of the columns: interface, section 2.
+    Text is text, whatever it looks like (0400, =SUM(1)); amounts and counts are numbers, and text where they
+    have more than the 15 digits that Excel keeps; dates and times are Excel's, times to the millisecond and
+    in UTC where they have a time zone; null is an empty cell. Source of the columns: interface, section 2.
 
     Examples
     --------
     >>> import bktools, pandas as pd, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = bktools.to_excel({"accounts": pd.DataFrame({"code": ["0400", "=1+1"]})}, f"{folder}/accounts.xlsx")
+    ...     frame = pd.DataFrame({"code": ["0400", "=1+1"]})
+    ...     path = bktools.to_excel({"accounts": frame}, f"{folder}/accounts.xlsx")
     ...     pd.read_excel(path, dtype="str", engine="calamine")["code"].to_list()
     ['0400', '=1+1']
     """
@@ -132,7 +135,10 @@ def _check_sheets(tables: Mapping[str, pa.Table]) -> None:
         raise ArgumentError("tables", "must hold at least one table")
     seen: set[str] = set()
     for name, table in tables.items():
-        rule = f"must have names of 1 to {MAX_SHEET_NAME} characters without [ ] : * ? / \\, each once, not 'History'"
+        rule = (
+            f"must have names of 1 to {MAX_SHEET_NAME} characters without [ ] : * ? / \\, each once, "
+            "not 'History'"
+        )
         folded = name.casefold()
         if not SHEET_NAME.fullmatch(name) or folded in seen | {"history"}:
             raise ArgumentError("tables", rule, name)
@@ -188,7 +194,7 @@ def width_of(title: str, texts: Iterable[str], widest: int = WIDEST) -> int:
 
 
 def _looks_of_money(table: pa.Table, place: int, book: Any) -> list[Any]:
-    """Return the format of each amount of a column, with the decimals of its currency; nothing for another column."""
+    """Return the format of each amount of a column, by its currency's decimals; nothing for other columns."""
     column, currency = table.column(place), currency_column(table.column_names[place], table.column_names)
     if not pa.types.is_decimal(column.type) or currency is None:
         return []
@@ -221,7 +227,7 @@ def _format_of(column: pa.ChunkedArray) -> str:
 
 
 def write_cell(sheet: Any, row: int, place: int, value: Any, form: Any, text: Any) -> None:
-    """Write a value in Excel's own type; as text, in another format, where Excel would round it or does not know it.
+    """Write a value in Excel's own type, or as text in another format where Excel rounds or lacks it.
 
     None, and a float that is no number, leave the cell empty.
     """

@@ -1,4 +1,4 @@
-"""Findings by check, as every result shows them: how many there are, what was found, and of which things."""
+"""Findings by check, as every result shows them: their number, their messages, and the things concerned."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def as_lines(findings: pd.DataFrame, words: Words, section: str) -> list[str]:
 
 
 def as_html(findings: pd.DataFrame, words: Words, section: str, noun: str, where: str) -> str:
-    """Return a table with a row a check; `noun` is what is counted, and `where` names the place of the others."""
+    """Return a table with one row for each check; `noun` is counted, `where` names the place of the rest."""
     rows = [
         (f"{views.MARKS[severity]} {severity}", count, check, sentence)
         for severity, count, check, sentence in by_check(findings, words, section)

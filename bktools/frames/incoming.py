@@ -24,9 +24,9 @@ SOURCE = b"bktools"
 def in_memory(frame: Any, name: str = "frame", columns: Collection[str] | None = None) -> pa.Table:
     """Return a frame, or the rows of a Parquet file, as an Arrow table.
 
-    `columns` are kept where the frame has them, by default all; others are neither copied, computed nor read. An index
-    is left out. Text of pandas, Arrow and Polars is not copied. Lazy frames of Polars and relations of DuckDB are run
-    once, frames of PySpark are collected. `name` is that of the frame in messages.
+    `columns` are kept where the frame has them, by default all; others are neither copied, computed nor read.
+    An index is left out. Text of pandas, Arrow and Polars is not copied. Lazy frames of Polars and relations
+    of DuckDB are run once, frames of PySpark are collected. `name` is that of the frame in messages.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def is_spark(frame: Any) -> bool:
 
 
 def source_of(frame: Any) -> dict[str, Any]:
-    """Return where the rows of a frame came from, as `described` or `attrs` of pandas say; empty where nothing is known."""
+    """Return where a frame's rows came from, by `described` or `attrs` of pandas; empty where unknown."""
     if isinstance(frame, pa.Table):
         return dict(json.loads((frame.schema.metadata or {}).get(SOURCE, b"{}")))
     return dict(frame.attrs.get("bktools", {})) if isinstance(frame, pd.DataFrame) else {}
@@ -91,7 +91,7 @@ def described(table: pa.Table, source: Mapping[str, Any]) -> pa.Table:
 
 
 def _streamed(frame: Any, name: str) -> pa.Table:
-    """Read a frame of another tool by Arrow's stream interface; a query that fails is an error of one line."""
+    """Read another tool's frame by Arrow's stream interface; a query that fails is an error of one line."""
     try:
         return pa.table(frame)
     except Exception as error:  # noqa: BLE001 - each tool has errors of its own

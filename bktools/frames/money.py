@@ -1,8 +1,9 @@
-"""Money at the edge of pandas: decimals inside, float64 in a frame, and each float is the decimal that was read.
+"""Money at the edge of pandas: decimals inside, float64 in a frame; each float is the decimal that was read.
 
-A float64 keeps 15 digits, so the shortest text of a float is the decimal that it was made of. An amount that comes back
-is the nearest whole number of its currency's units (such as cents) when it is less than a millionth of a unit off, so
-that 0.1 + 0.2 is 0.30. Any other amount keeps its digits, and has too many decimals.
+A float64 keeps 15 digits, so the shortest text of a float is the decimal that it was made of. An amount that
+comes back is the nearest whole number of its currency's units (such as cents) when it is less than a
+millionth of a unit off, so that 0.1 + 0.2 is 0.30. Any other amount keeps its digits, and has too many
+decimals.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from bktools.errors import ArgumentError, InputError
 
 # The digits that a float64 keeps, and the digits of Arrow's decimals.
 FLOAT_DIGITS, DIGITS = 15, 38
-# Part of a unit that sums of floats may be off, and the decimals beyond the unit that are read of other amounts.
+# The part of a unit that sums of floats may be off, and decimals beyond the unit read of other amounts.
 TOLERANCE, BEYOND = 1e-6, 6
 # No amount is as large.
 LARGEST = 10.0**27
-# What a reader makes of amounts.
+# Forms of amounts that a reader makes.
 FORMS = ("float", "decimal")
 
 _TEXT = pa.large_string()
@@ -112,7 +113,8 @@ def decimals(
     for value in values[~is_small & ~np.isnan(values)].tolist():
         if abs(value) >= LARGEST or _digits(Decimal(repr(value))) > FLOAT_DIGITS:
             raise InputError(
-                f"{name} {value!r} has more digits than the {FLOAT_DIGITS} that a float keeps: give decimals, such as"
+                f"{name} {value!r} has more digits than the {FLOAT_DIGITS} that a float keeps: "
+                "give decimals, such as"
                 ' read_entries(path, money="decimal") returns them'
             )
     digits = [
@@ -133,7 +135,7 @@ def decimals(
 
 
 def in_units(amounts: pa.ChunkedArray, currencies: pa.ChunkedArray | None) -> list[Decimal | None]:
-    """Return decimals as they are shown: with the decimals of their currency, or all that they have where these are more."""
+    """Return decimals as they are shown: with the decimals of their currency, or all of them if more."""
     shown: list[Decimal | None] = []
     for amount, places in zip(amounts.to_pylist(), units_of(currencies, len(amounts)).tolist(), strict=True):
         if amount is not None:
@@ -163,7 +165,7 @@ def _are_short(amounts: pa.ChunkedArray) -> bool:
 
 
 def _quotients(amounts: pa.Array) -> pa.Array:
-    """Return short decimals as floats: a quotient of two whole numbers that floats keep is the nearest float."""
+    """Return short decimals as floats: the quotient of two whole numbers that floats keep is the nearest."""
     if not len(amounts):
         return pa.array([], pa.float64())
     halves = np.frombuffer(amounts.buffers()[1], np.int64).reshape(-1, 2)

@@ -14,7 +14,8 @@ from bktools.frames.schema import TEXT
 from bktools.wording import words
 from bktools.wording.numbers import month
 
-# What a person reads first, in this order; then come all other columns, what is to be done, and the identifiers.
+# The columns that a person reads first, in this order. All other columns, steps to do, and identifiers
+# follow.
 FIRST = (
     "date",
     "supplier",
@@ -46,12 +47,12 @@ IDENTIFIERS = (
 def with_names(
     entries: pa.Table, *, categories: Any = None, accounts: Any = None, employees: Any = None
 ) -> pa.Table:
-    """Return entries with the names of their category, account and employee, as far as the frames are given.
+    """Return entries with the names of their category, account and employee, from the given frames.
 
-    The columns are `category_name`; `account_code` and `account_name` of the category's account; `employee_name` (the
-    e-mail where the service has no name). Null where there is none. Such columns of the entries are replaced; a
-    category's or an employee's own name stays where the frames have no other. The frames are as `load_categories`,
-    `load_accounts` and `load_employees` return them, of any supported tool.
+    The columns are `category_name`; `account_code` and `account_name` of the category's account;
+    `employee_name` (the e-mail where the service has no name). Null where there is none. Such columns of the
+    entries are replaced; a category's or an employee's own name stays where the frames have no other. The
+    frames are as `load_categories`, `load_accounts` and `load_employees` return them, of any supported tool.
     """
     if categories is not None and "category_id" in entries.column_names:
         known = _named(categories, "categories", ("name", "account_id"))
@@ -90,7 +91,7 @@ def import_of(accounts: pa.Table) -> Import:
 
 
 def month_and_company(entries: pa.Table, language: str = "en") -> str:
-    """Return the months and the company of entries for a heading, such as "October 2026, company 9b48711b"."""
+    """Return months and company of entries for a heading, such as "October 2026, company 9b48711b"."""
     texts, parts = words(language), []
     if "date" in entries.column_names and pa.types.is_temporal(entries.column("date").type):
         dates = pc.min_max(entries.column("date")).as_py()

@@ -49,7 +49,7 @@ def _columns(
 
 @functools.cache
 def _fields(record: type[msgspec.Struct]) -> list[tuple[str, Any]]:
-    """Return the name and type of each field; cached, because reading annotations is slower than converting a page."""
+    """Return name and type of each field. The cache helps: reading annotations costs more than a page."""
     return [(item.name, field_type(item)) for item in msgspec.structs.fields(record)]
 
 

@@ -1,10 +1,11 @@
 """Columns and types of every frame, and the conversion between Arrow and pandas.
 
-Frames have the interface's field names in snake_case. Text is pandas `str`, flags are `bool`, timestamps are in UTC,
-calendar dates have no time zone, and money is float64 (`bktools.frames.money`). Missing values stay null.
+Frames have the interface's field names in snake_case. Text is pandas `str`, flags are `bool`, timestamps are
+in UTC, calendar dates have no time zone, and money is float64 (`bktools.frames.money`). Missing values stay
+null.
 
-The types are the same with pandas 2 and 3. Frames that you make yourself differ: pandas 2 makes objects of text, which are
-read alike, and its `astype("str")` turns a missing value into the text "None".
+The types are the same with pandas 2 and 3. Frames that you make yourself differ: pandas 2 makes objects of
+text, which are read alike, and its `astype("str")` turns a missing value into the text "None".
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from bktools.contract.categories import Category
 from bktools.errors import InputError
 from bktools.frames import money as amounts
 
-# Arguments: a moment such as 2026-10-31 or an ISO 8601 instant, where a month or a day means its end; a month such as
-# 2026-10, or a day or a time in it.
+# Arguments: a moment such as 2026-10-31 or an ISO 8601 instant, where a month or a day means its end; a month
+# such as 2026-10, or a day or a time in it.
 Moment = str | dt.date | dt.datetime | pd.Period | np.datetime64
 Month = Moment
 
@@ -41,7 +42,7 @@ COUNT = pa.int64()
 _UTC = {"UTC", "Etc/UTC", "Z", "+00:00"}
 INSTANT = pa.timestamp("us", tz="UTC")
 DATE = pa.date32()
-# Money of Arrow tables has all digits that a decimal can have; the scale comes from the file, and is 2 without rows.
+# Money of Arrow tables has all digits of a decimal; the scale comes from the file, and is 2 without rows.
 DIGITS = amounts.DIGITS
 MONEY = pa.decimal128(DIGITS, 2)
 
@@ -60,8 +61,8 @@ def _schema(required: str, optional: str) -> pa.Schema:
     return pa.schema(fields + [pa.field(name, kind) for name, kind in _columns(optional).items()])
 
 
-# Numbers of the service, such as rates, exact to this many decimals; a record with more of them is refused. With more
-# of them, Python would write a zero with an exponent.
+# Numbers of the service, such as rates, exact to this many decimals; a record with more of them is refused.
+# With more of them, Python would write a zero with an exponent.
 DECIMALS = 6
 EXACT = pa.decimal128(DIGITS, DECIMALS)
 
@@ -115,30 +116,30 @@ ACCOUNTS = _schema(
     "updated_at instant",
 )
 
-# States of an account that exists in the service. An account in another state was refused or may not have arrived, so it
-# may be created again.
+# States of an account that exists in the service. An account in another state was refused or may not have
+# arrived, so it may be created again.
 KNOWN_STATES = ("CREATED", "MATCHED", "EXISTS", "IMPORTED")
 
-# Accounting entries as read from a file. A file without an approval column gives a frame without `status`, `approved`.
-# `category_name` and `employee_name` are as the file writes them; the names of the service take their place where its
-# categories and employees are given. `split_line` is the number of a line of a split entry, from 1, and `split_lines`
-# how many lines the entry has; 0 for an entry of one line. `export_status` is what the file says of exports that were made
-# elsewhere: exported, queued, in_progress or not_exported.
+# Accounting entries as read from a file. A file without an approval column gives a frame without `status`,
+# `approved`. `category_name` and `employee_name` are as the file writes them; the names of the service take
+# their place where its categories and employees are given. `split_line` is the number of a line of a split
+# entry, from 1, and `split_lines` how many lines the entry has; 0 for an entry of one line. `export_status`
+# is what the file says of exports that were made elsewhere: exported, queued, in_progress or not_exported.
 ENTRIES = _schema(
     "id text, company_id text",
     "date date, amount money, currency text, category_id text, category_name text, employee_id text, "
-    "employee_name text, status text, approved flag, export_status text, supplier text, description text, cost_centre text, "
-    "tax_code text, split_line count, split_lines count, line count",
+    "employee_name text, status text, approved flag, export_status text, supplier text, description text, "
+    "cost_centre text, tax_code text, split_line count, split_lines count, line count",
 )
 
-# What has one posting in a general ledger.
+# The unit that has one posting in a general ledger.
 STYLES = ("entry", "supplier_day", "account_day", "document", "batch", "month")
 
 # Postings of a general ledger as read from a file: debit is positive.
 LEDGER = _schema(
     "account_code text, date date, amount money",
-    "account_name text, currency text, foreign_amount money, foreign_currency text, text text, document_number text, "
-    "voucher_id text, tax_code text, cost_centre text, line count",
+    "account_name text, currency text, foreign_amount money, foreign_currency text, text text, "
+    "document_number text, voucher_id text, tax_code text, cost_centre text, line count",
 )
 
 EXPORT_JOBS = _schema(
@@ -150,14 +151,14 @@ EXPORT_JOBS = _schema(
 IN_DOUBT = ("SENDING", "UNKNOWN")
 MAYBE_SENT = ("ACCEPTED", *IN_DOUBT)
 
-# What the journal keeps of each entry when it is sent. Null where it was unknown.
+# The data that the journal keeps of each entry when it is sent, null where it was unknown.
 _ENTRY_DATA = (
     "date date, amount money, currency text, category_id text, category_name text, account_code text, "
     "account_name text, employee_id text, employee_name text, supplier text, description text, tax_code text"
 )
 ENTRY_DATA = _columns(_ENTRY_DATA)
 
-# Of these, what is compared when an entry comes again.
+# The fields of these that are compared when an entry comes again.
 COMPARED = ("date", "amount", "currency", "category_id", "tax_code", "supplier")
 
 EXPORTED_ENTRIES = _schema(
@@ -168,10 +169,10 @@ EXPORTED_ENTRIES = _schema(
 # The months of a company: one row per month and currency. The columns of the last close are null without one.
 PERIODS = _schema(
     "company_id text, period text, state text",
-    "currency text, exported count, exported_amount money, in_doubt count, in_doubt_amount money, held_back count, "
-    "held_back_amount money, open count, open_amount money, prepared_by text, approved_by text, applied_at instant, "
-    "changed_by text, changed_at instant, reason text, verified_by text, verified_at instant, verified_against text, "
-    "verified_result text",
+    "currency text, exported count, exported_amount money, in_doubt count, in_doubt_amount money, "
+    "held_back count, held_back_amount money, open count, open_amount money, prepared_by text, "
+    "approved_by text, applied_at instant, changed_by text, changed_at instant, reason text, "
+    "verified_by text, verified_at instant, verified_against text, verified_result text",
 )
 
 # Changes of the states of batches. `before` is null for a new batch.
@@ -179,7 +180,7 @@ EXPORT_EVENTS = _schema(
     "at instant, batch_id text, company_id text, after text, done_by text", "before text, message text"
 )
 
-# The type of text in frames: pandas 3's `str`. pandas 2 has it under this name only, and would make objects of text.
+# The type of text in frames: pandas 3's `str`. pandas 2 knows it by this name only, and would make objects.
 STRINGS = pd.StringDtype("pyarrow", na_value=np.nan)
 
 
@@ -195,15 +196,17 @@ def to_pandas(
 ) -> pd.DataFrame:
     """Return an Arrow table as a DataFrame with the types above.
 
-    `provenance` is the source of the rows, which `frame.attrs["bktools"]` keeps. `money` is the form of amounts: "float",
-    which refuses an amount that a float does not keep, or "decimal". By default a column is float where it can be.
+    `provenance` is the source of the rows, which `frame.attrs["bktools"]` keeps. `money` is the form of
+    amounts: "float", which refuses an amount that a float does not keep, or "decimal". By default a column is
+    float where it can be.
     """
     for place, field in enumerate(table.schema):
         if pa.types.is_decimal(field.type) and money != "decimal":
             column = amounts.floats(table.column(place))
             if column is None and money == "float":
                 raise InputError(
-                    f"{field.name} {amounts.longest(table.column(place)):f} has more than the {amounts.FLOAT_DIGITS} digits"
+                    f"{field.name} {amounts.longest(table.column(place)):f} has more than the "
+                    f"{amounts.FLOAT_DIGITS} digits"
                     ' that a float keeps: read it with money="decimal"'
                 )
             table = table if column is None else table.set_column(place, field.name, column)
@@ -213,7 +216,7 @@ def to_pandas(
     return frame
 
 
-# Arrow's errors for values that cannot be a column: mixed types, integers of more than 64 bits, lone surrogates.
+# Arrow's errors for values that cannot be a column: mixed types, huge integers, lone surrogates.
 _NO_COLUMN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
@@ -246,13 +249,13 @@ def _array_of(heading: str, column: pd.Series, name: str) -> pa.Array | pa.Chunk
     except _NO_COLUMN as error:
         why = " ".join(str(error.args[0] if isinstance(error, pa.ArrowException) else error).split())
         raise InputError(
-            f"the column {heading} of {name} holds values of mixed or unknown types ({why}): give it one type, such as "
-            "text"
+            f"the column {heading} of {name} holds values of mixed or unknown types ({why}): "
+            "give it one type, such as text"
         ) from None
 
 
 def plain(table: pa.Table, name: str) -> pa.Table:
-    """Return a table with the same values in types that every engine supports: UUIDs as text, decimals of 38 digits.
+    """Return a table with the same values in types of every engine: UUIDs as text, decimals of 38 digits.
 
     Amounts that are floats become decimals.
     """
@@ -261,7 +264,8 @@ def plain(table: pa.Table, name: str) -> pa.Table:
             column = plain_column(table.column(place))
         except pa.ArrowException:
             raise InputError(
-                f"the column {field.name} of {name} holds {field.type}, which is not supported: drop it, or make it text"
+                f"the column {field.name} of {name} holds {field.type}, which is not supported: drop it, "
+                "or make it text"
             ) from None
         if column.type != field.type:
             table = table.set_column(place, field.name, column)
@@ -328,14 +332,14 @@ def days(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def wall_times(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return times with a zone as the clocks of their zone show them, without the zone; other columns unchanged."""
+    """Return times with a zone as that zone's clocks show them, without the zone; other columns unchanged."""
     kind = column.type
     if not pa.types.is_timestamp(kind) or kind.tz is None:
         return column
     plain = pa.timestamp(kind.unit)
     if kind.tz in _UTC:
         return column.cast(plain)
-    # Arrow needs a database of zones from the system, which Windows lacks. Where pandas needs one, it brings it.
+    # Arrow needs a database of zones from the system, which Windows lacks. pandas brings its own.
     return pa.chunked_array([pa.array(column.to_pandas().dt.tz_localize(None), plain)])
 
 

@@ -1,4 +1,4 @@
-"""Sums of entries: their number and exact amount, by any keys and by currency. All sums of amounts are made here."""
+"""Sums of entries: number and exact amount, by any keys and by currency. All amounts are summed here."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DIGITS = 76
 
 @dataclass(frozen=True)
 class Money:
-    """Entries of one currency: their number, and their exact amount, None where none of them has an amount."""
+    """Entries of one currency: their number and their exact amount, None where no entry has an amount."""
 
     entries: int
     amount: Decimal | None
@@ -70,8 +70,8 @@ class Valued:
 class Sum(Valued):
     """What some entries sum up to.
 
-    `sum["fate"]` is what the entries have in common, one of the `keys`. Of the currencies the company's own is the
-    first, then the one with most entries.
+    `sum["fate"]` is what the entries have in common, one of the `keys`. Of the currencies the company's own
+    is the first, then the one with most entries.
     """
 
     keys: Mapping[str, Any]
@@ -108,7 +108,7 @@ def number_of_entries(rows: pa.Table) -> int:
 
 
 def sums_of(rows: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
-    """Return number and exact amount of entries by currency, for each group of the keys; the largest group first.
+    """Return number and exact amount of entries by currency, for each group of keys, the largest group first.
 
     Without keys all entries are one group. The amounts in the company's `own` currency decide what is large.
     """
@@ -132,7 +132,7 @@ def money_of(rows: pa.Table, own: str | None = None) -> dict[str, Money]:
 
 
 def largest_first(money: Mapping[str, Money], own: str | None) -> tuple[Decimal, int]:
-    """Return the key that sorts by the amount in the company's own currency, then by the number of entries."""
+    """Return the key that sorts by amount in the company's own currency, then by number of entries."""
     amount = money[own].amount if own is not None and own in money else None
     return -abs(amount or Decimal(0)), -sum(value.entries for value in money.values())
 
@@ -162,7 +162,7 @@ def shares_of(amounts: Sequence[Any]) -> list[Any]:
 
 
 def change_of(before: Money, now: Money) -> tuple[Decimal, Decimal, Decimal, Decimal | None]:
-    """Return both amounts, the exact change, and its share in percent of the amount before; None where that is nothing."""
+    """Return both amounts, the exact change, and its percentage of the first, None where that is zero."""
     old, new = before.amount or Decimal(0), now.amount or Decimal(0)
     change = total([new, old.copy_negate()])
     return old, new, change, (change / abs(old) * 100).quantize(Decimal("0.1")) if old else None
@@ -188,7 +188,7 @@ def threshold_of(value: str | float | Decimal | None) -> Callable[[Mapping[str, 
 
 
 def by_currency(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:
-    """Return sums as a table: the keys, and a row a currency of each with its number of entries and exact amount."""
+    """Return sums as a table: the keys, and a row for each currency with number and exact amount."""
     rows = [
         {**part.keys} | {"currency": name} | vars(money)
         for part in sums

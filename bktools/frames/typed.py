@@ -1,4 +1,4 @@
-"""`typed`: makes of a frame of any tool the one Arrow table whose columns checks, batches and views read, typed once."""
+"""`typed`: turns a frame of any tool into one Arrow table, typed once, for checks, batches and views."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Shape:
     needed : tuple of str
         Required columns.
     kept : tuple of str, optional
-        Columns that are read where the frame has them, and are null elsewhere; None keeps all columns as they are.
+        Columns to read; those that the frame lacks are null. None keeps all columns as they are.
     left_out : tuple of str
         Columns that are never kept, because a later step adds them.
     """
@@ -101,9 +101,10 @@ TEXTS = (
 
 
 def typed(frame: Any, name: str) -> pa.Table:
-    """Return a frame of SHAPES as an Arrow table whose columns have one type each; text, numbers and dates are not copied.
+    """Return a frame of SHAPES as an Arrow table with one type a column; text, numbers, dates are not copied.
 
-    Text is large_string, flags are boolean, and amounts are exact numbers. Entries keep all columns, have their IDs in lower case, as they are sent, and the number of their `line`.
+    Text is large_string, flags are boolean, and amounts are exact numbers. Entries keep all columns, have
+    their IDs in lower case, as they are sent, and the number of their `line`.
 
     Raises
     ------
@@ -146,7 +147,7 @@ def _typed(table: pa.Table, name: str) -> pa.Table:
 
 
 def _dated(table: pa.Table, name: str) -> pa.Table:
-    """Return a table with calendar days as `date`; days that are text, as a CSV file has them, are read as ISO 8601."""
+    """Return a table whose `date` has calendar days; days that are text, as in a CSV file, are ISO 8601."""
     column = table.column("date")
     if column.type == TEXT:
         column = _cast(column, DATE, name, table.schema.field("date"), "a date")
@@ -169,7 +170,7 @@ def numbered(table: pa.Table, name: str, *, first: int = 0) -> pa.Table:
 
 
 def decimals_of(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the decimals that amounts need, counted in numbers of decimals that currencies have; null without an amount.
+    """Return the decimals that amounts need, as a number of decimals of some currency; null for no amount.
 
     An amount that needs more than any currency has its own number of digits after the point.
     """

@@ -1,4 +1,4 @@
-"""Measures the unpacked size of zip archives, and bounds that of Parquet files by their metadata, before they are read."""
+"""Limits the unpacked size of zip archives, by measuring it, and of Parquet files, by their metadata."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ MIB = 1 << 20
 UNPACKED = 1024 * MIB
 MEMBERS = 10_000
 
-# Limits of a Parquet file's table: bytes in any case, and bytes for each byte of the file. IDs and names compress little.
+# Limits of a Parquet file's table: bytes in any case, and bytes for each byte of the file, as texts compress
+# little.
 ALWAYS = 256 * MIB
 PER_BYTE = 64
 
@@ -46,7 +47,7 @@ _DAMAGE = (
 
 
 def archive_size(data: bytes, *, kind: str, source: str = "", most: int = UNPACKED) -> int:
-    """Return the unpacked size of a zip archive in bytes, `most` at the most; members are unpacked in pieces."""
+    """Return the unpacked size of a zip archive in bytes, up to `most`; members are unpacked in pieces."""
     with _readable(kind, source), zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = sorted(archive.infolist(), key=lambda member: member.header_offset)
         if len(members) > MEMBERS:
@@ -58,14 +59,15 @@ def archive_size(data: bytes, *, kind: str, source: str = "", most: int = UNPACK
         stated = sum(member.file_size for member in members)
         if stated > most or any(_member_size(archive, member, most) > most for member in members):
             raise InputError(
-                f"unpacks to more than {most // MIB:,} MB, too much for a {kind}: split it, by month or company",
+                f"unpacks to more than {most // MIB:,} MB, too much for a {kind}: split it, "
+                "by month or company",
                 source=source,
             )
         return stated
 
 
 def _member_size(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> int:
-    """Return the unpacked size of a member in bytes, up to one above `most`; raise for one that is not as stated."""
+    """Return the unpacked size of a member in bytes, up to one above `most`; refuse a wrongly stated one."""
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise zipfile.BadZipFile(f"{member.filename} has an unsupported compression")
     size, stated = 0, member.file_size
@@ -99,8 +101,8 @@ def parquet_table(
             left -= sum(map(_text_size, table.columns))
         if left < 0:
             raise InputError(
-                f"unpacks to far more than its {len(data):,} bytes, too much for a {kind}: export it again from its "
-                "source",
+                f"unpacks to far more than its {len(data):,} bytes, too much for a {kind}: "
+                "export it again from its source",
                 source=source,
             )
         # Arrow before 21 reads the format's own UUIDs as bytes, unless Arrow wrote them.
@@ -135,7 +137,7 @@ def _as_declared(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 
 def _stated_size(metadata: pq.FileMetaData) -> int:
-    """Return the bytes that a file's metadata states: of all pages, or of all values as columns, without texts."""
+    """Return the bytes that the metadata states: of all pages, or of all values in columns, without texts."""
     leaves = [metadata.schema.column(at) for at in range(metadata.num_columns)]
     widths = [_WIDTHS.get(leaf.physical_type, leaf.length) for leaf in leaves]
     groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]

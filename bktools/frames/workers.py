@@ -1,6 +1,6 @@
 """Runs a function on the workers of PySpark, and collects what it returns.
 
-Rows travel as bytes of Arrow: frames of any columns go together, and what comes back has the types that it was made with.
+Rows travel as bytes of Arrow: frames of any columns go together, and results keep the types they had.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ SMALLER = pa.ipc.IpcWriteOptions(compression="lz4")
 def on_workers(
     function: Callable[[Tables], Tables], frames: Mapping[str, Any], by: str
 ) -> dict[str, pa.Table]:
-    """Return the tables that a function returns for groups of rows, put together in any order; they must fit in memory here.
+    """Return the tables that a function returns for groups of rows, joined in any order; they must fit here.
 
-    The function gets Arrow tables by name and returns tables by name. It is called here without rows first, to fail
-    early; then on workers, which must have bktools, for one group at a time. Rows with the same text in the column
-    `by`, whatever its capitals, are in one group. An error of bktools in the function is raised here.
+    The function gets Arrow tables by name and returns tables by name. It is called here without rows first,
+    to fail early; then on workers, which must have bktools, for one group at a time. Rows with the same text
+    in the column `by`, whatever its capitals, are in one group. An error of bktools in the function is raised
+    here.
     """
     empty = {name: frame.limit(0).toArrow() for name, frame in frames.items()}
     without_rows = function(empty)
@@ -55,7 +56,7 @@ def on_workers(
 
 
 def in_order(frame: Any, name: str) -> Any:
-    """Return a PySpark frame with a column of numbers that grow in the order in which it would be collected."""
+    """Return a PySpark frame with a column of numbers that grow in the order of its collected rows."""
     from pyspark.sql import functions as sql
 
     return frame.withColumn(name, sql.monotonically_increasing_id())

@@ -1,4 +1,4 @@
-"""Fields of accounts, with the interface's bounds (section 2.4), and the list of accounts that the service exports."""
+"""Fields of accounts, with the interface's bounds (section 2.4), and the service's export of accounts."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
 # The columns of a list of accounts, in their order.
 _FIELDS = ("id", "external_id", "name", "code", "archived", "tax_code_external_id", "company_id")
 _MORE_DIGITS = r"^\d{16,}$"
-# What a tax column holds when it is a rate in disguise: 10%, 0.25, 0,19.
+# Values of a tax column that holds rates instead of codes: 10%, 0.25, 0,19.
 _RATE = r"^\s*(?:\d{1,3}(?:[.,]\d+)?\s*%|0?[.,]\d+)\s*$"
 
 
 def checked(reading: Reading, company: str | None, *, are_accounts: bool) -> dict[str, pa.ChunkedArray]:
-    """Return what charts and lists of accounts say of each account; problems of values are added to the reading's.
+    """Return the facts of charts and account lists about each account; bad values are the reading's problems.
 
     `are_accounts` says that no row is a title or a total, whose texts may be long or repeated.
     """
@@ -47,7 +47,7 @@ def checked(reading: Reading, company: str | None, *, are_accounts: bool) -> dic
 
 
 def _leave_rates(reading: Reading) -> None:
-    """Take no column of tax rates for the one of tax codes, unless the caller named it; a note tells of each."""
+    """Take no column of tax rates as tax codes, unless the caller named it; a note tells of each."""
     if reading.has("tax_rate"):
         reading.notes.append(
             f"{reading.heading('tax_rate')!r} is a tax rate, not the identifier of a tax code: not read"
@@ -59,14 +59,14 @@ def _leave_rates(reading: Reading) -> None:
         if column.null_count < len(column) and cells.matches(column, _RATE).all():
             heading = reading.heading(field)
             reading.notes.append(
-                f"{heading!r} holds tax rates, not identifiers of tax codes: not read; take it all the same with"
-                f" {option(field, heading)}"
+                f"{heading!r} holds tax rates, not identifiers of tax codes: not read; "
+                f"take it all the same with {option(field, heading)}"
             )
             reading.leave(field)
 
 
 def _refuse_text(reading: Reading) -> None:
-    """Raise an error when an external ID, code or name is too long, or is a number that a workbook does not keep."""
+    """Refuse an external ID, code or name that is too long, or a number that a workbook does not keep."""
     table = reading.table
     for place in {
         reading.places[field] for field in ("external_id", "code", "name") if field in reading.places
@@ -92,14 +92,14 @@ def _refuse_duplicates(reading: Reading, field: str, *keys: pa.ChunkedArray) -> 
     many = f"; {again.sum()} rows repeat one: {cells.lines_of(table, again)}" if again.sum() > 1 else ""
     what = {"external_id": "external ID"}.get(field, field)
     raise table.error(
-        f"{what} {cells.quoted(reading.column(field)[second].as_py())} is on line {table.lines[first]} already, it must be"
-        f" unique{many}; correct the file",
+        f"{what} {cells.quoted(reading.column(field)[second].as_py())} is on line {table.lines[first]} "
+        f"already, it must be unique{many}; correct the file",
         int(table.lines[second]),
     )
 
 
 def _company_ids(reading: Reading, company: str | None) -> pa.ChunkedArray:
-    """Return each row's company: the one asked for, the file's own, or null; another one is an `InputError`."""
+    """Return each row's company: the one asked for, the file's, or null; refuse any other company."""
     if reading.has("company_id"):
         # One company of another system is the one asked for, or unknown; several are not.
         is_one = pc.count_distinct(reading.or_null("company_id")).as_py() == 1
@@ -113,7 +113,7 @@ def _company_ids(reading: Reading, company: str | None) -> pa.ChunkedArray:
 
 
 def _archived(reading: Reading) -> pa.ChunkedArray:
-    """Return which rows are archived: by the archived column, the active column, or either; without one none is."""
+    """Return which rows are archived, by the archived or the active column or both; by default none."""
     result = reading.constant(False, schema.FLAG)
     for field, yes in (("archived", True), ("active", False)):
         if reading.has(field):
@@ -122,7 +122,10 @@ def _archived(reading: Reading) -> pa.ChunkedArray:
                 word: flag for name, flag in meanings.items() for word in words.values(name)
             }
             flags = words.in_column(reading.column(field), meant)
-            rule = "must say yes or no, active or archived in a known word (correct it, or leave the column out: "
+            rule = (
+                "must say yes or no, active or archived in a known word (correct it, "
+                "or leave the column out: "
+            )
             reading.refuse(field, cells.mask(pc.is_null(flags)), f"{rule}{leave_out(field)})")
             result = pc.or_(result, flags)
     return result
@@ -137,12 +140,12 @@ def read_accounts(
     encoding: str | None = None,
     sheet: str | int | None = None,
 ) -> pd.DataFrame:
-    """Read the accounts that the service holds (section 2.4 of the interface) from a file its user interface exported.
+    """Read the service's accounts (interface, section 2.4) from a file that its user interface exported.
 
-    The arguments are those of `read_chart_of_accounts`. Returns one row per account, in the file's order, with
-    `_FIELDS`. All but `id` and `archived` are null where the file does not say them: an external ID is never taken from
-    the code here, since accounts are matched by it. A file without a column for `id`, and an `id` or external ID that
-    is malformed or there twice, are an `InputError`.
+    The arguments are those of `read_chart_of_accounts`. Returns one row per account, in the file's order,
+    with `_FIELDS`. All but `id` and `archived` are null where the file does not say them: an external ID is
+    never taken from the code here, since accounts are matched by it. A file without a column for `id`, and an
+    `id` or external ID that is malformed or there twice, are an `InputError`.
     """
     company = None if company is None else company_named(company)
     reading = opened(

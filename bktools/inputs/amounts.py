@@ -46,7 +46,7 @@ _SIDES = (
     (r"(?i)^(\d)\s*CR\.?$", r"-\1"),
     (r"(?i)^(.*\d)\s*DR\.?$", r"\1"),
 )
-# What accountants write for nothing.
+# Signs that accountants write for nothing.
 _NIL = r"^[-–—]$"
 # Amounts without anything but digits, marks, and perhaps a minus in front.
 _PLAIN = r"^-?[\d.,]+$"
@@ -55,8 +55,8 @@ _PLAIN = r"^-?[\d.,]+$"
 def amounts(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray:
     """Return a column of exact amounts, with the largest scale in the column; empty cells are null.
 
-    Without the decimal mark, the column must show which it is; that of cells that are numbers is a point, whatever mark
-    the texts of the file have. A value that is no amount is an `InputError`.
+    Without the decimal mark, the column must show which it is; that of cells that are numbers is a point,
+    whatever mark the texts of the file have. A value that is no amount is an `InputError`.
     """
     if decimal not in (None, ".", ","):
         raise ArgumentError(name_of("decimal"), "must be . or ,", decimal)
@@ -75,7 +75,7 @@ def amounts(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray:
 
 
 def _read_plain(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray | None:
-    """Return amounts that all are digits with two decimals, or numbers of a workbook, in a few steps; None for others."""
+    """Return amounts with two decimals, or a workbook's numbers, in few steps; None for other amounts."""
     column = table.columns[place]
     if place in table.numeric and cells.matches(column, r"^(?:-?\d{1,20}(?:\.\d{1,15})?)?$").all():
         return _exact(table, place, cells.or_null(column))
@@ -139,7 +139,8 @@ def _decimal_mark(table: Table, place: int, unsigned: pa.ChunkedArray) -> str:
         likely = _mark_beside(table, place) or ("," if "." in example else ".")
         other = "." if likely == "," else ","
         raise table.error(
-            f"{table.headings[place]!r} holds amounts such as {example!r} that could be thousands or decimals",
+            f"{table.headings[place]!r} holds amounts such as {example!r} that could be thousands or "
+            "decimals",
             int(table.lines[first]),
             details=[f"Or with the other mark: {setting('decimal', other)}"],
             decimal=likely,
@@ -148,8 +149,8 @@ def _decimal_mark(table: Table, place: int, unsigned: pa.ChunkedArray) -> str:
         return "." if point.all() else ","
     cells.refuse(table, place, ~point & ~comma, "must hold amounts")
     raise table.error(
-        f"{table.headings[place]!r} mixes decimal marks: a point on {cells.lines_of(table, ~comma)}, a comma on"
-        f" {cells.lines_of(table, ~point)}; write all amounts alike"
+        f"{table.headings[place]!r} mixes decimal marks: a point on {cells.lines_of(table, ~comma)}, "
+        f"a comma on {cells.lines_of(table, ~point)}; write all amounts alike"
     )
 
 

@@ -27,7 +27,7 @@ EXPORTED, QUEUED, IN_PROGRESS, NOT_EXPORTED = EXPORT_STATUS = (
 def read_approvals(reading: Reading, approved_values: str | None) -> list[str]:
     """Read `status`, `approved` and `export_status`, and return notes of what was taken as approved.
 
-    A value that is not known, in a column that is named as one of approvals, is an `InputError` that counts such values.
+    An unknown value, in a column headed as one of approvals, is an `InputError` that counts such values.
     """
     _read_export_status(reading)
     saying = next((field for field in ("approved", "status") if reading.has(field)), None)
@@ -65,7 +65,7 @@ def _refuse_unknown(reading: Reading, saying: str, approving: set[str]) -> None:
 
 
 def _read_export_status(reading: Reading) -> None:
-    """Read which entries were exported elsewhere, by a status, the time of an export, or a status of the entry."""
+    """Read which entries were exported elsewhere, by a status or a time of export, or the entry's status."""
     meanings = {word: code for code in EXPORT_STATUS for word in words.values(code)}
     codes = reading.constant(None, schema.TEXT)
     if reading.has("export_status"):
@@ -81,7 +81,8 @@ def _read_export_status(reading: Reading) -> None:
                 [f"{cells.quoted(value)} ({count})" for value, count in unknown.items()], _SHOWN_WORDS
             )
             raise reading.table.error(
-                f"{reading.heading('export_status')!r} holds values that do not say whether an entry was exported: {shown}",
+                f"{reading.heading('export_status')!r} holds values that do not say whether an entry was "
+                f"exported: {shown}",
                 columns={"export_status": ""},
             )
     if reading.has("exported_at"):

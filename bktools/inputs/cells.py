@@ -1,4 +1,4 @@
-"""Columns of cells: which are empty and which are null; problems with cells, and the options that settle them."""
+"""Columns of cells: which are empty, which are null; problems with cells and options to settle them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,10 @@ def matches(column: pa.ChunkedArray, pattern: str) -> Mask:
 
 
 def heading_of(table: Table, place: int) -> str:
-    """Return what names a column in an option: its heading, or its number where the heading is empty, long or not unique."""
+    """Return a column's name in options: its heading, or its number.
+
+    The number stands where the heading is empty, long or not unique.
+    """
     heading = table.headings[place]
     names = [normal(text) for text in table.headings]
     is_clear = normal(heading) and names.count(normal(heading)) == 1 and len(heading) <= _LONGEST_HEADING
@@ -104,8 +107,8 @@ def refuse(
 ) -> None:
     """Raise an error that names the first wrong cell and how many there are; do nothing when none is wrong.
 
-    `rule` is a phrase that follows the heading, with the way out. `instead` has field to heading, and `fill_down` has
-    fields, with which the file is read in spite of such cells.
+    `rule` is a phrase that follows the heading, with the way out. `instead` has field to heading, and
+    `fill_down` has fields, with which the file is read in spite of such cells.
     """
     if not wrong.any():
         return
@@ -129,7 +132,7 @@ def uuids(
 
 
 def refuse_broken(table: Table, places: Collection[int]) -> None:
-    """Raise an error when a cell of one of the columns has an error in place of a value, or a formula without one."""
+    """Refuse a column that has an error in a cell in place of a value, or a formula without a value."""
     broken = [cell for cell in table.broken if cell.place in places]
     if broken:
         many = f" ({len(broken)} such cells)" if len(broken) > 1 else ""
@@ -172,7 +175,7 @@ def raise_all(problems: Sequence[InputError], table: Table) -> None:
 
 
 def currency_code(code: str | None) -> str | None:
-    """Return the currency that the caller says, in capitals; anything but a code of three letters is an `ArgumentError`."""
+    """Return the caller's currency in capitals; refuse anything but a code of three letters."""
     if code is not None and not (isinstance(code, str) and re.fullmatch("[A-Za-z]{3}", code)):
         raise ArgumentError(name_of("currency"), "must be a code of three letters such as EUR", code)
     return None if code is None else code.upper()

@@ -41,11 +41,12 @@ def read_chart_of_accounts(
     sheet: str | int | None = None,
     split_account: bool = False,
 ) -> pd.DataFrame:
-    r"""Read a chart of accounts from a CSV, TSV, Excel or Parquet file of an ERP, or from SIE, DATEV, FEC, SAF-T and others.
+    r"""Read a chart of accounts from a table (CSV, TSV, Excel, Parquet), SIE, DATEV, FEC, SAF-T and others.
 
-    Text stays as it is in the file: leading zeros, spaces at the end, newlines. What was recognised is listed in
-    `frame.attrs["bktools"]`, and each of it can be set. Rows with nothing but a name are titles of sections: they are
-    skipped, and a note counts them. Accounts without a code are kept; their external ID is null.
+    Text stays as it is in the file: leading zeros, spaces at the end, newlines. What was recognised is listed
+    in `frame.attrs["bktools"]`, and each of it can be set. Rows with nothing but a name are titles of
+    sections: they are skipped, and a note counts them. Accounts without a code are kept; their external ID is
+    null.
 
     Parameters
     ----------
@@ -68,15 +69,15 @@ def read_chart_of_accounts(
     Returns
     -------
     pandas.DataFrame
-        One row per account, in the file's order, with the columns of `bktools.frames.schema.CHART`. `external_id` is
-        the code where the file has no column of its own for it. Empty optional cells are null. A file of SIE, SAF-T or
-        DATEV names its company: `frame.attrs["bktools"]["company_in_file"]`.
+        One row per account, in the file's order, with the columns of `bktools.frames.schema.CHART`.
+        `external_id` is the code where the file has no column of its own for it. Empty optional cells are
+        null. A file of SIE, SAF-T or DATEV names its company: `frame.attrs["bktools"]["company_in_file"]`.
 
     Raises
     ------
     InputError
-        When the file cannot be read, has no column for code or name, or an external ID is empty, too long or there
-        twice. The message names the line and the way out.
+        When the file cannot be read, has no column for code or name, or an external ID is empty, too long or
+        there twice. The message names the line and the way out.
     ArgumentError
         When an argument is not what it must be.
 
@@ -136,7 +137,7 @@ def read_chart_of_accounts(
 
 
 def _accounts_only(reading: Reading) -> Table:
-    """Return the rows that are accounts: neither blank, nor headings again, nor titles of sections, nor totals.
+    """Return the rows that are accounts: not blank, repeated headings, titles of sections, or totals.
 
     A title has nothing but its words in the whole row. An account without a code has more, and is kept.
     """
@@ -184,7 +185,7 @@ def _are_blank_but(reading: Reading, *fields: str) -> cells.Mask:
 
 
 def _ask_of_odd_rows(reading: Reading) -> None:
-    """Raise an error for rows that may be lines of a report: nearly all codes have digits and no words, theirs have not."""
+    """Refuse rows that may be lines of a report: nearly all codes have digits and no words, theirs do not."""
     table, code, name = reading.table, reading.column("code"), reading.column("name")
     no_code = cells.blank(code)
     codes = (~no_code).sum()
@@ -197,14 +198,18 @@ def _ask_of_odd_rows(reading: Reading) -> None:
         shown = ", ".join(cells.quoted(column[row].as_py()) for column in (code, name))
         raise question(
             table,
-            f"{shown} is unlike the other accounts ({cells.lines_of(table, odd)}): delete such lines unless they are accounts",
+            f"{shown} is unlike the other accounts ({cells.lines_of(table, odd)}): "
+            "delete such lines unless they are accounts",
             {field: cells.heading_of(table, reading.places[field]) for field in ("code", "name")},
             int(table.lines[row]),
         )
 
 
 def _ask_of_columns_in_parts(reading: Reading) -> Iterator[InputError]:
-    """Yield a problem where rows without a code, or without a name, have one in another column, as in a chart by levels."""
+    """Yield a problem where rows without a code or name have one in another column.
+
+    Charts by levels are such files.
+    """
     table = reading.table
     for field in ("code", "name"):
         empty = reading.blank(field)
@@ -216,16 +221,19 @@ def _ask_of_columns_in_parts(reading: Reading) -> Iterator[InputError]:
             if stands_in and fits(field, table, other):
                 yield question(
                     table,
-                    f"{table.headings[other]!r} has a {field} in rows where {reading.heading(field)!r} has none"
-                    f" ({cells.lines_of(table, empty)}), as in a chart by levels: put all of them into one column, or leave"
-                    " the others out",
+                    f"{table.headings[other]!r} has a {field} in rows where {reading.heading(field)!r} has "
+                    f"none ({cells.lines_of(table, empty)}), as in a chart by levels: "
+                    "put all of them into one column, or leave the others out",
                     {each: cells.heading_of(table, reading.places[each]) for each in ("code", "name")},
                 )
                 break
 
 
 def _refuse_empty_ids(reading: Reading) -> None:
-    """Raise an error where an account lacks the external ID that others have; codes may be the IDs if all are there."""
+    """Refuse an account without an external ID where others have one.
+
+    The codes may be the IDs if all accounts have one.
+    """
     if reading.places["external_id"] != reading.places["code"]:
         has_all_codes = not reading.blank("code").any()
         instead = dict.fromkeys(("external_id", "code"), reading.heading("code")) if has_all_codes else {}
@@ -244,9 +252,8 @@ def _note_doubts(reading: Reading) -> None:
             "external IDs with white space at an end, which is kept": ~cells.mask(
                 pc.equal(own, cells.trimmed(own))
             ),
-            "codes that seem to have lost leading zeros which others still have, kept as they are": _lost_zeros(
-                code
-            ),
+            "codes that seem to have lost leading zeros which others still have, "
+            "kept as they are": _lost_zeros(code),
         },
     )
     if (

@@ -1,4 +1,4 @@
-"""Which column of a file holds which field: by its heading, or as the caller says. What only looks like it is proposed."""
+"""Which column of a file holds which field, by its heading or the caller's word; others are only proposed."""
 
 from __future__ import annotations
 
@@ -33,21 +33,22 @@ Looks = Mapping[str, Callable[[], Sequence[int]]]
 
 # Fields without which a row is somebody else's: a column that holds none is not theirs.
 IDENTITIES = ("id", "external_id")
-# Of several columns that could be one of these, none is taken, and a note says so; others are asked for.
+# If several columns could be one of these fields, none is taken, with a note; for other fields it is a
+# question.
 TEXTS = frozenset({"description", "supplier", "cost_centre", "type", "text", "document_number", "split_line"})
 
 _SHOWN_HEADINGS, _SHOWN_CANDIDATES = 20, 4
 _LONGEST_HEADING = 200
-# What stands beside codes and names of accounts and is none of them: money, and codes of other accounts.
+# Columns beside the codes and names of accounts that are neither: money, and codes of other accounts.
 _NOT_OF_ACCOUNT = ("balance", "amount", "debit", "credit", "total_amount", "of_another")
-# What would turn every account round.
+# Two fields with opposite meanings: the wrong one would turn every account round.
 _OPPOSITES = {"archived": "active", "active": "archived"}
 
 
 _ENTRIES = ("entries", ("date", "amount"), "holds entries", "bktools spend", "read_entries")
 _CHART = ("chart", ("code", "name"), "is a chart of accounts", "bktools reconcile", "read_chart_of_accounts")
-# The kind of file that one of another kind may be instead: fields of which one settles that it is not, then that kind, the
-# fields that show it, what the file is, and how it is read.
+# The kind of file that one of another kind may be instead: fields of which one settles that it is not, then
+# that kind, the fields that show it, what the file is, and how it is read.
 _OTHER_KINDS = {
     "chart": ({"code"}, *_ENTRIES),
     **dict.fromkeys(("entries", "ledger"), ({"id", "date", "amount", "debit", "credit"}, *_CHART)),
@@ -55,7 +56,7 @@ _OTHER_KINDS = {
 
 
 class Vocabulary:
-    """The headings of one kind of file (chart, accounts, entries or ledger), and what the caller says of them.
+    """The headings of one kind of file (chart, accounts, entries or ledger), and the caller's choices.
 
     `chosen` has field to heading; an empty heading leaves the field out.
     """
@@ -101,7 +102,7 @@ class Vocabulary:
 
 
 class Reading:
-    """A file that is being read: its rows, the column of each field and its values, what is wrong, and what to know.
+    """A file that is being read: its rows, each field's column and values, its problems, and its notes.
 
     Readers leave out the rows that are none of theirs.
     """
@@ -111,11 +112,11 @@ class Reading:
         self.vocabulary = vocabulary
         # A format says which column is which, unless the caller does.
         self.places = {} if vocabulary.chosen else dict(table.places)
-        # What a format says is settled as what the caller says is.
+        # A format's own statement counts as the caller's.
         self.chosen = {**dict.fromkeys(self.places), **vocabulary.chosen}
         self.problems: list[InputError] = []
         self.notes: list[str] = []
-        # Of the notes, those of rows that were left out.
+        # The notes of rows that were left out.
         self.skipped: list[str] = []
         # Fields that a check needs and that only look like a column.
         self.in_question: dict[str, str] = {}
@@ -129,7 +130,7 @@ class Reading:
         return {*fields} <= self.places.keys()
 
     def is_settled(self, *fields: str) -> bool:
-        """Whether the caller said where each of the fields is, or that it is nowhere."""
+        """Whether the caller named a column for each of the fields, or left the field out."""
         return {*fields} <= self.chosen.keys()
 
     def column(self, field: str) -> pa.ChunkedArray:
@@ -145,7 +146,7 @@ class Reading:
         return cells.blank(self.column(field))
 
     def or_null(self, field: str) -> pa.ChunkedArray:
-        """Return a field's text with nulls for empty cells, or nulls alone where the file has no such column."""
+        """Return a field's text with nulls for empty cells, or only nulls if the file has no such column."""
         if field in self.places:
             return cells.or_null(self.column(field))
         return self.constant(None, schema.TEXT)
@@ -167,7 +168,7 @@ class Reading:
             self.problems.append(error)
 
     def read(self, field: str, make: Callable[..., pa.ChunkedArray], *arguments: Any, **options: Any) -> None:
-        """Keep the values that a function reads from the field's column, if it has one; an error is a problem."""
+        """Keep the values that a function reads from the field's column, if any; an error is a problem."""
         if field in self.places:
             with self.trying():
                 self.result[field] = make(self.table, self.places[field], *arguments, **options)
@@ -187,7 +188,7 @@ class Reading:
             self.places.pop(field, None)
 
     def skip(self, rows_by_remark: Mapping[str, cells.Mask], what: str) -> None:
-        """Leave out rows, which notes count; without any other one, an error says that no row is one of `what`."""
+        """Leave out rows, which notes count; if no row is left, raise that none is one of `what`."""
         table = self.table
         self.note_skipped(rows_by_remark)
         others = ~np.logical_or.reduce([*rows_by_remark.values()])
@@ -214,7 +215,7 @@ class Reading:
             warnings.warn(f"{self.table.source}:{shown}", FileNoteWarning, stacklevel=4)
 
     def skip_broken(self) -> None:
-        """Leave out rows with a broken cell, so that their values are no second problem; the first cell is a problem."""
+        """Leave out rows with a broken cell, so that they cause no second problem; the first is a problem."""
         places = self.places.values()
         with self.trying():
             cells.refuse_broken(self.table, places)
@@ -228,12 +229,12 @@ class Reading:
     def assign(self, required: Sequence[str], looks_of: Looks | None = None) -> None:
         """Find the column of each field, before rows are left out.
 
-        A required field without a column, and a field with several, is a problem; a note tells of fields that are not
-        required and have several columns, or one that only looks like it. A column without a value is taken where no
-        other has the heading, and never as an identity.
+        A required field without a column, and a field with several, is a problem; a note tells of fields that
+        are not required and have several columns, or one that only looks like it. A column without a value is
+        taken where no other has the heading, and never as an identity.
 
-        `looks_of` has functions by field, which return the columns whose values look like it. Headings of another kind of
-        file are an error.
+        `looks_of` has functions by field, which return the columns whose values look like it. Headings of
+        another kind of file are an error.
         """
         self._looks = looks_of or {}
         for field, heading in self.chosen.items():
@@ -252,7 +253,7 @@ class Reading:
         self.rows_with = self.places.pop("rows_with", None)
 
     def _look_for_others(self, required: Sequence[str]) -> None:
-        """Add a problem for each required field without a column, and a note for others that a column looks like."""
+        """Add a problem for each required field without a column, and a note for others with a candidate."""
         settled = self.places.keys() | {error.field for error in self.problems}
         for field in dict.fromkeys([*required, *self._looks]):
             if field not in self.vocabulary.fields:
@@ -268,8 +269,8 @@ class Reading:
                 look = "looks" if len(candidates) == 1 else "look"
                 self.in_question[field] = cells.heading_of(self.table, candidates[0])
                 self.notes.append(
-                    f"no column found for {field!r}, {self._listed(candidates)} {look} like it: choose one with {way}, or"
-                    f" leave it out with {leave_out(field)}"
+                    f"no column found for {field!r}, {self._listed(candidates)} {look} like it: "
+                    f"choose one with {way}, or leave it out with {leave_out(field)}"
                 )
 
     def missing(self, field: str) -> InputError:
@@ -304,12 +305,12 @@ class Reading:
         return next((place for place in places if looks.hold_codes_and_names(self.table, place)), None)
 
     def may_lack(self, field: str) -> bool:
-        """Whether entries may be without a date or an amount: the caller says it, or no other column could hold it."""
+        """Whether entries may lack a date or an amount: the caller says so, or no column could hold it."""
         figures = (cells.matches(looks.filled(self.table, place), r"^\W*\d").any() for place in self.free())
         return field in self.chosen or (bool(self.places) and not any(figures))
 
     def _take(self, field: str, *, is_required: bool) -> None:
-        """Take the column whose heading says a field; several are a problem, or a note where the field is a text."""
+        """Take the column with a field's heading; several are a problem, or a note for a field of text."""
         taken = {place for other, place in self.places.items() if other != "rows_with"}
         passed_over = [taken | self._empty]
         if field not in IDENTITIES:
@@ -371,7 +372,7 @@ class Reading:
         return matches[0]
 
     def _doubts(self, required: Sequence[str]) -> Iterator[InputError]:
-        """Yield a problem where a heading that tells little was taken and other cells look like the field, too."""
+        """Yield a problem where a vague heading was taken and other cells look like the field, too."""
         table = self.table
         for field, place in self.places.items():
             if field in self.chosen or field not in {*required, "date", "amount", "account_code"}:
@@ -390,7 +391,7 @@ class Reading:
                 yield question(table, message, {field: cells.heading_of(table, place)})
                 continue
             alike: list[int] = []
-            # Of several, those whose headings hold a more telling word come first.
+            # Among several columns, those with a more telling word in their headings come first.
             telling = frozenset[str]().union(*(earlier.words for earlier in tiers[:tier]))
             if 0 < tier == len(tiers) - 1:
                 alike = [
@@ -405,7 +406,7 @@ class Reading:
                 yield self._ambiguous(field, both)
 
     def _refuse_other_kind(self) -> None:
-        """Raise an error where a chart is wanted and the headings are those of entries, or the other way round."""
+        """Refuse a file of entries where a chart is wanted, or a chart where entries are wanted."""
         if self.vocabulary.kind not in _OTHER_KINDS:
             return
         own, kind, shown_by, what, command, function = _OTHER_KINDS[self.vocabulary.kind]
@@ -420,7 +421,7 @@ class Reading:
             raise_all([self.table.error(f"{what}, as {shown} show: read it with {reader}")], self.table)
 
     def _candidates(self, field: str) -> list[int]:
-        """Return the columns that could be a field, the likeliest first: by a word in their headings, and by their cells."""
+        """Return the columns that could be a field, the likeliest first: by words in headings, and cells."""
         table = self.table
         free = [place for place in self.free() if place not in self._empty]
         free = [place for place in free if table.headings[place].strip()]
@@ -442,12 +443,12 @@ class Reading:
         return looks.likeliest_first(field, table, [*dict.fromkeys([*headed, *both, *first, *second])])
 
     def _with_word_inside(self, field: str, free: Sequence[int], known: frozenset[str]) -> list[int]:
-        """Return the columns that have one of the words inside of their headings, and cells that the field can have."""
+        """Return columns with one of the words inside their headings, and cells that suit the field."""
         inside = (place for place in free if words.are_inside(self.table.headings[place], known))
         return [place for place in inside if looks.fits(field, self.table, place)]
 
     def _is_amount(self, place: int) -> bool:
-        """Whether a column may be one of amounts: neither its heading nor its values are those of a running balance."""
+        """Whether a column may hold amounts: neither heading nor values are those of a running balance."""
         heading = self.table.headings[place]
         return not words.are_inside(heading, words.headings("balance")) and place not in self._running_sums
 

@@ -29,7 +29,7 @@ _ZONE = rf"(?: ?(?:Z|UTC|[+-](?:0\d|1[0-4])(?::?{_SIXTY})?))?"
 _TIME = rf"(\d)[T ]+{_CLOCK}{_ZONE}$"
 _WITHOUT_YEAR = r"^(\d{1,2})([./-])(\d{1,2})[./-]?$"
 _YEAR_IN_TEXT = re.compile(r"(?<!\d)(20\d{2})(?=(?:\d{2}){0,2}(?!\d))")
-# What strptime takes for a year.
+# Directives that strptime reads as a year.
 _YEARS = re.compile("%[YyGcxD]")
 _ADJACENT = re.compile("%[Yymd]%[Yymd]")
 _NAMED_MONTH, _SHORTEST_MONTH = re.compile("%[bB]"), 3
@@ -49,7 +49,7 @@ _ORDERS = [
     )
 ]
 
-# Those that only the dates themselves tell apart.
+# Orders that only the dates themselves tell apart.
 _TWO_ORDERS = _ORDERS[-2:]
 _MOST_BESIDE = 10_000
 
@@ -89,7 +89,10 @@ _SHORT_LOOK = r"\d{1,2}[-/.]\d{1,2}[-/.]\d{2}\.?|(?:19|20)\d{6}"
 
 
 def are_dates(column: pa.ChunkedArray, *, short: bool = False) -> bool:
-    """Whether all cells of a column look like dates; with `short` also by two digits of the year, or without any marks."""
+    """Whether all cells of a column look like dates.
+
+    With `short`, dates with two digits of the year, or without marks, count too.
+    """
     look = f"{_LOOK}|{_SHORT_LOOK}" if short else _LOOK
     return len(column) > 0 and bool(cells.matches(column, rf"^\s*(?:{look})(?:[T ].*)?$").all())
 
@@ -99,9 +102,9 @@ def dates(
 ) -> pa.ChunkedArray:
     """Return a column of calendar dates as they are written; empty cells are null.
 
-    The format is one of `strptime`; without it the column must show the order of day and month. `notes` gets a line
-    where the file's delimiter decided the order, or its title or name the year. Of a file whose format says the form of
-    its dates, no other form can be set. A value that is no date is an `InputError`.
+    The format is one of `strptime`; without it the column must show the order of day and month. `notes` gets
+    a line where the file's delimiter decided the order, or its title or name the year. Of a file whose format
+    says the form of its dates, no other form can be set. A value that is no date is an `InputError`.
     """
     column = cells.or_null(cells.trimmed(table.columns[place]))
     if date_format is None and cells.matches(column, _WITHOUT_YEAR).all() and column.null_count < len(column):
@@ -128,13 +131,14 @@ def dates(
 
 
 def _with_year(table: Table, place: int, column: pa.ChunkedArray, notes: list[str]) -> pa.ChunkedArray:
-    """Return dates such as 31.10. with the one year that the rows above the headings and the file's name say."""
+    """Return dates such as 31.10. with the only year in the rows above the headings and the file's name."""
     years = {*_YEAR_IN_TEXT.findall(table.title), *_YEAR_IN_TEXT.findall(Path(table.source).stem)}
     if len(years) != 1:
         several = f" (its title and its name say {' and '.join(sorted(years))})" if years else ""
         raise table.error(
-            f"{table.headings[place]!r} holds dates without a year, such as {column.drop_null()[0].as_py()!r}{several}: put"
-            " one year into the file's name (expenses-2026-10.csv), or write dates with their year"
+            f"{table.headings[place]!r} holds dates without a year, "
+            f"such as {column.drop_null()[0].as_py()!r}{several}: put one year into the file's name "
+            "(expenses-2026-10.csv), or write dates with their year"
         )
     notes.append(f"{table.headings[place]!r} has no year: {min(years)} taken from the file's title or name")
     return pc.replace_substring_regex(column, _WITHOUT_YEAR, rf"\1\2\3\2{min(years)}")
@@ -159,7 +163,7 @@ def _months() -> dict[str, str]:
 
 
 def _in_english(text: str) -> str:
-    """Return a date with the English name of its month, and without what stands behind its day, such as 1st."""
+    """Return a date with the month's English name, and without what stands behind the day, such as 1st."""
     plain = re.sub(r"(?<=\d)(?:st|nd|rd|th|er)\b|\bde\b|\bof\b", "", text, flags=re.IGNORECASE)
     named = re.sub(r"[^\W\d_]{3,}\.?", lambda match: _months().get(normal(match[0]), match[0]), plain)
     return " ".join(named.split())
@@ -227,7 +231,7 @@ def _order_beside(table: Table, place: int) -> tuple[str, re.Pattern[str]] | Non
 
 
 def _propose(table: Table, place: int, texts: list[str], example: str) -> None:
-    """Raise an error that names the forms that fit all cells of a column, the likeliest first, if there are any."""
+    """Refuse a column, and name the forms that fit all its cells, if any; the likeliest form is first."""
     readings = {form: days for form in _PROPOSED if all(days := [parsed(text, form) for text in texts])}
     forms = sorted(readings, key=lambda form: _gaps(readings[form]))
     if forms:
@@ -237,7 +241,7 @@ def _propose(table: Table, place: int, texts: list[str], example: str) -> None:
 
 
 def _gaps(days: Sequence[dt.date | None]) -> tuple[int, bool]:
-    """Return what makes a reading of dates unlikely: the longest time without one, and dates that go to and fro."""
+    """Return what makes a reading of dates unlikely: the longest gap, and dates that go to and fro."""
     ordered = sorted(day for day in days if day)
     is_in_order = [*days] in (ordered, ordered[::-1])
     return max(((later - earlier).days for earlier, later in pairwise(ordered)), default=0), not is_in_order

@@ -23,7 +23,7 @@ _LONGEST_TITLE = 1 << 12
 
 # ="0400" keeps a spreadsheet from reading a number; a quote inside is doubled.
 _KEPT = r'(?s)^="((?:[^"]|"")+)"$'
-# `to_csv` leads by an apostrophe what a spreadsheet takes for a formula, whatever apostrophes are there already.
+# `to_csv` puts an apostrophe before what a spreadsheet takes for a formula, even after apostrophes.
 _LED = f"^'('*{SIGNS})"
 _FORMULA = f"^{SIGNS}"
 _NUMBER = r"^[+-][\d.,]+$"
@@ -34,8 +34,8 @@ def read_delimited(
 ) -> Table:
     """Return the cells of a delimited text, those that were written for a spreadsheet as it shows them.
 
-    Bytes that do not fit the encoding, a row of more cells than headings, and a quote that is not closed are an
-    `InputError`.
+    Bytes that do not fit the encoding, a row of more cells than headings, and a quote that is not closed are
+    an `InputError`.
     """
     text, read_as = to_utf8(data, encoding, source)
     head = read_head(text, score, delimiter=delimiter, prefer=prefer, source=source)
@@ -57,7 +57,10 @@ def read_delimited(
 
 
 def _refuse_cut_off(text: bytes, head: Head, source: str) -> None:
-    """Raise an error where the last line has no end and is shorter than the line before, with a figure in front like it."""
+    """Refuse a text whose last line has no end and is shorter than the line before.
+
+    The line before has a figure where this one begins.
+    """
     end = text.rfind(b"\n")
     if end < 0:
         return
@@ -65,15 +68,15 @@ def _refuse_cut_off(text: bytes, head: Head, source: str) -> None:
     whole, cut = (line.decode().split(head.delimiter) for line in lines)
     if len(whole) == len(head.cells) > len(cut) > 1 and is_figure(whole[0]) and is_figure(cut[0]):
         raise InputError(
-            f"the last line has {len(cut)} of {len(whole)} cells and no end: the file seems to be cut off; export it again,"
-            " or delete the line",
+            f"the last line has {len(cut)} of {len(whole)} cells and no end: the file seems to be cut off; "
+            "export it again, or delete the line",
             source=source,
             line=text.count(b"\n") + 1,
         )
 
 
 def careful_body(text: bytes, head: Head, source: str) -> Body:
-    """Return the rows below the headings, to the letter; a row with more cells than headings is an `InputError`."""
+    """Return the rows below the headings to the letter; refuse a row with more cells than headings."""
     rows = Rows(*head.cells)
     width = len(head.cells)
     line = 1
@@ -84,8 +87,9 @@ def careful_body(text: bytes, head: Head, source: str) -> Body:
             if line >= head.body_line and own:
                 if any(cell.strip() for cell in own[width:]):
                     why = (
-                        f"{len(own)} cells, but {width} headings (line {head.line}): put a cell that holds the"
-                        f" delimiter {head.delimiter!r} in quotes, or name another one with {setting('delimiter')}"
+                        f"{len(own)} cells, but {width} headings (line {head.line}): "
+                        f"put a cell that holds the delimiter {head.delimiter!r} in quotes, "
+                        f"or name another one with {setting('delimiter')}"
                     )
                     raise InputError(why, source=source, line=line)
                 rows.add(line, *own[:width], *[""] * (width - len(own)))
@@ -93,7 +97,10 @@ def careful_body(text: bytes, head: Head, source: str) -> Body:
     except csv.Error as error:
         why = f"a quoted cell that starts here is not closed properly ({error}); double the quotes inside it"
         if "field limit" in str(error):
-            why = f"a cell has more than {csv.field_size_limit():,} characters: is a quote before it not closed?"
+            why = (
+                f"a cell has more than {csv.field_size_limit():,} characters: "
+                "is a quote before it not closed?"
+            )
         raise InputError(why, source=source, line=line) from None
     return Body(*rows.columns())
 
@@ -101,8 +108,8 @@ def careful_body(text: bytes, head: Head, source: str) -> Body:
 def _as_shown(table: Table, text: bytes) -> Table:
     """Return the table with ="0400" as 0400, and without the apostrophes by which `to_csv` leads formulas.
 
-    An apostrophe is taken away only where the whole file is as `to_csv` writes it for spreadsheets, and where one leads
-    every formula. Anywhere else it may belong to the text.
+    An apostrophe is taken away only where the whole file is as `to_csv` writes it for spreadsheets, and where
+    one leads every formula. Anywhere else it may belong to the text.
     """
     is_of_to_csv = (
         table.encoding == "utf-8-sig" and table.delimiter in {",", ";"} and not text.startswith(b'"')

@@ -1,8 +1,8 @@
 """Bytes of a text file → UTF-8, with the encoding named or found.
 
-Without a mark, bytes that are not UTF-8 are read with every encoding in `_CHANCES`, and each reading is weighed by
-`letters.weighed`. One reading must be far more likely than every other one; else the file is refused, and the message
-shows the likeliest readings of one line with the option that chooses each.
+Without a mark, bytes that are not UTF-8 are read with every encoding in `_CHANCES`, and each reading is
+weighed by `letters.weighed`. One reading must be far more likely than every other one; else the file is
+refused, and the message shows the likeliest readings of one line with the option that chooses each.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
-# How likely an encoding is before anything is read, as a logarithm; of two that read alike the first one is named.
+# How likely an encoding is before reading, as a logarithm; of two that read alike the first is named.
 _CHANCES = {
     encoding: chance
     for chance, encodings in {
@@ -35,14 +35,14 @@ _CHANCES = {
             iso8859-2""",
         -4.0: """cp850 cp852 cp866 cp437 mac_roman iso8859-5 iso8859-7 iso8859-8 iso8859-9 koi8-r cp858 euc_jp
             iso8859-13 iso8859-4 cp775 cp857 cp865""",
-        -7.0: """cp1258 iso8859-3 iso8859-6 iso8859-10 iso8859-14 cp737 cp855 cp860 cp861 cp862 cp863 koi8-u mac_latin2
-            mac_cyrillic mac_greek mac_iceland cp864 cp869""",
+        -7.0: """cp1258 iso8859-3 iso8859-6 iso8859-10 iso8859-14 cp737 cp855 cp860 cp861 cp862 cp863 koi8-u
+            mac_latin2 mac_cyrillic mac_greek mac_iceland cp864 cp869""",
         # Romanian with commas is cp1250 with cedillas byte for byte; ß of German is ş in mac_turkish.
         -13.0: "iso8859-16 mac_turkish",
     }.items()
     for encoding in encodings.split()
 }
-# How many times as likely the best reading is, as a logarithm: to be taken with a warning, and to be taken at all.
+# How many times as likely the best reading is, as a logarithm: to be taken with a warning, or at all.
 _CERTAIN, _CLEAR = 30.0, 10.0
 # A reading in which a character costs more than this makes no words.
 _WORDLESS = 11.0
@@ -62,8 +62,8 @@ _PART = 1 << 24
 def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]:
     """Return the text as UTF-8 without a mark, and the encoding it was in.
 
-    Bytes that do not fit the encoding, could be in several, or hold NUL characters are an `InputError`. An encoding
-    found by evidence that is clear but not certain is a `GuessedEncodingWarning`.
+    Bytes that do not fit the encoding, could be in several, or hold NUL characters are an `InputError`. An
+    encoding found by evidence that is clear but not certain is a `GuessedEncodingWarning`.
     """
     mark, of_mark = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
     name = of_mark
@@ -97,7 +97,8 @@ def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]
     text = body if name == "utf-8" and error is None else _recoded(body, name, source)
     if b"\0" in text:
         raise InputError(
-            f"the text has a NUL byte: the file is damaged, or in another encoding (set {setting('encoding')})",
+            "the text has a NUL byte: the file is damaged, "
+            f"or in another encoding (set {setting('encoding')})",
             source=source,
             line=text.count(b"\n", 0, text.index(b"\0")) + 1,
         )
@@ -146,10 +147,10 @@ def _recoded(body: bytes, encoding: str, source: str) -> bytes:
 
 
 def _by_evidence(body: bytes, at: int, source: str) -> str:
-    """Return the encoding whose reading is far more likely than every other one; without one, raise an error."""
+    """Return the encoding whose reading is far more likely than all others; refuse a text without one."""
     lines = _sample(body)
     readings = sorted(_readings(b"\n".join(lines)), key=_chance, reverse=True)
-    # What was seen in the sample alone may not fit the rest.
+    # An encoding that fits the sample may not fit the rest.
     readings = [reading for reading in readings if _decoded(body, reading.encoding) is not None]
 
     def refused(why: str, details: Sequence[str] = (), settings: Settings = ()) -> InputError:
@@ -159,7 +160,8 @@ def _by_evidence(body: bytes, at: int, source: str) -> str:
 
     if readings and _is_mixed(lines, readings[0]):
         raise refused(
-            f"other characters are: encodings are mixed; save the file in one encoding, or set {setting('encoding')}"
+            "other characters are: encodings are mixed; save the file in one encoding, "
+            f"or set {setting('encoding')}"
         )
     best = readings[0] if readings else None
     if best is None or -best.beyond_ascii > _WORDLESS * sum(
@@ -182,7 +184,7 @@ def _by_evidence(body: bytes, at: int, source: str) -> str:
 
 
 def _sample(body: bytes) -> list[bytes]:
-    """Return different lines: the first ones, the first ones with bytes beyond ASCII, and one for each byte not in them.
+    """Return different lines: the first, the first with bytes beyond ASCII, and one for each other byte.
 
     Lines in ASCII tell the language.
     """

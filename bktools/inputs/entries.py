@@ -76,10 +76,11 @@ def read_entries(
     path : str or path
         The file.
     columns : mapping, optional
-        Field to heading, for what is not recognised: `id`, `company_id`, `date`, `amount`, `currency`, `category_id`,
-        `employee_id`, `status`, `approved`, `supplier`, `description`, `cost_centre`, `tax_code`, and `sign`, `debit`,
-        `credit` for amounts whose sign stands apart, `split_line` and `entry_total` for the lines of split entries,
-        `rows_with` for a column of which rows that hold nothing in it are left out. An empty heading leaves the field out.
+        Field to heading, for what is not recognised: `id`, `company_id`, `date`, `amount`, `currency`,
+        `category_id`, `employee_id`, `status`, `approved`, `supplier`, `description`, `cost_centre`,
+        `tax_code`, and `sign`, `debit`, `credit` for amounts whose sign stands apart, `split_line` and
+        `entry_total` for the lines of split entries, `rows_with` for a column of which rows that hold nothing
+        in it are left out. An empty heading leaves the field out.
     company : str, optional
         UUID or short name of the company that the entries belong to where the file has no column for it.
     categories : DataFrame, optional
@@ -99,44 +100,48 @@ def read_entries(
     currency : str, optional
         Currency of the amounts where the file has no column for it, such as `"EUR"`.
     spending : str, optional
-        `"positive"` or `"negative"`: the sign that spending has in the column of amounts. Negative spending is turned.
+        `"positive"` or `"negative"`: the sign of spending in the column of amounts. Negative spending is
+        turned.
     approved_values : str, optional
-        Values of the column for approvals that count as approved, separated by commas, such as `"OK,NOT_REQUIRED"`; all
-        others do not.
+        Values of the column for approvals that count as approved, separated by commas, such as
+        `"OK,NOT_REQUIRED"`; all others do not.
     fill_down : str, optional
         Fields that stand only in the first of their rows, such as `"date"`.
     report_rows : str, optional
-        `"skip"` or `"keep"`: what is done with rows that hold nothing but a word such as Total, a date and an amount, where
-        the amounts do not show whether they are lines of a report.
+        `"skip"` or `"keep"`: what is done with rows that hold nothing but a word such as Total, a date and an
+        amount, where the amounts do not show whether they are lines of a report.
     split_lines : bool
-        True when lines with one ID, company, date and currency are the parts of one split entry. They are in any case where
-        a column numbers them from 1, or where they add up to the total that a column has for their entry.
+        True when lines with one ID, company, date and currency are the parts of one split entry. They are in
+        any case where a column numbers them from 1, or where they add up to the total that a column has for
+        their entry.
     required : sequence of str
         Fields that the file must have a column for.
     money : str
-        "float": amounts as float64, each exactly the amount of the file; one of more than 15 digits is refused.
+        "float": amounts as float64, each exactly the file's amount; one of more than 15 digits is refused.
         "decimal": amounts as Arrow decimals of any length, with which some operations of pandas fail.
 
     Returns
     -------
     pandas.DataFrame
-        One row per row of the file, in its order, with those columns of `bktools.frames.schema.ENTRIES` that the file
-        has, `line`, and the columns that are no field as text under their own headings. The same entry twice stays twice. A file with split entries has a row for each of their
-        lines, with `split_line` (its number from 1; 0 for an entry of one line) and `split_lines` (their count). `id` is null where the file has no entry IDs: such
-        entries can be analysed, and are not ready for export.
+        One row per row of the file, in its order, with those columns of `bktools.frames.schema.ENTRIES` that
+        the file has, `line`, and the columns that are no field as text under their own headings. The same
+        entry twice stays twice. A file with split entries has a row for each of their lines, with
+        `split_line` (its number from 1; 0 for an entry of one line) and `split_lines` (their count). `id` is
+        null where the file has no entry IDs: such entries can be analysed, and are not ready for export.
 
     Raises
     ------
     InputError
-        When the file cannot be read, has no column for what is required, a value is not what its column says, or names
-        a category or employee that is unknown or several. All that is wrong with columns is in one message.
+        When the file cannot be read, has no column for what is required, a value is not what its column says,
+        or names a category or employee that is unknown or several. All that is wrong with columns is in one
+        message.
     ArgumentError
         When an argument is not what it must be.
 
     Warns
     -----
     FileNoteWarning
-        When there are notes to know of, such as rows that were left out. All notes stand in `frame.attrs["bktools"]`.
+        When there are notes to know of, such as rows left out. All notes stand in `frame.attrs["bktools"]`.
 
     Notes
     -----
@@ -198,8 +203,9 @@ def read_entries(
     result["line"] = reading.lines()
     if "id" not in places:
         notes.append(
-            "the file has no entry IDs of the service: its entries can be analysed and checked, not exported; export them"
-            f" from the service with their IDs, or name the column that holds them with {option('id')}"
+            "the file has no entry IDs of the service: its entries can be analysed and checked, "
+            "not exported; export them from the service with their IDs, or name the column that holds them "
+            f"with {option('id')}"
         )
     ordered = {field.name: result[field.name] for field in schema.ENTRIES if field.name in result}
     further = _further_amounts(table, others, decimal)
@@ -220,8 +226,8 @@ def _find_columns(
 ) -> dict[str, int]:
     """Find the columns of a file, and return those of its own names of categories and employees.
 
-    Columns whose values are of another kind pass through: IDs of another system are none of the service, and names of
-    categories and employees say nothing without the frames that know them.
+    Columns whose values are of another kind pass through: IDs of another system are none of the service, and
+    names of categories and employees say nothing without the frames that know them.
     """
     looks = {
         field: partial(_columns_of, reading.table, field, frame, company)
@@ -354,7 +360,8 @@ def _against(reading: Reading, amount: pa.ChunkedArray, spending: str | None) ->
     if balance is not None and pair and not reading.is_settled(*pair):
         yield question(
             reading.table,
-            f"is a bank statement, as its running balance {balance!r} shows: there a debit is money that leaves the account",
+            f"is a bank statement, as its running balance {balance!r} shows: "
+            "there a debit is money that leaves the account",
             pair,
         )
     elif balance is not None and not pair:
@@ -363,7 +370,8 @@ def _against(reading: Reading, amount: pa.ChunkedArray, spending: str | None) ->
         )
     elif spending is None and not pair and "sign" not in reading.places and sides.are_mostly_negative(amount):
         yield reading.table.error(
-            f"nearly all amounts of {reading.heading('amount')!r} are negative, and spending is positive in bktools",
+            f"nearly all amounts of {reading.heading('amount')!r} are negative, "
+            "and spending is positive in bktools",
             details=[f"Or keep the signs as they are: {setting('spending', 'positive')}"],
             spending="negative",
         )
@@ -412,7 +420,7 @@ def _without_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _further_amounts(table: Table, others: Sequence[int], decimal: str | None) -> dict[int, pa.ChunkedArray]:
-    """Return the columns of amounts beside the amount, such as net and tax: their heading says it, and all cells hold one.
+    """Return the columns of other amounts, such as net and tax: headings say so, and all cells hold one.
 
     Without decimals they may be codes or rates, and stay text.
     """
@@ -428,7 +436,7 @@ def _further_amounts(table: Table, others: Sequence[int], decimal: str | None) -
 def _passed_through(
     table: Table, others: Sequence[int], read: Mapping[int, pa.ChunkedArray]
 ) -> dict[str, pa.ChunkedArray]:
-    """Return the columns that are no field under their headings, each of which is there once; those `read` as amounts."""
+    """Return other columns by heading, if their heading is unique; those `read` as amounts are exact."""
     taken = {*(name.casefold() for name in schema.ENTRIES.names), "batch_id", "reason", "message"}
     passed: dict[str, pa.ChunkedArray] = {}
     for place in others:

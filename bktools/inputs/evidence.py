@@ -18,8 +18,8 @@ _FIRST_ROWS = 2000
 def contradictions(reading: Reading, amount: pa.ChunkedArray, *, side: str) -> Iterator[InputError]:
     """Yield the problems that the file's other columns show with its column of amounts.
 
-    What the caller said is not asked again. `side` is the field of the word for debit or credit: `sign` of entries,
-    `side` of a ledger.
+    What the caller said is not asked again. `side` is the field of the word for debit or credit: `sign` of
+    entries, `side` of a ledger.
     """
     table, taken = reading.table, reading.heading("amount")
     if side not in reading.places and not reading.is_settled(side) and sides.is_one_sided(amount):
@@ -46,7 +46,7 @@ def contradictions(reading: Reading, amount: pa.ChunkedArray, *, side: str) -> I
 
 
 def lone_half(reading: Reading) -> Iterator[InputError]:
-    """Yield a problem where a column for debit or credit alone has amounts in rows that have none in the amount's column."""
+    """Yield a problem where one column for debit or credit has amounts and the amount's column has none."""
     for side, other in (("debit", "credit"), ("credit", "debit")):
         if not reading.has(side) or side in reading.vocabulary.chosen:
             continue
@@ -57,8 +57,8 @@ def lone_half(reading: Reading) -> Iterator[InputError]:
             heading, amount = reading.heading(side), reading.heading("amount")
             yield question(
                 reading.table,
-                f"{heading!r} has amounts where {amount!r} has none ({cells.lines_of(reading.table, rows)}); the two"
-                " could be debit and credit",
+                f"{heading!r} has amounts where {amount!r} has none "
+                f"({cells.lines_of(reading.table, rows)}); the two could be debit and credit",
                 {other: amount, side: heading, "amount": ""},
                 int(reading.table.lines[rows][0]),
             )

@@ -42,10 +42,10 @@ def read_table(
 ) -> Table:
     """Return the cells of a CSV, TSV, Excel or Parquet file as text; the kind is recognised by the bytes.
 
-    Delimiter and encoding are of a text, the sheet (its name, or its position from 0) is of a workbook; an argument for
-    another kind of file is an `ArgumentError`. Without them, they are found: the sheet is one with one of `sheet_names`,
-    or the one with most known headings, which `score` counts in a row. What is no table that can be read is an
-    `InputError`.
+    Delimiter and encoding are of a text, the sheet (its name, or its position from 0) is of a workbook; an
+    argument for another kind of file is an `ArgumentError`. Without them, they are found: the sheet is one
+    with one of `sheet_names`, or the one with most known headings, which `score` counts in a row. What is no
+    table that can be read is an `InputError`.
     """
     file = File.at(path)
     refuse_not_read(file)
@@ -92,7 +92,7 @@ def read_headings(
     sheet: str | int | None,
     sheet_names: frozenset[str] = frozenset(),
 ) -> tuple[str, ...]:
-    """Return the headings alone, of a text from its first lines; arguments and errors are those of `read_table`."""
+    """Return only the headings, of a text from its first lines; arguments and errors are `read_table`'s."""
     file = File.at(path)
     if file.kind != "text":
         table = read_table(
@@ -109,7 +109,7 @@ def read_headings(
 
 
 def is_unicode(path: str | PathLike[str]) -> bool:
-    """Whether a text shows by itself that it is Unicode: by its mark, or by letters that are written as UTF-8 alone."""
+    """Whether a text proves to be Unicode: by its mark, or by letters that only UTF-8 writes like this."""
     data = File.at(path).data()
     has_mark = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return has_mark or (not data.isascii() and utf8_error(data) is None)

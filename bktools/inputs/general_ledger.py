@@ -30,15 +30,15 @@ from bktools.inputs.signed_amounts import MONEY
 from bktools.inputs.table import Table
 from bktools.inputs.words import without_extras
 
-# Of one amount, so that the sum of any number of postings stays exact within 38.
+# Digits of one amount, so that the sum of any number of postings stays exact within 38.
 _DIGITS, _DECIMALS = 28, 10
-# What sums in binary leave far behind the last decimal, such as 1699.4160000000002; nobody's money has decimals there.
+# Traces of binary sums far behind the last decimal, such as 1699.4160000000002, where money has no digits.
 _RESIDUE, _MEANT = r"[.,]\d{0,6}?(?:0{4,}|9{4,})\d{1,3}\D*$", 6
 _LONG = rf"[.,]\d{{{_DECIMALS + 1},}}\D*$"
 # Rows without amounts that a ledger may have, as a share.
 _FEW, _MOST = 0.1, 0.5
 _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id", "tax_code")
-# What few ledgers have: a column that is empty is left out.
+# Columns that few ledgers have; an empty one is left out.
 _SELDOM = ("cost_centre", "foreign_currency")
 
 
@@ -63,17 +63,18 @@ def read_general_ledger(
 ) -> pd.DataFrame:
     r"""Read a general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, GnuCash, or any CSV, Excel or Parquet table.
 
-    The format is recognised by the file's content. A file that states totals of its own, and whose vouchers must
-    balance, is held to them.
+    The format is recognised by the file's content. A file that states totals of its own, and whose vouchers
+    must balance, is held to them.
 
     Parameters
     ----------
     path : str or path
         The file.
     columns : mapping, optional
-        Field to heading, for what is not recognised in a table: `account_code`, `account_name`, `date`, `debit`,
-        `credit`, `amount`, `side`, `currency`, `text`, `document_number`, `voucher_id`, `tax_code`, `cost_centre`, and
-        `rows_with` for a column of which rows that hold nothing in it are left out. An empty heading leaves the field out.
+        Field to heading, for what is not recognised in a table: `account_code`, `account_name`, `date`,
+        `debit`, `credit`, `amount`, `side`, `currency`, `text`, `document_number`, `voucher_id`, `tax_code`,
+        `cost_centre`, and `rows_with` for a column of which rows that hold nothing in it are left out. An
+        empty heading leaves the field out.
     delimiter : str, optional
         One character, of a table.
     encoding : str, optional
@@ -91,33 +92,34 @@ def read_general_ledger(
     fill_down : str, optional
         Fields that stand only in the first of their rows, such as `"date"` or `"date,account_code"`.
     report_rows : str, optional
-        `"skip"` or `"keep"`: what is done with rows that hold nothing but a word such as Total or Opening balance, a date
-        and an amount, where their amounts do not show whether they are lines of a report.
+        `"skip"` or `"keep"`: what is done with rows that hold nothing but a word such as Total or Opening
+        balance, a date and an amount, where their amounts do not show whether they are lines of a report.
     style : str, optional
-        What has one posting, where the postings do not show it to `match_ledger` or `compose_export_jobs`: `"entry"`,
-        `"supplier_day"`, `"account_day"`, `"document"`, `"batch"` or `"month"`. The frame keeps it in `attrs`.
+        What has one posting, where the postings do not show it to `match_ledger` or `compose_export_jobs`:
+        `"entry"`, `"supplier_day"`, `"account_day"`, `"document"`, `"batch"` or `"month"`. The frame keeps it
+        in `attrs`.
     reverse_sign : bool, optional
-        Whether credits are costs, where the postings do not show it. The frame keeps it in `attrs`; amounts stay as they are.
+        Whether credits are costs, where postings do not show it. The frame keeps it in `attrs`; amounts stay.
     verify : str
-        `"strict"`: an error when a voucher does not balance or a total of the file is not that of its postings.
-        `"warn"`: a warning.
+        `"strict"`: an error when a voucher does not balance or a total of the file is not that of its
+        postings. `"warn"`: a warning.
     money : str
-        `"float"`: amounts as float64, each exactly the amount of the file; one of more than 15 digits is refused.
-        `"decimal"`: amounts as Arrow decimals of any length.
+        `"float"`: amounts as float64, each exactly the amount of the file; one of more than 15 digits is
+        refused. `"decimal"`: amounts as Arrow decimals of any length.
 
     Returns
     -------
     pandas.DataFrame
-        One row per posting, in the file's order, with those columns of `bktools.frames.schema.LEDGER` that the file
-        has. `amount` is exact, in the currency of the books, positive for debit and negative for credit. `voucher_id`
-        is the journal or series and the number in it. `line` is the line of the file.
+        One row per posting, in the file's order, with those columns of `bktools.frames.schema.LEDGER` that
+        the file has. `amount` is exact, in the currency of the books, positive for debit and negative for
+        credit. `voucher_id` is the journal or series and the number in it. `line` is the line of the file.
 
     Raises
     ------
     InputError
-        When the file cannot be read, is of another format, a value is not what its column says, or a check fails.
+        When the file cannot be read, has another format, a value does not fit its column, or a check fails.
     ArgumentError
-        When an argument is not what it must be, or is for a table and the file is of a format that says it itself.
+        When an argument is wrong, or is for a table and the file's format says it itself.
 
     Warns
     -----
@@ -220,7 +222,7 @@ def _find_postings(reading: Reading, filled: str | None, report_rows: str | None
 
 
 def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Decimal]]:
-    """Return the postings with their types, and the sums of the two sides as the file has them; raise all problems."""
+    """Return typed postings, and the sums of both sides as the file has them; raise all problems."""
     table, places, result = reading.table, reading.places, reading.result
     for field in ("account_code", "date"):
         if field in places:
@@ -285,7 +287,7 @@ def _read_amounts(reading: Reading, ledger: Ledger) -> dict[str, Decimal]:
 
 
 def _read_foreign(reading: Reading, ledger: Ledger) -> None:
-    """Read the amounts in other currencies, which some files write without a sign: it is that of the amount."""
+    """Read the amounts in other currencies. A file may write them without a sign: it is the amount's."""
     result = reading.result
     try:
         foreign = pc.abs(_exact(reading.table, reading.places["foreign_amount"], ledger.decimal))
@@ -321,7 +323,10 @@ def _of_pair(
     if not ledger.is_whole:
         both = signed_amounts.are_not_zero(debit) & signed_amounts.are_not_zero(credit)
         if both.mean() > _MOST:
-            rule = f"and {reading.heading('credit')!r} hold an amount in the same rows, as no debit and credit do"
+            rule = (
+                f"and {reading.heading('credit')!r} hold an amount in the same rows, "
+                "as no debit and credit do"
+            )
             reading.refuse("debit", both, rule)
         if _sum(debit) and _sum(debit) == -_sum(credit):
             # Credits add up to the debits but for the sign, which only says the side.
@@ -368,7 +373,7 @@ def _tell(failed: list[str], reading: Reading, ledger: Ledger, verify: str) -> N
 def _failed_checks(
     reading: Reading, ledger: Ledger, postings: pa.Table, sums: Mapping[str, Decimal]
 ) -> Iterator[str]:
-    """Yield what the postings contradict: totals that a format states, and what holds of any whole ledger."""
+    """Yield what the postings contradict: totals that a format states, and rules of any whole ledger."""
     yield from ledger.doubts
     yield from _residues(reading)
     if not ledger.is_whole:
@@ -376,8 +381,8 @@ def _failed_checks(
     elif "voucher_id" in postings.column_names:
         for voucher, line, debit, credit in _unbalanced(postings):
             yield (
-                f"the voucher {cells.quoted(voucher)} (line {line}) does not balance: debit {debit}, credit {credit},"
-                f" difference {debit - credit}"
+                f"the voucher {cells.quoted(voucher)} (line {line}) does not balance: debit {debit}, "
+                f"credit {credit}, difference {debit - credit}"
             )
     for total in ledger.totals:
         summed = sums[total.counted] if isinstance(total.counted, str) else total.counted
@@ -390,8 +395,8 @@ def _failed_checks(
             summed = moves.get(account, Decimal())
             if summed != stated:
                 yield (
-                    f"the account {cells.quoted(account)} moves by {stated} by its balances in the file, but by {summed} by"
-                    " its postings"
+                    f"the account {cells.quoted(account)} moves by {stated} by its balances in the file, "
+                    f"but by {summed} by its postings"
                 )
 
 
@@ -404,19 +409,25 @@ def _residues(reading: Reading) -> Iterator[str]:
         if rows.any():
             first = column[int(rows.argmax())].as_py()
             yield (
-                f"{heading!r} holds amounts such as {first} ({cells.lines_of(reading.table, rows)}), whose last digits"
-                f" sums in binary have left: they are read with {_MEANT} decimals"
+                f"{heading!r} holds amounts such as {first} ({cells.lines_of(reading.table, rows)}), "
+                f"whose last digits sums in binary have left: they are read with {_MEANT} decimals"
             )
 
 
 def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[str]:
-    """Yield what a whole ledger does not have: half of each voucher, one side alone, vouchers of which most do not balance."""
+    """Yield what a whole ledger does not have.
+
+    Examples are half of each voucher, one side alone, and many vouchers that do not balance.
+    """
     contra = [
         text for text in reading.table.headings if without_extras(text) in words.headings("contra_account")
     ]
     is_balanced, has_vouchers = not _sum(postings["amount"]), "voucher_id" in postings.column_names
     if contra and not is_balanced:
-        yield f"the postings of {contra[0]!r}, the account on the other side of each row, are not in its amounts"
+        yield (
+            f"the postings of {contra[0]!r}, the account on the other side of each row, "
+            "are not in its amounts"
+        )
     elif sides.is_one_sided(postings["amount"]):
         yield f"all {postings.num_rows:,} amounts are on one side, which no whole ledger is"
     elif has_vouchers or not is_balanced:
@@ -424,7 +435,10 @@ def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[str]:
         by, what, few = ("voucher_id", "vouchers", 1) if has_vouchers else ("date", "days", 2)
         wrong, count = len(_unbalanced(postings, by)), pc.count_distinct(postings[by]).as_py()
         if wrong > max(few, count / 2) and not is_balanced:
-            yield f"{wrong:,} of {count:,} {what} do not balance, as in a part of a ledger or where amounts are read wrongly"
+            yield (
+                f"{wrong:,} of {count:,} {what} do not balance, as in a part of a ledger or where amounts "
+                "are read wrongly"
+            )
         elif wrong and has_vouchers:
             reading.notes.append(f"vouchers that do not balance, as in a part of a ledger: {wrong}")
 
@@ -443,7 +457,7 @@ def _exported(ledger: Ledger) -> list[str]:
 
 
 def _unbalanced(postings: pa.Table, by: str = "voucher_id") -> list[tuple[str, int, Decimal, Decimal]]:
-    """Return the vouchers, or days, whose postings do not add up to zero: id, first line, sums of debit and credit."""
+    """Return vouchers, or days, whose postings are not zero in sum: id, first line, debit and credit."""
     credit = pc.min_element_wise(postings["amount"], pa.scalar(Decimal(), postings["amount"].type))
     groups = postings.append_column("credit", credit).group_by(by, use_threads=False)
     sums = groups.aggregate([("line", "min"), ("amount", "sum"), ("credit", "sum")])

@@ -20,12 +20,13 @@ MOST_COLUMNS = 16_384
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_ROWS = 50
 _SHOWN_CELLS = 4
-# What a heading counts that the caller named.
+# The score of a heading that the caller named.
 NAMED = 100
 _MOST = 0.9
 # A code, an amount with or without a currency, a date or a UUID: no word.
 _FIGURE = re.compile(
-    r"[-+(]?[$€£]?\d[\d.,:/'\u00a0 -]*\)?(?: ?[$€£])?\Z|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z"
+    r"[-+(]?[$€£]?\d[\d.,:/'\u00a0 -]*\)?(?: ?[$€£])?\Z"
+    r"|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z"
 )
 
 
@@ -52,10 +53,10 @@ class Head(NamedTuple):
 
 
 def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, source: str) -> Head:
-    """Return the headings of a delimited text: the row with most headings that are known, else the first with cells.
+    """Return the headings of a delimited text: the row with most known headings, else the first with cells.
 
-    Without a delimiter it is the one that makes most of the headings, of equals the one to `prefer`. `score` says how
-    many cells of a row are known headings; `source` is the file, for errors.
+    Without a delimiter it is the one that makes most of the headings, of equals the one to `prefer`. `score`
+    says how many cells of a row are known headings; `source` is the file, for errors.
     """
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
         raise ArgumentError(name_of("delimiter"), "must be one character such as ; or a tab", delimiter)
@@ -77,7 +78,7 @@ def read_head(text: bytes, score: Score, *, delimiter: str | None, prefer: str, 
 
 
 def head_of(rows: Sequence[Row], scores: Sequence[int]) -> Head:
-    """Return the headings of the first rows of a table; `scores` has how many cells of each row are known headings."""
+    """Return the headings of a table's first rows; `scores` counts the known headings of each row."""
     at, known = _heading_at([row.cells for row in rows], scores)
     row = rows[at]
     if known or not _is_data([row.cells for row in rows[at:]]):
@@ -93,8 +94,9 @@ def _refuse_wide(rows_of: Mapping[str, Sequence[Row]], source: str) -> None:
         widest = max(rows, key=lambda row: len(row.cells))
         if len(widest.cells) > MOST_COLUMNS:
             raise InputError(
-                f"{len(widest.cells):,} cells: a table has at most {MOST_COLUMNS:,} columns, as in a spreadsheet; if"
-                f" {delimiter!r} does not stand between cells, set {setting('delimiter')}",
+                f"{len(widest.cells):,} cells: a table has at most {MOST_COLUMNS:,} columns, "
+                f"as in a spreadsheet; if {delimiter!r} does not stand between cells, "
+                f"set {setting('delimiter')}",
                 source=source,
                 line=widest.line,
             )
@@ -104,7 +106,7 @@ def _rows(sample: str, delimiter: str, skip: int) -> list[Row]:
     reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
     rows: list[Row] = []
     line = 1
-    # What is wrong below is told when the body is read.
+    # Errors below are told when the body is read.
     with suppress(csv.Error):
         for cells in reader:
             if line > skip and any(cell.strip() for cell in cells):
@@ -124,9 +126,9 @@ def _quality(rows: list[Row], scores: list[int]) -> tuple[int, int, int]:
 def _heading_at(rows: Sequence[Sequence[str]], known: Sequence[int]) -> tuple[int, int]:
     """Return which row is likeliest the headings, and how many known headings it has.
 
-    `known` has that number of each row. It is the row with most known headings, unless it has as many figures, or most
-    rows below it fill more than twice its cells, as a table does below the name of its company. Without known headings
-    it is the first row that is as wide.
+    `known` has that number of each row. It is the row with most known headings, unless it has as many
+    figures, or most rows below it fill more than twice its cells, as a table does below the name of its
+    company. Without known headings it is the first row that is as wide.
     """
     widths = [sum(bool(cell.strip()) for cell in row) for row in rows]
     scores = []
@@ -155,7 +157,7 @@ def made_headings(count: int) -> tuple[str, ...]:
 
 
 def _is_data(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row is data: it has a figure in a column where nearly all rows that have a cell have figures."""
+    """Whether the first row is data: it has a figure where nearly all other cells of a column have one."""
     for place, cell in enumerate(rows[0]):
         below = [row[place] for row in rows[1:] if place < len(row) and row[place].strip()]
         if is_figure(cell) and below and sum(map(is_figure, below)) >= _MOST * len(below):

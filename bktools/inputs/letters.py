@@ -1,8 +1,8 @@
 """Scores how likely people wrote a text, by the letters that follow each other in fifty languages.
 
-`letters.txt` has a line a language: each letter, then each letter that comes after it with minus the natural logarithm
-of how likely it does. Its last lines are the common characters of Chinese, Japanese and Korean. It is made by
-`tests/inputs/make_letters.py`.
+`letters.txt` has a line a language: each letter, then each letter that comes after it with minus the natural
+logarithm of how likely it does. Its last lines are the common characters of Chinese, Japanese and Korean. It
+is made by `tests/inputs/make_letters.py`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _UNKNOWN = 10.0
 _WEIGHT_OF_ASCII, _MOST_OF_ASCII, _MORE_A_LETTER = 0.3, 6.0, 1.0
 _FIRST_IDEOGRAPHIC = 0x2E80
 
-# What a character that is no letter costs where it may stand, and where it hardly does.
+# The cost of a character that is no letter, from its usual place to an impossible one.
 _WHERE_USUAL, _USUAL, _ODD, _IN_WORD, _IMPOSSIBLE = 3.0, 6.0, 14.0, 20.0, 25.0
 _APOSTROPHE = "’"
 _OPENING, _CLOSING = "‘“„‚«‹¿¡", "”»›"
@@ -38,7 +38,8 @@ _COMMON, _KNOWN, _RARE, _STRANGE = 5.5, 8.5, 12.0, 15.0
 _KANA = range(0x3041, 0x3100)
 _FULL_WIDTH = range(0xFF00, 0xFF5F)
 _HALF_WIDTH_KANA = range(0xFF61, 0xFFA0)
-# Of each encoding: the common characters, the older one whose first rows hold what is in daily use, and those rows.
+# By encoding: the common characters, the older encoding with the daily characters in its first rows, these
+# rows.
 _DAILY = {
     "cp932": ("ja", "shift_jis", range(0x88, 0x98)),
     "euc_jp": ("ja", "shift_jis", range(0x88, 0x98)),
@@ -47,7 +48,7 @@ _DAILY = {
     "cp949": ("ko", "euc_kr", range(0xB0, 0xC9)),
 }
 
-# Marks where they usually stand: Owner's, Partners', l'achat, dell'anno; 1º, 2ª, N.º 3, Mª, n° 4; col·laboració.
+# Marks in their usual places: Owner's, Partners', l'achat, dell'anno; 1º, 2ª, N.º 3, Mª, n° 4; col·laboració.
 _USUAL_MARK = re.compile(
     f"[a-z]{_APOSTROPHE}(?=(?:s|t|re|ve|ll)\\b)|s{_APOSTROPHE}(?= )"
     f"|\\b(?:[dlncjmst]|qu|(?:de|a|ne|su|da)ll|un){_APOSTROPHE}(?=[aeiouyh]|[^\\W\\d_a-z])"
@@ -60,7 +61,7 @@ _ASCII_WORD = re.compile(rb"(?<![A-Za-z\x80-\xff])[A-Za-z]+(?![A-Za-z\x80-\xff])
 
 
 class Reading(NamedTuple):
-    """A text in an encoding, with logarithms of how likely it is in its language: all, and what is beyond ASCII."""
+    """A text in an encoding, with logarithms of its likelihood in its language: of all and beyond ASCII."""
 
     encoding: str
     text: str
@@ -80,7 +81,7 @@ def costs_of_ascii(data: bytes) -> Costs:
 
 
 def weighed(text: str, encoding: str, ascii_costs: Costs) -> Reading:
-    """Return how likely a text is, of the lines with characters beyond ASCII; readings of the same bytes compare.
+    """Return how likely a text is, by its lines beyond ASCII; readings of the same bytes can be compared.
 
     `ascii_costs` is what `costs_of_ascii` says of the bytes.
     """
@@ -102,7 +103,7 @@ def weighed(text: str, encoding: str, ascii_costs: Costs) -> Reading:
                 pairs[_lower(character) + _lower(after)] += 1
         else:
             cost += _WHERE_USUAL if at in usual_marks else _mark(character, before, after)
-    # The more letters there are, the less likely all of them are from another language than the words of ASCII.
+    # The more letters there are, the less likely are all from another language than the words of ASCII.
     letters = ideographs + sum(count for pair, count in pairs.items() if not pair[1].isascii())
     of_ascii = np.minimum(ascii_costs, _MOST_OF_ASCII + _MORE_A_LETTER * letters)
     of_pairs = _costs(pairs)
@@ -131,7 +132,7 @@ def _lines() -> dict[str, list[str]]:
 
 @cache
 def _pairs_of_languages() -> tuple[dict[str, int], Costs]:
-    """Return the row of each pair of letters, and its cost in each language; the last row is of all other pairs."""
+    """Return the row of each pair of letters, and its cost by language; the last row is all other pairs."""
     signs = {common for common, _, _ in _DAILY.values()}
     costs: list[dict[str, float]] = []
     for groups in (groups for language, groups in _lines().items() if language not in signs):

@@ -38,7 +38,10 @@ _LEAST_REPEATED = 10
 
 
 def fits(field: str, table: Table, place: int) -> bool:
-    """Whether the cells of a column can be those of a field; of a field that may hold anything, and without cells, they can."""
+    """Whether the cells of a column can be those of a field.
+
+    They can where the field may hold anything, or where there are no cells.
+    """
     check = FITS.get(field)
     return check is None or not len(filled(table, place)) or check(table, place)
 
@@ -57,7 +60,10 @@ def columns_like(field: str, table: Table, free: Sequence[int]) -> list[int]:
 def likeliest_first(
     field: str, table: Table, candidates: Sequence[int], *, beside_currency: bool = False
 ) -> list[int]:
-    """Return candidates in their order, but last long texts as names, and amounts in one currency beside a currency's column."""
+    """Return candidates in their order, but unlikely ones last.
+
+    Unlikely are long texts as names, and amounts in one currency beside a currency's column.
+    """
 
     def is_unlikely(place: int) -> bool:
         if field == "name":
@@ -68,7 +74,7 @@ def likeliest_first(
         )
 
     def of_tax(place: int) -> int:
-        """Amounts that are said to be with the tax come first, those without it third, those of the tax alone last."""
+        """Return the rank of amounts by tax: those with it first, those without it third, tax alone last."""
         heading = table.headings[place]
         if words.are_inside(heading, words.headings("without_tax")):
             return 2
@@ -83,8 +89,8 @@ def likeliest_first(
 def debit_and_credit(table: Table, free: Collection[int], alike: Collection[int]) -> tuple[int, int] | None:
     """Return two columns of amounts that are debit and credit of the same rows, None where no two are.
 
-    Two headings say it, such as Withdrawal and Deposit; or of all columns of amounts just two have one amount a row, and
-    no other column looks like the amount. `alike` is the columns that do.
+    Two headings say it, such as Withdrawal and Deposit; or of all columns of amounts just two have one amount
+    a row, and no other column looks like the amount. `alike` is the columns that do.
     """
     has_amount = {
         place: cells.matches(table.columns[place], "[1-9]") for place in free if _are_amounts(table, place)
@@ -238,7 +244,7 @@ def _are_like_codes(table: Table, place: int, column: pa.ChunkedArray) -> bool:
 
 
 def _are_repeated(column: pa.ChunkedArray) -> bool:
-    """Whether accounts of a ledger may have these codes: a number that is another one in each row is an ID."""
+    """Whether accounts may have these codes: a number that differs in each row is an ID."""
     return len(column) < _LEAST_REPEATED or pc.count_distinct(column).as_py() < len(column)
 
 

@@ -55,7 +55,7 @@ _Option = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(OPTIONS)})$")]
 class FileMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How files with the same headings are read; the order of the headings does not matter."""
 
-    # Of its file, without the suffix.
+    # The name of the mapping's file, without the suffix.
     name: str
     kind: _Kind
     headings: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
@@ -132,8 +132,8 @@ def mapping_for(
 ) -> FileMapping | None:
     """Return the mapping whose headings a file has; None without one.
 
-    Of the reader's arguments, those that are not None go before the mapping's. A damaged mapping, and several for these
-    headings, are an `InputError`.
+    Of the reader's arguments, those that are not None go before the mapping's. A damaged mapping, and several
+    for these headings, are an `InputError`.
     """
     # A pipe is not opened: the reader refuses it.
     known = all_mappings() if Path(path).is_file() else []

@@ -22,10 +22,10 @@ _SHOWN = 10
 _FIRST_ROWS = 100
 _SUGGESTIONS = 3
 _SIMILAR = 60
-# What some programs write in place of a letter that their encoding lacks; a question mark at the end of a word is one.
+# Signs that programs write for a letter that their encoding lacks, such as a question mark in a word.
 _SUBSTITUTES, _BEYOND_ASCII = "?\ufffd", "[^\\x00-\\x7f]"
 _LOST_LETTER = re.compile(rf"[{_SUBSTITUTES}]\w|\ufffd")
-# What of a frame names its rows, the most telling first.
+# Columns of a frame that name its rows, the most telling first.
 KEYS = {
     "category_id": ("id", "name", "code", "account_code"),
     "employee_id": ("id", "email", "code", "name"),
@@ -40,11 +40,11 @@ def key(text: str) -> str:
 def identifiers(
     table: Table, place: int, field: str, frame: pd.DataFrame, company: str | None, notes: list[str]
 ) -> pa.ChunkedArray:
-    """Return the identifier of the row that each cell names; empty cells are null, unknown names stay as they are.
+    """Return the identifier of the row that each cell names; empty cells are null, unknown names stay.
 
-    The frame is one of categories or employees. An entry with an unknown name is held back by the plan, as one with an
-    unknown ID is; the notes get a line that lists such names, with suggestions. Where no cell names a row, the column,
-    the company or the frame is another one: an `InputError`.
+    The frame is one of categories or employees. An entry with an unknown name is held back by the plan, as
+    one with an unknown ID is; the notes get a line that lists such names, with suggestions. Where no cell
+    names a row, the column, the company or the frame is another one: an `InputError`.
     """
     known, named = _known(frame, field, company)
     column = cells.or_null(cells.trimmed(table.columns[place]))

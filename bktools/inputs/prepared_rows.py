@@ -1,4 +1,4 @@
-"""Changes to a table that the caller asks for before it is read: cells filled down, and accounts split into code and name."""
+"""Changes to a table at the caller's wish before it is read: cells filled down, accounts split in two."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEAST, _SHARE = 2, 0.1
 
 
 def split_accounts(reading: Reading, split: bool, code: str, name: str) -> None:  # noqa: FBT001 - the caller's own flag
-    """Make two columns of the one that holds the code and the name of an account, and give them to these fields."""
+    """Split the column with code and name of an account in two, and give these to the fields."""
     if not rules.flag("split_account", split):
         return
     table = reading.table
@@ -70,7 +70,7 @@ def fill_down(reading: Reading, fields: str | None) -> None:
 
 
 def to_fill_down(reading: Reading, *fields: str) -> str:
-    """Return those of the fields that stand only in the first of the rows that they are for, as `fill_down` takes them."""
+    """Return which fields stand only in the first of their rows, in the form that `fill_down` takes."""
     money = [reading.blank(field) for field in ("amount", "debit", "credit") if reading.has(field)]
     if not money:
         return ""

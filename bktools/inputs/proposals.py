@@ -1,6 +1,6 @@
-"""Shows in a refusal how the file would be read with the columns that it proposes: rows, sums, dates, and the options.
+"""Shows in a refusal how a file is read with the proposed columns: rows, sums, dates, and options.
 
-What is proposed is tried before it is shown, so that a person who follows it is not refused again without knowing.
+Each proposal is tried before it is shown, so that who follows it is not refused again without knowing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ P = ParamSpec("P")
 def proposing(rows: str, **exact: str) -> Callable[[Callable[P, pd.DataFrame]], Callable[P, pd.DataFrame]]:
     """Make a reader's refusal that options settle show the file as it would be read with them.
 
-    `rows` is what its rows are, such as accounts; `exact` are the options with which amounts are shown as in the file.
+    `rows` is what its rows are, such as accounts; `exact` are the options that show amounts as in the file.
     """
 
     def decorate(read: Callable[P, pd.DataFrame]) -> Callable[P, pd.DataFrame]:
@@ -115,7 +115,7 @@ def _is_whole(frame: pd.DataFrame | None) -> bool:
 
 
 def _lacking(frame: pd.DataFrame) -> pd.Series:
-    """Return which rows have an empty cell where others have a code, a name, an account, a date or an amount."""
+    """Return the rows with an empty cell where others have a code, name, account, date or amount."""
     fields = [name for name in ("code", "name", "account_code", "date", "amount") if name in frame]
     return (frame[fields].isna() | (frame[fields] == "")).any(axis="columns")
 
@@ -136,7 +136,8 @@ def _shown(frame: pd.DataFrame, rows: str) -> list[str]:
     lines = [f"So {rows}{sheet} would be read from {counted(len(frame), 'row')} ({columns}):"]
     for _, row in frame.iloc[shown].iterrows():
         lines.append(
-            f"  line {row['line']}: {', '.join(f'{name} {_cell(row[name])}' for name in _SHOWN if name in row)}"
+            f"  line {row['line']}: "
+            f"{', '.join(f'{name} {_cell(row[name])}' for name in _SHOWN if name in row)}"
         )
     lines += [f"  {note}" for note in about["skipped"]]
     return [*lines, *_sums(frame)]
@@ -151,7 +152,7 @@ def _cell(value: Any) -> str:
 
 
 def _odd(frame: pd.DataFrame) -> list[int]:
-    """Return rows that a person should look at: without a value, with a code without a digit, and the largest amount."""
+    """Return the rows for a person to look at: without a value, codes without digits, the largest amount."""
     is_odd = _lacking(frame)
     for name in ("code", "account_code"):
         if name in frame:

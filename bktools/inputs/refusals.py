@@ -20,7 +20,7 @@ def refusal(
     details: Iterable[str] = (),
     settings: Settings = (),
 ) -> InputError:
-    """Return an error with the arguments that settle it behind the problem, and details on lines of their own."""
+    """Return an error with the arguments that settle it after the problem, and details on own lines."""
     error = InputError(f"{why}{way_out(settings)}", source=source, line=line)
     error.why, error.field, error.details, error.settings = why, field, tuple(details), tuple(settings)
     return error

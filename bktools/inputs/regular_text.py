@@ -1,7 +1,7 @@
 """Regular delimited text → columns of text, read by Arrow in a tenth of the time that Python takes.
 
-Regular text has rows of one width, a line each, and quotes only around whole cells. Any other text is for the careful reader
-in `delimited.py`, which says what is wrong with it; both read regular text alike.
+Regular text has rows of one width, a line each, and quotes only around whole cells. Any other text is for the
+careful reader in `delimited.py`, which says what is wrong with it; both read regular text alike.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def regular_body(
     lengths = np.append(ends, len(body)) - starts
     if lengths.max() > _LONGEST_LINE:
         return None
-    # Of an empty line with a carriage return, that is all there is.
+    # An empty line with a carriage return has nothing else.
     is_empty = lengths == 0
     single = np.flatnonzero(lengths == 1)
     is_empty[single] = body[starts[single]] == _CARRIAGE_RETURN

@@ -1,4 +1,4 @@
-"""Rows that are no entries or postings: headings that are repeated, totals, balances, and other lines of a report."""
+"""Rows that are no entries or postings: repeated headings, totals, balances, and other report lines."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def keep_rows(
 ) -> None:
     """Leave out the rows that are none of `what`, which notes count.
 
-    These rows have a broken cell, hold nothing (in fields and the other columns), repeat the headings, or are totals,
-    balances and lines of a report: such a row lacks all of the fields that tell rows apart, or without `lacks_all` one
-    of them, and has a cell that begins with a word for it, such as Total.
+    These rows have a broken cell, hold nothing (in fields and the other columns), repeat the headings, or are
+    totals, balances and lines of a report: such a row lacks all of the fields that tell rows apart, or
+    without `lacks_all` one of them, and has a cell that begins with a word for it, such as Total.
     """
     if reading.rows_with is not None:
         remark = f"rows left out that hold nothing under {reading.table.headings[reading.rows_with]!r}"
@@ -57,11 +57,11 @@ def keep_rows(
 
 
 def leave_reports(reading: Reading, what: str, report_rows: str | None) -> None:
-    """Leave out the rows that hold nothing but a word for a balance or a total, a date and an amount, or ask about them.
+    """Leave out the rows with only a word for a balance or a total, a date and an amount, or ask for them.
 
-    Such a row is a line of a report where its amount adds up rows above it, or where the ledger balances without it. A
-    balance among entries is one in any case; a balance in a ledger may be the posting that opens the books.
-    `report_rows` is the caller's answer: "skip" or "keep".
+    Such a row is a line of a report where its amount adds up rows above it, or where the ledger balances
+    without it. A balance among entries is one in any case; a balance in a ledger may be the posting that
+    opens the books. `report_rows` is the caller's answer: "skip" or "keep".
     """
     if report_rows not in (None, "skip", "keep"):
         raise ArgumentError(name_of("report_rows"), 'must be "skip" or "keep"', report_rows)
@@ -86,8 +86,8 @@ def leave_reports(reading: Reading, what: str, report_rows: str | None) -> None:
     else:
         reading.problems.append(
             table.error(
-                f"rows hold {such} ({cells.lines_of(table, rows)}), as sums in a report do; their amounts do not show it:"
-                " leave them out, or read them with report rows kept",
+                f"rows hold {such} ({cells.lines_of(table, rows)}), as sums in a report do; "
+                "their amounts do not show it: leave them out, or read them with report rows kept",
                 int(table.lines[row]),
                 report_rows="skip" if what == "postings" else "keep",
             )
@@ -95,7 +95,7 @@ def leave_reports(reading: Reading, what: str, report_rows: str | None) -> None:
 
 
 def _report_or_not(reading: Reading, rows: cells.Mask, *, is_ledger: bool) -> str | None:
-    """Return what the amounts say of rows that look like lines of a report: skip, keep, or None for neither."""
+    """Return what amounts say of rows that look like report lines: skip, keep, or None for neither."""
     columns = [numbers_of(reading.table, reading.places[field]) for field in MONEY if field in reading.places]
     is_total = ~np.logical_or.reduce([_says_balance(column) for column in reading.table.columns]) & rows
     if any(not _adds_up(columns, rows, int(row)) for row in np.flatnonzero(is_total)):
@@ -109,7 +109,7 @@ def _report_or_not(reading: Reading, rows: cells.Mask, *, is_ledger: bool) -> st
 
 
 def _adds_up(columns: Sequence[Sequence[Decimal | None]], rows: cells.Mask, row: int) -> bool:
-    """Whether the amounts of a row are the sums of the rows above it: of all, or of those since the last such row."""
+    """Whether a row's amounts are sums of rows above: of all, or of those since the last such row."""
     before = np.flatnonzero(rows[:row])
     begins = {0, int(before[-1]) + 1 if len(before) else 0}
     stated = [(column[row], column) for column in columns if column and column[row]]
@@ -134,7 +134,10 @@ def _sum(columns: Sequence[Sequence[Decimal | None]], chosen: cells.Mask) -> Dec
 
 
 def _are_nothing_but_a_word(reading: Reading) -> cells.Mask:
-    """Return the rows whose only texts are words for a balance or a total; accounts, dates and currencies do not count."""
+    """Return the rows whose only text is a word for a balance or total.
+
+    Accounts, dates and currencies do not count.
+    """
     table = reading.table
     passed_over = {reading.places[field] for field in _BESIDE_A_WORD if field in reading.places}
     alone = np.ones(len(table.lines), dtype=bool)

@@ -34,7 +34,7 @@ def rise_by(balances: Sequence[Decimal | None], steps: Sequence[Decimal | None])
 
 
 def running_sums(table: Table, places: Collection[int]) -> set[int]:
-    """Return those of the columns that add up another one, or the difference of two, such as debit and credit."""
+    """Return the columns that add up another one, or the difference of two, such as debit and credit."""
     head = table.head(_FIRST_ROWS)
     numbers = {place: own for place in places if (own := numbers_of(head, place)) and any(own)}
     balances = {place for place, own in numbers.items() if None not in own}

@@ -44,10 +44,11 @@ def _conventions(of_money: bool) -> Sequence[tuple[frozenset[str], Sides]]:  # n
 
 
 def debits(table: Table, place: int, *, of_money: bool, way_out: str = "") -> pa.ChunkedArray:
-    """Return true for debit and false for credit, null where a cell is empty; one that says neither is an `InputError`.
+    """Return true for debit, false for credit, null for an empty cell; refuse a cell that says neither.
 
-    The column is read by the pair that its heading names, such as MD/D, else by the first that has most of its words.
-    With `of_money`, words for money that goes out and comes in are sides, too; `way_out` is what else the user can do.
+    The column is read by the pair that its heading names, such as MD/D, else by the first that has most of
+    its words. With `of_money`, words for money that goes out and comes in are sides, too; `way_out` is what
+    else the user can do.
     """
     column = cells.or_null(cells.trimmed(table.columns[place]))
     best = _convention(table, place, of_money)
@@ -59,9 +60,9 @@ def debits(table: Table, place: int, *, of_money: bool, way_out: str = "") -> pa
 
 
 def say_sides(table: Table, place: int, *, of_money: bool = True) -> bool:
-    """Whether a column whose heading may say anything, such as Type, says debit or credit in each of its cells.
+    """Whether a column with a vague heading, such as Type, says debit or credit in each of its cells.
 
-    One letter alone could be short for anything, such as C for card: letters count where both sides are there.
+    One letter could be short for anything, such as C for card: letters count where both sides are there.
     """
     texts, best = _texts(table, place), _convention(table, place, of_money)
     is_clear = bool(texts & best.debit and texts & best.credit) or all(len(text) > 1 for text in texts)

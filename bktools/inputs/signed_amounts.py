@@ -1,4 +1,4 @@
-"""Amounts with their sign, debit positive: by a word beside each, or from a column for debit and one for credit."""
+"""Amounts with their sign, debit positive: from a word beside each, or from columns of debit and credit."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def read_columns(
 def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedArray:
     """Return amounts with the sign that a word beside them says; a note tells which way the sign goes.
 
-    The field of the word is `sign` of entries, `side` of a ledger. A cell that says neither side is an `InputError`,
-    and so are words and signs that contradict each other.
+    The field of the word is `sign` of entries, `side` of a ledger. A cell that says neither side is an
+    `InputError`, and so are words and signs that contradict each other.
     """
     table, heading = reading.table, reading.heading(side)
     is_entry, is_settled = side == "sign", side in reading.chosen
     if is_entry and not is_settled and normal(heading) in words.headings("of_a_bank"):
         raise question(
             table,
-            f"{heading!r} is a column of bank statements, where a debit is money that leaves the account and is read as"
-            " positive",
+            f"{heading!r} is a column of bank statements, where a debit is money that leaves the account "
+            "and is read as positive",
             {side: heading},
         )
     way_out = f" (or leave it out: {leave_out(side)})" if is_entry else ""
@@ -77,10 +77,10 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
 def of_pair(
     reading: Reading, debit: pa.ChunkedArray, credit: pa.ChunkedArray, *, least_negative: int = 1
 ) -> pa.ChunkedArray:
-    """Return debits less credits, null where both are empty; an `InputError` where all come out with one sign.
+    """Return debits less credits, null where both are empty; refuse a column where all get one sign.
 
-    Where one of the columns is negative, in so many rows at least, and most of the other is positive, the sign only says
-    the side once more.
+    Where one of the columns is negative, in so many rows at least, and most of the other is positive, the
+    sign only says the side once more.
     """
     debit, credit = _without_signs_of_sides(reading, debit, credit, least_negative)
     scale = max(debit.type.scale, credit.type.scale)
@@ -93,9 +93,9 @@ def of_pair(
     has_both = all(are_not_zero(side).any() for side in (debit, credit))
     if has_both and sides.is_one_sided(result):
         raise reading.table.error(
-            f"{reading.heading('debit')!r} and {reading.heading('credit')!r} have signs of their own, with which all"
-            " amounts are on one side: write both columns without signs, or name one column of signed amounts with"
-            f" {option('amount')}"
+            f"{reading.heading('debit')!r} and {reading.heading('credit')!r} have signs of their own, "
+            "with which all amounts are on one side: write both columns without signs, "
+            f"or name one column of signed amounts with {option('amount')}"
         )
     return result
 

@@ -33,8 +33,9 @@ def with_splits(
 ) -> pa.Table:
     """Return entries with `split_line` and `split_lines`, unchanged where no entry is split.
 
-    Lines with one ID, company, date and currency are the parts of one entry when a column numbers them from 1 (or 0), or
-    when they add up to the total that stands beside each, or when the caller says so. Equal lines are copies of one.
+    Lines with one ID, company, date and currency are the parts of one entry when a column numbers them from 1
+    (or 0), or when they add up to the total that stands beside each, or when the caller says so. Equal lines
+    are copies of one.
     """
     counts = entries["id"].value_counts()
     repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1)).drop_null()
@@ -61,7 +62,7 @@ def with_splits(
 
 
 def _numbered(lines: Sequence[_Line], *, are_split: bool) -> dict[int, int]:
-    """Return the number of each line in its entry by its place in the file; empty where nothing says that it is split."""
+    """Return the number of each line in its entry by its place in the file; empty where nothing is split."""
     if len({tuple(map(line.cells.get, ("company_id", "date", "currency"))) for line in lines}) > 1:
         return {}
     different = list({line.content: line for line in lines}.values())

@@ -36,24 +36,24 @@ class Table:
     source: str
     headings: tuple[str, ...]
     columns: list[pa.ChunkedArray]
-    # Of the file, on which each row starts.
+    # The line of the file on which each row starts.
     lines: npt.NDArray[np.int64]
     heading_line: int
-    # What was found, where the file has such a thing.
+    # The delimiter, encoding and sheet that were found, where the file has them.
     delimiter: str | None = None
     encoding: str | None = None
     sheet: str | None = None
     # Columns of a workbook or Parquet file whose cells are numbers, so that their decimal mark is a point.
     numeric: frozenset[int] = frozenset()
-    # What a person should know.
+    # Notes that a person should know.
     notes: tuple[str, ...] = ()
     sha256: str = ""
     # Cells below the headings that hold no value though something was meant to be there.
     broken: Sequence[Broken] = ()
-    # The workbook's other sheets, the likeliest first, where the caller named none, and why they were not taken.
+    # The workbook's other sheets, likeliest first, if the caller named none, and why they were not taken.
     other_sheets: tuple[str, ...] = ()
     why_not_others: str = ""
-    # What is above the headings.
+    # The text above the headings.
     title: str = ""
     # Field to column, and the company, where the file's format says them.
     places: Mapping[str, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The words of files, from `words.toml`: headings of columns by kind of file and field, and values of cells."""
+"""The words of files, from `words.toml`: headings by kind of file and field, and values of cells."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CURRENCY = re.compile(rf"(?:\bin\s+)?\b(?:{CURRENCY_CODES})\b|[{CURRENCY_SIGNS}
 
 
 class Headings(NamedTuple):
-    """Headings of a field, compared as `normal` makes them: those that always say it, and those whose cells decide."""
+    """Headings of a field, compared by `normal`: those that are certain, and those whose cells decide."""
 
     certain: frozenset[str]
     by_cells: frozenset[str]
@@ -46,7 +46,7 @@ class Headings(NamedTuple):
 
 @lru_cache(maxsize=1 << 14)
 def normal(text: str) -> str:
-    """Return text for comparison: no case, accents, spaces or punctuation; `%` stays, it tells a rate from a code."""
+    """Return text for comparison: no case, accents, spaces or marks; `%` tells a rate from a code."""
     letters = _PUNCTUATION.sub("", unicodedata.normalize("NFKD", text.casefold()))
     # A text of punctuation alone, such as #, is itself.
     return letters or text.strip()
@@ -90,14 +90,17 @@ def values(name: str) -> frozenset[str]:
 
 
 def pairs(name: str) -> list[tuple[str, str]]:
-    """Return the short words for debit and credit that belong together: `letters`, or those that are `asked` about."""
+    """Return the pairs of short words for debit and credit: `letters`, or those that are `asked` about."""
     letters = (pair.split() if " " in pair else list(pair) for pair in _file()["pairs"][name])
     return [(normal(debit), normal(credit)) for debit, credit in letters]
 
 
 @cache
 def fields(kind: str) -> Mapping[str, tuple[Headings, ...]]:
-    """Return the fields of a kind of file (chart, accounts, entries, ledger) with their headings, the most telling first."""
+    """Return the fields of a kind of file with headings.
+
+    The kinds are chart, accounts, entries and ledger; the most telling headings come first.
+    """
     by_cells = {*_file()["two_meanings"]["tables"]}
 
     def words_of(tables: Iterable[str]) -> frozenset[str]:
@@ -140,7 +143,7 @@ def begin(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
 
 
 def may_begin(column: pa.ChunkedArray, *tables: str) -> npt.NDArray[np.bool_]:
-    """Return where a cell may begin with a word of these tables of values: quickly, for the few cells that do.
+    """Return where a cell may begin with a word of these tables of values: a quick test, as few cells do.
 
     Words are compared as the tables write them, with or without their accents.
     """
@@ -166,7 +169,7 @@ def _beginnings(tables: tuple[str, ...]) -> str:
 
 
 def are_alone(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
-    """Return whether each cell is one of the words, with at most figures, months and small words behind it."""
+    """Return whether each cell is one of the words, with figures, months and small words at most."""
 
     def is_alone(text: str) -> bool:
         parts = re.split(r"[\s:;,.]+", text.strip()[:_LONGEST_ALONE])
@@ -198,6 +201,6 @@ TOTALS = values("total")
 
 
 def is_total(name: str | None, code: str | None) -> bool:
-    """Whether name and code are those of a row of sums. A name such as Total with a number is a company's account."""
+    """Whether name and code are a sum's. A name such as Total with a number is a company's account."""
     says_total = normal(name or "") in TOTALS and not any(character.isdigit() for character in code or "")
     return says_total or normal(code or "") in TOTALS

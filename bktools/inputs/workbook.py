@@ -23,7 +23,7 @@ from bktools.inputs.table import Broken, Score, Table
 from bktools.inputs.words import normal
 from bktools.visible import first_of
 
-# What the other process may take: this much, and more by what the workbook unpacks to.
+# The limits of the other process: this much, and more by the workbook's unpacked size.
 MEMORY, MEMORY_PER_BYTE = 512 * MIB, 16
 SECONDS, SECONDS_PER_BYTE = 20.0, 1 / MIB
 BUSY = 10
@@ -32,17 +32,20 @@ _SAMPLE_ROWS = 50
 _SHOWN_SHEETS = 10
 _ZIP = b"PK"
 _NO_CELLS = Head((), -1, 0, 0)
-_UNSEEN = "cells with an error such as #DIV/0! look empty in workbooks of this kind: where amounts are missing, save it as XLSX"
+_UNSEEN = (
+    "cells with an error such as #DIV/0! look empty in workbooks of this kind: "
+    "where amounts are missing, save it as XLSX"
+)
 _FAILURES = {
     "locked": "the workbook is locked with a password: save it without",
     "damaged": "is not a readable workbook ({why}); save it again as XLSX",
-    "too large": "takes more memory or time to read than a workbook of its size should: delete what lies far below and to"
-    " the right of the table, or save the table as CSV (UTF-8)",
+    "too large": "takes more memory or time to read than a workbook of its size should: "
+    "delete what lies far below and to the right of the table, or save the table as CSV (UTF-8)",
 }
 
 
 class _Sheet(NamedTuple):
-    """The columns of a sheet: the text of each cell, which cells hold something, and which of them are numbers."""
+    """The columns of a sheet: the text of each cell, which cells are filled, and which are numbers."""
 
     columns: list[pa.LargeStringArray]
     filled: list[npt.NDArray[np.bool_]]
@@ -58,11 +61,11 @@ def read_workbook(
 ) -> Table:
     """Return the sheet asked for, or the first visible one with most headings that are known.
 
-    A sheet with known headings that has one of the names, such as Chart of Accounts, goes before others, and none of them
-    is proposed beside it.
+    A sheet with known headings that has one of the names, such as Chart of Accounts, goes before others, and
+    none of them is proposed beside it.
 
-    A workbook that cannot be read, is locked, unpacks to more than it may, or has no such sheet or no cells is an
-    `InputError`.
+    A workbook that cannot be read, is locked, unpacks to more than it may, or has no such sheet or no cells
+    is an `InputError`.
     """
     sheet = rules.plain(sheet)
     if isinstance(sheet, bool) or not isinstance(sheet, str | int | None):
@@ -142,13 +145,13 @@ def _parsed(data: bytes, sheet: str | int | None, source: str) -> dict[str, Any]
     limits = {"memory": MEMORY + MEMORY_PER_BYTE * size, "seconds": ceil(seconds)}
     request = json.dumps({"sheet": sheet, **limits}).encode()
     try:
-        # By its path, so that nothing is found by the folder that this runs in, or imported beside the parser.
+        # By its path, so that nothing is found in the present folder, or imported beside the parser.
         done = subprocess.run(  # noqa: S603 - a file of ours
             [sys.executable, "-P", workbook_process.__file__],
             input=request + b"\n" + data,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            # The process limits its own time of the processor: a busy machine refuses no file that it could read.
+            # The process limits its own processor time: a busy machine refuses no file that it could read.
             timeout=BUSY * seconds,
             check=True,
         )

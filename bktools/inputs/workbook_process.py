@@ -1,8 +1,10 @@
-"""The cells of a workbook, read in a process of its own. `workbook.py` runs this file; it imports nothing of bktools.
+"""The cells of a workbook, read in a separate process. `workbook.py` runs this file without bktools.
 
-Standard input is a line of JSON (the sheet, and how many bytes of memory may be taken) and then the workbook. Standard
-output is a line of JSON: the names of all sheets, the size of each column of those that were asked for, and their cells that hold an error, or a formula without a value, which the parser gives as empty cells. Behind that
-line stand the columns: the text of each cell with a NUL behind it, and where a column has numbers a byte for each cell.
+Standard input is a line of JSON (the sheet, and how many bytes of memory may be taken) and then the workbook.
+Standard output is a line of JSON: the names of all sheets, the size of each column of those that were asked
+for, and their cells that hold an error, or a formula without a value, which the parser gives as empty cells.
+Behind that line stand the columns: the text of each cell with a NUL behind it, and where a column has numbers
+a byte for each cell.
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ Broken = list[tuple[int, int, str]]
 _EMPTY_FORMULA = "a formula whose value was not saved: open the workbook in a spreadsheet and save it"
 # Elements whose attributes say where a cell is, and what it holds.
 _TELLING = {"table", "row", "table-row", "c", "table-cell", "covered-table-cell"}
-# A sheet without any of these has no broken cell, and is not read a second time. The bytes are looked for first, which
-# is much faster.
+# A sheet without any of these has no broken cell, and is not read a second time. The bytes are looked for
+# first, which is much faster.
 _SUSPECT = re.compile(rb"""\bt\s*=\s*["']e["']|<(?:\w+:)?f[\s/>]""")
 _IN_SUSPECT = (b"<f", b":f", b'"e"', b"'e'")
 _END = "\0"
@@ -142,7 +144,7 @@ _TEXTS: Mapping[type, Callable[[Any], str]] = _Texts(
 
 
 def _broken(data: bytes, asked: list[str]) -> dict[str, Broken] | None:
-    """Return the broken cells by sheet, None for a kind of workbook in which they cannot be told from empty ones."""
+    """Return broken cells by sheet; None for workbooks in which they cannot be told from empty cells."""
     if not data.startswith(b"PK"):
         return None
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -186,7 +188,7 @@ def _name(element: Element) -> str:
 
 
 def _in_tables(xml: bytes) -> dict[str, Broken]:
-    """Return the broken cells of each table of ODS, or of the one sheet of XLSX: row and column (from 0), and why."""
+    """Return broken cells of each ODS table, or of the XLSX sheet: row and column (from 0), and why."""
     from xlsxwriter.utility import xl_cell_to_rowcol
 
     tables: dict[str, Broken] = {"": []}
@@ -212,7 +214,7 @@ def _in_tables(xml: bytes) -> dict[str, Broken]:
 
 
 def _wrong(cell: Element, own: dict[str, str]) -> str | None:
-    """Return the problem with a cell of XLSX (type `t`, formula `f`, value `v`) or of ODS (attributes, text `p`)."""
+    """Return a cell's problem, in XLSX (type `t`, formula `f`, value `v`) or ODS (attributes, text `p`)."""
     parts = {_name(part): "".join(part.itertext()).strip() for part in cell}
     # LibreOffice says that an error is a text for others, and an error for itself.
     of_libreoffice = (value for key, value in cell.items() if key.endswith("calcext:1.0}value-type"))

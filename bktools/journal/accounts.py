@@ -38,7 +38,8 @@ KNOWN = (
 )
 _WRITE = (
     f"INSERT INTO accounts ({', '.join(KEY + KNOWN)}) VALUES ({', '.join('?' * len(KEY + KNOWN))}) "
-    f"ON CONFLICT (company_id, external_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in KNOWN)}"
+    "ON CONFLICT (company_id, external_id) "
+    f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in KNOWN)}"
 )
 
 # The optional columns of a list of accounts.
@@ -53,8 +54,9 @@ def record_accounts(
 ) -> list[tuple[str, str]]:
     """Write accounts to the journal, all of them or none; return company and external ID of each retired one.
 
-    A row has KEY, `state`, `facts` and any others of KNOWN: a field that is missing keeps its value, None clears it. `complete`
-    is the name of a list that has all accounts of its companies: the others that were known are retired.
+    A row has KEY, `state`, `facts` and any others of KNOWN: a field that is missing keeps its value, None
+    clears it. `complete` is the name of a list that has all accounts of its companies: the others that were
+    known are retired.
     """
     rows = list(rows)
     if not rows:
@@ -108,7 +110,7 @@ def known_accounts(journal: Journal, keys: Iterable[tuple[str, str]]) -> dict[tu
 
 
 def _missing(journal: Journal, listed: set[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the accounts of the listed companies that exist, as far as is known, and are not listed."""
+    """Return the known accounts of the listed companies that the list lacks."""
     sql = "SELECT company_id, external_id, state FROM accounts WHERE company_id = ?"
     rows = [
         row
@@ -126,7 +128,7 @@ def remember_chart(journal: WritableJournal, company_id: str, named: CompanyInFi
 
 
 def companies_in_charts(journal: Journal) -> dict[str, CompanyInFile]:
-    """Return which company the file of the last chart named, by the company whose accounts were created from it."""
+    """Return the company that the last chart's file named, by the company that got accounts from it."""
     sql = "SELECT company_id, facts FROM events WHERE code = 'chart_used' ORDER BY event_id"
     return {row["company_id"]: CompanyInFile(*loaded(row["facts"])["chart"]) for row in journal.rows(sql)}
 
@@ -144,9 +146,9 @@ def load_accounts(company: str | None = None, *, service: Service | None = None)
     Returns
     -------
     DataFrame
-        One row per account: company_id, external_id, state (CREATED, MATCHED, IMPORTED; EXISTS where the account exists
-        and its id is unknown; REJECTED, UNKNOWN, SENDING where it may not exist), id, name, code, tax_code_external_id,
-        archived, metadata (JSON text), message, updated_at (UTC).
+        One row per account: company_id, external_id, state (CREATED, MATCHED, IMPORTED; EXISTS where the
+        account exists and its id is unknown; REJECTED, UNKNOWN, SENDING where it may not exist), id, name,
+        code, tax_code_external_id, archived, metadata (JSON text), message, updated_at (UTC).
 
     Raises
     ------
@@ -206,19 +208,19 @@ def import_accounts(
     Parameters
     ----------
     source : path or DataFrame
-        Columns id (UUID) and external_id; optionally name, code, archived, tax_code_external_id, company_id. A field
-        without a column keeps its value in the journal.
+        Columns id (UUID) and external_id; optionally name, code, archived, tax_code_external_id, company_id.
+        A field without a column keeps its value in the journal.
     company : str, optional
         UUID or short name of the company, for a list without company_id. Default: the configured company.
     columns : mapping, optional
-        For a file: field to heading, for headings that are not recognised. An empty heading leaves the field out.
+        For a file: field to heading, for headings not recognised. An empty heading leaves the field out.
     delimiter, encoding : str, optional
         For a text file.
     sheet : str or int, optional
         For a workbook: name of the sheet, or its position from 0.
     complete : bool
-        True if the list has all accounts of its companies: accounts of these companies that it lacks are known no longer.
-        The journal's events keep them.
+        True if the list has all accounts of its companies: accounts of these companies that it lacks are
+        known no longer. The journal's events keep them.
     service : Service, optional
         Default: the configured one. Only its journal is written; nothing is sent.
 
@@ -226,14 +228,14 @@ def import_accounts(
     -------
     DataFrame
         All accounts in the journal afterwards, as `load_accounts` returns them. For a file,
-        `attrs["bktools"]["imported"]` describes how it was read; `attrs["bktools"]["retired"]` lists the external IDs
-        that a complete list lacks.
+        `attrs["bktools"]["imported"]` describes how it was read; `attrs["bktools"]["retired"]` lists the
+        external IDs that a complete list lacks.
 
     Raises
     ------
     ArgumentError, InputError
-        When the list cannot be read, a value breaks a rule, an external ID is repeated, or the company is unknown;
-        nothing was changed.
+        When the list cannot be read, a value breaks a rule, an external ID is repeated, or the company is
+        unknown; nothing was changed.
 
     Notes
     -----
@@ -242,7 +244,8 @@ def import_accounts(
     Examples
     --------
     >>> import bktools, pandas as pd
-    >>> made = pd.DataFrame({"id": ["123e4567-e89b-42d3-a456-426614174000"], "external_id": ["0400"], "name": ["Bank"]})
+    >>> row = {"id": "123e4567-e89b-42d3-a456-426614174000", "external_id": "0400", "name": "Bank"}
+    >>> made = pd.DataFrame([row])
     >>> with bktools.Sandbox() as service:
     ...     known = bktools.import_accounts(made, service=service)
     >>> known["state"].to_list()
@@ -307,7 +310,8 @@ def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterato
         first = seen.setdefault(key_of(account), number)
         if first != number:
             raise InputError(
-                f"has the external ID {account['external_id']} twice (accounts {first} and {number}): keep one of them",
+                f"has the external ID {account['external_id']} twice (accounts {first} and {number}): "
+                "keep one of them",
                 source=source,
             )
         yield account

@@ -1,6 +1,6 @@
-"""Restores a backup of the journal, or accepts the present file, with the sent batches that are missing in it.
+"""Restores a backup of the journal, or accepts the present file, with the sent batches that it lacks.
 
-A missing batch is ACCEPTED again where its line in the sent log holds the job of the service, otherwise it becomes UNKNOWN.
+A missing batch is ACCEPTED again where its line in the sent log holds the service's job, otherwise UNKNOWN.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ class Restored:
 
 
 def restore(settings: Settings, source: Path | None, *, by: str, evidence: str | None = None) -> Restored:
-    """Restore a backup of the journal, or accept the present file, or the sent log alone where that is missing.
+    """Restore a backup of the journal, accept the present file, or without a file the sent log alone.
 
-    A batch that is in the sent log but not in the copy is ACCEPTED where the sent log holds its job. Otherwise it becomes
-    UNKNOWN, unless the sent log shows that nothing was booked, and its company is blocked until a person resolves it.
-    Safe to run again after a kill.
+    A batch that is in the sent log but not in the copy is ACCEPTED where the sent log holds its job.
+    Otherwise it becomes UNKNOWN, unless the sent log shows that nothing was booked, and its company is
+    blocked until a person resolves it. Safe to run again after a kill.
 
-    `evidence` is where the person looked for exports after the last one that the copy knows, and found none: it is
-    needed where this machine has no sent log. When a copy is refused, nothing was changed.
+    `evidence` is where the person looked for exports after the last one that the copy knows, and found none:
+    it is needed where this machine has no sent log. When a copy is refused, nothing was changed.
     """
     by = rules.not_blank("by", by)
     evidence = None if evidence is None else rules.not_blank("evidence", evidence)
@@ -105,7 +105,8 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str |
                 accepted = _complete(file, connection, companies, sent_log, by, evidence)
             set_aside = _put_in_place(made, path)
             with WritableJournal(settings) as journal:
-                # After a kill before this the sent log does not match: nothing is sent until the restore is run again.
+                # After a kill before this the sent log does not match: nothing is sent until a restore is run
+                # again.
                 _log_newest_event(journal, companies)
                 in_doubt = tuple(row["batch_id"] for row in journal.unknown())
     finally:
@@ -117,8 +118,8 @@ def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
     """Confirm, for this machine, a database that was restored with its own programs."""
     if source is not None:
         raise JournalError(
-            "the journal is a database: nothing was changed; restore it with pg_restore, then confirm it with "
-            f"{command_of(settings, 'journal restore')} --by NAME"
+            "the journal is a database: nothing was changed; restore it with pg_restore, "
+            f"then confirm it with {command_of(settings, 'journal restore')} --by NAME"
         )
     accepted: tuple[str, ...] = ()
     booked_twice: list[str] = []
@@ -143,7 +144,7 @@ def _go_on(settings: Settings, source: Path | None, by: str) -> Restored:
 
 
 def _sent_twice(journal: Journal, companies: dict[str, list[SentLine]]) -> Iterator[str]:
-    """Yield a line for each batch that this machine sent and that the restored database sent again, as another job."""
+    """Yield a line for each batch from this machine that the restored database sent again as another job."""
     for line in _gap(journal, companies):
         entries = json.loads(unpacked(line.body))["accountingEntryIds"] if line.body else []
         for row in journal.holding(entries):
@@ -155,9 +156,10 @@ def _sent_twice(journal: Journal, companies: dict[str, list[SentLine]]) -> Itera
             if row["state"] == "PLANNED" or is_same:
                 continue
             yield (
-                f"batch {line.batch_id} of company {line.company_id} was sent from here at {line.at[:19]} UTC (job "
-                f"{line.job_id or 'unknown'}), and {row['entries']} of its entries again in batch {row['batch_id']} (job "
-                f"{job_id or 'unknown'}): look them up in the accounting system, they may be booked twice"
+                f"batch {line.batch_id} of company {line.company_id} was sent from here at {line.at[:19]} "
+                f"UTC (job {line.job_id or 'unknown'}), and {row['entries']} of its entries again in batch "
+                f"{row['batch_id']} (job {job_id or 'unknown'}): look them up in the accounting system, "
+                "they may be booked twice"
             )
 
 
@@ -175,15 +177,15 @@ def _copy(source: Path | None, path: Path, made: Path) -> None:
 
 
 def _require_own(file: File, source: Path, settings: Settings, folder: Path) -> None:
-    """Refuse a copy that is damaged or of another journal; an empty copy gets the identity that the sent log names."""
+    """Refuse a damaged copy, or one of another journal; an empty copy gets the identity in the sent log."""
     damage = file.damage()
     if damage:
         raise StorageError(f"{source} is damaged: {damage[0]}; nothing was changed")
     origin, asked = file.origin(), origin_of(settings)
     if origin["environment"] != asked["environment"] and origin["address"] != asked["address"]:
         raise JournalError(
-            f"{source} is the journal of {origin['environment']} ({origin['address']}), not of {asked['environment']} "
-            f"({asked['address']}): nothing was changed"
+            f"{source} is the journal of {origin['environment']} ({origin['address']}), "
+            f"not of {asked['environment']} ({asked['address']}): nothing was changed"
         )
     known = (
         read_about(outer_folder(settings))
@@ -216,7 +218,7 @@ def _gap(file: Records, companies: dict[str, list[SentLine]]) -> list[SentLine]:
 
 
 def _require_evidence(file: File, source: Path | None, settings: Settings, sent_log: SentLog) -> None:
-    """Refuse a copy of which no sent log says whether it is the newest, unless it was never used."""
+    """Refuse a copy that no sent log proves to be the newest, unless it was never used."""
     sent = file.rows(_NEWEST_SENT)
     if not sent and source is None:
         return
@@ -225,10 +227,13 @@ def _require_evidence(file: File, source: Path | None, settings: Settings, sent_
     )
     again = command_of(settings, f"journal restore {in_shell(str(source))}" if source else "journal restore")
     raise JournalError(
-        f"this user of this machine has no log of sent batches ({sent_log.outer}), so what was sent after the copy is not "
-        f"known, and could be sent again; the last export that is known here is {last}: nothing was restored. Restore the "
-        "newest backup, or bring the sent log of the lost disk (BKTOOLS_SENT_LOG_DIR). If the accounting system shows no later "
-        f'export, confirm that: {again} --evidence "..." --by NAME. Later exports must be left out of every plan from then on'
+        f"this user of this machine has no log of sent batches ({sent_log.outer}), "
+        "so what was sent after the copy is not known, and could be sent again; "
+        f"the last export that is known here is {last}: nothing was restored. "
+        "Restore the newest backup, or bring the sent log of the lost disk (BKTOOLS_SENT_LOG_DIR). "
+        "If the accounting system shows no later export, "
+        f'confirm that: {again} --evidence "..." --by NAME. '
+        "Later exports must be left out of every plan from then on"
     )
 
 
@@ -246,7 +251,10 @@ def _complete(
     by: str,
     evidence: str | None = None,
 ) -> tuple[str, ...]:
-    """Write, in a transaction, the sent batches that a copy lacks; return the ACCEPTED ones, the others are UNKNOWN."""
+    """Add the sent batches that a copy lacks, in one transaction; return the ACCEPTED ones.
+
+    The others become UNKNOWN.
+    """
     gap = _gap(file, companies)
     accepted = []
     facts = {"batches": [line.batch_id for line in gap]} | (
@@ -273,7 +281,7 @@ def _complete(
 
 
 def _is_put_in_doubt(file: Records, connection: Connection, line: SentLine, sent_log: SentLog) -> bool:
-    """Write a sent batch as UNKNOWN, unless it is ACCEPTED or its entries are in other batches; return whether it is."""
+    """Write a sent batch as UNKNOWN, unless it is ACCEPTED or others have its entries; return if it is."""
     row = file.row("SELECT state, body FROM batches WHERE batch_id = ?", line.batch_id)
     state: str | None = None if row is None else row["state"]
     if state in {"ACCEPTED", "UNKNOWN"}:
@@ -296,7 +304,7 @@ def _is_put_in_doubt(file: Records, connection: Connection, line: SentLine, sent
             return False
         insert(file, connection, BatchRequest(line.batch_id, line.company_id, free, body), line.plan_id)
     else:
-        # It may have been claimed again after the copy was made.
+        # The batch may have been claimed again after the copy was made.
         file.record(connection, NOT_KEPT, company_id=line.company_id, batch_id=line.batch_id)
         if state in {"REJECTED", "RELEASED"}:
             change(file, connection, line.batch_id, "PLANNED", "planned", {})
@@ -318,14 +326,15 @@ _FREE = "SELECT id FROM wanted WHERE id NOT IN (SELECT entry_id FROM batch_entri
 
 
 def _body_of(line: SentLine, sent_log: SentLog) -> bytes:
-    """Return the request body of a batch that is missing in the copy; without it, its entries could be sent again."""
+    """Return the request body of a batch that the copy lacks. Without it, its entries could be sent again."""
     if not line.body:
         files = " and ".join(map(str, sent_log.files_of(line.company_id)))
         raise JournalError(
-            f"batch {line.batch_id} of company {line.company_id} was sent before {line.at[:19]} UTC, and neither this copy nor "
-            "the sent log has its entries: nothing was changed; restore a backup that has the batch. Without one, look up in "
-            "the accounting system which entries were booked then, leave them out of every further export, and delete the "
-            f"lines of batch {line.batch_id} from {files}"
+            f"batch {line.batch_id} of company {line.company_id} was sent before {line.at[:19]} UTC, "
+            "and neither this copy nor the sent log has its entries: nothing was changed; "
+            "restore a backup that has the batch. Without one, look up in the accounting system which "
+            "entries were booked then, leave them out of every further export, "
+            f"and delete the lines of batch {line.batch_id} from {files}"
         )
     return unpacked(line.body)
 

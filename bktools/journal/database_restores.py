@@ -1,10 +1,11 @@
-"""Restores of a shared database: a machine notices one by what it has seen, and every machine that sent confirms it once.
+"""Restores of a shared database: a machine notices one by what it has seen; each that sent confirms it once.
 
-A database that was restored, rolled back or failed over may lack what was sent since. Whatever suggests that stops all writing:
-another server, timeline or table, or a gap before what this machine has seen or sent. Every machine that meets it is written
-down. From then on a company's entries are sent when every machine that is known to have sent has confirmed the restore, which
-completes the database with what its sent log holds. A machine that is gone is waived by a person, for a company and either the
-dates that the person looked up or the entries that a ledger does not hold. All of these are events.
+A database that was restored, rolled back or failed over may lack what was sent since. Whatever suggests that
+stops all writing: another server, timeline or table, or a gap before what this machine has seen or sent.
+Every machine that meets it is written down. From then on a company's entries are sent when every machine that
+is known to have sent has confirmed the restore, which completes the database with what its sent log holds. A
+machine that is gone is waived by a person, for a company and either the dates that the person looked up or
+the entries that a ledger does not hold. All of these are events.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class DatabaseRestores:
             log.warning("%s", error)
 
     def is_needed(self) -> bool:
-        """Whether this machine has to confirm a restore; the restore and the machine that meets it are written down."""
+        """Whether this machine has to confirm a restore. The restore and the machine are written down."""
         seen = self.sent_log.seen()
         if self._agrees(seen, self.database.position(), self._restores()) and not self.sent_log.lost():
             return False
@@ -144,8 +145,9 @@ class DatabaseRestores:
     ) -> list[str]:
         """Record that a company does not wait for machines that cannot confirm a restore; return their names.
 
-        `machines` are their names or identities. `evidence` is where a person looked up that none of the company's entries
-        dated from `begins` to `ends` is booked; entries with other dates, or without one, still wait.
+        `machines` are their names or identities. `evidence` is where a person looked up that none of the
+        company's entries dated from `begins` to `ends` is booked; entries with other dates, or without one,
+        still wait.
         """
         begins, ends = _day("begins", begins), _day("ends", ends)
         if ends < begins:
@@ -155,14 +157,14 @@ class DatabaseRestores:
     def waive_entries(
         self, machines: Sequence[str], company_id: str, entries: Iterable[str], *, evidence: str, by: str
     ) -> list[str]:
-        """Record that a ledger does not hold some entries of a company, which wait no longer; return the machines' names.
+        """Record that a company's entries are not in a ledger and wait no longer; return machines' names.
 
         `entries` are their IDs, and `evidence` says which ledger it is.
         """
         return self._waived(machines, company_id, {"entries": sorted(entries)}, evidence, by)
 
     def noticed_at(self) -> dt.datetime | None:
-        """Return when the last restore was noticed: a machine that is gone sent nothing later. None without a restore."""
+        """Return when the last restore was noticed, None without one: a lost machine sent nothing later."""
         restores = self._restores()
         return dt.datetime.fromisoformat(restores.noticed_at) if restores.last else None
 
@@ -177,8 +179,8 @@ class DatabaseRestores:
             unknown = {*machines}.difference(*(names[sender] for sender in waived))
             if unknown or not waived:
                 raise JournalError(
-                    f"nothing was recorded: {', '.join(sorted(unknown)) or 'nobody'} is not among the machines that have not "
-                    f"confirmed a restore ({', '.join(self.missing()) or 'none'})"
+                    f"nothing was recorded: {', '.join(sorted(unknown)) or 'nobody'} is not among the "
+                    f"machines that have not confirmed a restore ({', '.join(self.missing()) or 'none'})"
                 )
             for sender in waived:
                 facts = {"restore": restores.last, "sender": sender, **span, "evidence": evidence}
@@ -186,15 +188,15 @@ class DatabaseRestores:
         return [named(*sender) for sender in waived]
 
     def obstacle(self, company_id: str, entries: Iterable[Dated]) -> str:
-        """Return the reason why some entries of a company cannot be sent after a restore, "" when they can."""
+        """Return why some entries of a company cannot be sent after a restore, "" if they can."""
         restores = self._restores()
         waivers = {sender: restores.waivers_of(sender, company_id) for sender in self._unconfirmed(restores)}
         missing = [named(*sender) for sender, of_sender in waivers.items() if not of_sender]
         if missing:
             return (
                 f"company {company_id} waits since a restore of the database {self.records.location}: "
-                f"{', '.join(missing)} sent with it and did not confirm the restore. Nothing was sent. {self._how()} "
-                f"For a machine that is gone: {self._waive(missing, company_id)}"
+                f"{', '.join(missing)} sent with it and did not confirm the restore. Nothing was sent. "
+                f"{self._how()} For a machine that is gone: {self._waive(missing, company_id)}"
             )
         outside = sorted(
             {
@@ -206,9 +208,11 @@ class DatabaseRestores:
         if outside:
             senders = [named(*sender) for sender in waivers]
             return (
-                f"entries of company {company_id} ({outside[0]}{' and others' if len(outside) > 1 else ''}) may have been sent by "
-                f"{', '.join(senders)} before the database {self.records.location} was restored, and nobody looked those dates "
-                f"up. Nothing was sent. Record it when you have: {self._waive(senders, company_id)}"
+                f"entries of company {company_id} "
+                f"({outside[0]}{' and others' if len(outside) > 1 else ''}) may have been sent by "
+                f"{', '.join(senders)} before the database {self.records.location} was restored, "
+                "and nobody looked those dates up. Nothing was sent. Record it when you have: "
+                f"{self._waive(senders, company_id)}"
             )
         return ""
 
@@ -217,16 +221,17 @@ class DatabaseRestores:
             f"journal waive {' '.join(map(in_shell, senders))} --company {in_shell(company_id)}"
         )
         return (
-            f'{waive} --from DATE --to DATE --by NAME --evidence "..." (where you looked up that none of the entries dated '
-            f"from the first to the second day is booked), or {waive} --plan PLAN --by NAME (what export compose --ledger wrote, "
-            "with a ledger exported since)"
+            f'{waive} --from DATE --to DATE --by NAME --evidence "..." '
+            "(where you looked up that none of the entries dated from the first to the second day is booked)"
+            f", or {waive} --plan PLAN --by NAME "
+            "(what export compose --ledger wrote, with a ledger exported since)"
         )
 
     def noticed(self) -> str:
-        """Return the reason why nothing is sent until this machine has confirmed the last restore, and the command."""
+        """Return why nothing is sent until this machine has confirmed the last restore, and the command."""
         return (
-            f"the database of the journal {self.records.location} was restored, copied or failed over: it may lack "
-            f"what was sent since. Nothing was sent. {self._how()}"
+            f"the database of the journal {self.records.location} was restored, copied or failed over: "
+            f"it may lack what was sent since. Nothing was sent. {self._how()}"
         )
 
     def _how(self) -> str:
@@ -264,7 +269,7 @@ class DatabaseRestores:
             )
             for code in ((CONFIRMED,), (NOTICED, MET, CONFIRMED))
         }
-        # What a moved file of version 0 sent has the machine's login alone.
+        # A batch from a moved file of version 0 has the login of its machine alone.
         logins = frozenset(facts["sender"][0] for row, facts in of_last if row["code"] == CONFIRMED)
         waivers = (
             {"company_id": row["company_id"], **facts, "entries": frozenset(facts.get("entries", ()))}
@@ -290,7 +295,7 @@ class DatabaseRestores:
         ]
 
     def _senders(self, restores: _Restores, seen: Iterable[Seen]) -> tuple[Sender, ...]:
-        """Return the machines that sent, as batches, events of restores and this machine's sent log and memory name them."""
+        """Return the machines that sent: those in batches, restore events, the sent log and its memory."""
         sent = {(row["login"], row["machine"]) for row in self.records.rows(_SENDERS)}
         own = {self._own()} if self.sent_log.have_sent() else set[Sender]()
         of_each = {

@@ -1,7 +1,7 @@
-"""What the journal keeps of each entry in a person's terms: its data when its batch was claimed (the table `entry_data`).
+"""What the journal keeps of each entry for people: its data when its batch was claimed (table `entry_data`).
 
-A claim is an event with the digest of the data, so the chain of events covers them. A batch that is claimed again with
-other data gets another claim; earlier ones stay, and the newest one counts.
+A claim is an event with the digest of the data, so the chain of events covers them. A batch that is claimed
+again with other data gets another claim; earlier ones stay, and the newest one counts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bktools.frames.schema import COMPARED, ENTRY_DATA
 
 COLUMNS = (*ENTRY_DATA, "period")
 
-# The events of a claim: its data stand in rows, or are not known, because a backup from before it was restored.
+# The events of a claim: its data stand in rows, or are not known after an older backup was restored.
 KEPT, NOT_KEPT = "entries_kept", "entries_not_kept"
 _IS_CLAIM = f"code IN ('{KEPT}', '{NOT_KEPT}')"
 
@@ -34,11 +34,12 @@ OF_CLAIM = (
     f"SELECT entry_id, split_line, {', '.join(COLUMNS)} FROM entry_data WHERE batch_id = ? AND claim = ? "
     "ORDER BY entry_id, split_line"
 )
-# Of the batch that a query names.
+# The newest claim of the batch that a query names.
 NEWEST_CLAIM_OF = f"(SELECT max(event_id) FROM events WHERE {_IS_CLAIM} AND batch_id = {{}})"
 DATED = f"""
     SELECT batch_entries.entry_id, date FROM batch_entries LEFT JOIN entry_data
-    ON entry_data.entry_id = batch_entries.entry_id AND entry_data.batch_id = ?1 AND claim = {NEWEST_CLAIM_OF.format("?1")}
+    ON entry_data.entry_id = batch_entries.entry_id AND entry_data.batch_id = ?1
+    AND claim = {NEWEST_CLAIM_OF.format("?1")}
     WHERE batch_entries.batch_id = ?1
 """
 INSERT = f"INSERT INTO entry_data VALUES (?, ?, ?, ?{', ?' * len(COLUMNS)})"
@@ -46,7 +47,8 @@ INSERT = f"INSERT INTO entry_data VALUES (?, ?, ?, ?{', ?' * len(COLUMNS)})"
 HELD_BACK = ("close", "place", "entry_id", "split_line", "reason", "message", *ENTRY_DATA)
 INSERT_HELD_BACK = f"INSERT INTO held_back VALUES (?, ?{', ?' * len(HELD_BACK[2:])})"
 CLOSES = """
-    SELECT event_id, period, json_extract(facts, '$.held_back_sha256') AS sha256 FROM events WHERE code = 'close_applied'
+    SELECT event_id, period, json_extract(facts, '$.held_back_sha256') AS sha256
+    FROM events WHERE code = 'close_applied'
 """
 OF_CLOSE = f"SELECT {', '.join(HELD_BACK[2:])} FROM held_back WHERE close = ? ORDER BY place"
 
@@ -76,7 +78,7 @@ def digest_of(rows: Sequence[Sequence[Any]]) -> str:
 
 
 def changed(sent: Iterable[Mapping[str, Any]], batch: BatchRequest) -> list[str]:
-    """Return the entries of a batch whose data are not those that were sent; unknown ones are not compared."""
+    """Return the entries of a batch whose data differ from the sent ones; unknown data are not compared."""
     before, after = defaultdict(list), defaultdict(list)
     for row in sent:
         before[row["entry_id"]].append([_comparable(name, row[name]) for name in COMPARED])
@@ -87,7 +89,7 @@ def changed(sent: Iterable[Mapping[str, Any]], batch: BatchRequest) -> list[str]
 
 
 def _differ(before: list[list[str]], after: list[list[str]]) -> bool:
-    """Return whether the lines of an entry differ in a column that is known of each of them, before and after."""
+    """Return whether lines of an entry differ in a column that is known for each line before and after."""
     comparable = [
         column for column in range(len(COMPARED)) if all(line[column] for line in (*before, *after))
     ]

@@ -1,4 +1,4 @@
-"""An environment keeps its journal: a person accepts a new address once, or gives the environment another name."""
+"""Keeps the journal of an environment whose address or name changes; a person accepts the change once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bktools.settings import Settings, folder_name_of, name_of
 
 
 def changed_address(settings: Settings) -> tuple[str, str] | None:
-    """Return the address that the journal of the environment has, and the present one; None where they are the same."""
+    """Return the address in the environment's journal and the present one; None where they are equal."""
     with Journal(settings) as journal:
         before = journal.origin()["address"]
     return None if before == settings.identity else (before, settings.identity)
@@ -73,8 +73,8 @@ def rename(settings: Settings, old: str, *, by: str) -> str:
     with WritableJournal(settings) as journal:
         if journal.origin()["environment"] not in {old, new}:
             raise JournalError(
-                f"the journal {journal.location} belongs to {journal.origin()['environment']!r}, not to {old!r}: nothing was "
-                "recorded"
+                f"the journal {journal.location} belongs to {journal.origin()['environment']!r}, "
+                f"not to {old!r}: nothing was recorded"
             )
         journal.require_current(any_origin=True)
         journal.machine = journal.sent_log.machine()

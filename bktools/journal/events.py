@@ -1,4 +1,4 @@
-"""Events of the journal: each has a code, what it is about, who says so, and facts. Add one, and read those of some codes."""
+"""Events of the journal: each has a code, a subject, an author and facts. Adds one; reads some by code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Event:
     # ISO 8601, UTC.
     at: str
     code: str
-    # What the batch, the account or the period is afterwards.
+    # The state of the batch, the account or the period afterwards.
     state: str | None
     company_id: str | None
     period: str | None
@@ -43,7 +43,7 @@ def record(
     person: str | None = None,
     facts: Mapping[str, Any],
 ) -> int:
-    """Add an event about a company, under its lock, and return its number; a copy from before it is an old copy."""
+    """Add an event about a company, under its lock; return its number. Copies made before are then old."""
     with journal.recording(company_id) as connection:
         return journal.record(
             connection,
@@ -61,7 +61,8 @@ def events_by_code(
 ) -> list[Event]:
     """Return the events of some codes, oldest first, of a company and a period or of all."""
     sql = f"""
-        SELECT {_COLUMNS} FROM events WHERE code IN ({", ".join(f"?{number}" for number in range(3, 3 + len(codes)))})
+        SELECT {_COLUMNS} FROM events
+        WHERE code IN ({", ".join(f"?{number}" for number in range(3, 3 + len(codes)))})
             AND (CAST(?1 AS TEXT) IS NULL OR company_id = ?1) AND (CAST(?2 AS TEXT) IS NULL OR period = ?2)
         ORDER BY event_id
     """

@@ -42,7 +42,7 @@ def load_export_jobs(
     entries : bool
         Return one row per accounting entry instead of one per batch.
     events : bool
-        Return one row per event instead of one per batch: every change of state, with who made it and the evidence.
+        Return one row per event instead of one per batch: each change of state, its author and the evidence.
     batch : str, optional
         Only this batch. Default: all batches.
     service : Service, optional
@@ -51,15 +51,17 @@ def load_export_jobs(
     Returns
     -------
     DataFrame
-        One row per batch: batch_id, company_id, state (PLANNED, SENDING, ACCEPTED, REJECTED, UNKNOWN, RELEASED),
-        entries (count), job_id, job_status (at creation), message, planned_at, sent_at, settled_at (UTC). With
-        `entries=True` one row per entry of a batch, and per line of a split entry: entry_id, batch_id, company_id, state,
-        job_id, sent_at, split_line (its number, 0 for an entry of one line), and what was known of it when it was sent: date, amount (exact), currency, category_id, category_name, account_code,
-        account_name, employee_id, employee_name, supplier, description, tax_code, period (the month of the close that sent it, or
-        of its date). They are null where they were not known. With `events=True` one row per event, oldest first: at
-        (UTC), batch_id, company_id, after (the new state), done_by (the person who resolved it, or the process), before
-        (the old state; null for a new batch), message (the answer, or the evidence). `frame.attrs["bktools"]["journal"]`
-        is the journal's identity: a plan composed with this history belongs to that journal.
+        One row per batch: batch_id, company_id, state (PLANNED, SENDING, ACCEPTED, REJECTED, UNKNOWN,
+        RELEASED), entries (count), job_id, job_status (at creation), message, planned_at, sent_at, settled_at
+        (UTC). With `entries=True` one row per entry of a batch, and per line of a split entry: entry_id,
+        batch_id, company_id, state, job_id, sent_at, split_line (its number, 0 for an entry of one line), and
+        what was known of it when it was sent: date, amount (exact), currency, category_id, category_name,
+        account_code, account_name, employee_id, employee_name, supplier, description, tax_code, period (the
+        month of the close that sent it, or of its date). They are null where they were not known. With
+        `events=True` one row per event, oldest first: at (UTC), batch_id, company_id, after (the new state),
+        done_by (the person who resolved it, or the process), before (the old state; null for a new batch),
+        message (the answer, or the evidence). `frame.attrs["bktools"]["journal"]` is the journal's identity:
+        a plan composed with this history belongs to that journal.
 
     Raises
     ------
@@ -95,7 +97,7 @@ def load_export_jobs(
 def history_of(
     journal: Journal, kind: str, company_id: str | None = None, batch: str | None = None
 ) -> pa.Table:
-    """Return the batches, entries or events of a journal, for one company or batch, with the columns of SCHEMAS.
+    """Return the batches, entries or events of a journal, of one company or batch, with columns of SCHEMAS.
 
     The kind "sent" has entries with the process that sent each and its plan.
     """
@@ -111,7 +113,7 @@ def _sent(rows: Sequence[Row]) -> Sequence[Row]:
     return [{**row, "sender": named(row["login"], row["machine"], row["process"]) or None} for row in rows]
 
 
-# What makes the rows of each kind those of its table.
+# Functions that turn the rows of each kind into rows of its table.
 _WORDS: dict[str, Callable[[Sequence[Row]], Sequence[Row]]] = {
     "batches": _batches,
     "entries": lambda rows: rows,
@@ -123,13 +125,13 @@ _WORDS: dict[str, Callable[[Sequence[Row]], Sequence[Row]]] = {
 def open_questions(
     company: str | None = None, *, batch: str | None = None, service: Service | None = None
 ) -> list[str]:
-    """Return a line for each batch whose outcome is unknown: the entries to look up, and the command that resolves it."""
+    """Return a line for each batch of unknown outcome: entries to look up, and the command to resolve it."""
     with opened(company, service) as (journal, company_id):
         return [how_to_settle(journal, row) for row in journal.unknown(company_id, batch)]
 
 
 def answer_to_all(company: str | None = None, *, service: Service | None = None) -> str:
-    """Return the line that resolves all batches whose outcome is unknown as booked, "" where there are not several."""
+    """Return the line that resolves all batches with unknown outcome as booked, "" for less than two."""
     with opened(company, service) as (journal, company_id):
         batches = [row["batch_id"] for row in journal.unknown(company_id)]
         resolve = journal.command(f"export resolve {' '.join(batches)}")
@@ -150,15 +152,15 @@ def resolve_export_job(
     job_id: str | None = None,
     service: Service | None = None,
 ) -> None:
-    """Record the outcome of an export job whose outcome is unknown, after looking it up in the accounting system.
+    """Record the outcome of an export job that was unknown, after looking it up in the accounting system.
 
     Parameters
     ----------
     batch_id : str
         The batch, as `load_export_jobs` and the error name it.
     outcome : str
-        "accepted": its entries were booked. "released": they were not, and may be exported again. "released" also
-        withdraws a PLANNED batch that was never sent.
+        "accepted": its entries were booked. "released": they were not, and may be exported again. "released"
+        also withdraws a PLANNED batch that was never sent.
     evidence : str
         Where you looked and the result; kept permanently.
     by : str
@@ -173,8 +175,8 @@ def resolve_export_job(
     ArgumentError
         When evidence or name is missing, or the outcome is another word.
     JournalError
-        When the batch is not found, its outcome is known, the job belongs to another batch, or another process is
-        sending for its company.
+        When the batch is not found, its outcome is known, the job belongs to another batch, or another
+        process is sending for its company.
 
     Notes
     -----
@@ -184,7 +186,9 @@ def resolve_export_job(
     --------
     >>> import bktools
     >>> with bktools.Sandbox() as service:
-    ...     bktools.resolve_export_job("0" * 20, "released", evidence="not in the ERP", by="Ada", service=service)
+    ...     bktools.resolve_export_job(
+    ...         "0" * 20, "released", evidence="not in the ERP", by="Ada", service=service
+    ...     )
     Traceback (most recent call last):
     bktools.errors.JournalError: batch 00000000000000000000 was not found in the journal
     """
@@ -202,8 +206,9 @@ def accept_export_jobs(
 ) -> None:
     """Record that each of these export jobs, whose outcome is unknown, was booked.
 
-    All of them are looked at first: one that is not found, or whose outcome is known, is refused before any is recorded.
-    When another process is sending for a company, `JournalError` is raised, and the batches before it are recorded.
+    All of them are looked at first: one that is not found, or whose outcome is known, is refused before any
+    is recorded. When another process is sending for a company, `JournalError` is raised, and the batches
+    before it are recorded.
     """
     evidence, by = rules.not_blank("evidence", evidence), rules.not_blank("by", by)
     with open_for_writing(service_or_default(service).settings) as journal:

@@ -1,4 +1,4 @@
-"""Where the journal of an environment lies, what this machine knows of the journals of an address, and their first names on disk."""
+"""Where an environment's journal lies, which journals of an address are known here, and the old folders."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bktools.settings import Settings, folder_name_of, name_of
 
 FILE = "journal.sqlite"
 
-# Names of version 0: the sent log beside a journal, the one of the sandbox, the folder of databases, the pointer to a folder.
+# Names of version 0: the sent log beside a journal and of the sandbox, the databases' folder, the pointer.
 _MARKS, _SUFFIX, _OUTER_OF_SANDBOX, _SHARED, _ELSEWHERE = (
     "marks",
     ".marks",
@@ -38,13 +38,13 @@ def origin_of(settings: Settings) -> dict[str, str]:
 
 
 def is_own(settings: Settings, origin: Mapping[str, Any]) -> bool:
-    """Whether the origin of a journal is that of the settings; a bare address is the environment that has it."""
+    """Whether a journal's origin is that of the settings; a bare address is its environment's."""
     asked = origin_of(settings)
     return origin == asked or ("://" in asked["environment"] and origin.get("address") == asked["address"])
 
 
 def environment_of(settings: Settings) -> str:
-    """Return the environment: its name, or for a bare address the name under which this machine knows its journal."""
+    """Return the environment's name; for a bare address, the name by which this machine knows its journal."""
     if settings.is_sandbox or "://" not in settings.environment:
         return settings.environment
     known = {about["environment"] for about in journals_of_address(settings)} - {""}
@@ -58,14 +58,14 @@ def folder_of(settings: Settings) -> Path:
 
 
 def outer_folder(settings: Settings) -> Path:
-    """Return the folder of the sent log outside of the data folder; the sandbox's is removed with its state."""
+    """Return the sent log's folder outside of the data folder; the sandbox's is removed with its state."""
     if settings.is_sandbox:
         return settings.state_dir / "sent-log-outside"
     return settings.sent_log_dir / folder_name_of(environment_of(settings))
 
 
 def journals_of_address(settings: Settings) -> list[dict[str, Any]]:
-    """Return what this machine knows of every journal of the address, by any environment, as the outer sent logs name them."""
+    """Return what this machine knows of all journals of the address, from the outer sent logs."""
     if settings.is_sandbox:
         return []
     folders = [
@@ -88,24 +88,24 @@ def require_one_environment(settings: Settings) -> None:
         rename = f"journal rename {in_shell(about['environment'])} {in_shell(own)} --by NAME"
         raise JournalError(
             f"the address {settings.identity} has its journal under the environment {about['environment']!r} "
-            f"({about['location']}), and is now used as {own!r}: nothing was sent or changed; use one name for it, or give its "
-            f"journal the new name: bktools {rename}"
+            f"({about['location']}), and is now used as {own!r}: nothing was sent or changed; "
+            f"use one name for it, or give its journal the new name: bktools {rename}"
         )
 
 
 def _roots(settings: Settings) -> list[Path]:
-    """Return the folders that hold sent logs outside of data folders, with the one that version 0 had by default."""
+    """Return the folders outside of data folders that hold sent logs, with the default one of version 0."""
     roots = [settings.sent_log_dir]
     if settings.sources.get("sent_log_dir") == "default":
         roots.append(platformdirs.user_state_path("bktools-marks"))
     return roots
 
 
-# What version 0 left on disk
+# Files of version 0 on disk
 
 
 def take_folder_of_version_0(settings: Settings) -> None:
-    """Give the folder of version 0, which was named by a digest of the address, the name of the environment."""
+    """Rename the folder of version 0, which was named by a digest of the address, after the environment."""
     own = folder_of(settings)
     first = settings.data_dir / hashlib.sha256(settings.identity.encode()).hexdigest()[:32]
     if settings.is_sandbox or (own / FILE).exists() or not first.exists():
@@ -124,7 +124,7 @@ def take_folder_of_version_0(settings: Settings) -> None:
 
 
 def renamed(old: Path, new: Path) -> None:
-    """Rename a folder. Of one that has the new name, and that holds no journal, what the other lacks is kept."""
+    """Rename a folder. If the new name exists and holds no journal, its files that the other lacks stay."""
     if new.exists():
         # A folder never replaces another one.
         for child in new.iterdir():
@@ -146,8 +146,9 @@ def _pointed_to(first: Path) -> Path:
         raise StorageError(f"{first / _ELSEWHERE} cannot be read: {error}") from error
     if not (source / FILE).exists():
         raise JournalError(
-            f"version 0 kept the journal of this address with that of another one, in {source}, which is now the journal of an "
-            "environment: nothing was sent or changed; use that environment, with the address that it has now"
+            f"version 0 kept the journal of this address with that of another one, in {source}, "
+            "which is now the journal of an environment: nothing was sent or changed; "
+            "use that environment, with the address that it has now"
         )
     return source
 
@@ -188,7 +189,7 @@ def take_sent_log_of_version_0(sent_log: SentLog, folder: Path, settings: Settin
 
 def _is_of(folder: Path, settings: Settings) -> bool:
     about = read_about(folder)
-    # What version 1 wrote has the name of its environment.
+    # A folder of version 1 has the name of its environment; one of version 0 has none.
     return bool(about) and about["environment"] == "" and about["address"] == settings.identity
 
 

@@ -1,4 +1,4 @@
-"""The journal of an environment: a SQLite file of the data folder, or a PostgreSQL database that a team shares.
+"""The journal of an environment: a SQLite file in the data folder, or a PostgreSQL database of a team.
 
 `Journal` reads. `bktools.journal.writing` writes.
 """
@@ -38,23 +38,26 @@ from bktools.settings import Settings
 EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE = "exported_elsewhere", "exported_elsewhere_undone"
 
 _WANTED = "(CAST(?1 AS TEXT) IS NULL OR company_id = ?1) AND (CAST(?2 AS TEXT) IS NULL OR batch_id = ?2)"
-# Who sent each batch last: the event of its newest request.
+# The sender of each batch's newest request, by its event.
 _SENDERS = """
     SELECT batch_id, login, machine, process FROM events WHERE event_id IN (
         SELECT max(event_id) FROM events WHERE code = 'sending' GROUP BY batch_id)
 """
 _HISTORY = {
     "batches": f"""
-        SELECT *, json_extract(job, '$.status') AS job_status FROM batches WHERE {_WANTED} ORDER BY planned_at, batch_id
+        SELECT *, json_extract(job, '$.status') AS job_status
+        FROM batches WHERE {_WANTED} ORDER BY planned_at, batch_id
     """,
     "entries": f"""
         SELECT entry_id, batch_id, batches.company_id, batches.state, job_id, sent_at, plan_id,
             senders.login, senders.machine, senders.process,
             coalesce(split_line, 0) AS split_line, {", ".join(f"data.{name}" for name in entry_data.COLUMNS)}
-        FROM batches JOIN batch_entries USING (batch_id) LEFT JOIN ({entry_data.NEWEST_CLAIMS}) AS newest USING (batch_id)
+        FROM batches JOIN batch_entries USING (batch_id)
+        LEFT JOIN ({entry_data.NEWEST_CLAIMS}) AS newest USING (batch_id)
         LEFT JOIN ({_SENDERS}) AS senders USING (batch_id)
         LEFT JOIN entry_data AS data USING (batch_id, claim, entry_id)
-        WHERE {_WANTED.replace("company_id", "batches.company_id")} ORDER BY planned_at, batch_id, entry_id, split_line
+        WHERE {_WANTED.replace("company_id", "batches.company_id")}
+        ORDER BY planned_at, batch_id, entry_id, split_line
     """,
     "events": f"""
         SELECT at, batch_id, company_id, state AS after, code, facts, person, login, machine, process,
@@ -100,7 +103,7 @@ class Journal(Records):
             self.restores = None
             if isinstance(self._database, Postgres):
                 self.restores = DatabaseRestores(self, self._database, self.sent_log, self.command)
-                # What is of another environment, or of a second name, is not remembered.
+                # A journal of another environment, or of a second name, is not remembered.
                 if is_own(settings, self.origin()) and not other_names(settings):
                     self.restores.see()
         except BaseException:
@@ -124,13 +127,13 @@ class Journal(Records):
                 faults.append(f"a restore is not confirmed by {', '.join(missing)}")
         return faults
 
-    # What must hold before anything is written
+    # Rules that must hold before anything is written
 
     def require_current(self, *, any_origin: bool = False) -> None:
-        """Compare the journal with all that this machine knows to be sent; raise where something is missing in it.
+        """Compare the journal with all that this machine knows as sent; raise where it lacks something.
 
-        An old copy, a second journal of the environment, and one that this user of this machine never used are refused, and
-        one of another environment or address unless `any_origin`.
+        An old copy, a second journal of the environment, and one that this user of this machine never used
+        are refused, and one of another environment or address unless `any_origin`.
         """
         self.require_in_place()
         require_one_environment(self._settings)
@@ -149,9 +152,11 @@ class Journal(Records):
         was_sent = self.rows("SELECT 1 AS found FROM events WHERE code = 'sending' LIMIT 1")
         if was_sent and not self.sent_log.are_known_outside():
             raise JournalError(
-                f"the journal {self.location} has sent export jobs, but was never used by this user on this machine: it may be "
-                "an old copy of a journal in use elsewhere. Nothing was sent. If it is the newest one, confirm it once: "
-                f'{self.command("journal restore")} --evidence "..." --by NAME (where you looked for later exports; '
+                f"the journal {self.location} has sent export jobs, but was never used by this user on this "
+                "machine: it may be an old copy of a journal in use elsewhere. Nothing was sent. "
+                "If it is the newest one, confirm it once: "
+                f'{self.command("journal restore")} --evidence "..." --by NAME '
+                "(where you looked for later exports; "
                 f"the sent log is kept in {self.sent_log.outer}; BKTOOLS_SENT_LOG_DIR names another folder)"
             )
 
@@ -166,17 +171,18 @@ class Journal(Records):
             )
             raise JournalError(
                 f"the journal {self.location} belongs to the environment {origin['environment']!r}, not to "
-                f"{asked['environment']!r}: nothing was sent or changed; use that name, or give the journal the new one: "
-                f"bktools {renames}"
+                f"{asked['environment']!r}: nothing was sent or changed; use that name, "
+                f"or give the journal the new one: bktools {renames}"
             )
         if origin["address"] != asked["address"] and not self._settings.is_sandbox:
             raise JournalError(
-                f"the address of {asked['environment']} was {origin['address']} and is {asked['address']} now: nothing was sent "
-                f"or changed; if that is the same service, say so once: {self.command('check --accept-address')}"
+                f"the address of {asked['environment']} was {origin['address']} and is {asked['address']} "
+                "now: nothing was sent or changed; if that is the same service, say so once: "
+                f"{self.command('check --accept-address')}"
             )
 
     def _require_moved(self) -> None:
-        """Refuse a database while the environment's file on this machine has sent, and its history is not in the database."""
+        """Refuse a database without the history of the environment's file, if this machine sent with it."""
         file = self.folder / FILE
         if not file.exists():
             return
@@ -184,16 +190,17 @@ class Journal(Records):
             is_used = own.row("SELECT 1 AS found FROM events WHERE code IN ('sending', 'moved') LIMIT 1")
             if is_used and own.id not in {self.id, *imports(self)}:
                 raise JournalError(
-                    f"the journal of {environment_of(self._settings)} is the file {file}, and its history is not in "
-                    f"{self.location}: nothing was sent; move it there: {self.command('journal move')} --by NAME"
+                    f"the journal of {environment_of(self._settings)} is the file {file}, "
+                    f"and its history is not in {self.location}: nothing was sent; move it there: "
+                    f"{self.command('journal move')} --by NAME"
                 )
 
     def obstacle(self, batch: BatchRequest) -> str:
         """Return the reason why a batch cannot be sent, "" when it can.
 
-        It cannot when another batch has sent one of its entries or may have, when one is PLANNED in a
-        batch of another company, or when a batch that has or had one was changed by hand. A PLANNED batch of the same
-        company is no obstacle: `claim` releases it.
+        It cannot when another batch has sent one of its entries or may have, when one is PLANNED in a batch
+        of another company, or when a batch that has or had one was changed by hand. A PLANNED batch of the
+        same company is no obstacle: `claim` releases it.
         """
         return self.changed_by_hand(batch.entry_ids) or self._taken(batch)
 
@@ -215,24 +222,26 @@ class Journal(Records):
             else "compose again with history=load_export_jobs(entries=True)"
         )
         return (
-            f"{other['entries']} entries of batch {batch.batch_id} are in batch {other['batch_id']} of company "
-            f"{other['company_id']}, which is {other['state']} (the first is {other['first']}): nothing was sent; {way_out}"
+            f"{other['entries']} entries of batch {batch.batch_id} are in batch {other['batch_id']} of "
+            f"company {other['company_id']}, which is {other['state']} (the first is {other['first']}): "
+            f"nothing was sent; {way_out}"
         )
 
     def exported_elsewhere(self, batch_id: str, entry_ids: Iterable[str]) -> str:
-        """Return why entries of a batch are not sent that a person recorded as exported elsewhere, "" for none."""
+        """Return why a batch is not sent: a person recorded entries as exported elsewhere. "" for none."""
         events = self._events_elsewhere()
         entries = [entry_id for entry_id in entry_ids if entry_id in events] if events else []
         if not entries:
             return ""
         event = events[entries[0]]
         return (
-            f"{len(entries)} entries of batch {batch_id} were exported elsewhere, as {event['person']} recorded (event "
-            f"{event['event_id']}, the first is {entries[0]}): nothing was sent; compose again without them"
+            f"{len(entries)} entries of batch {batch_id} were exported elsewhere, "
+            f"as {event['person']} recorded (event {event['event_id']}, the first is {entries[0]}): "
+            "nothing was sent; compose again without them"
         )
 
     def _events_elsewhere(self) -> dict[str, Row]:
-        """Return the event that says so by each entry that was exported elsewhere; read again when there are new ones."""
+        """Return by entry the event that records it as exported elsewhere; re-read after new events."""
         codes = (EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE)
         newest = self.row("SELECT max(event_id) AS number FROM events WHERE code IN (?, ?)", *codes) or {}
         if newest.get("number") != self._elsewhere[0]:
@@ -245,12 +254,15 @@ class Journal(Records):
         return self._elsewhere[1]
 
     def waiting(self, company_id: str, entries: Iterable[entry_data.Dated]) -> str:
-        """Return why some entries of a company wait for people who confirm a restored database, "" if they do not."""
+        """Return why some entries wait until a restored database is confirmed, "" if they do not."""
         return "" if self.restores is None else self.restores.obstacle(company_id, entries)
 
     def sender_of(self, batch_id: str) -> Row:
-        """Return login, machine and process of the newest request of a batch; an empty row where it is not known."""
-        sql = "SELECT login, machine, process FROM events WHERE batch_id = ? AND code = 'sending' ORDER BY event_id DESC LIMIT 1"
+        """Return login, machine and process of a batch's newest request; an empty row where it is unknown."""
+        sql = (
+            "SELECT login, machine, process FROM events WHERE batch_id = ? AND code = 'sending' "
+            "ORDER BY event_id DESC LIMIT 1"
+        )
         return self.row(sql, batch_id) or {}
 
     def history(
@@ -266,7 +278,7 @@ class Journal(Records):
         return self.row("SELECT * FROM batches WHERE batch_id = ?", batch_id)
 
     def unknown(self, company_id: str | None = None, batch_id: str | None = None) -> list[Row]:
-        """Return the UNKNOWN batches, all or those of a company, the oldest first; each blocks its company."""
+        """Return the UNKNOWN batches, oldest first, of all companies or of one; each blocks its company."""
         sql = f"SELECT * FROM batches WHERE {_WANTED} AND state = 'UNKNOWN' ORDER BY sent_at, batch_id"
         return self.rows(sql, company_id, batch_id)
 
@@ -285,7 +297,8 @@ class Journal(Records):
     def no_such_batch(self, batch_id: str) -> JournalError:
         """Return the error for a batch that is not in the journal."""
         return JournalError(
-            f"batch {batch_id} was not found in the journal: {self.command('export history')} lists all batches"
+            f"batch {batch_id} was not found in the journal: {self.command('export history')} lists all "
+            "batches"
         )
 
     def _claims(self, batch: BatchRequest) -> list[Row]:
@@ -293,7 +306,7 @@ class Journal(Records):
         return [row for row in self.holding(batch.entry_ids) if row["batch_id"] != batch.batch_id]
 
     def require_open(self, company_id: str, periods: Iterable[str | None]) -> None:
-        """Refuse to send into a closed period, or an entry of no period while one is closed: it may belong there."""
+        """Refuse to send into a closed period, or an entry without one while a period is closed."""
         asked = set(periods)
         sql = "SELECT * FROM periods WHERE company_id = ? AND state = 'CLOSED' ORDER BY period"
         for row in self.rows(sql, company_id):
@@ -303,8 +316,9 @@ class Journal(Records):
                     undated = way_out = ""
                 reopen = self.command(f"periods reopen {row['period']}")
                 raise JournalError(
-                    f"{undated}the period {row['period']} of company {company_id} was closed by {row['person']} on "
-                    f"{row['at'][:10]}: nothing was sent; {way_out}send its entries with the close of a later month, "
+                    f"{undated}the period {row['period']} of company {company_id} was closed by "
+                    f"{row['person']} on {row['at'][:10]}: nothing was sent; "
+                    f"{way_out}send its entries with the close of a later month, "
                     f'or open it again: {reopen} --by NAME --reason "..."'
                 )
 
@@ -313,12 +327,12 @@ class Journal(Records):
         moved = self.path and self.about("moved_to")
         if moved:
             raise JournalError(
-                f"the history of the journal {self.location} was moved to {moved}: nothing was read or sent; set "
-                "BKTOOLS_JOURNAL to that database"
+                f"the history of the journal {self.location} was moved to {moved}: "
+                "nothing was read or sent; set BKTOOLS_JOURNAL to that database"
             )
 
     def _refuse_to_forget(self, location: str) -> None:
-        """Refuse to create a journal where export jobs were sent: an empty one would allow sending them again."""
+        """Refuse to create a journal where export jobs were sent: an empty one would allow them again."""
         require_one_environment(self._settings)
         known = read_about(outer_folder(self._settings)) or next(
             iter(journals_of_address(self._settings)), {}
@@ -332,20 +346,20 @@ class Journal(Records):
             was_used = known or any((self.folder / name).exists() for name in (LOCKS, FOLDER))
             restore = self.command("journal restore")
             backup = (
-                f"a backup ({restore} FILE --by NAME), or go on without one ({restore} --by NAME): a batch is UNKNOWN then if "
-                "its line in the sent log has no job"
+                f"a backup ({restore} FILE --by NAME), or go on without one ({restore} --by NAME): "
+                "a batch is UNKNOWN then if its line in the sent log has no job"
             )
         else:
             was_used = known.get("location") == location
             backup = "the database from a backup (pg_restore)"
         if was_used:
             raise JournalError(
-                f"the journal {location} is missing or empty, but export jobs were sent with it: nothing was sent; "
-                f"restore {backup}"
+                f"the journal {location} is missing or empty, but export jobs were sent with it: "
+                f"nothing was sent; restore {backup}"
             )
 
 
-# What a person adds to `export resolve BATCH`; quoted, because a shell would take the bar for a pipe.
+# Options that a person adds to `export resolve BATCH`; quoted, because a shell would pipe at the bar.
 WITHDRAWN = '--outcome released --evidence "..." --by NAME'
 THE_OUTCOME = '--outcome "accepted|released" --evidence "..." --by NAME'
 
@@ -362,7 +376,7 @@ def has_none_yet(settings: Settings) -> bool:
 
 
 def identity_of(settings: Settings) -> str:
-    """Return one line with the journal's identity and location, without creating a file or connecting to a database."""
+    """Return one line with a journal's identity and location. No file is created, and no database opened."""
     if settings.journal is not None:
         return f"the database {location_of(settings.journal)}"
     path = folder_of(settings) / FILE
@@ -373,13 +387,13 @@ def identity_of(settings: Settings) -> str:
 
 
 def refuse_elsewhere(sent_log: SentLog, path: Path, journal_id: str, origin: Facts) -> None:
-    """Refuse a copy of a file whose original, which sent last, still exists; `path` is where the copy is or will be."""
+    """Refuse a copy of a file whose original still exists and sent last. `path` is the copy's place."""
     known = sent_log.journal_in_use()
     last = Path(known["location"]) if known else path
     if last.is_file() and last != path and not (path.exists() and path.samefile(last)):
         with File(last, origin, str(last)) as file:
             if file.id == journal_id:
                 raise JournalError(
-                    f"{path} is a copy of the journal {last}, which still exists: nothing was sent; use the original (set "
-                    f"BKTOOLS_DATA_DIR to {last.parent.parent}), or remove it first"
+                    f"{path} is a copy of the journal {last}, which still exists: nothing was sent; "
+                    f"use the original (set BKTOOLS_DATA_DIR to {last.parent.parent}), or remove it first"
                 )

@@ -37,7 +37,7 @@ def held(path: Path, patience: float, busy: Callable[[], str]) -> Iterator[None]
 
 @contextmanager
 def sending_for(folder: Path, company_id: str, *, patience: float = LOCK_PATIENCE) -> Iterator[None]:
-    """Hold the lock of a company; a message about it names the process that holds it. Raises as `held` does."""
+    """Hold the lock of a company. A message about it names the holding process. Raises as `held` does."""
     lock = folder / LOCKS / f"{hashlib.sha256(company_id.encode()).hexdigest()[:32]}.lock"
     # The file only serves messages: without it they say "another process".
     holder = lock.with_suffix(".holder")

@@ -1,4 +1,4 @@
-"""Brings the tables of an older journal to the present version, in one transaction; refuses those of a newer one."""
+"""Upgrades the tables of an older journal to the present version in one transaction; refuses newer ones."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def upgrade(
     origin: Mapping[str, Any],
     **facts: Any,
 ) -> None:
-    """Copy every row of an older journal into new tables, and check the copy. `old` names the tables that were set aside.
+    """Copy every row of an older journal into new tables, and check the copy. `old` names the old tables.
 
     Call it in one transaction. `origin` has the environment and the address that the journal is opened for.
     """
@@ -75,11 +75,13 @@ def upgrade(
         "sha256": records.digest_of_events(0, newest["number"] + 1),
     }
     address = version_0.address_of(connection, origin["address"], old)
-    # Before the rules, because a file that was moved receives no event, and with its number, which a rule gives in a database.
+    # Before the rules, because a file that was moved receives no event; its number is given by a rule in a
+    # database.
     login, machine, process = records.writer()
     text = dumped(about | {**origin, "address": address} | facts)
     connection.execute(
-        "INSERT INTO events (event_id, at, code, login, machine, process, facts) VALUES (?, ?, 'upgraded', ?, ?, ?, ?)",
+        "INSERT INTO events (event_id, at, code, login, machine, process, facts) "
+        "VALUES (?, ?, 'upgraded', ?, ?, ?, ?)",
         [newest["number"] + 1, now().isoformat(), login, machine, process, text],
     )
     records.extend_chain()

@@ -1,9 +1,10 @@
-"""Moves the history of a journal's file to a database, beside the histories that are there, and closes the file.
+"""Moves the history of a journal's file into a database, beside the histories in it, and closes the file.
 
-First the copy, then its check, then the switch: the file is closed when the copy is whole, and at that moment the copy is
-committed. After a kill the environment's journal is the file, or the database, which asks for the move to be finished where
-that is missing. The events keep their order: their numbers grow by one offset, and an event names the file's last event and
-its digest. An entry that both journals sent stops the move before anything is changed.
+First the copy, then its check, then the switch: the file is closed when the copy is whole, and at that moment
+the copy is committed. After a kill the environment's journal is the file, or the database, which asks for the
+move to be finished where that is missing. The events keep their order: their numbers grow by one offset, and
+an event names the file's last event and its digest. An entry that both journals sent stops the move before
+anything is changed.
 """
 
 from __future__ import annotations
@@ -40,11 +41,12 @@ from bktools.settings import Settings
 IMPORTED = "imported"
 MOVED = "moved"
 
-# Of two rows of an account the one with an ID counts, then the newer one.
+# Where both have a row for an account, the one with an ID counts, then the newer one.
 _NEWER = """(company_id, external_id) DO UPDATE SET {values} WHERE
-    (excluded.account_id IS NOT NULL, excluded.updated_at) > (accounts.account_id IS NOT NULL, accounts.updated_at)"""
+    (excluded.account_id IS NOT NULL, excluded.updated_at)
+    > (accounts.account_id IS NOT NULL, accounts.updated_at)"""
 
-# In the order of their references: the column with the number of an event, and what becomes of a row that both have.
+# In the order of their references: the column with an event's number, and what a row becomes that both have.
 TABLES = {
     "events": ("event_id", ""),
     "batches": ("", "(batch_id) DO UPDATE SET {values}"),
@@ -67,14 +69,14 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
 
     Safe to run again after a kill: then it goes on.
 
-    `evidence` is how entries were corrected that both journals sent and had accepted; without it they are refused.
-    Return number and digest of the database's last event (`event_id`, `digest`).
+    `evidence` is how entries were corrected that both journals sent and had accepted; without it they are
+    refused. Return number and digest of the database's last event (`event_id`, `digest`).
 
     Raises
     ------
     JournalError
-        When there is no file, it is an old copy, a process is sending, or the database is of another service, of another
-        owner, or has sent entries that the file has sent; both are as they were.
+        When there is no file, it is an old copy, a process is sending, or the database is of another service,
+        of another owner, or has sent entries that the file has sent; both are as they were.
     StorageError
         When the file is damaged, or the copy differs from it; the database is as it was.
     """
@@ -104,8 +106,8 @@ def move(settings: Settings, *, by: str, evidence: str | None = None) -> Row:
             sent_log.require_current()
         for row in file.rows("SELECT batch_id FROM batches WHERE state = 'SENDING'"):
             raise JournalError(
-                f"batch {row['batch_id']} was being sent by a process that ended: nothing was moved; look it up with "
-                f"{command_of(settings, 'export status')} (without BKTOOLS_JOURNAL) first"
+                f"batch {row['batch_id']} was being sent by a process that ended: nothing was moved; "
+                f"look it up with {command_of(settings, 'export status')} (without BKTOOLS_JOURNAL) first"
             )
         database = stack.enter_context(_Target(Postgres(settings.journal), origin))
         database.machine = file.machine
@@ -138,16 +140,18 @@ class _Meeting:
     # Batches of the database and of the file that were not sent, and the batches with their entries.
     withdrawn_here: dict[str, str] = field(default_factory=dict)
     withdrawn_there: dict[str, str] = field(default_factory=dict)
-    # Batches that both have, of which the database's row stays, with their rows in the database and in the file.
+    # Batches that both have, whose row in the database stays, with their rows in the database and in the
+    # file.
     kept_here: dict[str, tuple[Row, Row]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for own, there in self._of_both(_JOBS, "job_id"):
             if own["batch_id"] != there["batch_id"]:
                 raise JournalError(
-                    f"job {own['job_id']} belongs to batch {own['batch_id']} in {self.database.location} and to batch "
-                    f"{there['batch_id']} in {self.file.location}: nothing was moved. One of the two was not booked: "
-                    "keep the file as the journal of its own entries, and leave them out of every plan for the database"
+                    f"job {own['job_id']} belongs to batch {own['batch_id']} in {self.database.location} "
+                    f"and to batch {there['batch_id']} in {self.file.location}: nothing was moved. "
+                    "One of the two was not booked: keep the file as the journal of its own entries, "
+                    "and leave them out of every plan for the database"
                 )
         for own, there in self._of_both(_LIVE, "entry_id"):
             if there["state"] == "PLANNED":
@@ -159,8 +163,9 @@ class _Meeting:
         for own, there in self._of_both(_BATCHES, "batch_id"):
             if (own["entries"], own["body_sha256"]) != (there["entries"], there["body_sha256"]):
                 raise JournalError(
-                    f"batch {own['batch_id']} has other entries in {self.database.location} than in {self.file.location}: nothing "
-                    "was moved; restore a backup of the file that has all of them"
+                    f"batch {own['batch_id']} has other entries in {self.database.location} than in "
+                    f"{self.file.location}: nothing was moved; restore a backup of the file that has all "
+                    "of them"
                 )
             if own["state"] in LIVE_STATES and own["batch_id"] not in self.withdrawn_here:
                 self.kept_here[own["batch_id"]] = own, there
@@ -190,14 +195,15 @@ class _Meeting:
         )
         shown = "; ".join(f"{count} in {pair}" for pair, count in pairs.items())
         way_out = (
-            f"Look these entries up in the accounting system, resolve first: {'; '.join(sorted(ways))}; then move again"
+            f"Look these entries up in the accounting system, resolve first: {'; '.join(sorted(ways))}; "
+            "then move again"
             if ways
-            else "They were exported twice: reverse one booking of each in the accounting system, then say so: "
-            f'{command_of(settings, "journal move")} --evidence "..." --by NAME'
+            else "They were exported twice: reverse one booking of each in the accounting system, "
+            f'then say so: {command_of(settings, "journal move")} --evidence "..." --by NAME'
         )
         raise JournalError(
-            f"{len(self.twice)} entries were sent, or may have been, by both journals, {self.database.location} and "
-            f"{self.file.location}: nothing was moved; {shown}. {way_out}"
+            f"{len(self.twice)} entries were sent, or may have been, by both journals, "
+            f"{self.database.location} and {self.file.location}: nothing was moved; {shown}. {way_out}"
         )
 
 
@@ -228,21 +234,23 @@ class _Target(Records):
 
     def _another_copy(self, file: File) -> JournalError:
         return JournalError(
-            f"the history of journal {file.id[:8]} is in {self.location} already, and {file.path} is another copy of it: "
-            "nothing was moved; set it aside, and send with the database"
+            f"the history of journal {file.id[:8]} is in {self.location} already, "
+            f"and {file.path} is another copy of it: nothing was moved; set it aside, "
+            "and send with the database"
         )
 
     def take(self, file: File, settings: Settings, by: str, evidence: str | None) -> None:
-        """Copy the history of a file in one transaction; close the file when the copy is whole, and commit it."""
+        """Copy a file's history in one transaction; close the file when the copy is whole, then commit it."""
         with self.transaction() as connection:
             assert isinstance(self._database, Postgres)
             self._database.require_owner("moved")
             theirs, own = self.origin(), file.origin()
             if theirs != own:
                 raise JournalError(
-                    f"the journal {self.location} belongs to {theirs['environment']} ({theirs['address']}), not to "
-                    f"{own['environment']} ({own['address']}): nothing was moved; name another database, or give both the same "
-                    "environment and address (bktools journal rename, bktools check --accept-address)"
+                    f"the journal {self.location} belongs to {theirs['environment']} "
+                    f"({theirs['address']}), not to {own['environment']} ({own['address']}): "
+                    "nothing was moved; name another database, or give both the same environment and "
+                    "address (bktools journal rename, bktools check --accept-address)"
                 )
             meeting = _Meeting(self, file)
             meeting.require_peace(settings, evidence)
@@ -257,7 +265,7 @@ class _Target(Records):
     def _import(
         self, file: File, connection: Connection, meeting: _Meeting, by: str, evidence: str | None
     ) -> None:
-        """Write the history of a file after the one that is here, and repeat of this one what still holds."""
+        """Write a file's history after the one here, and repeat the events here that still hold."""
         for batch_id, other in meeting.withdrawn_here.items():
             self._withdraw(connection, batch_id, other)
         closed = self.rows(_CLOSED)
@@ -297,7 +305,10 @@ class _Target(Records):
         )
 
     def _copy(self, file: File, connection: Connection, meeting: _Meeting, offset: int) -> None:
-        """Insert the rows of a file, and read its events again. The rules are about the present, and rest meanwhile."""
+        """Insert a file's rows and read its events again.
+
+        The rules are about the present, so they rest meanwhile.
+        """
         with _without_rules(connection, *TABLES):
             for table, (number, both) in TABLES.items():
                 for rows in _rows(table, number, file, meeting, offset):
@@ -314,7 +325,7 @@ class _Target(Records):
             )
 
     def _claim_again(self, connection: Connection, batch: Row, claim: Row) -> None:
-        """Repeat the claim of a batch that stays as it is here, after the claims of the same batch in the file."""
+        """Repeat the claim of a batch that stays as it is here, after the file's claims of that batch."""
         batch_id = batch["batch_id"]
         claim = claim or {"event_id": 0, "code": NOT_KEPT, "sha256": None}
         facts = {"sha256": claim["sha256"]} if claim["sha256"] else {}
@@ -324,8 +335,8 @@ class _Target(Records):
         values = f"entry_id, split_line, {', '.join(COLUMNS)}"
         with _without_rules(connection, "entry_data"):
             connection.execute(
-                f"INSERT INTO entry_data (batch_id, claim, {values}) SELECT batch_id, CAST(? AS BIGINT), {values} "
-                "FROM entry_data WHERE batch_id = ? AND claim = ?",
+                f"INSERT INTO entry_data (batch_id, claim, {values}) SELECT batch_id, CAST(? AS BIGINT), "
+                f"{values} FROM entry_data WHERE batch_id = ? AND claim = ?",
                 (number, batch_id, claim["event_id"]),
             )
 

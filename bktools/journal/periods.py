@@ -52,7 +52,7 @@ CLOSES = pa.schema({"at": INSTANT, "prepared_by": TEXT, "approved_by": TEXT, "pl
 EVENTS = pa.schema(
     dict.fromkeys(("code", "state", "batch_id", "at", "message", "done_by", "facts"), TEXT) | {"at": INSTANT}
 )
-# What is counted and added by currency.
+# Parts of a month that are counted and added by currency.
 PARTS = ("exported", "in_doubt", "held_back", "resolved", "open")
 TOTALS = pa.schema(
     [("currency", TEXT)]
@@ -66,13 +66,15 @@ TOTALS = pa.schema(
 _HAS_NEWEST_CLAIM = (
     f"data.batch_id = batches.batch_id AND data.claim = {NEWEST_CLAIM_OF.format('batches.batch_id')}"
 )
-# Batches that can still become an export of a period: of it, or of an entry that has none and may belong to any.
+# Batches that can still become an export of a period: of it, or of an entry without one.
 _UNFINISHED = f"""
-    SELECT batch_id, state FROM batches WHERE company_id = ?1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
+    SELECT batch_id, state FROM batches
+    WHERE company_id = ?1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
         SELECT 1 FROM entry_data AS data WHERE {_HAS_NEWEST_CLAIM} AND coalesce(data.period, ?2) = ?2)
 """
 _HELD = f"""
-    SELECT period, event_id AS close, at AS held_at, {", ".join(f"held_back.{name}" for name in HELD_BACK[2:])}
+    SELECT period, event_id AS close, at AS held_at,
+        {", ".join(f"held_back.{name}" for name in HELD_BACK[2:])}
     FROM events JOIN held_back ON close = event_id
     WHERE code = 'close_applied' AND company_id = ?
     ORDER BY event_id, place
@@ -114,11 +116,12 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
     Returns
     -------
     DataFrame
-        One row per month and currency, oldest first: company_id, period, state (OPEN, CLOSED), currency; the number and
-        the exact amount of entries exported, in doubt (their batch's outcome is unknown), held_back by the closes of the
-        month, and of those still open today; prepared_by, approved_by and applied_at (UTC) of the last close; changed_by,
-        changed_at (UTC) and reason of the last change of the state; verified_by, verified_at (UTC), verified_against (the
-        ledger) and verified_result (JSON) of the last verification. Amounts of currencies are never added.
+        One row per month and currency, oldest first: company_id, period, state (OPEN, CLOSED), currency; the
+        number and the exact amount of entries exported, in doubt (their batch's outcome is unknown),
+        held_back by the closes of the month, and of those still open today; prepared_by, approved_by and
+        applied_at (UTC) of the last close; changed_by, changed_at (UTC) and reason of the last change of the
+        state; verified_by, verified_at (UTC), verified_against (the ledger) and verified_result (JSON) of the
+        last verification. Amounts of currencies are never added.
 
     Raises
     ------
@@ -127,9 +130,10 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
 
     Notes
     -----
-    An entry belongs to the month of the close that sent it; one sent outside of a close, to the month of its date. One
-    that was held back belongs to the month of its date, or without a date to the month of the close that first met it.
-    Entries sent by a version that kept no dates are in no month. Export jobs: interface, section 4.2.
+    An entry belongs to the month of the close that sent it; one sent outside of a close, to the month of its
+    date. One that was held back belongs to the month of its date, or without a date to the month of the close
+    that first met it. Entries sent by a version that kept no dates are in no month. Export jobs: interface,
+    section 4.2.
 
     Examples
     --------
@@ -173,7 +177,7 @@ def _months_of(journal: Journal, company_id: str) -> list[Row]:
 
 
 def _verification(row: Row | None) -> dict[str, Any]:
-    """Return who verified a month when, against which ledger, and with what result, as far as somebody did."""
+    """Return who verified a month, when, against which ledger and with what result, as far as known."""
     if row is None:
         return {}
     facts = loaded(row["facts"])
@@ -307,7 +311,7 @@ def record_close(
     approved_by: str | None,
     held_back: pa.Table,
 ) -> None:
-    """Write a close and the entries that it held back, with id, split_line, reason, message and their data."""
+    """Write a close and the entries that it held back: id, split_line, reason, message and their data."""
     values = (texts_of(held_back, name) for name in HELD_BACK[4:])
     rows = list(zip(texts_of(held_back, "id"), split_lines(held_back).to_pylist(), *values, strict=True))
     facts = {
@@ -324,7 +328,7 @@ def record_close(
 
 
 def approve(journal: WritableJournal, company_id: str, month: str, *, plan_id: str, by: str) -> str:
-    """Close the period of a close that was just recorded; return the reason when it stays open, otherwise ""."""
+    """Close the period of a close that was just recorded; return why it stays open, otherwise ""."""
     try:
         _set_state(journal, company_id, month, CLOSED, f"approved the close of plan {plan_id}", by)
     except JournalError as error:
@@ -350,12 +354,14 @@ def _set_state(
                 f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else "",
             )
             way_out = journal.command(f"export resolve {batch}")
-            # A batch that was not sent can be sent, or withdrawn; the outcome of another one is looked up first.
+            # A batch that was not sent can be sent, or withdrawn; the outcome of a sent one is looked up
+            # first.
             is_unsent = unfinished[0]["state"] == "PLANNED"
             step = "send it, or withdraw it" if is_unsent else "look up its entries and settle it"
             raise JournalError(
                 f"the period {month} of company {company_id} stays open: batch {batch} of it is "
-                f"{unfinished[0]['state']}{more}; {step} first ({way_out} {WITHDRAWN if is_unsent else THE_OUTCOME})"
+                f"{unfinished[0]['state']}{more}; "
+                f"{step} first ({way_out} {WITHDRAWN if is_unsent else THE_OUTCOME})"
             )
         facts = {"reason": reason} if reason else {}
         journal.record(
@@ -396,9 +402,9 @@ def sent_entries(
 ) -> pa.Table:
     """Return the entries of a company that were sent or may have been.
 
-    `sent_by` is the person who prepared the close, or the process that sent outside of a close. `history` is what
-    `export_jobs.history_of` returned for "sent", where it was read; `prepared` has the person of a plan whose close is not
-    recorded yet.
+    `sent_by` is the person who prepared the close, or the process that sent outside of a close. `history` is
+    what `export_jobs.history_of` returned for "sent", where it was read; `prepared` has the person of a plan
+    whose close is not recorded yet.
     """
     history = history_of(journal, "sent", company_id) if history is None else history
     is_live = pc.is_in(history["state"], pa.array(MAYBE_SENT, TEXT))
@@ -424,10 +430,10 @@ def not_kept(journal: Journal, company_id: str) -> int:
 def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | None = None) -> pa.Table:
     """Return the entries that closes held back, each in one month, and their outcome.
 
-    An entry belongs to the month of the date that it had when it was first held back, or without a date to the month of
-    that close. It is shown as the last close of its month saw it, or the last of all where none of its month met it. An
-    entry without an ID cannot be followed: only the last close of a month shows it, and it stays open. `sent` are the
-    company's sent entries.
+    An entry belongs to the month of the date that it had when it was first held back, or without a date to
+    the month of that close. It is shown as the last close of its month saw it, or the last of all where none
+    of its month met it. An entry without an ID cannot be followed: only the last close of a month shows it,
+    and it stays open. `sent` are the company's sent entries.
     """
     closes = journal.rows(_HELD, company_id)
     last_close = {row["period"]: row["close"] for row in closes}

@@ -26,32 +26,39 @@ if TYPE_CHECKING:
 
 CONNECT_TIMEOUT = 10  # seconds
 
-# In force for this session, whatever server, database or role say. The server drops a session whose machine is gone
-# after a minute, and with it the locks; it keeps one that waits for the answer to a request.
+# In force for this session, whatever server, database or role say. The server drops a session whose machine
+# is gone after a minute, and with it the locks; it keeps one that waits for the answer to a request.
 _SESSION = f"""
     SELECT set_config(name, value, false) FROM (VALUES
         ('search_path', '{SCHEMA}, pg_temp'), ('synchronous_commit', current_setting('synchronous_commit')),
         ('lock_timeout', '{PATIENCE:g}s'), ('statement_timeout', '0'), ('idle_session_timeout', '0'),
-        ('idle_in_transaction_session_timeout', '0'), ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'),
+        ('idle_in_transaction_session_timeout', '0'),
+        ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'),
         ('tcp_keepalives_count', '3')) AS safe (name, value)
 """
 _ABOUT_SERVER = """
     SELECT pg_backend_pid() AS process, session_user AS name, pg_is_in_recovery() AS is_replica,
         current_setting('server_encoding') AS encoding, current_setting('fsync') AS fsync,
-        current_setting('full_page_writes') AS full_page_writes, current_setting('synchronous_commit') AS commits,
+        current_setting('full_page_writes') AS full_page_writes,
+        current_setting('synchronous_commit') AS commits,
         current_setting('synchronous_standby_names') AS standbys
 """
-# Another server, another database of it, a history that branched off after a restore or a failover, or tables that were
-# restored in place. What is on the server's disk survives a crash, so its log never ends before that again.
+# Another server, another database of it, a history that branched off after a restore or a failover, or tables
+# that were restored in place. What is on the server's disk survives a crash, so its log never ends before
+# that again.
 _POSITION = f"""
     SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
         (SELECT oid FROM pg_database WHERE datname = current_database()),
-        substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8), to_regclass('{SCHEMA}.events')::oid) AS database,
-        (pg_current_wal_flush_lsn() - '0/0')::bigint AS flushed, (pg_current_wal_insert_lsn() - '0/0')::bigint AS inserted
+        substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8),
+        to_regclass('{SCHEMA}.events')::oid) AS database,
+        (pg_current_wal_flush_lsn() - '0/0')::bigint AS flushed,
+        (pg_current_wal_insert_lsn() - '0/0')::bigint AS inserted
 """
 _BEGIN = f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_advisory_xact_lock({WRITE_LOCK})"
 _HOLDER = """
-    SELECT coalesce(nullif(application_name, ''), 'another process') || ' (database user ' || usename || ')' AS name
+    SELECT
+        coalesce(nullif(application_name, ''), 'another process')
+        || ' (database user ' || usename || ')' AS name
     FROM pg_locks JOIN pg_stat_activity USING (pid)
     WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND pg_locks.database = datid
         AND (classid::bigint << 32 | objid::bigint) = ? LIMIT 1
@@ -63,7 +70,7 @@ _MEMBERS = """
     WHERE nspname = ? AND grantee NOT IN (0, nspowner)
 """
 
-# What a member of the team needs, and nothing that changes what happened.
+# The rights that a member of the team needs; none of them can change past events.
 RIGHTS = """\
 -- The least rights of a member of the team. Run it as the owner of the journal, in its database.
 GRANT CONNECT, TEMPORARY ON DATABASE {database} TO {role};
@@ -71,8 +78,8 @@ GRANT USAGE ON SCHEMA bktools TO {role};
 GRANT SELECT ON ALL TABLES IN SCHEMA bktools TO {role};
 GRANT INSERT ON bktools.events, bktools.chain, bktools.batches, bktools.batch_entries, bktools.entry_data,
     bktools.held_back, bktools.accounts TO {role};
-GRANT UPDATE (state, code, facts, plan_id, job_id, job, planned_at, sent_at, settled_at, settled_by, changed_at, login,
-    machine, process) ON bktools.batches TO {role};
+GRANT UPDATE (state, code, facts, plan_id, job_id, job, planned_at, sent_at, settled_at, settled_by,
+    changed_at, login, machine, process) ON bktools.batches TO {role};
 GRANT UPDATE (live) ON bktools.batch_entries TO {role};
 GRANT UPDATE, DELETE ON bktools.accounts TO {role};
 """
@@ -121,12 +128,12 @@ class Postgres(Database):
             self._open()
 
     def prepare(self, records: Records, origin: Facts, on_new: Callable[[str], None]) -> None:
-        """Create the tables in an empty database, or upgrade those of an older version, which the owner alone can do."""
+        """Create the tables in an empty database, or upgrade older ones, which only their owner can do."""
         with self.errors("opened"):
             if self._is_empty():
                 with self.transaction() as connection:
-                    # Another process may have created the tables while this one waited for the transaction. The catalogue
-                    # is read, because looking up the name again may give the answer of before.
+                    # Another process may have created the tables while this one waited for the transaction.
+                    # The catalogue is read, because looking up the name again may give the answer of before.
                     sql = "SELECT 1 AS one FROM pg_tables WHERE schemaname = ? AND tablename = 'about'"
                     if not [*connection.execute(sql, [SCHEMA])]:
                         on_new(self.location)
@@ -139,7 +146,7 @@ class Postgres(Database):
                 self._upgrade(records, origin)
 
     def _upgrade(self, records: Records, origin: Facts) -> None:
-        """Bring the tables to the present version in one transaction; those of the older version stay as the copy."""
+        """Bring the tables to the present version in one transaction; the older ones stay as a copy."""
         set_aside = f"{SCHEMA}_version_0_{now():%Y%m%d%H%M%S}"
         with ExitStack() as stack, self.transaction() as connection:
             if migrations.version_of(connection, self.location) == SCHEMA_VERSION:
@@ -165,13 +172,14 @@ class Postgres(Database):
     def require_owner(self, what: str) -> None:
         """Refuse what only the owner of the tables can do; a role of another user is named in the message."""
         (row,) = self.connection.execute(
-            "SELECT pg_get_userbyid(relowner) AS name, pg_has_role(relowner, 'USAGE') AS is_own FROM pg_class "
-            "WHERE oid = to_regclass('events')"
+            "SELECT pg_get_userbyid(relowner) AS name, pg_has_role(relowner, 'USAGE') AS is_own "
+            "FROM pg_class WHERE oid = to_regclass('events')"
         )
         if not row["is_own"]:
             raise JournalError(
-                f"the tables of the journal {self.location} belong to the database user {row['name']}: nothing was {what}; "
-                "do this once with that user in BKTOOLS_JOURNAL, then use your own again"
+                f"the tables of the journal {self.location} belong to the database user {row['name']}: "
+                f"nothing was {what}; do this once with that user in BKTOOLS_JOURNAL, "
+                "then use your own again"
             )
 
     def close(self) -> None:
@@ -235,15 +243,15 @@ class Postgres(Database):
             process = self.connection.execute("SELECT pg_backend_pid() AS process")[0]["process"]
         if self._lost or process != self._process:
             raise JournalError(
-                f"the connection to the journal {self.location} was cut, and with it the lock of the company was lost: "
-                "nothing was sent; run again"
+                f"the connection to the journal {self.location} was cut, and with it the lock of the "
+                "company was lost: nothing was sent; run again"
             )
 
     def position(self) -> Row:
         """Return where the database is in its history.
 
-        `database` is server, database, timeline and number of the table of events; `flushed` and `inserted` are the
-        ends of the server's log, on its disk and in memory.
+        `database` is server, database, timeline and number of the table of events; `flushed` and `inserted`
+        are the ends of the server's log, on its disk and in memory.
         """
         with self.errors("read"):
             return self.connection.execute(_POSITION)[0]
@@ -258,7 +266,7 @@ class Postgres(Database):
         return True
 
     def regain(self, company_id: str) -> bool:
-        """Connect again and take the lock of a company again, if they were lost; return whether the lock was."""
+        """Connect again and regain a company's lock, if they were lost; return whether the lock was."""
         self.reconnect()
         if company_id not in self._lost:
             return False
@@ -269,7 +277,8 @@ class Postgres(Database):
     def backup(self, target: Path) -> None:
         """Refuse: a database is backed up with its own programs."""
         raise JournalError(
-            f"the journal {self.location} is a database: nothing was written to {target}; back it up with pg_dump"
+            f"the journal {self.location} is a database: nothing was written to {target}; "
+            "back it up with pg_dump"
         )
 
     @contextmanager
@@ -286,8 +295,8 @@ class Postgres(Database):
             ) from error
         except errors.InsufficientPrivilege as error:
             raise JournalError(
-                f"the journal {self.location} cannot be {what} by this database user: {self._said(error)}; its owner does this, "
-                "or grants the rights that bktools journal rights ROLE prints"
+                f"the journal {self.location} cannot be {what} by this database user: {self._said(error)}; "
+                "its owner does this, or grants the rights that bktools journal rights ROLE prints"
             ) from error
         except (psycopg.Error, UnicodeEncodeError) as error:
             raise StorageError(
@@ -344,7 +353,8 @@ class Postgres(Database):
                     "another process"
                 ]
             raise JournalBusyError(
-                f"{holders[0]} is sending for company {company_id}: nothing was sent by this one; run again later"
+                f"{holders[0]} is sending for company {company_id}: nothing was sent by this one; "
+                "run again later"
             )
 
         disk.repeated(take, JournalBusyError, patience if is_free else 0)
@@ -361,9 +371,8 @@ def _refuse_unsafe(location: str, about: Row, promised: int) -> None:
     reasons = {
         "it is a replica, which cannot be written: name the primary server": about["is_replica"],
         # A pooler invents the number of the process that it gives a client.
-        "a connection pooler is in between, which may share a session and its locks: name the server itself": (
-            about["process"] != promised
-        ),
+        "a connection pooler is in between, which may share a session and its locks: "
+        "name the server itself": (about["process"] != promised),
         "synchronous_commit is off, so a commit may be lost: set it to on": about["commits"] == "off",
         "synchronous_commit is local, so the standby may lack a commit: set it to on": (
             about["commits"] == "local" and about["standbys"]

@@ -1,6 +1,6 @@
 """The records of a journal: what a SQLite file and a PostgreSQL database have in common.
 
-Every query here and in the modules above is SQL that both understand. `Database` lists what differs between them.
+Every query here and in the modules above is SQL of both. `Database` lists what differs between them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bktools.settings import SANDBOX
 
 ROWS_AT_ONCE = 10_000
 
-# Seconds to wait for the lock of a company: a process that only checks for killed senders holds it for a moment.
+# Seconds to wait for a company's lock: a process that only checks for killed senders holds it for a moment.
 LOCK_PATIENCE = 0.5
 # Seconds that a write waits for the write of another process.
 PATIENCE = 30.0
@@ -36,7 +36,10 @@ Facts = Mapping[str, Any]
 
 def command_for(environment: str, words: str) -> str:
     """Return a command ready to be run: it names an environment."""
-    return f"bktools {words} {'--sandbox' if environment == SANDBOX else f'--environment {in_shell(environment)}'}"
+    return (
+        f"bktools {words} "
+        f"{'--sandbox' if environment == SANDBOX else f'--environment {in_shell(environment)}'}"
+    )
 
 
 def named(login: str | None, machine: str | None = None, process: int | None = None) -> str:
@@ -65,8 +68,8 @@ class Database(Protocol):
     def prepare(self, records: Records, origin: Facts, on_new: Callable[[str], None]) -> None:
         """Create the journal's tables in an empty database, or upgrade those of an older version.
 
-        `origin` has the environment and the address that it is opened for. `on_new` is called with the location before a
-        new journal is created, and raises to refuse it.
+        `origin` has the environment and the address that it is opened for. `on_new` is called with the
+        location before a new journal is created, and raises to refuse it.
         """
 
     def errors(self, what: str) -> AbstractContextManager[None]:
@@ -79,7 +82,7 @@ class Database(Protocol):
         """
 
     def pieces(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
-        """Yield the rows of a query in lists of at most `size`, so that memory does not grow with the table."""
+        """Yield the rows of a query in lists of at most `size`, so that memory is the same for any table."""
 
     def wanted(self, ids: Iterable[str]) -> None:
         """Fill the temporary table `wanted` with IDs, for joins; only this connection sees it."""
@@ -95,7 +98,7 @@ class Database(Protocol):
         return False
 
     def regain(self, company_id: str) -> bool:  # noqa: ARG002 - the lock of a file is not lost
-        """Connect again and take the lock of a company again, if they were lost; return whether the lock was."""
+        """Connect again and regain a company's lock, if they were lost; return whether the lock was."""
         return False
 
     def backup(self, target: Path) -> None:
@@ -158,7 +161,7 @@ class Records:
         return next(iter(self.rows(sql, *parameters)), None)
 
     def pieces(self, sql: str, *parameters: Any, size: int = ROWS_AT_ONCE) -> Iterator[list[Row]]:
-        """Yield the rows of a query in lists of at most `size`, so that memory does not grow with the table."""
+        """Yield the rows of a query in lists of at most `size`, so that memory is the same for any table."""
         with self._database.errors("read"):
             yield from self._database.pieces(sql, parameters, size)
 
@@ -178,7 +181,7 @@ class Records:
         return self.row(sql, job_id, batch_id)
 
     def origin(self) -> dict[str, Any]:
-        """Return the environment and the address that this journal belongs to, as its newest event about them says."""
+        """Return the environment and the address of this journal, from its newest event about them."""
         known: dict[str, Any] = {}
         for row in self.rows(_ORIGINS):
             known |= {
@@ -241,18 +244,18 @@ class Records:
             self._database.wanted(ids)
 
     def changed_by_hand(self, entry_ids: Iterable[str]) -> str:
-        """Return the reason not to send entries because a batch that has or had one was changed by hand, "" for none."""
+        """Return why entries cannot be sent: a batch that has or had one was changed by hand. "" for none."""
         self.wanted(entry_ids)
         for row in self.rows(_CONTRADICTIONS_OF_WANTED):
             verify = command_for(self.origin()["environment"], "journal verify")
             return (
-                f"{_contradiction(row)}. The journal {self.location} was changed by hand: nothing was sent; undo "
-                f"that change, or restore a backup ({verify} lists every such batch)"
+                f"{_contradiction(row)}. The journal {self.location} was changed by hand: "
+                f"nothing was sent; undo that change, or restore a backup ({verify} lists every such batch)"
             )
         return ""
 
     def holding(self, entry_ids: Iterable[str]) -> list[Row]:
-        """Return the live batches with any of some entries, how many they hold and the first; PLANNED ones last."""
+        """Return the live batches with any of some entries, their number and the first; PLANNED ones last."""
         self.wanted(entry_ids)
         return self.rows(_HOLDING_WANTED)
 
@@ -324,7 +327,7 @@ class Records:
         return []
 
     def digest_of_events(self, begin: int, end: int) -> str:
-        """Return the digest over what events say, without their numbers: from one number up to the one before another."""
+        """Return the digest of events without their numbers, from one number up to the one before another."""
         digest = hashlib.sha256()
         sql = f"SELECT {', '.join(_SAID)} FROM events WHERE event_id >= ? AND event_id < ? ORDER BY event_id"
         for piece in self.pieces(sql, begin, end):
@@ -359,7 +362,8 @@ def _contradictions(batches: str) -> str:
         UNION ALL
         SELECT DISTINCT batch_id, 'entries_freed', state, NULL
         FROM batches JOIN batch_entries AS own USING (batch_id)
-        WHERE {batches} AND live = 0 AND state IN ({", ".join(f"'{state}'" for state in LIVE_STATES)}) AND NOT EXISTS (
+        WHERE {batches} AND live = 0
+            AND state IN ({", ".join(f"'{state}'" for state in LIVE_STATES)}) AND NOT EXISTS (
             SELECT 1 FROM batch_entries AS other WHERE other.entry_id = own.entry_id AND other.live = 1)
     """
 
@@ -376,7 +380,7 @@ _HOLDING_WANTED = """
     GROUP BY batch_id, company_id, state, job_id ORDER BY state = 'PLANNED', batch_id
 """
 
-# What an event says, beside its number and its time.
+# The columns of an event, beside its number and its time.
 _SAID = (
     "code",
     "state",
@@ -403,12 +407,12 @@ _UNCHAINED = f"""
 """
 _CHAINED = f"SELECT {_EVENT}, digest FROM events LEFT JOIN chain USING (event_id) ORDER BY event_id"
 
-# The fact that holds what version 0 had of an event: subject, its ID, state before and after, message, and who did it.
+# The fact with version 0's event: subject, its ID, state before and after, message, and who did it.
 VERSION_0 = "version_0"
 
 
 def _link(before: str, event: Row) -> str:
-    """Return the digest of an event and the digest before it; an event of version 0 keeps the digest of its version."""
+    """Return the digest of an event and the one before it; an event of version 0 keeps its old digest."""
     facts = loaded(event["facts"])
     values = [value for name, value in event.items() if name != "digest"]
     if VERSION_0 in facts:

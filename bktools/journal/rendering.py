@@ -33,7 +33,7 @@ CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
 AS $$ BEGIN RAISE check_violation USING MESSAGE = TG_ARGV[0]; END $$;
 """
 
-# Two statements at the same time could each miss the other's row. After the lock, a query sees what was committed.
+# Two statements at once could each miss the other's row. After the lock, a query sees what is committed.
 _ONE_AT_A_TIME = f"PERFORM pg_advisory_xact_lock({WRITE_LOCK});"
 _NUMBERED = """NEW.event_id := coalesce((SELECT max(event_id) FROM events), 0) + 1;
 NEW.database_user := session_user;"""
@@ -101,12 +101,11 @@ def _rules_in_postgres() -> str:
 
 
 def _trigger(name: str, when: str, *statements: str, row: str = "NEW") -> str:
-    """Return a trigger and its function, which finds the journal's own tables whatever the session's search path is."""
+    """Return a trigger and its function, which finds the journal's tables whatever the search path is."""
     body = "\n".join((*statements, f"RETURN {row};"))
     return (
-        f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SET search_path = {SCHEMA}, pg_temp AS $$\n"
-        f"BEGIN\n{body}\nEND $$;\n"
-        f"CREATE TRIGGER {name} {when} EXECUTE FUNCTION {name}();"
+        f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql SET search_path = {SCHEMA}, pg_temp "
+        f"AS $$\nBEGIN\n{body}\nEND $$;\nCREATE TRIGGER {name} {when} EXECUTE FUNCTION {name}();"
     )
 
 

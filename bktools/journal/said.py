@@ -1,4 +1,4 @@
-"""The sentence about an event, an outcome or an account: its code and facts, in the words of `bktools.wording`."""
+"""The sentence about an event, an outcome or an account: its code and facts in words of `bktools.wording`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ _SECTIONS = ("request", "account_state", "event")
 
 
 def said(code: str, facts: Facts, language: str = "en") -> str:
-    """Return the sentence about a code and its facts; what version 0 wrote stays as it is, "" for a code without words."""
+    """Return the sentence about a code and its facts.
+
+    What version 0 wrote stays as it is, and a code without words gives "".
+    """
     if "message" in facts:
         return str(facts["message"])
     texts = words(language)

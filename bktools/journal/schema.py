@@ -39,7 +39,7 @@ def _words(states: tuple[str, ...]) -> str:
 
 _PAIRS = ", ".join(f"('{before}', '{after}')" for before in TRANSITIONS for after in TRANSITIONS[before])
 
-# What an entry was when it was sent or held back, in a person's terms.
+# The data of an entry when it was sent or held back, in a person's terms.
 _FACTS = ",\n".join(f"    {name} TEXT" for name in ENTRY_DATA)
 
 # The version of these tables; `bktools.journal.migrations` brings an older journal to it.
@@ -92,7 +92,8 @@ CREATE TABLE batches (
 );
 -- A job answers for one batch.
 CREATE UNIQUE INDEX one_batch_a_job ON batches (job_id) WHERE job_id IS NOT NULL;
--- After a restored backup several batches of a company may be in doubt. No batch is sent while one is (a rule below).
+-- After a restored backup several batches of a company may be in doubt. No batch is sent meanwhile (a rule
+-- below).
 CREATE UNIQUE INDEX one_sending ON batches (company_id) WHERE state = 'SENDING';
 CREATE INDEX batches_of_company ON batches (company_id, state);
 
@@ -107,7 +108,8 @@ CREATE INDEX batches_of_entry ON batch_entries (entry_id);
 -- An entry is in one live batch, never two: it cannot be booked twice.
 CREATE UNIQUE INDEX one_live_batch ON batch_entries (entry_id) WHERE live = 1;
 
-CREATE TABLE transitions (before TEXT NOT NULL, after TEXT NOT NULL, PRIMARY KEY (before, after)) WITHOUT ROWID;
+CREATE TABLE transitions (
+    before TEXT NOT NULL, after TEXT NOT NULL, PRIMARY KEY (before, after)) WITHOUT ROWID;
 INSERT INTO transitions VALUES {_PAIRS};
 
 CREATE TABLE events (
@@ -135,8 +137,8 @@ CREATE INDEX events_of_code ON events (code, company_id, period);
 CREATE TABLE chain (event_id INTEGER PRIMARY KEY NOT NULL REFERENCES events (event_id), digest TEXT NOT NULL);
 
 -- The data of each entry in a person's terms when its batch was claimed.
--- A claim is the event `entries_kept` that was written with the rows; it has their digest. A batch that is claimed again
--- with other data gets another claim, and the newest one counts.
+-- A claim is the event `entries_kept` that was written with the rows; it has their digest. A batch that is
+-- claimed again with other data gets another claim, and the newest one counts.
 CREATE TABLE entry_data (
     batch_id TEXT NOT NULL,
     claim INTEGER NOT NULL REFERENCES events (event_id),
@@ -164,7 +166,8 @@ CREATE TABLE held_back (
 -- Months that a person closed or opened again.
 CREATE VIEW periods AS
 SELECT company_id, period, state, at, person, facts, event_id FROM events WHERE event_id IN (
-    SELECT max(event_id) FROM events WHERE code IN ('period_closed', 'period_opened') GROUP BY company_id, period);
+    SELECT max(event_id) FROM events
+    WHERE code IN ('period_closed', 'period_opened') GROUP BY company_id, period);
 """
 
 _IS_LIVE = f"CASE WHEN NEW.state IN ({_words(LIVE_STATES)}) THEN 1 ELSE 0 END"
@@ -246,7 +249,8 @@ RULES = (
         "another batch of the company is on its way or in doubt",
         """NOT EXISTS (
             SELECT 1 FROM batches
-            WHERE company_id = NEW.company_id AND batch_id <> NEW.batch_id AND state IN ('SENDING', 'UNKNOWN'))""",
+            WHERE company_id = NEW.company_id AND batch_id <> NEW.batch_id
+                AND state IN ('SENDING', 'UNKNOWN'))""",
         when=_BEGINS,
     ),
     Rule(
@@ -258,7 +262,8 @@ RULES = (
             SELECT 1 FROM entry_data AS data
             JOIN periods ON periods.period = data.period AND periods.company_id = NEW.company_id
             WHERE periods.state = 'CLOSED' AND data.batch_id = NEW.batch_id AND data.claim = (
-                SELECT max(event_id) FROM events WHERE batch_id = NEW.batch_id AND code IN ('entries_kept', 'entries_not_kept')))""",
+                SELECT max(event_id) FROM events
+                WHERE batch_id = NEW.batch_id AND code IN ('entries_kept', 'entries_not_kept')))""",
         when=_BEGINS,
     ),
     Rule(
@@ -267,7 +272,8 @@ RULES = (
         "INSERT",
         "the entry is in another batch",
         """EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id AND state = 'PLANNED') AND NOT EXISTS (
-            SELECT 1 FROM batch_entries WHERE entry_id = NEW.entry_id AND (live = 1 OR batch_id = NEW.batch_id))""",
+            SELECT 1 FROM batch_entries
+            WHERE entry_id = NEW.entry_id AND (live = 1 OR batch_id = NEW.batch_id))""",
     ),
     Rule(
         "batch_entries_stay_as_they_are",
@@ -305,9 +311,11 @@ RULES = (
         "the data of entries is written when their batch is claimed",
         """NOT EXISTS (SELECT 1 FROM chain WHERE event_id >= NEW.claim)
         AND NOT EXISTS (
-            SELECT 1 FROM entry_data WHERE batch_id = NEW.batch_id AND claim = NEW.claim AND entry_id = NEW.entry_id
+            SELECT 1 FROM entry_data
+            WHERE batch_id = NEW.batch_id AND claim = NEW.claim AND entry_id = NEW.entry_id
                 AND split_line = NEW.split_line)
-        AND EXISTS (SELECT 1 FROM events WHERE event_id = NEW.claim AND code = 'entries_kept' AND batch_id = NEW.batch_id)
+        AND EXISTS (SELECT 1 FROM events
+            WHERE event_id = NEW.claim AND code = 'entries_kept' AND batch_id = NEW.batch_id)
         AND EXISTS (SELECT 1 FROM batches WHERE batch_id = NEW.batch_id AND state = 'PLANNED')""",
     ),
     Rule(
@@ -325,8 +333,8 @@ RULES = (
         "INSERT",
         "a person puts the name to this",
         "trim(NEW.person) <> ''",
-        when="""NEW.code IN ('close_applied', 'restore_confirmed', 'restore_waived', 'verified', 'exported_elsewhere',
-            'exported_elsewhere_undone', 'not_booked')""",
+        when="""NEW.code IN ('close_applied', 'restore_confirmed', 'restore_waived', 'verified',
+            'exported_elsewhere', 'exported_elsewhere_undone', 'not_booked')""",
     ),
     Rule(
         "words_have_evidence",
@@ -334,7 +342,8 @@ RULES = (
         "INSERT",
         "a person names the evidence for this",
         "trim(json_extract(NEW.facts, '$.evidence')) <> ''",
-        when="NEW.code IN ('restore_waived', 'exported_elsewhere', 'exported_elsewhere_undone', 'not_booked')",
+        when="NEW.code IN ('restore_waived', 'exported_elsewhere', 'exported_elsewhere_undone', "
+        "'not_booked')",
     ),
     Rule(
         "periods_change_by_a_person",
@@ -372,11 +381,11 @@ NEVER = {
 }
 
 _TELLS = """INSERT INTO events (at, code, state, company_id, batch_id, person, login, machine, process, facts)
-        VALUES (NEW.changed_at, NEW.code, NEW.state, NEW.company_id, NEW.batch_id, NEW.settled_by, NEW.login, NEW.machine,
-            NEW.process, NEW.facts);"""
+        VALUES (NEW.changed_at, NEW.code, NEW.state, NEW.company_id, NEW.batch_id, NEW.settled_by, NEW.login,
+            NEW.machine, NEW.process, NEW.facts);"""
 
-# Each change of a batch writes its event and frees or takes its entries, in the same transaction, also for SQL typed by hand.
-# By the name of the trigger: the statement before it, a condition, and SQL.
+# Each change of a batch writes its event and frees or takes its entries, in the same transaction, also for
+# SQL typed by hand. By the name of the trigger: the statement before it, a condition, and SQL.
 EFFECTS = {
     "batches_tell_their_beginning": ("INSERT", "1 = 1", _TELLS),
     "batches_tell_their_changes": ("UPDATE", _CHANGES, _TELLS),

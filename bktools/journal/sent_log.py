@@ -1,9 +1,10 @@
 """The log of sent batches, kept outside of the journal's file: it reveals an old copy of the journal.
 
-Each company has one file of lines, each written once. It is kept in two folders of the environment: beside the journal, and
-outside of the data folder. A line is written before a batch is sent, with the request's body, and when its outcome is known.
-The line names the journal, its last event and the digest of that event. A journal without the event of the last line, or with
-another digest for it, is an old copy. A journal that was moved to a database is known there by its import.
+Each company has one file of lines, each written once. It is kept in two folders of the environment: beside
+the journal, and outside of the data folder. A line is written before a batch is sent, with the request's
+body, and when its outcome is known. The line names the journal, its last event and the digest of that event.
+A journal without the event of the last line, or with another digest for it, is an old copy. A journal that
+was moved to a database is known there by its import.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class SentLine:
     plan_id: str
     company_id: str
     state: str
-    # What brought the batch to this state, and the facts of that as JSON.
+    # The cause of the batch's state, and its facts as JSON.
     code: str
     facts: str
     at: str
@@ -87,7 +88,7 @@ def unpacked(text: str) -> bytes:
 
 
 class SentLog:
-    """The sent log of an environment on this machine: beside its journal, and in the outer one, outside of the data folder.
+    """The sent log of an environment on this machine: beside its journal, and outside of the data folder.
 
     `origin` has the environment and its address.
     """
@@ -97,6 +98,8 @@ class SentLog:
         self.folders = (inner / FOLDER, outer)
         self.journal = journal
         self._about = {"journal": journal.id, "location": journal.location, **origin}
+        # What was read of each file: it only ever grows, and a command may compare it many times.
+        self._read: dict[Path, tuple[bytes, list[SentLine]]] = {}
 
     def write(self, line: SentLine) -> None:
         """Append a line in both folders and flush it to disk. Hold the company's lock."""
@@ -129,7 +132,7 @@ class SentLog:
         return any(path for folder in self.folders for path in folder.glob(f"*{SUFFIX}"))
 
     def merge(self, more: Mapping[str, Sequence[SentLine]] | None = None) -> None:
-        """Write the merged lines of both folders to each of them, and further lines by company before them."""
+        """Write the lines of both folders, merged, to each of them, after further lines by company."""
         more = more or {}
         for company_id in {**self.of_all(), **more}:
             name = _name(company_id)
@@ -149,9 +152,10 @@ class SentLog:
                 self.replace(MACHINE, machine.encode())
         return machine
 
+        """Return what this machine has seen of a shared database, by folder; nothing before the first use."""
     def seen(self) -> list[Seen]:
-        """Return what this machine has seen of a shared database, as each folder has it; nothing before the first use."""
-        bodies = (body for folder in self.folders for body in _bodies(folder / SEEN))
+        contents = ((_content(folder / SEEN), folder / SEEN) for folder in self.folders)
+        bodies = (body for content, path in contents for body in _bodies(content, path))
         return [
             Seen(**body | {"senders": tuple((login, machine) for login, machine in body["senders"])})
             for body in bodies
@@ -185,29 +189,41 @@ class SentLog:
             {getattr(line, name) for line in missing} for name in ("batch_id", "company_id")
         )
         raise JournalError(
-            f"the journal {self.journal.location} is an old copy: {len(batches)} batches of {len(companies)} companies,"
-            f" sent since {first.at[:19]} UTC, are missing in it (the first is {first.batch_id} of company "
-            f"{first.company_id}): nothing was sent; restore a newer backup with {restore} FILE --by NAME, or keep "
-            f"this copy with {restore} --by NAME: a batch is UNKNOWN then if its line in the sent log has no job"
+            f"the journal {self.journal.location} is an old copy: {len(batches)} batches of "
+            f"{len(companies)} companies, sent since {first.at[:19]} UTC, are missing in it (the first is "
+            f"{first.batch_id} of company {first.company_id}): nothing was sent; "
+            f"restore a newer backup with {restore} FILE --by NAME, or keep this copy with {restore} --by "
+            "NAME: a batch is UNKNOWN then if its line in the sent log has no job"
         )
 
     def _command(self, words: str) -> str:
         return command_for(self._about["environment"], words)
 
     def alone(self, company_id: str) -> AbstractContextManager[None]:
-        """Hold a lock that stops every other copy of the journal of this user from starting to send for a company."""
+        """Hold a lock: no other copy of this user's journal starts to send for the company meanwhile."""
         return self._locked(_name(company_id))
 
     def _lines(self, name: str) -> list[SentLine]:
         """Return the lines of a file, merged from both folders."""
-        return _joined([[SentLine(**body) for body in _bodies(folder / name)] for folder in self.folders])
+        return _joined([self._lines_of(folder / name) for folder in self.folders])
+
+    def _lines_of(self, path: Path) -> list[SentLine]:
+        content = _content(path)
+        before, lines = self._read.get(path, (b"", []))
+        if not content.startswith(before):
+            before, lines = b"", []
+        lines = [*lines, *(SentLine(**body) for body in _bodies(content[len(before) :], path))]
+        # A last line that is not whole yet is read again.
+        if content.endswith(b"\n"):
+            self._read[path] = content, lines
+        return lines
 
     def journal_in_use(self) -> dict[str, Any]:
-        """Return what this machine knows of the journal of its environment, nothing before the first sending."""
+        """Return this machine's facts about the environment's journal, nothing before the first sending."""
         return read_about(self.outer) or read_about(self.folders[0])
 
     def require_own(self) -> None:
-        """Refuse a second journal of the environment: this machine knows another one, whose history did not move here."""
+        """Refuse a second journal of the environment, unless the history of the known one was moved here."""
         known = self.journal_in_use()
         if known and known["journal"] != self.journal.id and known["journal"] not in imports(self.journal):
             raise another_journal(known, self.journal.location)
@@ -216,13 +232,16 @@ class SentLog:
         """Write which journal the environment has, unless it stands there; refuse a second one."""
         content = json.dumps(self._about, indent=1).encode()
         if any(_content(folder / ABOUT) != content for folder in self.folders):
-            # Of two journals that begin at the same time, the second one finds the first.
+            # When two journals begin at the same time, the second one finds the first.
             with self._locked(ABOUT):
                 self.require_own()
                 self.replace(ABOUT, content)
 
     def replace(self, name: str, content: bytes) -> None:
-        """Replace the content of a file in both folders, first in the outer one, which says that this machine has sent."""
+        """Replace a file's content in both folders.
+
+        The outer folder comes first, because it shows that this machine has sent.
+        """
         for folder in reversed(self.folders):
             with disk.storage_errors(folder):
                 disk.replace_content(disk.private_folder(folder) / name, content)
@@ -268,7 +287,7 @@ def at_risk(lines: Iterable[SentLine]) -> list[SentLine]:
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """Return journal, location, environment and address as a folder of the sent log holds them; nothing without one."""
+    """Return journal, location, environment and address from a sent log's folder; nothing without one."""
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -288,19 +307,20 @@ def read_about(folder: Path) -> dict[str, Any]:
 
 
 def another_journal(known: Mapping[str, Any], location: str) -> JournalError:
-    """Return the error for a second journal of an environment, with the way to the one that this machine knows."""
+    """Return the error for a second journal of an environment, with the way to the one in use here."""
     where = known["location"]
     way_out = (
         "set BKTOOLS_JOURNAL to that database, or put it into the config file as journal"
         if where.startswith("postgresql://")
-        else f"move it there first ({command_for(known['environment'] or known['address'], 'journal move')} --by NAME)"
+        else f"move it there first ({command_for(known['environment'] or known['address'], 'journal move')} "
+        "--by NAME)"
         if location.startswith("postgresql://")
         else f"set BKTOOLS_DATA_DIR to {Path(where).parent.parent}, or put that file back"
     )
     name = known["environment"] or known["address"]
     return JournalError(
-        f"this machine sends for {name} with the journal {where} ({known['journal'][:8]}), not with {location}: nothing was "
-        f"sent or changed; {way_out}"
+        f"this machine sends for {name} with the journal {where} ({known['journal'][:8]}), "
+        f"not with {location}: nothing was sent or changed; {way_out}"
     )
 
 
@@ -332,10 +352,10 @@ def _checksum(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()[:CHECKSUM]
 
 
-def _bodies(path: Path) -> list[dict[str, Any]]:
-    """Return the contents of a file's lines without the damaged ones, which the other folder has."""
+def _bodies(content: bytes, path: Path) -> list[dict[str, Any]]:
+    """Return what the lines of a file hold, without the damaged ones, which the other folder has."""
     bodies = []
-    for line in filter(None, _content(path).splitlines()):
+    for line in filter(None, content.splitlines()):
         checksum, _, body = line.decode("ascii", errors="replace").strip().partition(" ")
         if checksum == _checksum(body):
             bodies.append(json.loads(body))

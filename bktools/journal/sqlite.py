@@ -39,11 +39,11 @@ SAFE = (
     "temp_store = MEMORY",
 )
 
-# What SQLite finds in a damaged file, beside pages with a wrong checksum.
+# Errors of SQLite for a damaged file, beside pages with a wrong checksum.
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, UnicodeDecodeError)
 
-# The threads of a process take turns in the order in which they ask. SQLite only tries again and again, and among thirty
-# threads one may never meet the moment at which no other writes.
+# The threads of a process take turns in the order in which they ask. SQLite only tries again and again, and
+# among thirty threads one may never meet the moment at which no other writes.
 _turns: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 if hasattr(os, "register_at_fork"):
     # A forked process has none of the threads that would give their turn back.
@@ -53,8 +53,8 @@ if hasattr(os, "register_at_fork"):
 class Sqlite(Database):
     """An open SQLite file of the journal, which is created when it does not exist.
 
-    `location` is what messages name where the file is a copy of another one. Such a copy is upgraded as it is; of a journal
-    in use, a copy is kept beside it.
+    `location` is what messages name where the file is a copy of another one. Such a copy is upgraded as it
+    is; of a journal in use, a copy is kept beside it.
     """
 
     connection: apsw.Connection
@@ -167,7 +167,8 @@ class Sqlite(Database):
         """Raise when the file was moved or replaced since it was opened."""
         if _inode(self._path) != self._opened:
             raise JournalError(
-                f"the journal {self.location} was moved or replaced while it was open: nothing was sent, run again"
+                f"the journal {self.location} was moved or replaced while it was open: nothing was sent, "
+                "run again"
             )
 
     def faults(self) -> list[str]:
@@ -204,7 +205,10 @@ class Sqlite(Database):
                 raise
             reason = f"cannot be {what}: {error}"
             if isinstance(error, _DAMAGE) or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:
-                reason = f"is damaged ({error}): nothing was sent; restore a backup with bktools journal restore FILE"
+                reason = (
+                    f"is damaged ({error}): nothing was sent; restore a backup with bktools journal "
+                    "restore FILE"
+                )
             raise StorageError(f"the journal {self.location} {reason}") from error
 
 
@@ -224,7 +228,7 @@ def _checksums() -> None:
 
 
 def connect(path: Path, location: str = "") -> apsw.Connection:
-    """Open a journal's SQLite file, creating it with page checksums when it is new; another format stays as it is."""
+    """Open a journal's SQLite file. A new one gets page checksums; one of another format stays as it is."""
     _checksums()
     is_new = not path.parent.exists()
     disk.private_folder(path.parent)
@@ -233,8 +237,8 @@ def connect(path: Path, location: str = "") -> apsw.Connection:
     is_empty = not path.exists() or not path.stat().st_size
     connection = apsw.Connection(str(path))
     try:
-        # Change the mode by name: opening the file and closing it again would drop SQLite's locks in this process.
-        # SQLite gives its companion files the same mode. The target of a link keeps its own.
+        # Change the mode by name: opening the file and closing it again would drop SQLite's locks in this
+        # process. SQLite gives its companion files the same mode. The target of a link keeps its own.
         if not path.is_symlink():
             path.chmod(disk.PRIVATE_FILE)
         connection.set_busy_timeout(int(PATIENCE * 1000))
@@ -258,7 +262,7 @@ def connect(path: Path, location: str = "") -> apsw.Connection:
 
 
 def _require_wal(connection: apsw.Connection, path: Path) -> None:
-    # Of processes that open a new file at once, SQLite refuses some without waiting.
+    # When processes open a new file at once, SQLite refuses some without waiting.
     mode = disk.repeated(lambda: connection.pragma("journal_mode", "wal"), apsw.BusyError, PATIENCE)
     if mode != "wal":
         raise StorageError(

@@ -1,4 +1,4 @@
-"""What persons state about months and entries: verified against a ledger, exported elsewhere, not booked. Each is an event."""
+"""What people state, as events: verified months, and entries exported elsewhere or found not booked."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def record_exported_elsewhere(
 ) -> int:
     """Record entries that were exported outside of this journal, and return the number of the event.
 
-    `entries` have `entry_id`, and what is known of them: date, amount (as text), currency, supplier. They are not sent
-    from here until it is undone.
+    `entries` have `entry_id`, and what is known of them: date, amount (as text), currency, supplier. They are
+    not sent from here until it is undone.
 
     Raises
     ------
@@ -87,8 +87,9 @@ def record_exported_elsewhere(
     for row in journal.holding(ids):
         if row["state"] != "PLANNED":
             raise JournalError(
-                f"{row['entries']} of the entries are in batch {row['batch_id']}, which is {row['state']} here (the first is "
-                f"{row['first']}): nothing was recorded; leave them out"
+                f"{row['entries']} of the entries are in batch {row['batch_id']}, "
+                f"which is {row['state']} here (the first is {row['first']}): nothing was recorded; "
+                "leave them out"
             )
     rows = [{**entry, "entry_id": entry_id} for entry, entry_id in zip(entries, ids, strict=True)]
     facts = {"word": secrets.token_hex(8), "entries": rows, "evidence": evidence, "source": source}
@@ -107,7 +108,7 @@ def undo_exported_elsewhere(journal: WritableJournal, event_id: int, *, by: str,
 
 
 def exported_elsewhere(journal: Journal, company_id: str | None = None) -> dict[str, Event]:
-    """Return the event that says so by each entry that was exported elsewhere, as far as it was not undone."""
+    """Return the event that records each entry as exported elsewhere, unless it was undone."""
     undone = {event.facts["word"] for event in events_by_code(journal, EXPORTED_ELSEWHERE_UNDONE)}
     return {
         entry["entry_id"]: event
@@ -120,7 +121,7 @@ def exported_elsewhere(journal: Journal, company_id: str | None = None) -> dict[
 def record_not_booked(
     journal: WritableJournal, company_id: str, entry_ids: Iterable[str], *, by: str, evidence: str
 ) -> int:
-    """Record a person's word that entries which a ledger may hold are not booked; return the number of the event."""
+    """Record a person's word that entries of a ledger are not booked; return the number of the event."""
     by, evidence = rules.not_blank("by", by), rules.not_blank("evidence", evidence)
     ids = rules.unique_uuids("entry_ids", entry_ids)
     if not ids:
@@ -130,6 +131,6 @@ def record_not_booked(
 
 
 def not_booked(journal: Journal, company_id: str | None = None) -> dict[str, Event]:
-    """Return the newest word by each entry of which a person said that it is not booked."""
+    """Return, by entry, the newest statement of a person that it is not booked."""
     events = events_by_code(journal, NOT_BOOKED, company_id=company_id)
     return {entry["entry_id"]: event for event in events for entry in event.facts["entries"]}

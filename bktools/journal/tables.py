@@ -1,4 +1,4 @@
-"""Opens a journal to read it; its rows, whose values are text, become Arrow tables with the types of a schema."""
+"""Opens a journal to read it, and turns its rows, whose values are text, into Arrow tables of a schema."""
 
 from __future__ import annotations
 

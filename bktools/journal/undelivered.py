@@ -21,7 +21,7 @@ FOLDER = "answers"
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a batch: its new state, the code and facts of that, the job and its JSON as the service answered."""
+    """The outcome of a batch: its new state with code and facts, the job, and the service's JSON of it."""
 
     state: str
     code: str
@@ -64,13 +64,13 @@ class UndeliveredAnswers:
         """Keep the answer to the request of a batch; raise `StorageError` where that fails."""
         with disk.storage_errors(self._folder):
             disk.private_folder(self._folder)
-            # What a sender knows beside the answer is of its run alone.
+            # The sender's other facts belong to its own run, so only the answer is kept.
             about: dict[str, Any] = {"state": answer.state, "code": answer.code, "facts": dict(answer.facts)}
             about |= {"sent_at": sent_at, "job_id": answer.job_id, "job": answer.job}
             disk.replace_content(self._path(batch_id), json.dumps(about).encode())
 
     def read(self, row: Row) -> Answer | None:
-        """Return the answer to the request of a batch; None when there is none, or it is of an earlier request."""
+        """Return the answer to a batch's request; None without one, or if it is for an earlier request."""
         path = self._path(row["batch_id"])
         try:
             about = loaded(path.read_text(encoding="utf-8"))
@@ -81,8 +81,8 @@ class UndeliveredAnswers:
             return None
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise StorageError(
-                f"the answer to batch {row['batch_id']} in {path} cannot be read ({error}): move the file away, then "
-                "the outcome of the batch is unknown; look it up"
+                f"the answer to batch {row['batch_id']} in {path} cannot be read ({error}): "
+                "move the file away, then the outcome of the batch is unknown; look it up"
             ) from error
         return answer if sent_at == row["sent_at"] else None
 

@@ -1,4 +1,4 @@
-"""Batches whose outcome is unknown: how a person resolves them, when their jobs have ended, and where an answer may be."""
+"""Batches with an unknown outcome: how a person resolves them, when jobs have ended, where answers may be."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOWN_ENTRIES = 3
 
 
 def settle_first(journal: Journal, row: Row, explained: set[str]) -> str:
-    """Return the line about a batch whose outcome is unknown; only the first one of a batch says how to settle it."""
+    """Return the line about a batch whose outcome is unknown; only its first line says how to settle it."""
     if row["batch_id"] in explained:
         return f"Waiting: first resolve batch {row['batch_id']} (outcome unknown)"
     explained.add(row["batch_id"])
@@ -40,20 +40,22 @@ def how_to_settle(journal: Journal, row: Row) -> str:
     sent = f"sent {row['sent_at']}" if row["sent_at"] else "sent before the journal was restored"
     return (
         f"batch {row['batch_id']} of company {row['company_id']}, {sent}, may have been booked: look up its "
-        f"{row['entries']} entries in the accounting system ({named}; full list: {listed}), then record the outcome: "
-        f"{resolve} {THE_OUTCOME}{kept}"
+        f"{row['entries']} entries in the accounting system ({named}; full list: {listed}), "
+        f"then record the outcome: {resolve} {THE_OUTCOME}{kept}"
     )
 
 
 def lasts_seconds(job: str | None) -> int:
-    """Return after how many seconds a job has ended at the latest, from its JSON; a batch without a job counts as usual."""
+    """Return after how many seconds a job has surely ended, from its JSON; without one, the usual time."""
     expires: int = json.loads(job or "{}").get("expiresIn") or 0
     return min(expires, LONGEST_SECONDS) if expires > 0 else JOB_SECONDS
 
 
 def sendings_in_doubt(company: str, *, service: Service) -> dict[str, tuple[dt.datetime | None, str]]:
-    """Return for each batch of a company whose outcome is unknown when its job has ended at the latest, and why an answer
-    may exist that the journal does not have ("" for none).
+    """Return, by batch of a company with an unknown outcome, when its job ended and where an answer may be.
+
+    The time is the latest possible one. The other text says why an answer may exist that the journal does not
+    have; it is "" where none can.
     """
     with open_for_reading(service.settings) as journal:
         longest = _longest(journal, company)
@@ -67,7 +69,7 @@ def sendings_in_doubt(company: str, *, service: Service) -> dict[str, tuple[dt.d
 
 
 def sent_until(journal: Journal, company: str) -> dt.datetime | None:
-    """Return when each job that a machine created for a company before the last restore has ended; None without a restore."""
+    """Return when each job that a machine made before the last restore has ended; None without a restore."""
     noticed = None if journal.restores is None else journal.restores.noticed_at()
     return None if noticed is None else noticed + _longest(journal, company)
 
@@ -84,11 +86,11 @@ def _undelivered(journal: Journal, row: Row) -> str:
     sender = journal.sender_of(row["batch_id"])
     if not sender:
         return "the journal does not know who sent it: look it up by hand"
-    # What version 0 sent from a file has no machine's identity.
+    # A batch that version 0 sent from a file has no machine's identity.
     own = journal.sent_log.machine() if sender["machine"] else this_user()
     if own != (sender["machine"] or sender["login"]):
         return (
-            f"it was sent by {named(sender['login'], sender['machine'])}, where an answer may be that the journal does not have: "
-            "verify it there, or look it up by hand"
+            f"it was sent by {named(sender['login'], sender['machine'])}, where an answer may be that the "
+            "journal does not have: verify it there, or look it up by hand"
         )
     return ""

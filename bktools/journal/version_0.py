@@ -1,7 +1,7 @@
-"""Reads version 0 of the journal: its events were subjects, states and sentences. Here alone those sentences are read.
+"""Reads version 0 of the journal: its events were subjects, states and sentences, which only this file reads.
 
-Each event keeps what version 0 had of it, word by word, in the fact `version_0`, and with it its digest in the chain: what the
-sent logs of all machines name stays true.
+Each event keeps what version 0 had of it, word by word, in the fact `version_0`, and with it its digest in
+the chain: what the sent logs of all machines name stays true.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ _RATE_LIMITED = "not taken up, because the service's rate limit is reached"
 
 _PROCESS = re.compile(r"(?P<login>.*?)(#(?P<machine>[0-9a-f]{8}))? process (?P<process>\d+)", re.DOTALL)
 
-# The code of a batch's event, by its state before and afterwards, where a process wrote it; by the state alone otherwise.
+# The code of a batch's event, by its states before and after where a process wrote it, else by the state
+# alone.
 _CODES = {
     (None, "PLANNED"): "planned",
     ("REJECTED", "PLANNED"): "planned",
@@ -58,13 +59,14 @@ _CODES_OF_STATES = {
 
 _EVENTS = """
     SELECT events.*, batches.company_id, batches.sender FROM {events} AS events
-    LEFT JOIN {batches} AS batches ON subject IN ('batch', 'facts') AND batch_id = subject_id ORDER BY event_id
+    LEFT JOIN {batches} AS batches ON subject IN ('batch', 'facts') AND batch_id = subject_id
+    ORDER BY event_id
 """
 _EVENT = "event_id, at, subject, subject_id, before, after, message, done_by, database_user"
 
 
 def address_of(connection: Connection, address: str, old: Callable[[str], str]) -> str:
-    """Return the address of a journal of version 0: the one that is asked for if it is among them, or else the newest."""
+    """Return the address of a journal of version 0: the address asked for if it has that, else the newest."""
     known = [
         row["address"]
         for row in connection.execute(f"SELECT address FROM {old('addresses')} ORDER BY since, address")
@@ -86,7 +88,7 @@ def broken_chain(connection: Connection) -> str:
 
 
 def copy(connection: Connection, old: Callable[[str], str]) -> None:
-    """Copy every row of version 0 into the tables of version 1, which have no rules yet; `old` names its tables."""
+    """Copy every row of version 0 into tables of version 1 without rules; `old` names version 0's tables."""
     connection.execute(
         f"INSERT INTO about SELECT * FROM {old('about')} WHERE name NOT IN ('format', 'release')"
     )
@@ -108,7 +110,7 @@ def copy(connection: Connection, old: Callable[[str], str]) -> None:
 
 
 def _fill(connection: Connection, table: str, rows: Iterable[dict[str, Any]]) -> None:
-    # In lists, because SQLite does not go on reading one table while it writes another one with the same cursor.
+    # In lists, because SQLite stops reading one table while it writes another with the same cursor.
     for row in list(rows):
         names = ", ".join(row)
         connection.execute(

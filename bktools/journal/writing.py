@@ -1,4 +1,4 @@
-"""The journal, to write: the one function that opens it for writing compares it first with all that this machine knows."""
+"""The journal, to write: one function opens it, and compares it first with all that this machine knows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAUSES = (0.0, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 
 def open_for_writing(settings: Settings) -> WritableJournal:
-    """Open a journal, compare it with all that this machine knows to be sent, and settle what killed senders left.
+    """Open a journal, compare it with what this machine knows as sent, and settle killed senders' batches.
 
     Nothing is written before the comparison.
 
@@ -36,7 +36,8 @@ def open_for_writing(settings: Settings) -> WritableJournal:
     StorageError
         When the file cannot be opened or written, or is damaged.
     JournalError
-        When it is an old copy, or another journal than the environment's on this machine; nothing was written.
+        When it is an old copy, or another journal than this machine's of the environment; nothing was
+        written.
     """
     journal = WritableJournal(settings)
     try:
@@ -79,7 +80,7 @@ class WritableJournal(Journal):
 
     @contextmanager
     def sending(self, company_id: str) -> Iterator[None]:
-        """Hold the company's lock. Raise `JournalBusyError`, which names the process, when another one holds it."""
+        """Hold the company's lock. Raise `JournalBusyError`, with the process, when another one has it."""
         with self._database.lock(company_id):
             yield
 
@@ -88,14 +89,14 @@ class WritableJournal(Journal):
     def claim(self, batches: Iterable[BatchRequest], plan_id: str, period: str | None = None) -> None:
         """Write batches of one company as PLANNED; from then on no other batch can take their entries.
 
-        Unsent batches of earlier plans that hold the same entries are released. What is known of each entry is kept with
-        it: the data of the newest claim are those that are sent. Hold the company's lock.
+        Unsent batches of earlier plans that hold the same entries are released. What is known of each entry
+        is kept with it: the data of the newest claim are those that are sent. Hold the company's lock.
 
         Raises
         ------
         JournalError
-            When an entry is in a batch that was sent or may have been sent, or in one that was changed by hand, or its
-            period is closed; nothing was written.
+            When an entry is in a batch that was sent or may have been sent, or in one that was changed by
+            hand, or its period is closed; nothing was written.
         """
         company_id, entries = "", set[entry_data.Dated]()
         # Before the first request: a journal that has sent is one that this machine knows.
@@ -139,13 +140,13 @@ class WritableJournal(Journal):
                 raise JournalError(reason)
 
     def begin(self, batch_id: str) -> bytes:
-        """Write that a batch is being sent, and return the request body. Journal and sent log are then on disk.
+        """Write that a batch is being sent; return the request body. Journal and sent log are then on disk.
 
         Raises
         ------
         JournalError
-            When the batch is not PLANNED, another batch of its company is SENDING or UNKNOWN, or this machine sends for
-            the environment with another journal.
+            When the batch is not PLANNED, another batch of its company is SENDING or UNKNOWN, or this machine
+            sends for the environment with another journal.
         StorageError
             When the sent log cannot be written; the batch is still PLANNED.
         """
@@ -173,7 +174,7 @@ class WritableJournal(Journal):
         return body
 
     def _require_not_elsewhere(self, batch_id: str, body: bytes) -> None:
-        """Refuse to send a batch of which somebody said since it was claimed that an entry was exported elsewhere."""
+        """Refuse a batch with an entry that was recorded as exported elsewhere after the claim."""
         if reason := self.exported_elsewhere(batch_id, json.loads(body).get("accountingEntryIds", ())):
             raise JournalError(reason)
 
@@ -192,8 +193,8 @@ class WritableJournal(Journal):
         Raises
         ------
         StorageError, JournalError
-            When the outcome cannot be written, with where it is kept: beside the journal, or in this line alone. The next
-            run here writes it, unless another process was faster and wrote UNKNOWN.
+            When the outcome cannot be written, with where it is kept: beside the journal, or in this line
+            alone. The next run here writes it, unless another process was faster and wrote UNKNOWN.
         """
         try:
             for attempt, pause in enumerate((*PAUSES, None)):
@@ -214,8 +215,8 @@ class WritableJournal(Journal):
     def regain(self, company_id: str) -> bool:
         """Take the lock of a company again, if it was lost with the connection; return whether it was.
 
-        As at the start of a run, an old copy of the journal is refused, and what is on its way is recovered. Everything
-        else that was read under the lost lock must be read again.
+        As at the start of a run, an old copy of the journal is refused, and what is on its way is recovered.
+        Everything else that was read under the lost lock must be read again.
         """
         if not self._database.regain(company_id):
             return False
@@ -226,7 +227,8 @@ class WritableJournal(Journal):
     def recover(self, company_id: str | None = None) -> None:
         """Turn batches whose sender was killed into UNKNOWN: their requests may have arrived.
 
-        They are those of a company whose lock the caller holds, or by default of every company whose lock is free.
+        They belong to a company whose lock the caller holds, or by default to each company whose lock is
+        free.
         """
         if company_id is not None:
             sql = "SELECT * FROM batches WHERE company_id = ? AND state = 'SENDING'"
@@ -250,7 +252,7 @@ class WritableJournal(Journal):
     def resolve(
         self, batch_id: str, state: str, *, evidence: str, by: str, job_id: str | None = None
     ) -> None:
-        """Record a person's finding, see `resolve_export_job`: resolve an UNKNOWN batch, or withdraw a PLANNED one."""
+        """Record a person's finding (see `resolve_export_job`): resolve UNKNOWN, or withdraw PLANNED."""
         before = self.require_resolvable(batch_id, state)
         with self._database.lock(before["company_id"]):
             # Read again under the lock: another process may have sent the batch after the person looked.
@@ -259,14 +261,14 @@ class WritableJournal(Journal):
             row = self.require_resolvable(batch_id, state)
             if row["state"] != before["state"]:
                 raise JournalError(
-                    f"batch {batch_id} changed from {before['state']} to {row['state']}: nothing was recorded; look it up "
-                    f"again ({self.command('export status')})"
+                    f"batch {batch_id} changed from {before['state']} to {row['state']}: "
+                    f"nothing was recorded; look it up again ({self.command('export status')})"
                 )
             other = self.other_with(job_id, batch_id)
             if other is not None:
                 raise JournalError(
-                    f"job {job_id} belongs to batch {other['batch_id']} of company {other['company_id']}, which is "
-                    f"{other['state']}; a job has one batch: correct the job ID, or leave it out"
+                    f"job {job_id} belongs to batch {other['batch_id']} of company {other['company_id']}, "
+                    f"which is {other['state']}; a job has one batch: correct the job ID, or leave it out"
                 )
             code = "settled" if row["state"] == "UNKNOWN" else "withdrawn"
             self._settle(batch_id, Answer(state, code, {"evidence": evidence}, job_id), by=by)
@@ -278,8 +280,8 @@ class WritableJournal(Journal):
             raise self.no_such_batch(batch_id)
         if row["state"] != "UNKNOWN" and (row["state"], state) != ("PLANNED", "RELEASED"):
             raise JournalError(
-                f"batch {batch_id} is {row['state']}: only an UNKNOWN batch can be resolved, and only a PLANNED batch "
-                "can be withdrawn"
+                f"batch {batch_id} is {row['state']}: only an UNKNOWN batch can be resolved, "
+                "and only a PLANNED batch can be withdrawn"
             )
         return row
 
@@ -289,13 +291,13 @@ class WritableJournal(Journal):
         with self.transaction() as connection:
             if by is None:
                 answer = self._unless_replayed(batch_id, answer)
-            # It may be written already, when the connection was cut before the database said so.
+            # The answer may be written already, if the connection was cut before the database confirmed it.
             if not (is_repeated and answer.is_in(self.state_of(batch_id) or {})):
                 self._change_to(connection, batch_id, answer, by=by)
         self._try_to_log(batch_id, is_ours=by is None)
 
     def _unless_replayed(self, batch_id: str, answer: Answer) -> Answer:
-        """Return an answer, UNKNOWN when its job belongs to another batch. Call it in the transaction that writes it."""
+        """Return an answer, UNKNOWN when another batch has its job. Call it in the writing transaction."""
         other = self.other_with(answer.job_id, batch_id)
         if other is None:
             return answer
@@ -319,10 +321,13 @@ class WritableJournal(Journal):
             log.warning("%s", error)
             resolve = self.command(f"export resolve {batch_id}")
             return f"keep this line, because the journal will show UNKNOWN: resolve it with {resolve}"
-        return "the answer is kept on this machine: the next run here writes it, or shows it if the batch is UNKNOWN by then"
+        return (
+            "the answer is kept on this machine: the next run here writes it, "
+            "or shows it if the batch is UNKNOWN by then"
+        )
 
     def _take_back(self, batch_id: str, reason: str) -> None:
-        """Write that a batch was not sent, if its intent was written; where that fails, it becomes UNKNOWN."""
+        """Write that a batch was not sent, if its intent was written; if that fails, it becomes UNKNOWN."""
         answer = Answer("PLANNED", "taken_back", {"said": reason})
         try:
             self._database.reconnect()
@@ -334,7 +339,7 @@ class WritableJournal(Journal):
             self._keep(batch_id, answer)
 
     def _try_to_log(self, batch_id: str, *, is_ours: bool) -> None:
-        """Log an outcome; with the body where another machine may have sent the batch, and has the line with it."""
+        """Log an outcome; with the body if another machine may have sent the batch and has its line."""
         try:
             self._log_state(batch_id, b"" if is_ours or self.path else self._whole_body(batch_id))
         except (JournalError, StorageError) as error:
@@ -363,7 +368,7 @@ class WritableJournal(Journal):
 
     @contextmanager
     def recording(self, company_id: str) -> Iterator[Connection]:
-        """Yield a transaction that writes about a company, under its lock; a copy from before it is an old copy."""
+        """Yield a transaction about a company, under its lock; copies from before it are old copies."""
         with self.sending(company_id):
             self.require_current()
             with self.transaction() as connection:
@@ -378,7 +383,8 @@ class WritableJournal(Journal):
                 try:
                     self.sent_log.write(line)
                 except StorageError as error:
-                    # It is in the journal. Without this line a backup from before it is not noticed.
+                    # The outcome is in the journal. Without this line, a backup from before it is not
+                    # noticed.
                     log.warning("%s", error)
 
     def _claim_data(self, connection: Connection, batch: BatchRequest, period: str | None) -> None:
@@ -428,7 +434,7 @@ def change(
     facts: str | Facts,
     **values: str | None,
 ) -> None:
-    """Change a batch. The database's constraints refuse a forbidden change, and its triggers write the event."""
+    """Change a batch. The database's constraints refuse a forbidden change; its triggers write the event."""
     text = facts if isinstance(facts, str) else dumped(facts)
     row: dict[str, Any] = {"settled_by": None} | values
     row |= {"state": state, "code": code, "facts": text, "changed_at": now().isoformat()}

@@ -28,7 +28,7 @@ class Candidate(NamedTuple):
 
 
 def judge_by_text(judgement: Judgement, rest: Open) -> None:
-    """Judge open entries by the free posting with their text, where no other entry and no other posting comes into question."""
+    """Judge open entries by the free posting with their text, unless another entry or posting fits too."""
     entries = {
         entry: row for entry, row in rest.entries.items() if judgement.is_open(entry) and row["is_home"]
     }
@@ -58,7 +58,7 @@ def judge_by_text(judgement: Judgement, rest: Open) -> None:
     claims = Counter(candidate.posting for candidate in best.values())
     for entry, candidate in best.items():
         if candidate.has_other_amount and sharing[candidate.posting, words_of(entry)] > 1:
-            # A text that several open entries of the account have, such as the supplier alone, names none of them.
+            # A text of several open entries of the account, such as the supplier alone, names none of them.
             continue
         if claims[candidate.posting] == 1 and near[candidate.posting] <= 1:
             judgement.say(entry, _status(judgement, rest, entry, candidate), How.TEXT, candidate.posting)

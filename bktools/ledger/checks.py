@@ -13,7 +13,7 @@ STATUSES = tuple(status.code for status in Status if status is not Status.OPEN)
 # Each as it was exported.
 ARRIVED = frozenset({Status.BOOKED.code, Status.IN_A_SUM.code})
 
-# What is found of an entry, by status, or by the reason of a status: the code of its sentences, severity, who acts.
+# Findings about an entry, by status or a status's reason: the code of its sentences, severity, who acts.
 FINDINGS: Mapping[str, tuple[str, str]] = {
     "missing": (ERROR, SERVICE),
     "missing_in_doubt": (ERROR, PREPARER),

@@ -1,8 +1,8 @@
 """Groups whose totals differ: explained where exactly one explanation is possible, and named where not.
 
-A cell is what is open on an account and on the day on which the style books: entries, and postings. Its difference is
-explained by one entry that is out of the sum, or in it twice, where no other entry and no set of others makes it; a later
-posting on the account that is exactly the difference settles it.
+A cell is what is open on an account and on the day on which the style books: entries, and postings. Its
+difference is explained by one entry that is out of the sum, or in it twice, where no other entry and no set
+of others makes it; a later posting on the account that is exactly the difference settles it.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def judge_cells(judgement: Judgement, rest: Open) -> None:
             if not cell.values:
                 judgement.undecided(entries, Reason.SUM_DIFFERS, postings)
                 rest.cells.append(cell)
-            # Of several days the postings may be those of other cells, too.
+            # With several days, the postings may belong to other cells, too.
             if cell.values or judgement.style.lag == 0:
                 rest.add_postings(cell)
         else:
@@ -163,9 +163,10 @@ def _postings_of(
     lines: Mapping[tuple[int, int], Sequence[int]],
     group: Collection[int],
 ) -> list[int]:
-    """Return the free postings on an account, from a day on as long as the ledger usually takes, that are of its style.
+    """Return the free postings on an account, from a day on for the usual delay, in the ledger's style.
 
-    One that names an entry of other days is no sum of this group. A voucher of several accounts may have the text of one.
+    A posting that names an entry of other days is no sum of this group. A voucher of several accounts may
+    have the text of one.
     """
     days = range(place[1], place[1] + judgement.style.lag + 1)
     postings = [posting for day in days for posting in lines.get((place[0], day), ()) if posting in rest.free]
@@ -183,7 +184,10 @@ def _postings_of(
 def _without_foreign(
     judgement: Judgement, rest: Open, place: tuple[int, int], entries: list[int], postings: Sequence[int]
 ) -> list[int]:
-    """Return the entries that can be compared; those of other currencies, and the sum that holds them, are not decided."""
+    """Return the entries that can be compared.
+
+    Those of other currencies, and the sum that holds them, are not decided.
+    """
     foreign = [entry for entry in entries if not rest.entries[entry]["is_home"]]
     if not foreign:
         return entries
@@ -197,7 +201,7 @@ def _without_foreign(
 
 
 def _of_style(judgement: Judgement, rest: Open) -> set[int]:
-    """Return the free postings of vouchers that look like those with entries, by their contra account and their first word.
+    """Return the free postings of vouchers like those with entries, by contra account and first word.
 
     Where these have no look, all free postings.
     """
@@ -230,7 +234,10 @@ def _most_common(values: pl.Series) -> int:
 
 
 def share_off(judgement: Judgement, off: int) -> float:
-    """Return how many of all groups are off: where many are, some have several errors; where some were not sent, most have."""
+    """Return the part of all groups that is off.
+
+    Where it is large, some groups have several errors; where some were not sent, most have.
+    """
     if judgement.style.is_partial:
         return float("inf")
     groups = sum(group.members["gid"].n_unique() for group in judgement.state.groups)
@@ -240,9 +247,11 @@ def share_off(judgement: Judgement, off: int) -> float:
 def _cell(
     judgement: Judgement, rest: Open, place: tuple[int, int], entries: Sequence[int], postings: Sequence[int]
 ) -> Cell:
-    """Return a cell of these postings; of the one among several days that one entry explains; without values where none does.
+    """Return a cell of these postings, or of the only one among several days that one entry explains.
 
-    Amounts are gross where the ledger shows it, else net; a cell has no values where the net amounts are not known.
+    Without such a posting the cell has no values.
+
+    Amounts are gross where the ledger shows it, else net; without known net amounts a cell has no values.
     """
     named = Cell(place[0], place[1], {}, postings, 0, 0, entries=entries)
     if judgement.style.grain is Grain.ENTRY or len({rest.free[posting]["day"] for posting in postings}) == 1:
@@ -281,7 +290,7 @@ def _compared(
 
 
 def _slack(count: int) -> int:
-    """Return what rounding leaves open of the net of entries: one unit at least, for a half may be rounded either way."""
+    """Return what rounding leaves open of a net of entries: at least one unit, as halves go either way."""
     return max(1, int(pl.select(rounding(pl.lit(count))).item()))
 
 
@@ -307,7 +316,7 @@ def _judge(judgement: Judgement, rest: Open, cell: Cell, share: float) -> None:
 
 
 def _explanations(judgement: Judgement, cell: Cell, share: float) -> tuple[int | None, int | None]:
-    """Return the one entry that is out of a cell, and the one that it holds twice, if either explains its difference."""
+    """Return the entry that a cell lacks, and the one it holds twice, if either explains its difference."""
     rates = () if cell.is_gross else judgement.state.rates
     out, twice = (
         sole(cell.values, amount, cell.slack, share, rates) for amount in (-cell.difference, cell.difference)
@@ -316,7 +325,10 @@ def _explanations(judgement: Judgement, cell: Cell, share: float) -> tuple[int |
 
 
 def _later(judgement: Judgement, rest: Open, cell: Cell) -> int | None:
-    """Return a posting, on that day or later, that takes the difference of a cell back, with its tax or without; the nearest."""
+    """Return the nearest posting, on that day or later, that takes back a cell's difference.
+
+    The difference counts with its tax or without.
+    """
     amounts = {-cell.difference, *nets_of(judgement, -cell.difference)}
     fits = [
         posting
@@ -329,13 +341,16 @@ def _later(judgement: Judgement, rest: Open, cell: Cell) -> int | None:
 
 
 def judge_doubles_in_sums(judgement: Judgement, rest: Open) -> None:
-    """Say of the cells that are left which entry they hold twice, or one entry with another amount; the others are not decided."""
+    """Say which entry each remaining cell holds twice, or which one with another amount.
+
+    Cells that nothing explains are not decided.
+    """
     share = share_off(judgement, len(rest.cells))
     for cell in rest.cells:
         if cell.is_settled or not cell.values:
             continue
         if cell.is_lone and not (judgement.is_open(*cell.values) and cell.postings[0] in rest.known):
-            # Its entry is somewhere else, or its posting is that of another entry.
+            # The cell's entry is somewhere else, or its posting belongs to another entry.
             cell.is_settled = True
             continue
         entries = list(cell.values)
@@ -352,7 +367,7 @@ def judge_doubles_in_sums(judgement: Judgement, rest: Open) -> None:
 
 
 def _is_another_amount(judgement: Judgement, rest: Open, cell: Cell) -> bool:
-    """Whether a cell is one entry and one posting on the same side, and no text and no other entry is against it."""
+    """Whether a cell is one entry and one posting on one side, and no text or other entry says no."""
     if not cell.is_lone or cell.total * sum(cell.values.values()) <= 0:
         return False
     (entry,), (posting,) = cell.values, cell.postings
@@ -362,7 +377,7 @@ def _is_another_amount(judgement: Judgement, rest: Open, cell: Cell) -> bool:
     if judgement.size[entry] > 1:
         # Another posting explains the other entries of its group.
         return False
-    # The sum may hold an entry that another account lacks, or another cell of its days, or what is taken back later.
+    # The sum may hold an entry that another account or cell of its days lacks, or that is taken back later.
     days = range(rest.known[posting]["day"] - judgement.style.lag, rest.known[posting]["day"] + 1)
     others = [other for other in rest.out if rest.entries[other]["due"] in days and judgement.is_open(other)]
     off = [
@@ -385,10 +400,10 @@ def _is_another_amount(judgement: Judgement, rest: Open, cell: Cell) -> bool:
 def sole(
     values: Mapping[int, int], amount: int, slack: int, share: float, rates: Sequence[int] = ()
 ) -> int | None:
-    """Return the one entry whose amount this is; None where another one or a set of others may be it, or chance.
+    """Return the one entry whose amount this is; None where another entry, a set, or chance may explain it.
 
-    `share` is how many groups are off: the more there are, the less a single entry is believed. `rates` are those of the
-    tax that the amounts are without.
+    `share` is how many groups are off: the more there are, the less a single entry is believed. `rates` are
+    those of the tax that the amounts are without.
     """
     hits = [entry for entry, value in values.items() if abs(value - amount) <= slack]
     if len(hits) != 1 or not amount:
@@ -411,7 +426,9 @@ def sole(
 
 
 def _unit(amount: int, slack: int, rates: Sequence[int]) -> int:
-    """Return of which whole amount a difference is a multiple, with its tax or without: such ones are more frequent than others.
+    """Return the amount of which a difference is a multiple, with tax or without.
+
+    Such amounts are more frequent than others.
 
     A difference that rounding leaves open, or that is without its tax, is compared with the large ones alone.
     """

@@ -34,7 +34,10 @@ class Place:
 
 
 def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
-    """Judge the entries that are out of their group by their amount in another place; what is found nowhere stays in `out`."""
+    """Judge the entries out of their group by their amount in another place.
+
+    What is found nowhere stays in `out`.
+    """
     rest.out = [entry for entry in rest.out if judgement.is_open(entry) and rest.entries[entry]["is_home"]]
     places = defaultdict(list)
     for amount, place in _places(rest):
@@ -105,7 +108,7 @@ def _is_near(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:
 
 
 def _is_taken_from(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:
-    """Whether a voucher takes from the account of an entry, as one that reverses it, or moves it elsewhere, does."""
+    """Whether a voucher takes from an entry's account, as a reversal or a transfer of the entry does."""
     postings = judgement.state.books.postings
     voucher = postings["voucher"][place.posting]
     beside = postings.filter(pl.col("voucher") == voucher, pl.col("key") == row["home"])["amount"]
@@ -145,7 +148,7 @@ def _judge_places(
         else []
     )
     if at_home:
-        # It was moved to its account, by an amount that is none of those that the entry may have.
+        # The entry was moved to its account by an amount that it cannot have.
         judgement.undecided([entry], Reason.SEVERAL_FIT, at_home)
         return
     if not same:
@@ -190,7 +193,7 @@ def _judge_places(
 
 
 def _chance(judgement: Judgement, row: dict[str, Any], sizes: np.ndarray) -> float:
-    """Return how many free postings have the amount of an entry by chance, on any account, within two weeks."""
+    """Return how many free postings have an entry's amount by chance on any account in two weeks."""
     size = abs(row["gross"])
     about = int(np.searchsorted(sizes, 2 * size) - np.searchsorted(sizes, size / 2))
     days = judgement.state.books.postings["day"]

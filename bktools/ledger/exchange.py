@@ -1,7 +1,7 @@
-"""Entries in currencies that the ledger does not have: the rates at which it books them, and the groups that these explain.
+"""Entries in currencies that the ledger lacks: the rates of their bookings, and the groups they explain.
 
-A group of entries and a total of the ledger show a rate between two bounds, which rounding leaves. A rate that several
-groups share, closer than chance, is one of the ledger.
+A group of entries and a total of the ledger show a rate between two bounds, which rounding leaves. A rate
+that several groups share, closer than chance, is one of the ledger.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bktools.ledger.taxes import rounding
 
 # Rounding leaves so much of each converted amount open, in minor units.
 ROUNDING = 1.2
-# Any rate is within a factor of so many powers of e; rates of one currency in a ledger are so near each other.
+# Any rate is within a factor of so many powers of e; rates of one currency are so near each other.
 ANY, NEAR = 7.0, 0.1
 # Rates of one currency on different days; a group of one currency alone is booked at any of them.
 DAILY = 0.03
@@ -49,7 +49,7 @@ class Rate:
 
 
 def exchanged(state: Explained, grain: Grain, lag: int) -> tuple[Explained, tuple[Rate, ...]]:
-    """Return the explanation with groups in which entries of other currencies are converted, and the rates."""
+    """Return the explanation with groups whose entries of other currencies are converted, and the rates."""
     if state.entries.height == state.home.height or not state.postings.height:
         return state, ()
     if state.share >= KNOWN / 2:
@@ -76,7 +76,7 @@ def _exchanged(state: Explained, grain: Grain, lag: int) -> tuple[Explained, tup
 
 
 def _merged(rates: tuple[Rate, ...]) -> tuple[Rate, ...]:
-    """Return the rates; those of a currency that are the same within their widths as one, with the days of all."""
+    """Return the rates; equal ones of a currency, within their widths, are one with the days of all."""
     found: list[Rate] = []
     for rate in sorted(rates, key=lambda rate: (rate.currency, rate.width)):
         same = next((one for one in found if one.currency == rate.currency and _are_same(one, rate)), None)
@@ -93,7 +93,7 @@ def _are_same(one: Rate, other: Rate) -> bool:
 
 @dataclass(frozen=True)
 class _Candidates:
-    """Groups (x) and totals (y) that may be of each other: `pairs`; the entries of groups and the postings of totals.
+    """Groups (x) and totals (y) that may match: `pairs`, the groups' entries, and the totals' postings.
 
     `parts` has the sum of each other currency of a group.
     """
@@ -110,7 +110,7 @@ class _Candidates:
 
 
 def _candidates(state: Explained, grain: Grain, lag: int) -> Iterator[_Candidates]:
-    """Yield what may be of each other by account, and by whole vouchers where the tax of accounts is pooled."""
+    """Yield candidates for each other by account, and by whole vouchers where accounts share their tax."""
     measure = Measure.NET if state.has_net else Measure.GROSS
     entries = state.entries.filter(pl.col(grain.group[0]).is_not_null(), pl.col(measure.ours).is_not_null())
     postings = state.used.filter(pl.col(measure.theirs).is_not_null())
@@ -185,7 +185,10 @@ def _without(pairs: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
 
 
 def _all_shared(candidates: _Candidates, rates: tuple[Rate, ...]) -> tuple[pl.DataFrame, tuple[Rate, ...]]:
-    """Return the pairs that share a rate, and all rates: of groups with one other currency, then of those with one unknown rate."""
+    """Return the pairs that share a rate, and all rates.
+
+    Groups with one other currency come first, then those with one unknown rate.
+    """
     found, rates = _shared(candidates.pairs, rates)
     while True:
         left = _without(candidates.pairs, found)
@@ -201,7 +204,7 @@ def _all_shared(candidates: _Candidates, rates: tuple[Rate, ...]) -> tuple[pl.Da
 
 
 def _with_one_unknown(pairs: pl.DataFrame, parts: pl.DataFrame, rates: tuple[Rate, ...]) -> pl.DataFrame:
-    """Return the pairs of several currencies of which all but one have a known rate, as pairs of that one alone."""
+    """Return the pairs of several currencies with one unknown rate, as pairs of that currency alone."""
     steady = _steady(rates)
     several = (
         pairs.filter(pl.col("currencies") > 1)
@@ -266,7 +269,7 @@ def _solved(candidates: _Candidates, rates: tuple[Rate, ...]) -> list[Rate]:
 def _best_solution(
     amounts: np.ndarray, rest: np.ndarray, slack: np.ndarray
 ) -> list[tuple[float, float]] | None:
-    """Return the rates, each with its width, that most of the equations meet, if these are more than chance explains."""
+    """Return the rates, with widths, that most equations meet, if these are more than chance explains."""
     count, unknowns = amounts.shape
     best: tuple[int, float, np.ndarray] | None = None
     combinations = [*itertools.combinations(range(count), unknowns)]
@@ -314,7 +317,7 @@ def _shared(pairs: pl.DataFrame, rates: tuple[Rate, ...]) -> tuple[pl.DataFrame,
     for (currency,), own in pairs.group_by("currency", maintain_order=True):
         of_currency = [rate for rate in rates if rate.currency == currency]
         known = [rate.value for rate in of_currency]
-        # What a known rate explains shows no other one.
+        # Entries that a known rate explains show no other rate.
         left = own.filter(~_is_at(of_currency)) if known else own
         while left.height > 1:
             if known:
@@ -335,7 +338,7 @@ def _shared(pairs: pl.DataFrame, rates: tuple[Rate, ...]) -> tuple[pl.DataFrame,
 
 
 def _best(pairs: pl.DataFrame, extent: float) -> tuple[pl.DataFrame | None, float]:
-    """Return the pairs of most groups that share a rate, and how likely it is that chance brings them together."""
+    """Return the pairs of most groups that share a rate, and the chance that they meet by accident."""
     if pairs.height < 2:
         return None, 1.0
     rate, width = pairs["rate"].to_numpy(), pairs["width"].to_numpy()
@@ -379,13 +382,13 @@ def _known(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
     fitting = pairs.join(sums, on=["x", "y"]).with_columns(leaves=pl.col("slack") + pl.col("open"))
     off = (pl.col("total") - pl.col("known") - pl.col("converted")).abs()
     fitting = fitting.filter("is_known", off <= pl.col("leaves"), pl.col("leaves") < pl.col("smallest") / 2)
-    # What the rate leaves open would hide a small error; rounding alone hides none that matters.
+    # An amount left open by the rate could hide a small error; rounding alone hides none that matters.
     fitting = fitting.filter(pl.col("open") <= OPEN * pl.col("slack"))
     return fitting.unique("x", keep="none", maintain_order=True).select("x", "y")
 
 
 def _alone(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
-    """Return the pairs that a rate near the others explains, where it leaves less open than half the smallest entry."""
+    """Return the pairs that a nearby rate explains to within half of the smallest entry."""
     pairs = candidates.pairs.filter(pl.col("currencies") == 1)
     found = [pairs[:0].select("x", "y")]
     for (currency,), own in pairs.group_by("currency", maintain_order=True):
@@ -422,7 +425,7 @@ def _is_at(rates: Sequence[Rate]) -> pl.Expr:
 
 
 def _at_known(pairs: pl.DataFrame, rates: Sequence[Rate]) -> pl.DataFrame:
-    """Return the pairs of one currency whose rate is a known one within rounding, and that is small beside the entries."""
+    """Return the pairs of one currency with a known rate, within a rounding that entries exceed by far."""
     leaves = pl.col("foreign").abs() * max(rate.value * rate.width for rate in rates) + pl.col("slack")
     fitting = pairs.filter(_is_at(rates), leaves < pl.col("smallest") / 2)
     return fitting.unique("x", keep="none", maintain_order=True).select("x", "y")
@@ -431,7 +434,10 @@ def _at_known(pairs: pl.DataFrame, rates: Sequence[Rate]) -> pl.DataFrame:
 def _agreeing(
     state: Explained, candidates: _Candidates, found: pl.DataFrame, rates: tuple[Rate, ...]
 ) -> pl.DataFrame:
-    """Return the pairs of whole vouchers that agree on each account, too: net where this is known, else within the largest tax."""
+    """Return the pairs of whole vouchers that agree on each account, too.
+
+    They agree net where the net is known, else within the largest tax.
+    """
     if "home" in candidates.pairs.columns or not found.height:
         return found
     numbers = {"currency": pl.String, "when": pl.Int64, "usual": pl.Float64}

@@ -1,4 +1,4 @@
-"""What of the ledger is explained: totals of groups that agree to the cent, from fine groups to coarse ones."""
+"""What of the ledger is explained: totals of groups that agree to the cent, fine groups first."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LARGEST_TAX = 1.35
 TESTS, AGREE = 5, 0.8
 # Sums are dated when so many entries of them are booked on their day.
 ON_THE_DAY = 0.95
-# What is matched entry by entry.
+# Ways to match entry by entry.
 ONE_TO_ONE = (How.ENTRY_ID, How.DOCUMENT_NUMBER, How.EXACTLY, How.SOME_DAYS_LATER, How.TEXT)
 # A ledger books sums when so many of the explained entries are in one.
 OF_SUMS = 0.1
@@ -88,7 +88,7 @@ class Explained:
         return self.postings.filter("is_used", pl.col("role") == COST, pl.col("id").is_null())
 
     def used_for(self, entries: pl.DataFrame) -> pl.DataFrame:
-        """Return the open postings that may be of some entries: those that name none by their text, or one of these."""
+        """Return the open postings that may be of some entries: their text names none, or one of these."""
         return self.used.filter(pl.col("names").is_null() | pl.col("names").is_in(entries["e"].implode()))
 
     @property
@@ -103,7 +103,7 @@ class Explained:
 
     @property
     def share(self) -> float:
-        """How much is explained, of the money or of the entries: one large entry that is wrong hides no style."""
+        """How much is explained, of money or entries: one large wrong entry hides no style."""
         every, left = (
             frame.filter("is_home").select(money=pl.col("gross").abs().cast(pl.Float64))["money"]
             for frame in (self.every_entry, self.entries)
@@ -148,13 +148,13 @@ def measures(state: Explained) -> tuple[Measure, ...]:
 
 
 def _named(state: Explained, sides: Sides) -> Explained:
-    """Match entries with postings that name them by their ID, whatever else differs, or have their document number."""
+    """Match entries with postings that name them by ID, whatever else differs, or by document number."""
     named = state.postings.filter(pl.col("id").is_not_null(), pl.col("role") == COST)
     for key in (["id", "key", "total"], ["id", "key"], ["id"]) if named.height else ():
         left = named.join(state.postings.select("p"), on="p", how="semi").with_columns(total="gross", y="p")
         entries = state.entries.with_columns(total="gross", x="e")
         if len(key) < 3:
-            # Of the lines of a split entry, and of a reversal, the first one.
+            # A split entry's lines, and a reversal's, count once, by the first one.
             left = left.unique("id", keep="first", maintain_order=True)
             entries = entries.unique("id", keep="first", maintain_order=True)
         found = paired(entries, left, key, surplus=True).rename({"x": "e", "y": "p"})
@@ -208,7 +208,7 @@ def _are_of_others(texts: Texts, pairs: pl.DataFrame) -> pl.Series:
 
 
 def _with_names(state: Explained) -> Explained:
-    """Add to the open postings the entry that each names by its text, where these are not too many to be read."""
+    """Add to open postings the entry that each names by its text, unless there are too many to read."""
     used = state.used["p"]
     if not (state.entries.height and len(used) <= MOST_NAMED):
         return state
@@ -274,7 +274,7 @@ def _near(pairs: pl.DataFrame, state: Explained) -> pl.DataFrame:
 
 
 def _sums(state: Explained) -> Explained:
-    """Match sums of groups on their day, then rests of days, then what is some days later, then rests of months."""
+    """Match sums of groups on their day, rests of days, what is some days later, then rests of months."""
     units = (False, True) if state.books.has_vouchers else (False,)
     for measure, grain, of_voucher in itertools.product((*measures(state), Measure.OWN), SUMS, units):
         if not grain.is_long or state.share < KNOWN:
@@ -314,7 +314,7 @@ def _are_sums_dated(state: Explained) -> bool:
 
 
 def without_odd_sums(state: Explained, grain: Grain) -> Explained:
-    """Return the explanation with sums of other grains than the ledger's only where nothing else explains their entries.
+    """Return the explanation; sums of foreign grains stay only where nothing else explains their entries.
 
     Among many postings some are by chance the sum of a group some weeks earlier.
     """
@@ -443,7 +443,7 @@ def _units(postings: pl.DataFrame, measure: Measure, *, of_voucher: bool) -> pl.
 
 
 def _rest(state: Explained, how: How, key: list[str], measure: Measure) -> Explained:
-    """Match what is open of a key, where it has the same total on both sides: many entries with many postings."""
+    """Match what is open of a key with one total on both sides: many entries with many postings."""
     value, amount = pl.col(measure.ours), pl.col(measure.theirs)
     entries, postings = state.home, state.used
     ours = entries.group_by(key).agg(ours=value.sum(), count=pl.len(), knows=value.is_not_null().all())
@@ -456,7 +456,7 @@ def _rest(state: Explained, how: How, key: list[str], measure: Measure) -> Expla
     )
     grain = Grain.ACCOUNT_DAY if "day" in key else Grain.MONTH
     members, lines = (side.join(both, on=key) for side in (entries, postings))
-    # What names an entry is of a group with it.
+    # A line that names an entry belongs to the group of that entry.
     others = lines.filter(pl.col("names").is_not_null()).join(
         members, left_on=["gid", "names"], right_on=["gid", "e"], how="anti"
     )

@@ -1,4 +1,4 @@
-"""The exported entries that a ledger is compared with: those of its months, with what their file says of them."""
+"""The exported entries that a ledger is compared with: those of its months, with facts of their file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bktools.wording import Words
 # The columns of the file beside those of the journal.
 OF_FILE = "_of_file"
 
-# The columns that are compared, each with the code of its name and the columns whose text is shown, the first that is there.
+# The columns to compare: the code of each name, and the columns whose text is shown, first found first.
 COMPARED = {
     "amount": ("amount", ("amount",)),
     "currency": ("currency", ("currency",)),
@@ -31,7 +31,7 @@ COMPARED = {
 def entries_of_months(
     exported: pd.DataFrame, postings: pd.DataFrame, words: Words, month: str | None = None
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the entries of a month, or of the months in the ledger, and a sentence about the others that are left out.
+    """Return the entries of a month, or of the ledger's months, and a sentence about the ones left out.
 
     The month of an entry is that of its close, or of its date where the journal has no close.
     """
@@ -52,10 +52,11 @@ def entries_of_months(
 
 
 def with_file(exported: pd.DataFrame, entries: Any, words: Words) -> pd.DataFrame:
-    """Return exported entries with the values that the journal lacks, from the file of the entries, by ID and line.
+    """Return exported entries with values that the journal lacks, from the entries' file, by ID and line.
 
-    An entry that the journal has without an amount gets all its lines of the file; `document_number` is added where the
-    file has one, and `changed_since_export` has each value of the journal beside another one of the file.
+    An entry that the journal has without an amount gets all its lines of the file; `document_number` is added
+    where the file has one, and `changed_since_export` has each value of the journal beside another one of the
+    file.
     """
     ours, theirs = _numbered(in_memory(exported, "exported")), _numbered(in_memory(entries, "entries"))
     # Decimals are compared in one scale.
@@ -127,7 +128,8 @@ def _refuse_repeated(file: pl.DataFrame, journal: pl.DataFrame) -> None:
     if len(repeated):
         count = f"{len(repeated):,} exported {'entry is' if len(repeated) == 1 else 'entries are'}"
         raise InputError(
-            f"{count} on several lines with different data, such as {repeated[0]}: give --split-lines where the lines are"
-            " the parts of one entry, otherwise keep the line that was exported",
+            f"{count} on several lines with different data, such as {repeated[0]}: "
+            "give --split-lines where the lines are the parts of one entry, otherwise keep the line that "
+            "was exported",
             source="entries",
         )

@@ -1,4 +1,4 @@
-"""What is found of entries that are not plainly booked: codes with facts, and the sentences that wording makes of them."""
+"""Findings about entries that are not plainly booked: codes with facts; wording makes the sentences."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NAMED = (
     "booked_amount",
     "booked_currency",
 )
-# What is known of a finding; the sentences stand beside it.
+# The facts of a finding, and beside them its sentences.
 OUTCOME = pa.schema(
     dict.fromkeys(("check", "reason", "severity", "who", "facts", "about", "message", "to_do"), TEXT)
 )
@@ -175,7 +175,7 @@ def places_of(
     most: int = MOST_POSTINGS,
     names: int = len(NAMES),
 ) -> list[str]:
-    """Return where the first of some postings are in the ledger, in words, by the first names that each has."""
+    """Return where the first of some postings are in the ledger, in words, by their first names."""
     columns = [name for name in NAMES if name in ledger.column_names]
     first = pa.array(postings[:most], pa.int64())
     rows = ledger.select(columns).take(first).to_pylist() if columns else [{}] * len(first)

@@ -1,4 +1,4 @@
-"""The ledger's own habits, read from its vouchers: the side of its costs, its vouchers, and what its accounts are for."""
+"""The ledger's own habits, from its vouchers: their numbering, the side of costs, the use of accounts."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ HUNDREDTHS = 100
 class Books:
     """The postings with what the vouchers say of them.
 
-    `amount` has the sign of the entries; `role` is one of COST, CONTRA, TAX; `is_used`: an entry has its account; `gross`
-    is the posting with its tax, `line_gross` all that its voucher has on its account with the tax: null where the tax is
-    that of several accounts; `is_plain`: there is no tax in its voucher.
+    `amount` has the sign of the entries; `role` is one of COST, CONTRA, TAX; `is_used`: an entry has its
+    account; `gross` is the posting with its tax, `line_gross` all that its voucher has on its account with
+    the tax: null where the tax is that of several accounts; `is_plain`: there is no tax in its voucher.
     """
 
     postings: pl.DataFrame
@@ -46,7 +46,7 @@ class Books:
 
 
 def books_of(sides: Sides, *, sign: int | None = None) -> Books:
-    """Return the postings with their roles; `sign` is -1 for a ledger whose credits are costs, None to find it out."""
+    """Return postings with their roles; `sign` is -1 if the ledger's credits are costs, None to find out."""
     if sign is None:
         sign = _sign(sides)
     amount, own = pl.col("amount") * sign, pl.col("own") * sign
@@ -92,7 +92,7 @@ def _sign(sides: Sides) -> int:
 
 
 def _with_vouchers(postings: pl.DataFrame) -> pl.DataFrame:
-    """Number the vouchers: by their own name; else documents, where these balance; else lines up to a balance of zero."""
+    """Number the vouchers: by their names, else by documents that balance, else by lines up to zero."""
     voucher = postings["voucher"]
     if voucher.null_count() == postings.height and postings.height:
         documents = (
@@ -110,8 +110,9 @@ def _with_vouchers(postings: pl.DataFrame) -> pl.DataFrame:
 def _roles(postings: pl.DataFrame) -> tuple[list[int], list[int]]:
     """Return the contra and the tax accounts, by their side beside the costs in vouchers.
 
-    A contra account leans to the other side, and is frequent or balances vouchers alone. A tax account is on the side of
-    the costs, small, and frequent or at one constant rate. An account of a wrong booking is neither.
+    A contra account leans to the other side, and is frequent or balances vouchers alone. A tax account is on
+    the side of the costs, small, and frequent or at one constant rate. An account of a wrong booking is
+    neither.
     """
     costs = (
         postings.filter("is_used", pl.col("voucher").is_not_null())
@@ -141,7 +142,7 @@ def _roles(postings: pl.DataFrame) -> tuple[list[int], list[int]]:
     is_often = (pl.col("count") >= OFTEN * costs.height) | (pl.col("beside") >= OFTEN * 5 * money)
     away = accounts.filter(pl.col("lean") < -LEANS)
     contra = away.filter(is_often)["account"].to_list()
-    # A seldom account balances costs alone, and is no cost itself, as one of wrong bookings that were corrected is.
+    # A rare account that balances only costs is no cost itself, such as one of corrected bookings.
     with_contra = postings.filter(pl.col("account").is_in(contra), pl.col("amount") < 0).select("voucher")
     as_cost = (
         postings.filter(pl.col("amount") > 0).join(with_contra, on="voucher", how="semi")["account"].unique()
@@ -154,7 +155,7 @@ def _roles(postings: pl.DataFrame) -> tuple[list[int], list[int]]:
 
 
 def _with_sides(postings: pl.DataFrame) -> pl.DataFrame:
-    """Add to the postings of vouchers with one account of entries all that they have on it, with the tax beside it.
+    """Add to the postings of vouchers with one account of entries all that is on it, and its tax.
 
     Tax is on an account of tax; in a ledger that shows none, beside it at a rate of whole percents.
     """
@@ -177,7 +178,10 @@ def _with_sides(postings: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_gross(postings: pl.DataFrame) -> pl.DataFrame:
-    """Add to each posting its gross amount, and that of its voucher's line; null where the tax is that of several accounts."""
+    """Add to each posting its gross amount, and that of its voucher's line.
+
+    They are null where the tax is that of several accounts.
+    """
     amount, own, is_cost = pl.col("amount"), pl.col("own"), pl.col("role") == COST
     vouchers = (
         postings.filter(pl.col("voucher").is_not_null(), pl.col("role") != CONTRA)

@@ -20,7 +20,7 @@ from bktools.ledger.steps import Grain
 from bktools.ledger.verdict import FOUND, Verdict, verdict_of
 
 HELD, MAY_BE_HELD, NOT_THERE = "held", "may_be_held", "not_there"
-# Of an entry that was not sent, reasons that show nothing of it in the ledger.
+# Reasons of an unsent entry that show nothing of it in the ledger.
 SHOWS_NOTHING = (Reason.NOT_COVERED, Reason.VALUE_UNKNOWN)
 # So many postings, and this share of the ledger's on the accounts, show that it holds such entries.
 FEW, SHARE = 5, 0.2
@@ -37,9 +37,9 @@ class Holdings:
     Parameters
     ----------
     table : pyarrow.Table
-        One row for each of the entries, in their order: `held` ("held": a posting is shown to be of it; "may_be_held": a
-        free posting or an open group may hold it; "not_there"), `voucher` (where to look: a voucher, document or line) and
-        `posting` (the row in the ledger); null where there is none.
+        One row for each of the entries, in their order: `held` ("held": a posting is shown to be of it;
+        "may_be_held": a free posting or an open group may hold it; "not_there"), `voucher` (where to look: a
+        voucher, document or line) and `posting` (the row in the ledger); null where there is none.
     is_style_known : bool
         Whether the ledger shows how it books. Where it does not, every row is "not_there".
     habits : mapping
@@ -63,12 +63,12 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None) -> Holdings:
     Parameters
     ----------
     entries : frame
-        Entries that were not sent: id or entry_id, account_code, date, amount, currency, and what else is known of them.
+        Entries that were not sent: id or entry_id, account_code, date, amount, currency, and other facts.
     ledger : frame
         One row per posting, as `read_general_ledger` returns it.
     exported : frame, optional
-        Entries that were sent before, as `load_export_jobs(entries=True)` returns them: they show how the ledger books, and
-        take their own postings first.
+        Entries that were sent before, as `load_export_jobs(entries=True)` returns them: they show how the
+        ledger books, and take their own postings first.
 
     Raises
     ------
@@ -129,8 +129,8 @@ def _taken(verdict: Verdict) -> list[int]:
 def _grain_shown(verdict: Verdict, taken: Sequence[int]) -> Grain | None:
     """Return the grain of a ledger that holds few of the entries, where it shows one.
 
-    Either the entries explain a part of what it has on their accounts that is no chance, or most of that is in vouchers of
-    several accounts: sums of a month, if there is one in a month, else of days.
+    Either the entries explain a part of what it has on their accounts that is no chance, or most of that is
+    in vouchers of several accounts: sums of a month, if there is one in a month, else of days.
     """
     own = verdict.postings.filter("is_used", pl.col("role") == COST, ~pl.col("p").is_in([*taken]))
     shown = own.filter(pl.col("p").is_in(verdict.lines["p"].implode()))
@@ -157,7 +157,7 @@ def _of_entry(verdict: Verdict, entry: int) -> tuple[str, int]:
         # Booked and taken back: a person has to say whether it is to be booked again.
         return MAY_BE_HELD, place
     if status is Status.NOT_DECIDED and note is not None:
-        # Of an amount in another currency no posting may be named, and any may hold it.
+        # An amount in another currency is named by no posting, and any posting may hold it.
         is_shown = place >= 0 or note.reason is Reason.OTHER_CURRENCY
         if is_shown and note.reason not in SHOWS_NOTHING:
             return MAY_BE_HELD, place

@@ -22,7 +22,7 @@ from bktools.frames.columns import (
 from bktools.frames.incoming import in_memory, source_of
 from bktools.ledger.steps import Grain
 
-# What each column that is used must be, by frame, in the words of `frames.columns.KINDS`.
+# The kinds of the used columns by frame, in the words of `frames.columns.KINDS`.
 TEXTS = ("entry_id", "batch_id", "company_id", "state", "account_code", "currency", "supplier", "description")
 POSTING_TEXTS = (
     "account_code",
@@ -45,7 +45,7 @@ REQUIRED = {
     "ledger": (("account_code", "date", "amount"), "read_general_ledger"),
 }
 
-# The columns that a match adds to the entries, besides those of the posting: of these names an entry has no others.
+# The columns that a match adds to entries, besides the posting's; an entry has no others of these names.
 ADDED = (
     "matched_by",
     "status",
@@ -70,7 +70,7 @@ class Inputs:
     # The entries that may be in the ledger; their IDs are in `entry_id`.
     exported: pa.Table
     ledger: pa.Table
-    # What is not compared, and why.
+    # Columns that are not compared, with the reason.
     unchecked: tuple[str, ...]
     # The columns that both frames have.
     compared: frozenset[str]
@@ -114,7 +114,7 @@ class Said(NamedTuple):
 
 
 def said_of(ledger: Any, style: str | None = None, reverse_sign: bool | None = None) -> Said:  # noqa: FBT001 - as a caller gave it
-    """Return how a person says that a ledger books: by these arguments, else by those with which the ledger was read."""
+    """Return how a person says that a ledger books, by these arguments, else by those it was read with."""
     about = source_of(ledger)
     style = about.get("style") if style is None else style
     is_reversed = about.get("reverse_sign") if reverse_sign is None else reverse_sign

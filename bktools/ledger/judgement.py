@@ -1,4 +1,4 @@
-"""The judgement of what totals do not explain: each entry by the one explanation that is possible, or not decided."""
+"""Judges what totals do not explain: each entry by the only possible explanation, or not decided."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Judgement:
         return named is None or bool(self.group[named] != self.group[entry])
 
     def is_open(self, entry: int) -> bool:
-        """Whether nothing is said of an entry yet."""
+        """Whether an entry has no status yet."""
         return bool(self.status[entry] == Status.OPEN)
 
 
@@ -170,12 +170,12 @@ def amounts_of(judgement: Judgement, row: Mapping[str, Any]) -> set[int]:
 
 
 def has_amount(judgement: Judgement, row: Mapping[str, Any], place: Mapping[str, Any]) -> bool:
-    """Whether a posting has the amount of an entry: gross with gross where its voucher shows the tax, else gross or net."""
+    """Whether a posting has an entry's amount: gross where its voucher shows the tax, else gross or net."""
     return bool(place_amounts(place) & entry_amounts(judgement, row))
 
 
 def place_amounts(place: Mapping[str, Any]) -> set[tuple[bool, int]]:
-    """Return the amount of a posting as it is compared: (whether only a gross amount compares with it, the amount)."""
+    """Return a posting's amount for comparison: (whether only a gross amount compares, the amount)."""
     amount, gross = place["amount"], place["gross"]
     return {(True, gross) if gross is not None and gross != amount else (False, amount)}
 

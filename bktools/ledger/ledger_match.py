@@ -37,14 +37,15 @@ class LedgerMatch(Result):
     Attributes
     ----------
     entries : DataFrame
-        One row per entry: its own columns; `status` (booked, in_a_sum, another_date, not_comparable, another_account,
-        another_amount, booked_twice, reversed, not_decided, missing); its posting as booked_date, booked_account_code,
-        booked_amount (with its tax), booked_text, booked_document_number, booked_voucher_id, booked_line and so on, for each
-        entry of a sum the first one; `bookings` (how often it is booked, after what takes it back); `matched_by`;
-        `differences`; to_do and who.
+        One row per entry: its own columns; `status` (booked, in_a_sum, another_date, not_comparable,
+        another_account, another_amount, booked_twice, reversed, not_decided, missing); its posting as
+        booked_date, booked_account_code, booked_amount (with its tax), booked_text, booked_document_number,
+        booked_voucher_id, booked_line and so on, for each entry of a sum the first one; `bookings` (how often
+        it is booked, after what takes it back); `matched_by`; `differences`; to_do and who.
     findings : DataFrame
-        One row per entry that is not plainly booked, most severe first: check (its status), severity (error, warning,
-        info), about, message, to_do, who, reason (why it has the status), the columns of `entries`, and facts.
+        One row per entry that is not plainly booked, most severe first: check (its status), severity (error,
+        warning, info), about, message, to_do, who, reason (why it has the status), the columns of `entries`,
+        and facts.
     unchecked : tuple of str
         What was not compared, and why.
     not_from_export : int
@@ -52,19 +53,21 @@ class LedgerMatch(Result):
     ledger_from, ledger_until : date
         First and last day of the postings; None for an empty ledger.
     habits : dict
-        How the ledger books: style, lag (days), explained (percent), is_known, is_net, tax_rates, sign, currency.
+        How the ledger books: style, lag (days), explained (%), is_known, is_net, tax_rates, sign, currency.
 
     Notes
     -----
-    Nothing of the interface: whether an export arrived is seen in the accounting system alone (sections 3 and 4.2).
+    The interface has nothing on this: only the accounting system shows an export's arrival (sections 3, 4.2).
 
     Examples
     --------
     >>> import pandas as pd
-    >>> entries = pd.DataFrame({"entry_id": ["e1"], "batch_id": ["b1"], "account_code": ["5800"], "amount": [42]})
-    >>> postings = pd.DataFrame({"account_code": ["5800", "1930"], "amount": [42, -42], "voucher_id": ["A 7", "A 7"]})
+    >>> entries = {"entry_id": ["e1"], "batch_id": ["b1"], "account_code": ["5800"], "amount": [42]}
+    >>> entries = pd.DataFrame(entries)
+    >>> postings = {"account_code": ["5800", "1930"], "amount": [42, -42], "voucher_id": ["A 7", "A 7"]}
+    >>> postings = pd.DataFrame(postings).assign(date=pd.Timestamp("2026-10-03"))
     >>> from bktools import match_ledger
-    >>> match_ledger(entries, postings.assign(date=pd.Timestamp("2026-10-03"))).entries["booked_voucher_id"].tolist()
+    >>> match_ledger(entries, postings).entries["booked_voucher_id"].tolist()
     ['A 7']
     """
 
@@ -84,8 +87,10 @@ class LedgerMatch(Result):
 
     @functools.cached_property
     def postings(self) -> pd.DataFrame:
-        """One row per posting of the ledger, with `entry_id` (the entry that it books) and `status`: that of the entry,
-        "not from an export" on the entries' accounts in their months, or null.
+        """One row per posting of the ledger, with `entry_id` (the entry that it books) and `status`.
+
+        The status is that of the entry, "not from an export" on the entries' accounts in their months, or
+        null.
         """
         return self._listed["postings"]()
 
@@ -93,11 +98,12 @@ class LedgerMatch(Result):
     def totals(self) -> pd.DataFrame:
         """Control totals, one row per account, month and currency.
 
-        account_code, account_name, month, currency; entries and exported (count and sum of the entries, as they were
-        exported: gross, where they hold tax); postings and ledger (those of the account: net, where tax is booked
-        apart); on_other_accounts (the rest of the entries' vouchers, such as tax); difference (ledger less exported;
-        null where the currencies cannot be compared); not_from_export (the part of the ledger that is matched with no
-        entry); unexplained (the difference with on_other_accounts, without not_from_export: 0 where all is booked).
+        account_code, account_name, month, currency; entries and exported (count and sum of the entries, as
+        they were exported: gross, where they hold tax); postings and ledger (those of the account: net, where
+        tax is booked apart); on_other_accounts (the rest of the entries' vouchers, such as tax); difference
+        (ledger less exported; null where the currencies cannot be compared); not_from_export (the part of the
+        ledger that is matched with no entry); unexplained (the difference with on_other_accounts, without
+        not_from_export: 0 where all is booked).
         """
         return self._listed["totals"]()
 
@@ -157,7 +163,7 @@ class LedgerMatch(Result):
 
     @property
     def style(self) -> str:
-        """One line: how the ledger books entries, such as sums by account and day, net of tax; or that it is not known."""
+        """One line: how the ledger books entries, such as net sums by account and day, or is unknown."""
         habits = self.habits
         if not habits["is_known"]:
             return self.words("match.unknown", explained=habits["explained"])
@@ -196,7 +202,7 @@ class LedgerMatch(Result):
 
     @property
     def remarks(self) -> list[str]:
-        """A line for the style, sums, split entries, entries that changed, batches in doubt, and what is not compared."""
+        """A line for each: style, sums, splits, changes, batches in doubt, and what is not compared."""
         entries, words = self.entries, self.words
         lines = [self.style] if len(entries) else []
         in_sums = entries[entries["status"] == "in_a_sum"]
@@ -222,7 +228,7 @@ class LedgerMatch(Result):
         return [*lines, *(words("match.not_compared", what=phrase) for phrase in self.unchecked)]
 
     def _open_rows(self) -> list[tuple[str, ...]]:
-        """Return the open accounts as text: account, month and currency, then the sums of TOTALS, "" for zero."""
+        """Return open accounts as text: account, month, currency, then the sums of TOTALS, "" for zero."""
         rows = []
         for row in self.open_accounts.to_dict("records"):
             account, month, currency = (

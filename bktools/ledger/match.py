@@ -1,4 +1,4 @@
-"""`match_ledger`: did every exported entry arrive in the accounting system? Nothing is sent and nothing is changed."""
+"""`match_ledger`: did every exported entry arrive in the accounting system? It only reads."""
 
 from __future__ import annotations
 
@@ -24,29 +24,31 @@ def match_ledger(
 ) -> LedgerMatch:
     """Compare every exported entry with the postings of the accounting system's general ledger.
 
-    The ledger is explained from the top down: its habits first (which side costs are on, its currency, the accounts of
-    tax and of creditors, and whether it has one posting for each entry, or sums by supplier, day, document, batch or month),
-    then totals that agree to the cent, then groups that are off, then single entries. A difference is explained only
-    where one explanation is possible, and `missing` is a proof: the style is known, the ledger covers the days, and no
-    free posting could hold the entry. What is neither shown nor disproved is `not_decided`, with the postings to look at.
+    The ledger is explained from the top down: its habits first (which side costs are on, its currency, the
+    accounts of tax and of creditors, and whether it has one posting for each entry, or sums by supplier, day,
+    document, batch or month), then totals that agree to the cent, then groups that are off, then single
+    entries. A difference is explained only where one explanation is possible, and `missing` is a proof: the
+    style is known, the ledger covers the days, and no free posting could hold the entry. What is neither
+    shown nor disproved is `not_decided`, with the postings to look at.
 
     Parameters
     ----------
     exported : DataFrame
-        One row per entry, and per line of a split one, as `load_export_jobs(entries=True)` returns it: entry_id or id;
-        optional split_line, batch_id, state, date, amount (exact, a refund is negative), currency, account_code, supplier,
-        description, document_number, tax_code, cost_centre, and names. Entries of batches that were not sent are left
-        out. A column that is missing is not compared. A column named as one of the result's, such as status, is replaced.
+        One row per entry, and per line of a split one, as `load_export_jobs(entries=True)` returns it:
+        entry_id or id; optional split_line, batch_id, state, date, amount (exact, a refund is negative),
+        currency, account_code, supplier, description, document_number, tax_code, cost_centre, and names.
+        Entries of batches that were not sent are left out. A column that is missing is not compared. A column
+        named as one of the result's, such as status, is replaced.
     ledger : DataFrame
-        One row per posting, as `read_general_ledger` returns it: account_code, date, amount (exact, debit is positive);
-        optional currency, foreign_amount and foreign_currency, text, document_number, voucher_id, account_name,
-        cost_centre, line.
+        One row per posting, as `read_general_ledger` returns it: account_code, date, amount (exact, debit is
+        positive); optional currency, foreign_amount and foreign_currency, text, document_number, voucher_id,
+        account_name, cost_centre, line.
     style : str, optional
-        What has one posting, where the ledger does not show it: "entry", "supplier_day", "account_day", "document",
-        "batch" or "month". By default as it was said to `read_general_ledger`.
+        What has one posting, where the ledger does not show it: "entry", "supplier_day", "account_day",
+        "document", "batch" or "month". By default as it was said to `read_general_ledger`.
     reverse_sign : bool, optional
-        Whether credits of the ledger are costs. By default as it was said to `read_general_ledger`, else the side on which
-        the entries' accounts have most.
+        Whether credits of the ledger are costs. By default as it was said to `read_general_ledger`, else the
+        side on which the entries' accounts have most.
     explained : sequence of str
         Vouchers, or documents, that a person has looked up: they hold none of the entries that are not found.
     language : str
@@ -64,20 +66,21 @@ def match_ledger(
     ArgumentError
         When a frame is of another kind or of several companies, or an argument is not what it must be.
     InputError
-        When a column is missing, of a wrong type or has gaps, an entry is there twice, or a file cannot be read.
+        When a column is missing, has a wrong type or gaps, an entry is there twice, or a file is unreadable.
 
     Notes
     -----
-    A text orders equal candidates and refuses none on the same account. Amounts in a currency that the ledger does not
-    have are compared at the rates at which it books several of them, closer than chance. Interface, sections 3 and 4.2:
-    the service cannot say what became of a job.
+    A text orders equal candidates and refuses none on the same account. Amounts in a currency that the ledger
+    does not have are compared at the rates at which it books several of them, closer than chance. Interface,
+    sections 3 and 4.2: the service cannot say what became of a job.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from decimal import Decimal
     >>> money = pd.ArrowDtype(__import__("pyarrow").decimal128(38, 2))
-    >>> entries = pd.DataFrame({"entry_id": ["e1", "e2"], "account_code": ["5800", "5800"], "description": ["Train", "Taxi"]})
+    >>> entries = {"entry_id": ["e1", "e2"], "account_code": "5800", "description": ["Train", "Taxi"]}
+    >>> entries = pd.DataFrame(entries)
     >>> entries["date"] = pd.to_datetime(["2026-10-03", "2026-10-05"])
     >>> entries["amount"] = pd.array([Decimal("800.00"), Decimal("42.50")], dtype=money)
     >>> postings = entries.rename(columns={"description": "text"}).head(1).assign(voucher_id="A 1")

@@ -1,4 +1,4 @@
-"""Pairs of units whose keys are equal: by counts and a join; only keys that stand several times are put in an order."""
+"""Pairs of units with equal keys, by counts and a join; only keys that repeat are put in an order."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import polars as pl
 
 
 def paired(ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str], *, surplus: bool) -> pl.DataFrame:
-    """Return pairs (x, y) of rows with equal keys, of keys that have as many rows on both sides, or more of theirs.
+    """Return pairs (x, y) of rows with equal keys that have as many rows on both sides, or more of theirs.
 
-    Both frames have the columns of the key and `day`, ours `x`, theirs `y`. Where a key has several rows, the first days
-    are paired with the first days. Without `surplus`, a key with more rows of theirs is left alone.
+    Both frames have the columns of the key and `day`, ours `x`, theirs `y`. Where a key has several rows, the
+    first days are paired with the first days. Without `surplus`, a key with more rows of theirs is left
+    alone.
     """
     if not (ours.height and theirs.height):
         return pl.DataFrame(schema={"x": pl.Int64, "y": pl.Int64})

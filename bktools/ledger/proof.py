@@ -1,4 +1,4 @@
-"""The proof that an entry is missing: the style is known, the ledger covers its days, and nothing that is free could hold it."""
+"""Proves that an entry is missing: known style, its days in the ledger, no free posting to hold it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Unexplained:
-    """What of the ledger is not explained: rows of postings by account, amount and day, and cells that differ."""
+    """What of the ledger is unexplained: postings by account, amount and day, and cells that differ."""
 
     entries: Mapping[int, Mapping[str, Any]]
     rows: Mapping[int, Mapping[str, Any]]
@@ -139,7 +139,7 @@ def _unexplained(judgement: Judgement, rest: Open) -> Unexplained:
 
 
 def _alike(judgement: Judgement, amounts: AbstractSet[int]) -> dict[int, list[tuple[int, int]]]:
-    """Return the entries with a posting of their own that have one of some amounts, with the posting, by amount."""
+    """Return, by amount, the entries with a posting of their own of some amounts, with that posting."""
     rows = judgement.state.every_entry.filter(pl.col("gross").is_in([*amounts])).select("e", "gross")
     found = defaultdict(list)
     for entry, gross in rows.iter_rows():
@@ -151,7 +151,7 @@ def _alike(judgement: Judgement, amounts: AbstractSet[int]) -> dict[int, list[tu
 def _claimed(
     judgement: Judgement, unexplained: Unexplained, entry: int, row: Mapping[str, Any]
 ) -> Iterator[int]:
-    """Yield the postings of other entries with an equal amount whose text is that of this entry, and not of the other."""
+    """Yield postings of other entries of equal amount whose text is this entry's, and not the other's."""
     agree = judgement.state.texts.agree
     for other, posting in unexplained.alike.get(row["gross"], ()):
         if agree(entry, posting) and agree(other, posting) is False:
@@ -161,7 +161,10 @@ def _claimed(
 def _with_text(
     judgement: Judgement, unexplained: Unexplained, entry: int, row: Mapping[str, Any]
 ) -> Iterator[int]:
-    """Yield the free postings on an entry's account that have its text, some weeks around it, whatever their amount and side."""
+    """Yield the free postings on an entry's account with its text, some weeks around it.
+
+    Their amount and side may be any.
+    """
     for posting in unexplained.by_key.get(row["home"], ()):
         is_near = abs(unexplained.rows[posting]["day"] - row["day"]) <= LATER
         if is_near and judgement.state.texts.agree(entry, posting):
@@ -179,7 +182,7 @@ def _undone_by_key(judgement: Judgement) -> dict[int, list[dict[str, Any]]]:
 def _undone(
     judgement: Judgement, unexplained: Unexplained, row: Mapping[str, Any]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the postings on an entry's account that have its amount on its day and are undone, each with what undoes it."""
+    """Yield the undone postings with an entry's account, amount and day, each with what undoes it."""
     rows = unexplained.undone.get(row["home"], ())
     for place in rows:
         is_on_time = 0 <= place["day"] - row["due"] <= judgement.style.lag
@@ -188,7 +191,7 @@ def _undone(
 
 
 def _judge_undone(judgement: Judgement, entry: int, undone: Sequence[tuple[int, int]]) -> None:
-    """Say of an entry that it was reversed, where one posting and its opposite come into question and a text is the entry's."""
+    """Record that an entry was reversed, where one posting, its opposite and a text of the entry fit."""
     agree = judgement.state.texts.agree
     told = [(own, back) for own, back in undone if agree(entry, own) or agree(entry, back)]
     if len(told) == 1:
@@ -199,7 +202,7 @@ def _judge_undone(judgement: Judgement, entry: int, undone: Sequence[tuple[int, 
 
 
 def _sums_of_zero(rest: Open) -> dict[int, set[int]]:
-    """Return the accounts, by day, of which two or more entries that are not found sum up to zero."""
+    """Return the accounts, by day, on which two or more unfound entries sum up to zero."""
     groups, found = defaultdict(list), defaultdict(set)
     for entry in rest.out:
         groups[rest.entries[entry]["due"], rest.entries[entry]["home"]].append(rest.entries[entry])
@@ -295,7 +298,7 @@ def _may_hold(judgement: Judgement, unexplained: Unexplained, row: Mapping[str, 
 
 
 def _other_days(judgement: Judgement) -> dict[tuple[int, int], list[int]]:
-    """Return the days of postings whose entries are of another day, or of a ledger that books late, by account and amount."""
+    """Return, by account and amount, the days of postings of entries of other days, or of late bookings."""
     statuses = (Status.ANOTHER_DATE, *((Status.BOOKED,) if judgement.style.lag else ()))
     entries = np.flatnonzero(np.isin(judgement.status, statuses))
     if not len(entries):

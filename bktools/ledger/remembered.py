@@ -1,4 +1,4 @@
-"""What a verification remembers of a ledger, and what moved in it since: postings and their sum by account."""
+"""What a verification remembers of a ledger, and what moved since: postings and sums by account."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Moved:
 
 
 def remembered(ledger: pd.DataFrame, month: str) -> list[dict[str, Any]]:
-    """Return the number and the exact sum of a month's postings by account: account, postings, amount (text)."""
+    """Return number and exact sum of a month's postings by account: account, postings, amount (text)."""
     dates = pd.to_datetime(ledger["date"])
     rows = ledger[dates.dt.strftime("%Y-%m") == month]
     sums: dict[str, list[Any]] = {}

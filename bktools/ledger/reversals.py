@@ -1,7 +1,8 @@
 """Net multiplicity: how often an account holds an amount after its opposites.
 
-Free postings that undo one another go. A free posting like one that is matched makes its entry booked twice, an opposite
-one makes it reversed; where several equal entries come into question, texts decide or nothing is decided.
+Free postings that undo one another go. A free posting like one that is matched makes its entry booked twice,
+an opposite one makes it reversed; where several equal entries come into question, texts decide or nothing is
+decided.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ def without_undone(state: Explained, style: Style) -> tuple[Explained, set[int]]
 
 
 def _alike(state: Explained, ours: list[int], theirs: list[int]) -> set[int]:
-    """Return the postings of both sides that undo one another, as many as the shorter side has: those with most words alike."""
+    """Return the postings of both sides that undo one another, as many as the shorter side has.
+
+    Those with most words alike come first.
+    """
     words = state.texts.posting_words
     pairs = sorted(
         (-len(words(one) & words(other)), abs(one - other), one, other) for one in ours for other in theirs
@@ -80,7 +84,7 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
     matched = _matched(judgement, free)
     if not (free.height and matched.height):
         return
-    # What an open entry may need is left to it.
+    # Postings that an open entry may need are left for it.
     entries = judgement.state.entries
     wanted = entries.filter(pl.Series(judgement.status[entries["e"].to_numpy()] == Status.OPEN))
     needs = {
@@ -95,7 +99,7 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
             for own in ("gross", "amount")
         ]
     )
-    # What names an entry that is found is of no open one.
+    # A posting that names a booked entry belongs to no open one.
     named = {posting: judgement.state.texts.entry_named(posting) for posting in wanted_too.head(MOST_CASES)}
     left_alone = [posting for posting, entry in named.items() if entry is None or judgement.is_open(entry)]
     free = free.filter(~pl.col("p").is_in([*left_alone, *wanted_too[MOST_CASES:]]))
@@ -121,7 +125,7 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
 
 
 def judge_whole_sums(judgement: Judgement, free: pl.DataFrame, of_style: Collection[int]) -> None:
-    """Say of the entries of a sum that they are booked twice, or reversed, where a free posting has the sum, or its opposite.
+    """Record that a sum's entries are booked twice or reversed: a free posting has the sum or its opposite.
 
     A second sum looks like those of the style.
     """
@@ -157,7 +161,7 @@ def judge_whole_sums(judgement: Judgement, free: pl.DataFrame, of_style: Collect
 
 
 def _matched(judgement: Judgement, free: pl.DataFrame) -> pl.DataFrame:
-    """Return the entries that are there and on the account of a free posting, with the amount and day of their posting."""
+    """Return the booked entries on accounts of free postings, with amount and day of their posting."""
     home = judgement.state.every_entry.filter("is_home", pl.col("key").is_in(free["key"].unique().implode()))
     numbers = home["e"].to_numpy()
     at = judgement.posting[numbers]
@@ -180,7 +184,7 @@ def _judge(
     """Say of the candidates of a free posting which one it doubles or takes back."""
     agree, named = judgement.state.texts.agree, judgement.state.texts.entry_named(posting)
     if named is not None:
-        # What names an entry is of no other one.
+        # A posting that names an entry belongs to no other one.
         candidates = [case for case in candidates if case[0] == named]
     open_to = [
         case
@@ -203,7 +207,7 @@ def _judge(
             return
     if not alike:
         return
-    # Of equal candidates those alone, then the nearest.
+    # Among equal candidates, those alone come first, then the nearest.
     best = min((not is_alone, delay) for _, delay, is_alone in alike)
     nearest = [entry for entry, delay, is_alone in alike if (not is_alone, delay) == best]
     is_told = bool(said[nearest[0]])

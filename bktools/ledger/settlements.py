@@ -1,7 +1,7 @@
 """The evidence of a ledger about batches with an unknown outcome, for the person who records the outcome.
 
-The verdict is made with a batch and without it. An outcome is proposed only when one of the two fits and the other does
-not, in a ledger that is whole for the question and shows an earlier batch that was accepted.
+The verdict is made with a batch and without it. An outcome is proposed only when one of the two fits and the
+other does not, in a ledger that is whole for the question and shows an earlier batch that was accepted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from bktools.wording import Words, words
 
 # An entry with one of these is booked once.
 ARRIVED = (Status.BOOKED, Status.ANOTHER_DATE, Status.IN_A_SUM)
-# Columns of the groups in which accounting systems sum entries up: entries of a batch that sum up to zero show nothing.
+# Columns of the groups in which systems sum entries up: a batch's entries that sum up to zero show nothing.
 GROUPS = (("batch",), ("batch", "home"), ("document", "home"), ("day", "home"), ("month", "home"))
 # An accounting system may date its postings before the entries, by so many days.
 EARLIER = 31
@@ -52,8 +52,8 @@ class Settlement:
     """The evidence of the ledger about a batch in doubt."""
 
     batch_id: str
-    # "accepted" where each of its entries is booked once, alone or in a sum; "released" where it is proven that none
-    # is; None where the ledger does not decide it.
+    # "accepted" where each of its entries is booked once, alone or in a sum; "released" where it is proven
+    # that none is; None where the ledger does not decide it.
     outcome: str | None
     # Why, as a code with facts, and in words for a journal that keeps them.
     reason: str
@@ -74,9 +74,10 @@ def settlements(
 ) -> list[Settlement]:
     """Return the evidence of a ledger about each batch with an unknown outcome: those of `sendings`.
 
-    `exported` has every exported entry of the company; `explained` names vouchers, or documents, that a person has
-    looked up: they hold no entry of a batch in doubt. `exported_at` is the day on which the ledger was exported, by
-    default the one that its file says, else today: postings of later days are planned, and show nothing.
+    `exported` has every exported entry of the company; `explained` names vouchers, or documents, that a
+    person has looked up: they hold no entry of a batch in doubt. `exported_at` is the day on which the ledger
+    was exported, by default the one that its file says, else today: postings of later days are planned, and
+    show nothing.
     """
     batches = sorted(set(sendings) & set(exported["batch_id"]))
     if not batches:
@@ -268,7 +269,7 @@ class _Evidence:
     # ---- booked
 
     def _accepted(self, batch: str, both: _Judged, without: _Judged, count: int) -> Iterator[_Finding]:
-        """Yield why it is not proven that a batch was booked; then the evidence: only with it the ledger fits."""
+        """Yield why a batch is not proven booked; then the evidence: the ledger fits only with it."""
         rows = both.rows_of(batch)
         own = both.postings_of(rows)
         if not (self._earlier(batch, without) or self._earlier(batch, both)):
@@ -310,7 +311,7 @@ class _Evidence:
         return {*found.filter(pl.col("day") >= pl.col("since"))["p"].to_list()}
 
     def _alike(self, both: _Judged, own: Collection[int]) -> set[int]:
-        """Return the other postings on the accounts of some, from some time before the batch on, that nothing explains."""
+        """Return other unexplained postings on the accounts of some, from before the batch on."""
         postings = both.verdict.postings
         mine = postings.filter(pl.col("p").is_in([*own]))
         since = int(mine["day"].min()) - EARLIER  # type: ignore[arg-type]
@@ -329,7 +330,7 @@ class _Evidence:
 
     @staticmethod
     def _sums_up_to_zero(judged: _Judged, rows: npt.NDArray[np.bool_]) -> bool:
-        """Whether some of the entries sum up to zero in a group: a sum with them is the same as one without them."""
+        """Whether some entries of a group sum up to zero: a sum with them is the same without them."""
         own = judged.sides.entries.filter(pl.Series(rows))
         return any(
             bool((own.drop_nulls([*group]).group_by(group).agg(pl.sum("gross"))["gross"] == 0).any())
@@ -341,7 +342,10 @@ class _Evidence:
     def _released(
         self, batch: str, is_this: pd.Series, both: _Judged, without: _Judged, count: int
     ) -> Iterator[_Finding]:
-        """Yield why it is not proven that nothing of a batch was booked; then the evidence: exactly without it the ledger fits."""
+        """Yield why it is not proven that nothing of a batch was booked.
+
+        Then the evidence follows: the ledger fits only without it.
+        """
         statuses = both.verdict.status[both.rows_of(batch)]
         if np.isin(statuses, (*FOUND, Status.REVERSED)).any():
             codes, counts = np.unique(statuses, return_counts=True)
@@ -381,7 +385,10 @@ class _Evidence:
 
     @staticmethod
     def _lacking(without: _Judged, alone: _Judged) -> int:
-        """Return how many accepted entries of the accounts and months of a batch are not there, either: a sum may hold them."""
+        """Return how many accepted entries on a batch's accounts, in its months, are also missing.
+
+        A sum may hold them.
+        """
         gone = without.sides.entries.filter(pl.Series(~without.arrived))
         groups = alone.sides.entries.select("account", "month").unique()
         return gone.join(groups, on=["account", "month"], how="semi").height
@@ -403,7 +410,7 @@ class _Evidence:
         return {*postings["p"].to_list()} - {*taken} - {*self._explained_rows}
 
     def _fits(self, batch: str, without: _Judged, taken: Collection[int]) -> set[int]:
-        """Return the postings that may hold the batch: on its accounts any, on others by the sum of a group."""
+        """Return the postings that may hold the batch: any on its accounts, on others by a group's sum."""
         entries = self._exported[self._exported["batch_id"] == batch]
         own = sides_of(read(entries, self._ledger)).entries
         amounts: set[int] = set(own["gross"].to_list())

@@ -1,4 +1,4 @@
-"""Entries and postings as a verdict reads them: numbers for accounts and currencies, whole minor units, days as numbers."""
+"""Entries and postings as a verdict reads them: accounts, currencies, days and money are whole numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bktools.ledger.inputs import Inputs, has_values
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 
-# Of a text that says something: "-" is none.
+# A text with at least a letter or a digit; "-" says nothing.
 SAYS_SOMETHING = r"[\p{L}\p{N}]"
 # An entry ID in a document number or a text.
 ENTRY_ID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
@@ -35,11 +35,11 @@ EPOCH_YEAR, MONTHS = 1970, 12
 class Sides:
     """Both sides, one row per row of the frames, in their order.
 
-    Entries have `e`, their row; `account`; `key`, account and currency; `home`, account and the ledger's currency; `day`,
-    `month`; `gross`; `is_known`, whether amount, day and account are; `is_home`, whether the ledger is in their currency;
-    and the texts `id`, `currency`, `supplier`, `document`, `batch`, `tax_code`, `description`. Postings have `p`, `account`, `key`,
-    `day`, `month`, `amount`, `voucher`, `document`, `text`, `own` and `own_key`: their amount in another currency, and `id`:
-    the entry that they name.
+    Entries have `e`, their row; `account`; `key`, account and currency; `home`, account and the ledger's
+    currency; `day`, `month`; `gross`; `is_known`, whether amount, day and account are; `is_home`, whether the
+    ledger is in their currency; and the texts `id`, `currency`, `supplier`, `document`, `batch`, `tax_code`,
+    `description`. Postings have `p`, `account`, `key`, `day`, `month`, `amount`, `voucher`, `document`,
+    `text`, `own` and `own_key`: their amount in another currency, and `id`: the entry that they name.
     """
 
     entries: pl.DataFrame
@@ -132,8 +132,8 @@ def refuse_repeated(entries: pa.Table) -> None:
     if frame.n_unique() < frame.height:
         repeated = frame.filter(frame.is_duplicated())["entry_id"].unique().sort()
         raise InputError(
-            f"has {len(repeated):,} {'entry' if len(repeated) == 1 else 'entries'} more than once, such as {repeated[0]}:"
-            " give each entry once",
+            f"has {len(repeated):,} {'entry' if len(repeated) == 1 else 'entries'} more than once, "
+            f"such as {repeated[0]}: give each entry once",
             source="exported",
         )
 
@@ -165,7 +165,7 @@ def _column(table: pa.Table, name: str, inputs: Inputs | None = None) -> pa.Chun
 
 
 def _text(table: pa.Table, name: str, inputs: Inputs | None = None) -> pl.Series:
-    """Return a column of texts, trimmed, with nulls for empty ones; nulls alone where it is missing or not compared."""
+    """Return a column of trimmed texts, nulls for empty ones; only nulls if it is missing or not compared."""
     column = _column(table, name, inputs)
     if column is None or pa.types.is_null(column.type):
         return nulls(len(table), pl.String)
@@ -209,17 +209,17 @@ def _numbered(*columns: pl.Series) -> list[pl.Series]:
 
 
 def _whole(*columns: pa.ChunkedArray | None) -> tuple[int, list[pl.Series | None]]:
-    """Return amounts of one scale as whole numbers, with their decimals; raise where their sums would not be exact."""
+    """Return amounts of one scale as whole numbers, and their decimals; refuse those with inexact sums."""
     known = [column for column in columns if column is not None]
     scale = max((column.type.scale for column in known), default=0)
     wide = [None if column is None else column.cast(pa.decimal128(38, scale)) for column in columns]
     halves = [None if column is None else _halves(column) for column in wide]
     total = sum(float(np.abs(low).sum(dtype=np.float64)) for low, fits in filter(None, halves) if fits)
     if not all(fits for _, fits in filter(None, halves)) or total > LARGEST_SUM:
-        # What nobody's books have as amounts of one company.
+        # No company's books have such amounts.
         raise InputError(
-            f"the sum of the amounts, with {scale} decimals, has more than 18 digits: give fewer rows, or round the"
-            " amounts to the decimals of their currency",
+            f"the sum of the amounts, with {scale} decimals, has more than 18 digits: give fewer rows, "
+            "or round the amounts to the decimals of their currency",
             source="exported and ledger",
         )
     return scale, [
@@ -262,8 +262,8 @@ def _home(
 ) -> str | None:
     """Return the currency of the ledger.
 
-    A ledger without one is in the currency of all entries, or in that of which several entries are met to the cent and
-    more than of any other; otherwise it is not known.
+    A ledger without one is in the currency of all entries, or in that of which several entries are met to the
+    cent and more than of any other; otherwise it is not known.
     """
     if is_compared or currencies[0].null_count() == len(currencies[0]):
         return _most(currencies[1]) or ""

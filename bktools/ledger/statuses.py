@@ -31,7 +31,7 @@ class Status(_Code):
 
 
 class Reason(_Code):
-    """Why a status is what it is; with it stand the postings to look at, and a difference where there is one."""
+    """Why a status is what it is; beside it are the postings to look at, and a difference, if any."""
 
     NONE = 0
     # The total of a group differs, and no single entry explains it.

@@ -1,4 +1,4 @@
-"""The steps of the explanation as data: which entries make a group, and what of the ledger it is compared with."""
+"""The steps of the explanation as data: which entries make a group, and what it is compared with."""
 
 from __future__ import annotations
 

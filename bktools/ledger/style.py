@@ -1,4 +1,4 @@
-"""The booking style that the explained part of a ledger shows: what has one posting, how late it is, and how much is known."""
+"""The booking style of a ledger's explained part: what has one posting, its delay, and how sure it is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bktools.ledger.steps import Grain, How
 
 # A grain is the style when it has so many of the explained entries in sums.
 SHARE = 0.1
-# What is matched so has the day of its group.
+# Ways of matching that give an entry the day of its group.
 OF_A_GROUP = (How.SUM, How.WHOLE_VOUCHER, How.EXACTLY, How.DOCUMENT_NUMBER, How.EXCHANGED)
 # Single entries whose delay is looked at.
 SAMPLE = 20_000
@@ -68,7 +68,10 @@ def style_of(state: Explained, grain: Grain | None = None) -> Style:
 
 
 def _lags(state: Explained, grain: Grain) -> pl.Series:
-    """Return the days from the last entry of each sum to its posting, or from each entry, where entries have one of their own."""
+    """Return the days from the last entry of each sum to its posting.
+
+    Where entries have postings of their own, they count from each entry.
+    """
     last = pl.col("day").max().over(grain.group) if grain.is_long else pl.col("day")
     entries = state.every_entry.select("e", last=last)
     postings = state.books.postings.select("p", when="day")
@@ -98,7 +101,10 @@ def _usual(lags: pl.Series) -> int:
 
 
 def with_due(state: Explained, style: Style) -> pl.DataFrame:
-    """Return the open entries with `due`, the day on which their group is booked: that of its other accounts, else by habit."""
+    """Return the open entries with `due`, the day on which their group is booked.
+
+    It is the day of its other accounts, else the usual one.
+    """
     last = pl.col("day").max().over(style.grain.group) if style.grain.is_long else pl.col("day")
     due = state.every_entry.select("e", due=last + style.shift)
     entries = state.entries.join(due, on="e", how="left", maintain_order="left")

@@ -1,4 +1,4 @@
-"""The tables of a match: entries and postings with their outcome, findings, and control totals of both sides."""
+"""The tables of a match: entries and postings with outcome, findings, and control totals of both sides."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _with_tax(verdict: Verdict, owners: Numbers) -> Numbers:
 
 
 def _not_exported(sides: Sides, verdict: Verdict, owners: Numbers) -> npt.NDArray[np.bool_]:
-    """Return the postings on the accounts of the entries, in their months, that are of no entry and name none."""
+    """Return the postings on the entries' accounts, in their months, that are of no entry and name none."""
     months = sides.entries["month"].drop_nulls()
     if not len(months):
         return np.zeros(len(owners), dtype=bool)
@@ -140,7 +140,7 @@ def _with_evidence(inputs: Inputs, verdict: Verdict) -> pa.Table:
 
 
 def _booked(verdict: Verdict) -> pl.Series:
-    """Return what is booked for each entry: its posting with the tax; of a sum the whole of it, as the entries are."""
+    """Return what is booked for each entry: its posting with tax; of a sum all of it, as entries are."""
     amounts = verdict.postings.select(amount=pl.coalesce("gross", "amount")).to_series()
     at = pl.Series(np.maximum(verdict.posting, 0))
     booked = amounts.gather(at) if len(amounts) else nulls(len(at), pl.Int64)
@@ -209,7 +209,10 @@ def _totals(inputs: Inputs, sides: Sides, verdict: Verdict, free: npt.NDArray[np
 
 
 def _on_other_accounts(sides: Sides, verdict: Verdict) -> pl.DataFrame:
-    """Return what the entries have on other accounts, such as tax: what is explained, gross, less what is on the account."""
+    """Return what the entries have on other accounts, such as tax.
+
+    It is what is explained, gross, less what is on the account.
+    """
     entries = sides.entries.filter("is_home").select("e", "account", "key", "gross")
     lines = verdict.lines.join(verdict.postings.select("p", "account", "month", "amount"), on="p")
     theirs = lines.group_by("gid", "account").agg(pl.sum("amount"), pl.min("month"))
@@ -217,7 +220,7 @@ def _on_other_accounts(sides: Sides, verdict: Verdict) -> pl.DataFrame:
     groups = ours.join(theirs, on=["gid", "account"]).select(
         "account", "key", "month", rest=pl.col("gross") - pl.col("amount")
     )
-    # What is judged alone, and what is booked again.
+    # The postings that are judged alone, and those that book an entry again.
     taken = pl.concat([verdict.lines["p"], pl.Series([*verdict.reversals], dtype=pl.Int64)])
     judged = [*verdict.posting[verdict.posting >= 0].tolist(), *verdict.doubles]
     others = verdict.postings.filter(

@@ -11,25 +11,26 @@ from bktools.ledger.habits import COST, TELLING, THOUSANDTHS, Books
 
 LARGEST = 350
 UNTAXED = THOUSANDTHS / (THOUSANDTHS + LARGEST)
-# A rate counts when so many totals meet it by chance less often than this, and it has this share of the votes.
+# A rate counts if so many totals meet it by chance less often than this, and it has this share of votes.
 BY_CHANCE = 0.01
 SHARE = 0.02
-# Up to so many pairs of groups and postings are compared one by one, from some days before a group to some weeks after it.
+# Up to so many pairs of groups and postings are compared singly, from days before a group to weeks after.
 MOST_PAIRS = 20_000_000
 EARLIER, LATER = 3, 45
 # A kind of entries has a rate when so many of its totals have.
 MOST = 0.8
-# Of more entries an amount may be the net by one rate or another.
+# Among more entries than this, an amount may be the net by one rate or another.
 MOST_RATED = 8
 # A few votes of a narrow kind say less than several of a wider one.
 SEVERAL = 3
 
 
 def with_net(entries: pl.DataFrame, books: Books) -> tuple[pl.DataFrame, tuple[int, ...]]:
-    """Return the entries with their net amount, null where it is not known, and the rates in thousandths, without 0.
+    """Return entries with their net amount, null if unknown, and the rates in thousandths, without 0.
 
-    Nets are needed where the ledger pools the tax of several accounts. A total of one kind of entries (account and tax
-    code), of a day or a month, votes for the rate at which it meets the ledger's total to the cent.
+    Nets are needed where the ledger pools the tax of several accounts. A total of one kind of entries
+    (account and tax code), of a day or a month, votes for the rate at which it meets the ledger's total to
+    the cent.
     """
     without = entries.with_columns(net=pl.lit(None, pl.Int64))
     if books.has_vouchers and not books.has_pooled_tax:
@@ -80,8 +81,8 @@ def nets(gross: int, rates: Iterable[int]) -> list[int]:
 def meets_by_rates(gross: Sequence[int], rates: Iterable[int], amount: int) -> bool:
     """Whether an amount is the sum of gross amounts, each without its tax, if any, at one of the rates.
 
-    Of many gross amounts, and where no rate is known, it is enough that it is between the gross and that without the
-    largest tax.
+    Of many gross amounts, and where no rate is known, it is enough that it is between the gross and that
+    without the largest tax.
     """
     if not rates or len(gross) > MOST_RATED:
         taxed, other = (
@@ -97,15 +98,15 @@ def meets_by_rates(gross: Sequence[int], rates: Iterable[int], amount: int) -> b
 
 
 def rounding(count: pl.Expr) -> pl.Expr:
-    """Return how far the net of a sum may be from the sum of so many nets, in minor units: four standard deviations."""
+    """Return how far a sum's net may be from the sum of nets, in minor units: four standard deviations."""
     return pl.min_horizontal(count // 2, (1.2 * count.sqrt()).ceil()).cast(pl.Int64)
 
 
 def _votes(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
-    """Return the totals that meet one rate, in thousandths, to the cent: key, tax_code, ours, theirs, slack, rate.
+    """Return totals that meet a rate, in thousandths, to the cent: key, tax_code, ours, theirs, slack, rate.
 
-    Days and months are compared with the total of the postings, batches and months also with each posting, because the
-    account may have others.
+    Days and months are compared with the total of the postings, batches and months also with each posting,
+    because the account may have others.
     """
     entries = entries.filter("is_known", "is_home")
     columns = ["key", "tax_code", "ours", "theirs", "slack"]
@@ -142,7 +143,7 @@ def _votes(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
 
 
 def _accepted(votes: pl.DataFrame) -> list[int]:
-    """Return the rates that so many totals would hardly meet by chance; whole percents are fewer than tenths of one."""
+    """Return the rates that so many totals hardly meet by chance; whole percents are fewer than tenths."""
     rate, theirs, slack = pl.col("rate"), pl.col("theirs").abs(), pl.col("slack")
     width = pl.when(rate % 10 == 0).then(10).when(rate % 5 == 0).then(5).otherwise(1)
     chance = (2 * slack + 1) / (theirs * width / THOUSANDTHS)

@@ -1,4 +1,4 @@
-"""Whether the ledger has the entries' texts, and whether the texts of an entry and a posting are of one matter."""
+"""Whether the ledger has the entries' texts, and whether texts of an entry and a posting agree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAMPLE = 1_000
 FEW = 300
 # Pairs of which others show whether texts tell.
 SEVERAL = 4
-# Of more entries no posting is said to name one; a word that more entries have names none.
+# Among more entries than this, no posting names one; a word in more entries than this names none.
 MOST_NAMED, SELDOM = 50_000, 50
 
 # An entry's text as ledgers have it.
@@ -50,7 +50,7 @@ class Texts:
     by_text: Callable[[int], int | None]
 
     def entry_named(self, posting: int) -> int | None:
-        """Return the one entry that a posting names, by its ID or by its whole text; None where it names none, or several."""
+        """Return the only entry that a posting names, by its ID or whole text; None for none or several."""
         return self.named.get(posting, self.by_text(posting))
 
     def agree(self, entry: int, posting: int) -> bool | None:
@@ -172,7 +172,7 @@ def _is_number(word: str) -> bool:
 
 
 def _are_similar(ours: frozenset[str], theirs: frozenset[str]) -> bool | None:
-    """Whether half of the words are the same, and a number where both have one; None where one side has none."""
+    """Whether half of the words are equal, and a number where both have one; None for an empty side."""
     if not (ours and theirs):
         return None
     numbers = [set(filter(_is_number, side)) for side in (ours, theirs)]

@@ -157,7 +157,7 @@ def verdict_of(
 
 
 def _judge_rest(judgement: Judgement) -> None:
-    """Judge what totals do not explain: by texts, by groups, in other places; what is left is missing, or not decided."""
+    """Judge what totals do not explain: by texts, groups and other places; the rest is missing or open."""
     rest = open_of(judgement)
     if rest is None:
         return
@@ -220,7 +220,7 @@ def _groups(state: Explained) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _other_cost_centres(sides: Sides, judgement: Judgement) -> dict[int, str]:
-    """Return the entries alone in their posting that have another cost centre there, where both sides have one."""
+    """Return the entries alone in their posting with another cost centre there, if both sides have one."""
     if sides.entries["cost_centre"].null_count() == sides.entries.height:
         return {}
     is_alone = (

@@ -1,7 +1,8 @@
-"""Vouchers whose tax is that of several accounts, at rates that are not known: judged as a whole, with their tax.
+"""Vouchers whose tax is that of several accounts, at unknown rates: judged as a whole, with their tax.
 
-The cost side of a voucher with its tax is the gross of its entries; what it has on each account is the net of those on it,
-each at one of the ledger's rates. One error explains a voucher only if both agree with it, and with no other one.
+The cost side of a voucher with its tax is the gross of its entries; what it has on each account is the net of
+those on it, each at one of the ledger's rates. One error explains a voucher only if both agree with it, and
+with no other one.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Voucher:
     # By entry: its account, and its gross amount.
     accounts: Mapping[int, int]
     gross: Mapping[int, int]
-    # By account: the posting, and all that the voucher has on it; and what it has of postings that were taken back.
+    # By account: the posting, and all that the voucher has on it; and what it has of undone postings.
     postings: Mapping[int, int]
     amounts: Mapping[int, int]
     undone: Mapping[int, int]
@@ -40,7 +41,7 @@ class Voucher:
     def fits(
         self, *, without: int | None = None, twice: int | None = None, moved: tuple[int, int] | None = None
     ) -> bool:
-        """Whether each account has the net of its entries, if one is left out, is there twice, or is on another account."""
+        """Whether each account has its entries' net, if one is left out, is twice there, or was moved."""
         expected: dict[int, list[int]] = {}
         for entry, account in self.accounts.items():
             at = moved[1] if moved and moved[0] == entry else account
@@ -56,7 +57,7 @@ class Voucher:
 
 
 def judge_pooled(judgement: Judgement, rest: Open) -> None:
-    """Judge the vouchers with one tax for several accounts by the entries of their day, or of their supplier and day."""
+    """Judge vouchers with one tax for several accounts, by entries of their day, or supplier and day."""
     lines = defaultdict(list)
     for posting, row in rest.free.items():
         if row["gross"] is None:
@@ -130,7 +131,7 @@ def _judge(
         (error,) = errors
         error.say(judgement, rest)
         left = [entry for entry in entries if entry != error.entry]
-        # What the voucher had on an account was taken back.
+        # The voucher's amount on this account was taken back.
         taken_back = [entry for entry in left if voucher.accounts[entry] in undone]
         rest.out += taken_back
         judgement.whole([entry for entry in left if entry not in taken_back], postings[0], How.WHOLE_VOUCHER)
@@ -160,7 +161,7 @@ class _Error:
             else None
         )
         if back is not None:
-            # It was corrected, so that another voucher books it, or none.
+            # The voucher was corrected, so that another voucher books the entry, or none.
             rest.use(back)
             judgement.undone.add(back)
         if self.status is Status.OPEN or back is not None:
@@ -192,7 +193,7 @@ def _errors(voucher: Voucher, share: float) -> Iterator[_Error]:
         for entry, own in voucher.accounts.items():
             for account in {*voucher.amounts, *voucher.undone} - {own}:
                 if voucher.fits(moved=(entry, account)):
-                    # What was moved and taken back is booked by another voucher, or not at all.
+                    # An amount that was moved and taken back is booked by another voucher, or not at all.
                     posting = voucher.postings.get(account)
                     yield _Error(entry) if posting is None else _Error(entry, Status.ANOTHER_ACCOUNT, posting)
         return

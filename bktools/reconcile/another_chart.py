@@ -1,4 +1,4 @@
-"""Whether a chart is taken for another company's: created accounts cannot be deleted, so a person is asked first."""
+"""Whether a chart is another company's: created accounts cannot be deleted, so a person is asked first."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def doubts_of(
 ) -> tuple[Doubt, ...]:
     """Return why a chart looks like another company's; nothing where it does not.
 
-    `matches` are the rows of `results.chart_match`, one for each company of the chart; `named` is the company that its
-    file names, and `before` by company the one that the file of its last chart named.
+    `matches` are the rows of `results.chart_match`, one for each company of the chart; `named` is the company
+    that its file names, and `before` by company the one that the file of its last chart named.
     """
     doubts = (_doubt(match, named, before.get(match["company_id"])) for match in matches)
     return tuple(doubt for doubt in doubts if doubt)
@@ -37,7 +37,7 @@ def _doubt(
     company = {"company_id": match["company_id"]}
     if named and before and not _are_same(named, before):
         return Doubt("of_another_company", company | {"named": _shown(named), "before": _shown(before)})
-    # A service may have many accounts that no chart has any more, so those in use count where there are enough of them.
+    # A service may have many accounts that no chart has any more: used ones count where there are enough.
     kind = "used" if match["used"] >= FEWEST else "known"
     count, missing = match[kind], match[f"{kind}_missing"]
     if count >= FEWEST and missing * 2 > count:

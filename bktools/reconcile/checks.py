@@ -1,4 +1,4 @@
-"""The checks of a reconciliation. To add a check, add one item to CHECKS, its words to `wording`, and its test."""
+"""The checks of a reconciliation. To add one, add an item to CHECKS, its words to `wording`, and its test."""
 
 from __future__ import annotations
 

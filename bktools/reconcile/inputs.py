@@ -48,8 +48,8 @@ USED: Mapping[str, tuple[str, ...]] = {
 # Columns for messages, which no check reads: when a list of accounts was imported.
 READ = {"accounts": ("updated_at",)}
 
-# Columns without gaps. The chart's external IDs may have gaps: each is a finding. Its companies may have some where the
-# frames have exactly one company.
+# Columns without gaps. The chart's external IDs may have gaps: each is a finding. Its companies may have some
+# where the frames have exactly one company.
 FILLED: Mapping[str, tuple[str, ...]] = {
     "chart": ("archived", "company_id"),
     "accounts": ("company_id", "external_id", "state"),
@@ -85,7 +85,7 @@ def comparable(tables: Mapping[str, pa.Table]) -> Frames:
     gaps = {noun: {name: typed[noun][name].null_count() for name in names} for noun, names in FILLED.items()}
     check_gaps(gaps, len(companies))
     company = pl.Enum(companies)
-    # Of the only company no row is read.
+    # For the only company no row is read.
     is_of = (
         pl.lit(companies[0], company)
         if len(companies) == 1
@@ -118,7 +118,7 @@ def _typed(noun: str, table: pa.Table) -> pl.DataFrame:
 
 
 def read(frames: Mapping[str, Any]) -> dict[str, pa.Table]:
-    """Return the frames as Arrow with only the used columns; raise when a column is missing or has a wrong type."""
+    """Return the frames as Arrow with the used columns; refuse missing columns and wrong types."""
     tables = {
         noun: in_memory(frame, noun, (*USED[noun], *READ.get(noun, ()))) for noun, frame in frames.items()
     }
@@ -130,7 +130,7 @@ def read(frames: Mapping[str, Any]) -> dict[str, pa.Table]:
 
 
 def _without_unread_tax_codes(chart: pa.Table, columns: Collection[str] | None) -> pa.Table:
-    """Return a chart without the tax codes that its file has no column for, which does not say that there are none."""
+    """Return a chart without tax codes that its file has no column for: the chart is silent about them."""
     if columns is None or TAX_CODE in columns or TAX_CODE not in chart.column_names:
         return chart
     return chart if chart[TAX_CODE].null_count < len(chart) else chart.drop_columns([TAX_CODE])
@@ -145,7 +145,7 @@ def check_columns(noun: str, columns: pa.Schema) -> None:
 
 
 def check_gaps(empty: Mapping[str, dict[str, int]], companies: int) -> None:
-    """Refuse gaps in columns that must be filled; `empty` has the number of empty rows by noun and column of FILLED."""
+    """Refuse gaps in columns that must be filled; `empty` counts empty rows by noun and column of FILLED."""
     for noun, counts in empty.items():
         refuse_gaps(
             noun, {name: count for name, count in counts.items() if (noun, name) != ("chart", "company_id")}

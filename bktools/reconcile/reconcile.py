@@ -21,27 +21,27 @@ FIRST = ("findings", "coverage")
 def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconciliation:
     """Compare the ERP's chart of accounts with the accounts and categories of the service.
 
-    The ERP is the source of truth. Accounts are matched on their exact external ID within a company, never on name or
-    code.
+    The ERP is the source of truth. Accounts are matched on their exact external ID within a company, never on
+    name or code.
 
     Parameters
     ----------
     chart : DataFrame
-        Chart of accounts: external_id, code, name, archived; optional tax_code_external_id and company_id. Rows
-        without a company belong to the only company of the frames.
+        Chart of accounts: external_id, code, name, archived; optional tax_code_external_id and company_id.
+        Rows without a company belong to the only company of the frames.
     accounts : DataFrame
-        Accounts as `load_accounts` returns them: company_id, external_id, state; optional id, name, code, archived,
-        tax_code_external_id.
+        Accounts as `load_accounts` returns them: company_id, external_id, state; optional id, name, code,
+        archived, tax_code_external_id.
     categories : DataFrame
         Categories: id, company_id, name, archived; optional account_id, tax_code_id.
 
-    Each is a pandas, pyarrow, Polars, DuckDB or PySpark frame, or the path of a Parquet file. None is changed.
+    Each is a pandas, pyarrow, Polars, DuckDB or PySpark frame, or a Parquet file's path. None is changed.
 
     Returns
     -------
     Reconciliation
-        If a PySpark frame was given, workers, which must have bktools, compare a few companies at a time; the result is
-        collected and must fit in memory here.
+        If a PySpark frame was given, workers, which must have bktools, compare a few companies at a time; the
+        result is collected and must fit in memory here.
 
     Raises
     ------
@@ -52,15 +52,17 @@ def reconcile_accounts(chart: Any, accounts: Any, categories: Any) -> Reconcilia
 
     Notes
     -----
-    Interface, sections 2.1 and 2.4. The interface can only create accounts; a person must do the other actions.
+    Interface, sections 2.1 and 2.4. The interface can only create accounts; a person does the other actions.
 
     Examples
     --------
     >>> import pandas as pd
     >>> company = "123e4567-e89b-42d3-a456-426614174000"
-    >>> chart = pd.DataFrame({"external_id": ["1200"], "code": ["1200"], "name": ["Bank"], "archived": [False]})
+    >>> chart = {"external_id": ["1200"], "code": ["1200"], "name": ["Bank"], "archived": [False]}
+    >>> chart = pd.DataFrame(chart)
     >>> accounts = pd.DataFrame({"company_id": [], "external_id": [], "state": []}, dtype="str")
-    >>> categories = pd.DataFrame({"id": ["c1"], "company_id": [company], "name": ["Fees"], "archived": [False]})
+    >>> categories = {"id": ["c1"], "company_id": [company], "name": ["Fees"], "archived": [False]}
+    >>> categories = pd.DataFrame(categories)
     >>> result = reconcile_accounts(chart, accounts, categories)
     >>> result.findings["message"].tolist()[1]
     '1200 Bank is in the chart and not among the accounts known here. Create it (create_accounts).'

@@ -1,4 +1,4 @@
-"""The result of a reconciliation: findings, the action for each account, and the coverage of the categories."""
+"""The result of a reconciliation: findings, an action for each account, and coverage of the categories."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ class Reconciliation(Result):
     Examples
     --------
     >>> import bktools, pandas
-    >>> chart = pandas.DataFrame({"external_id": ["0400"], "code": ["0400"], "name": ["Bank"], "archived": [False]})
+    >>> chart = {"external_id": ["0400"], "code": ["0400"], "name": ["Bank"], "archived": [False]}
+    >>> chart = pandas.DataFrame(chart)
     >>> with bktools.Sandbox() as service:
     ...     categories = bktools.load_categories(service=service)
     ...     found = bktools.reconcile_accounts(chart, bktools.load_accounts(service=service), categories)
@@ -68,10 +69,10 @@ class Reconciliation(Result):
     companies_before: Mapping[str, CompanyInFile] = dataclasses.field(default_factory=dict)
 
     def table(self, name: str, language: Words | None = None) -> pa.Table:
-        """Return a table by its name: findings, coverage, actions, action_counts, chart_match, unused_accounts.
+        """Return a table by name: findings, coverage, actions, action_counts, chart_match, unused_accounts.
 
-        Findings and actions are facts: codes and values. With a language, as `bktools.wording.words` returns it, they
-        have their sentences, and the columns of the frames of these names.
+        Findings and actions are facts: codes and values. With a language, as `bktools.wording.words` returns
+        it, they have their sentences, and the columns of the frames of these names.
         """
         rows = self._listed(name)
         return (
@@ -82,25 +83,30 @@ class Reconciliation(Result):
 
     @functools.cached_property
     def findings(self) -> pd.DataFrame:
-        """One row per finding, most severe first: check, severity (error, warning, info), action, company_id, external_id,
-        account_id, category_id, field, erp_value, service_value, message (the fact, then what is to be done), about (the
+        """One row per finding, most severe first.
+
+        Columns: check, severity (error, warning, info), action, company_id, external_id, account_id,
+        category_id, field, erp_value, service_value, message (the fact, then what is to be done), about (the
         name of the account or category), to_do, who, facts (what the message says, as JSON).
         """
         return to_pandas(self.table("findings", words("en")))
 
     @functools.cached_property
     def coverage(self) -> pd.DataFrame:
-        """One row per category: category_id, company_id, name, archived, account_id, external_id, account_name,
+        """One row per category.
+
+        Columns: category_id, company_id, name, archived, account_id, external_id, account_name,
         tax_code_id, state (covered, no_account, unknown_account, archived_account, to_be_archived_account).
         """
         return to_pandas(self.table("coverage"))
 
     @functools.cached_property
     def actions(self) -> pd.DataFrame:
-        """One row per account: company_id, external_id, account_id, action (create, update, archive, unarchive, none),
-        why, name, code, archived, tax_code_external_id as the chart has them, reason (the code of why), facts (JSON).
+        """One row per account; computed on first use, because it is as long as the chart.
 
-        Computed on first use, because it is as long as the chart.
+        Columns: company_id, external_id, account_id, action (create, update, archive, unarchive, none), why,
+        name, code, archived, tax_code_external_id as the chart has them, reason (the code of why), facts
+        (JSON).
         """
         return to_pandas(self.table("actions", words("en")))
 
@@ -128,8 +134,8 @@ class Reconciliation(Result):
     def another_chart(self) -> str:
         """Why the chart looks like another company's, in one line; "" where it does not.
 
-        It does when it lacks most accounts in use, when most of its accounts that are known here have another name, or
-        when its file names another company than the last one's.
+        It does when it lacks most accounts in use, when most of its accounts that are known here have another
+        name, or when its file names another company than the last one's.
         """
         return doubt_in_words(self.doubts, words("en"))
 
@@ -145,7 +151,7 @@ class Reconciliation(Result):
 
     @property
     def companies_now(self) -> dict[str, CompanyInFile]:
-        """The company that the chart's file names, by the company whose chart it is; empty where it names none."""
+        """The company that the chart's file names, by the company that has the chart; empty for none."""
         companies = self.table("chart_match")["company_id"].to_pylist()
         return dict.fromkeys(companies, self.company_in_file) if self.company_in_file else {}
 
@@ -156,10 +162,10 @@ class Reconciliation(Result):
 
     @functools.cached_property
     def suggestions(self) -> pd.DataFrame:
-        """Accounts with a name similar to that of a category without an account. They are never applied automatically.
+        """Accounts with a name like that of a category without an account; bktools never applies them.
 
-        Columns: category_id, company_id, name, external_id, account_name, score (0 to 100); up to three per category,
-        best first.
+        Columns: category_id, company_id, name, external_id, account_name, score (0 to 100); up to three per
+        category, best first.
         """
         return suggest(self.coverage, self.actions)
 

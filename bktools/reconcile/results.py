@@ -112,7 +112,7 @@ def action_counts(tables: Tables) -> pl.DataFrame:
 def chart_match(tables: Tables) -> pl.DataFrame:
     """Return per company of the chart how far its accounts are those known here.
 
-    An account that is spelled another way in the chart has findings of its own; one that is repeated counts once.
+    An account with another spelling in the chart has findings of its own; a repeated one counts once.
     """
     used = (
         tables.frames.categories.filter(~c.archived & (c.account_id != ""))
@@ -161,8 +161,9 @@ def unused_accounts(tables: Tables) -> pl.DataFrame:
     return listed.select(*KEY, c.id.alias("account_id"), "code", "name")
 
 
-# Each table that is handed over, by its name, and the columns that it is sorted by: every one that two rows may differ in,
-# so that tables put together of parts have the order of the whole. Of findings the most severe come first.
+# Each table that is handed over, by its name, and the columns that it is sorted by: every one that two rows
+# may differ in, so that tables put together of parts have the order of the whole. Of findings the most severe
+# come first.
 RESULTS: Mapping[str, tuple[Callable[[Tables], pl.DataFrame], tuple[str | pl.Expr, ...]]] = {
     "findings": (
         findings,

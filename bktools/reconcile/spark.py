@@ -17,7 +17,7 @@ from bktools.reconcile.results import RESULTS, in_order, results
 
 
 def collected(frames: Mapping[str, Any], imported: Import) -> tuple[dict[str, pa.Table], list[str]]:
-    """Return every table of `results.RESULTS`, and the columns of the chart; at least one frame is of PySpark."""
+    """Return all tables of `results.RESULTS`, and the columns of the chart; some frame is of PySpark."""
     session = next(frame for frame in frames.values() if is_spark(frame)).sparkSession
     frames = {noun: _on_spark(session, frame, noun) for noun, frame in frames.items()}
     compare = partial(results, names=RESULTS, imported=imported)

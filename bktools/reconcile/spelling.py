@@ -1,4 +1,4 @@
-"""Texts that look the same: how an external ID is spelled without what makes it look different, and rows of sums."""
+"""Texts that look the same: the spelling of an external ID without such differences, and rows of sums."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPELLINGS: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
 
 
 def spelled(text: pl.Expr, *but: str) -> pl.Expr:
-    """Return a text without what makes it look different, except for what is named of SPELLINGS."""
+    """Return a text without the differences of SPELLINGS, except for the named ones."""
     for difference, without in SPELLINGS.items():
         text = text if difference in but else without(text)
     return text

@@ -7,14 +7,18 @@ import pandas as pd
 from bktools.frames.schema import STRINGS
 
 MOST = 3
-# Names with a lower score are hardly similar. In the sample data, similar pairs score 70.6 and more (Versicherung and
-# Versicherungen), unrelated pairs 67.5 and less (Messe and Kasse, Tanken and Bank, Mitarbeiteressen and Beiträge).
+# Names with a lower score are hardly similar. In the sample data, similar pairs score 70.6 and more
+# (Versicherung and Versicherungen), unrelated pairs 67.5 and less (Messe and Kasse, Tanken and Bank,
+# Mitarbeiteressen and Beiträge).
 LEAST_SCORE = 70.0
 COLUMNS = ["category_id", "company_id", "name", "external_id", "account_name", "score"]
 
 
 def suggest(coverage: pd.DataFrame, actions: pd.DataFrame) -> pd.DataFrame:
-    """Return up to three accounts for each active category without one, best first; not those archived, or to be."""
+    """Return up to three accounts for each active category without one, best first.
+
+    No archived account is among them, and none that is to be archived.
+    """
     from rapidfuzz import fuzz, process, utils
 
     open_ = coverage[(coverage["state"] == "no_account") & ~coverage["archived"] & coverage["name"].notna()]

@@ -1,7 +1,7 @@
 """The tables that the checks read, each made once from the frames of a reconciliation.
 
-`accounts` has a row for each account that may have a finding, `coverage` one for each category. Accounts are matched only
-on their exact external ID within a company.
+`accounts` has a row for each account that may have a finding, `coverage` one for each category. Accounts are
+matched only on their exact external ID within a company.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Difference:
     is_known: pl.Expr
 
 
-# By the column that says whether the values differ. The service always has a name and a flag, so a missing value is unknown;
-# code and tax code may be empty there.
+# By the column that says whether the values differ. The service always has a name and a flag, so a missing
+# value is unknown; code and tax code may be empty there.
 DIFFERENCES: Mapping[str, Difference] = {
     "name_differs": Difference("name", c.erp_name, c.name, c.name.is_not_null()),
     "archived_differs": Difference("archived", c.erp_archived, c.archived, c.archived.is_not_null()),
@@ -95,7 +95,7 @@ class Tables:
 
     @cached_property
     def charts(self) -> pl.DataFrame:
-        """One row per company of the chart: the lengths of its codes that are numbers, and whether one begins with 0."""
+        """One row per company of the chart: lengths of its numeric codes, and whether one begins with 0."""
         is_number = c.code.str.contains("^[0-9]+$")
         length = c.code.str.len_bytes().filter(is_number)
         return _as_text(
@@ -113,7 +113,7 @@ class Tables:
 
     @cached_property
     def doubled(self) -> pl.DataFrame:
-        """One row per external ID that is repeated on a side: chart_rows, service_rows, and one of its accounts."""
+        """One row per external ID that a side repeats: chart_rows, service_rows and one of its accounts."""
         sides = [self.frames.chart, self.frames.known]
         digests = [side.select(_DIGEST).to_series() for side in sides]
         # Few values are repeated, and counting digests takes a fraction of the time of counting texts.
@@ -141,7 +141,7 @@ class Tables:
 
     @cached_property
     def pairs(self) -> pl.DataFrame:
-        """One row per external ID that is not repeated: the account of each side, and whether its fields differ."""
+        """One row per unrepeated external ID: the account of each side, and whether its fields differ."""
         chart, known = (self._single(side) for side in (self.frames.chart, self.frames.known))
         places = _places(chart, known)
         is_matched = _flags(places.drop_nulls(), len(known))
@@ -185,8 +185,8 @@ class Tables:
     def accounts(self) -> pl.DataFrame:
         """One row per account that may have a finding, with the rule that decides its action.
 
-        An account on one side alone has the first similar external ID of the other side. A repeated external ID is
-        ambiguous, so its row has no values.
+        An account on one side alone has the first similar external ID of the other side. A repeated external
+        ID is ambiguous, so its row has no values.
         """
         doubled = self.doubled.with_columns(in_chart=c.chart_rows > 0, in_service=c.service_rows > 0)
         # The rows are few: each step at once takes less than planning all of them.
@@ -225,7 +225,7 @@ class Tables:
             service_zeros=pl.when(is_short).then(c.zeros_like).otherwise(c.code),
             known_since=pl.lit(self.imported.day, pl.String),
             none_imported=pl.lit(self.imported.none, pl.Boolean),
-            # What sentences name of a text that is too long.
+            # The limit that sentences name for a text that is too long.
             most=pl.lit(LONGEST_TEXT),
             external_id_length=c.external_id.str.len_chars(),
             name_length=c.erp_name.str.len_chars(),
@@ -268,7 +268,7 @@ class Tables:
 
     @cached_property
     def is_unused(self) -> pl.Series:
-        """Which known accounts are active and used by no category of their company, if the company has categories."""
+        """Whether a known account is active and unused by the company's categories, if there are any."""
         asked = self.frames.categories["company_id"].unique()
         is_active = c.id.is_not_null() & c.archived.ne_missing(other=True)
         return self.frames.known.select(
@@ -307,7 +307,7 @@ class Tables:
 
     @cached_property
     def alike(self) -> pl.DataFrame:
-        """One row per account of the chart alone whose external ID looks like one of the service: in what they differ."""
+        """One row per account only in the chart that looks like one of the service: their differences."""
         rows = self.accounts.filter(c.is_new & c.looks_like.is_not_null())
         return (
             rows if rows.is_empty() else rows.with_columns(differing=differences(c.external_id, c.looks_like))
@@ -352,7 +352,7 @@ _DIGEST = pl.struct(KEY).hash().alias("digest")
 def _places(chart: pl.DataFrame, known: pl.DataFrame) -> pl.Series:
     """Return the place of the known account of each row of a chart, null where there is none.
 
-    Digests are joined in a third of the time of texts; the texts of a match are compared, so that it is exact.
+    Digests are joined three times as fast as texts; the texts of a match are compared, so that it is exact.
     """
     digests = chart.select(_DIGEST).with_row_index("ours"), known.select(_DIGEST).with_row_index("theirs")
     matches = digests[0].join(digests[1], on="digest")
@@ -371,7 +371,10 @@ def _flags(places: pl.Series, length: int) -> pl.Series:
 
 
 def _twins(rows: pl.DataFrame, spelling: Callable[[pl.Expr], pl.Expr]) -> pl.DataFrame:
-    """Return the first similar external ID of the other side for accounts of one side alone, of companies that have both."""
+    """Return the first similar external ID of the other side for accounts of one side alone.
+
+    Only companies that have both sides are compared.
+    """
     alone = rows.filter(
         (c.is_new | c.is_gone) & c.is_new.any().over("company_id") & c.is_gone.any().over("company_id")
     ).select(*KEY, "is_new", spelled=spelling(c.external_id))
@@ -388,7 +391,7 @@ def _counted(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _as_text(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows with companies as text: older Polars write the number of an enumeration's value as a fact."""
+    """Return rows with companies as text, since older Polars write an enumeration's number as a fact."""
     return rows.with_columns(c.company_id.cast(pl.String))
 
 

@@ -39,8 +39,8 @@ class Rule:
     facts: tuple[str, ...] = ()
 
 
-# A created account cannot be deleted, so an account that exists under another spelling is not created again; nor is the
-# one of the service archived.
+# A created account cannot be deleted, so an account that exists under another spelling is not created again;
+# nor is the one of the service archived.
 TO_ARCHIVE = c.is_gone & c.archived.eq_missing(other=False)
 
 RULES = (

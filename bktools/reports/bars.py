@@ -1,4 +1,4 @@
-"""Draws the bar charts of all pictures: one large, the others small beneath it, black on white, fit for a paper."""
+"""Draws the bar charts of all pictures: one large, others small beneath it, black on white, for a paper."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# The colours have one meaning in every picture: blue is done, orange waits for somebody, and grey is neither. They
-# differ in lightness, too, for a print without colours.
+# The colours have one meaning in every picture: blue is done, orange waits for somebody, and grey is neither.
+# The colours differ in lightness, too, for a print without colours.
 PAGE, INK = "#FFFFFF", "#1F1F1F"
 DONE, WAITING, NEUTRAL = "#14588F", "#D9771B", "#5C6670"
 # Stripes in place of a full bar: not done yet, or not known.
@@ -42,8 +42,8 @@ LONGEST_NAME, LONGEST_LINE = 36, 110
 # Points of the title, and its letters that fit in one line.
 TITLE_SIZE, LONGEST_TITLE = 13, 74
 
-# DejaVu comes with matplotlib and has Latin, Greek, Cyrillic, Hebrew and Arabic; the others draw the letters that it
-# lacks.
+# DejaVu comes with matplotlib and has Latin, Greek, Cyrillic, Hebrew and Arabic; the others draw the letters
+# that it lacks.
 FONTS = (
     "DejaVu Sans",
     "Noto Sans CJK JP",
@@ -93,7 +93,7 @@ def chart(
     is_large: bool = True,
     latest: bool = False,
 ) -> Chart:
-    """Return a chart of the first bars, or of the latest; its note has the sum of the others, formatted by `shown`."""
+    """Return a chart of the first or latest bars; its note has the others' sum, formatted by `shown`."""
     most = LARGE_BARS if is_large else SMALL_BARS
     if (left := len(bars) - most) <= 0:
         return Chart(heading, bars, figures)
@@ -105,7 +105,7 @@ def chart(
 
 
 def titled(title: str, about: str) -> str:
-    """Return the heading of a picture: month and company, and what is drawn; other lines of the title stay below it."""
+    """Return the heading of a picture: month, company and subject; the title's other lines stay below."""
     first, *others = title.splitlines() or [""]
     first = f"{first}: {about}" if first else about
     return "\n".join([capitalized(first), *others])
@@ -133,8 +133,9 @@ def draw(
 ) -> list[Axes]:
     """Draw the first chart large and at most four others small beneath it; return their axes.
 
-    Lines of the title after the first are small, as is the note beneath the picture. `looks` has the parts of the bars
-    in the order of the legend; a picture with one part has no legend. Without a figure a new one is made; its size is set.
+    Lines of the title after the first are small, as is the note beneath the picture. `looks` has the parts of
+    the bars in the order of the legend; a picture with one part has no legend. Without a figure a new one is
+    made; its size is set.
     """
     from matplotlib.text import Text
 
@@ -200,7 +201,7 @@ def figure_of_its_own() -> Figure:
 
 
 def _new_figure() -> Figure:
-    """Return a figure: where pyplot is in use, pyplot's, which a notebook shows, and a script that calls `show`."""
+    """Return a figure: that of pyplot where it is in use, for notebooks, and for scripts that call `show`."""
     if "matplotlib.pyplot" not in sys.modules and not in_notebook():
         return figure_of_its_own()
     import matplotlib.pyplot as plt
@@ -261,7 +262,7 @@ def _axes(
 def _draw_bars(
     ax: Axes, bars: pd.DataFrame, looks: Mapping[str, Look], *, height: float, offset: float = 0
 ) -> list[float]:
-    """Draw each part after the one before it, negative ones to the left of zero; return where the bars end."""
+    """Draw each part after the one before, negative ones to the left of zero; return where bars end."""
     rows = range(len(bars))
     highs, lows = [0.0] * len(bars), [0.0] * len(bars)
     for part in (part for part in looks if part in bars.columns):
@@ -324,6 +325,6 @@ def _installed() -> list[str]:
 
 
 def drawable(text: str, longest: int) -> str:
-    r"""Return text as one line of at most `longest` letters; control characters and direction marks are escapes."""
+    r"""Return text as one line of at most `longest` letters, with control and direction marks as escapes."""
     line = visible_line(" ".join(text.split()))
     return line if len(line) <= longest else f"{line[: longest - 1]}…"

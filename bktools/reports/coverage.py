@@ -58,9 +58,11 @@ def plot_coverage(
     --------
     >>> import bktools
     >>> with bktools.Sandbox() as service:
-    ...     chart = bktools.read_chart_of_accounts("data/chart_of_accounts.csv", company=service.settings.company)
+    ...     company = service.settings.company
+    ...     chart = bktools.read_chart_of_accounts("data/chart_of_accounts.csv", company=company)
     ...     categories = bktools.load_categories(service=service)
-    ...     reconciliation = bktools.reconcile_accounts(chart, bktools.load_accounts(service=service), categories)
+    ...     accounts = bktools.load_accounts(service=service)
+    ...     reconciliation = bktools.reconcile_accounts(chart, accounts, categories)
     >>> ax = bktools.plot_coverage(reconciliation, title="October 2026, Muster GmbH")
     >>> ax.get_yticklabels()[0].get_text()
     'unknown account'

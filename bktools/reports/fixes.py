@@ -1,4 +1,4 @@
-"""Reads the sheet "to do" of a workbook back: checks what people filled in, keeps it, and says what of it is done."""
+"""Reads the sheet "to do" of a workbook: checks what people filled in, keeps it, and says what is done."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from bktools.wording import LANGUAGES, words
 # The columns of the sheet that are read; `report.column` of the wording has their headings.
 COLUMNS = ("to_do", "about", "new_account", "note", "check", *IDS, "facts", "line_id")
 TEXTS = words("en")
-# What the lines of a workbook are of.
+# The company, month and environment of a workbook's lines.
 BOOKS = {"company_id": TEXT, "period": TEXT, "environment": TEXT}
 FIXES = pa.schema({"line": COUNT} | dict.fromkeys(COLUMNS, TEXT) | BOOKS | {"problem": TEXT})
 
@@ -65,10 +65,10 @@ def read_fixes(
     Returns
     -------
     DataFrame
-        One row per line with an account or a note, and per line that was changed, added or removed: line (of the sheet,
-        of a removed one where it was), to_do, about, new_account and note (as filled in), check, category_id, account_id (the
-        category's account at the close), external_id, entry_id, batch_id, facts (JSON), line_id, company_id, period,
-        environment, problem (null for a line as it was written).
+        One row per line with an account or a note, and per line that was changed, added or removed: line (of
+        the sheet, of a removed one where it was), to_do, about, new_account and note (as filled in), check,
+        category_id, account_id (the category's account at the close), external_id, entry_id, batch_id, facts
+        (JSON), line_id, company_id, period, environment, problem (null for a line as it was written).
 
     Raises
     ------
@@ -113,7 +113,7 @@ def read_fixes(
 
 
 def check_fixes(fixes: pd.DataFrame, categories: Any, accounts: Any) -> pd.DataFrame:
-    """Check filled-in lines against categories and accounts as they are now: valid, open, done or done differently.
+    """Check filled-in lines against today's categories and accounts: valid, open, done or done differently.
 
     Parameters
     ----------
@@ -125,9 +125,9 @@ def check_fixes(fixes: pd.DataFrame, categories: Any, accounts: Any) -> pd.DataF
     Returns
     -------
     DataFrame
-        One row per line: outcome (open, done, done_differently, note for a line with nothing but a note, not_valid), about,
-        to_do, account_now, new_account, note, message, period, line, category_id, account_id (of the new
-        account), line_id.
+        One row per line: outcome (open, done, done_differently, note for a line with nothing but a note,
+        not_valid), about, to_do, account_now, new_account, note, message, period, line, category_id,
+        account_id (of the new account), line_id.
 
     Raises
     ------
@@ -145,9 +145,11 @@ def check_fixes(fixes: pd.DataFrame, categories: Any, accounts: Any) -> pd.DataF
     >>> line = {"line": 2, "about": "category Travel", "new_account": "0400 · Bank", "check": "no_account"}
     >>> fixes = pd.DataFrame([line | {"category_id": ids[1], "company_id": ids[0]}])
     >>> accounts = pd.DataFrame(
-    ...     [{"id": ids[2], "company_id": ids[0], "external_id": "0400", "code": "0400", "name": "Bank", "state": "CREATED"}]
+    ...     {"id": [ids[2]], "company_id": ids[0], "external_id": "0400", "code": "0400"}
+    ...     | {"name": "Bank", "state": "CREATED"}
     ... )
-    >>> categories = pd.DataFrame([{"id": ids[1], "company_id": ids[0], "name": "Travel", "account_id": None}])
+    >>> categories = {"id": [ids[1]], "company_id": ids[0], "name": "Travel", "account_id": None}
+    >>> categories = pd.DataFrame(categories)
     >>> list(bktools.check_fixes(fixes, categories, accounts)["outcome"])
     ['open']
     >>> list(bktools.check_fixes(fixes, categories.assign(account_id=ids[2]), accounts)["outcome"])
@@ -177,7 +179,7 @@ def keep_fixes(fixes: pd.DataFrame, settings: Settings) -> Path:
 
 
 def kept_fixes(settings: Settings, company: str, period: str | None = None) -> pd.DataFrame:
-    """Return the lines that were kept for a company, of all months by default; the newest word on a line counts."""
+    """Return the lines kept for a company, by default of all months; the newest word on a line counts."""
     lines: dict[str, dict[str, Any]] = {}
     for path in sorted((settings.state_dir / FOLDER).glob("*.json")):
         try:
@@ -197,7 +199,7 @@ def _records(frame: Any) -> list[dict[str, Any]]:
 
 
 def _hidden_sheet(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return the contents of the hidden sheet: by name, and `lines` with what each line is about by its ID."""
+    """Return the contents of the hidden sheet by name; `lines` has the subject of each line by its ID."""
     try:
         table = read_table(path, lambda cells: sum(cell in {"fact", "value"} for cell in cells), sheet=LINES)
     except SheetNotFoundError as error:
@@ -290,7 +292,7 @@ def _checked(
 
 
 def _chosen(text: str, accounts: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, str]:
-    """Return the account that a person chose from the list, or wrote as a code; None and the reason without one."""
+    """Return the account that a person chose from the list or wrote as a code; without one, None and why."""
     # A label is one account's own; a code alone may be several accounts'.
     spellings = [
         ({_label(account), account["code"], account["external_id"]}, account) for account in accounts

@@ -1,6 +1,7 @@
 """The month-end folder: the evidence of a month, written as a whole.
 
-Each table is one line in `TABLES`, and one of `report.readme` in the wording. The manifest lists the files and their sources, and by whom and when they were made.
+Each table is one line in `TABLES`, and one of `report.readme` in the wording. The manifest lists the files
+and their sources, and by whom and when they were made.
 """
 
 from __future__ import annotations
@@ -84,10 +85,10 @@ def check_target(folder: Path, environment: str, company: str) -> None:
     Raises
     ------
     InputError
-        When the folder holds other files than an earlier close, the close of another company or environment (those of the
-        sandbox are invented), or is the current folder.
+        When the folder holds other files than an earlier close, the close of another company or environment
+        (those of the sandbox are invented), or is the current folder.
     StorageError
-        When nothing can be written beside it, or a program holds one of its files open, which Windows cannot move.
+        When nothing can be written beside it, or an open program stops Windows from moving one of its files.
     """
     disk.require_file_name(folder)
     why = ""
@@ -127,8 +128,9 @@ def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
     Raises
     ------
     StorageError
-        When it cannot be written. The folder is whole or missing, and an earlier one stays. When a file of an earlier one
-        is open in a program that keeps it from being moved, the new folder is named after the time of its start.
+        When it cannot be written. The folder is whole or missing, and an earlier one stays. When a file of an
+        earlier one is open in a program that keeps it from being moved, the new folder is named after the
+        time of its start.
     """
     _remove_left_over(folder)
     staging = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
@@ -245,8 +247,8 @@ def _put_in_place(staging: Path, folder: Path, run: Run) -> None:
         own = _dated(folder, run.begun_at)
         disk.replace(staging, own)
         raise StorageError(
-            f"the close was written to {own}, because a file in {folder} is open in another program: close it there (in "
-            "Excel, a viewer or a notebook) and rename the folders yourself"
+            f"the close was written to {own}, because a file in {folder} is open in another program: "
+            "close it there (in Excel, a viewer or a notebook) and rename the folders yourself"
         ) from error
 
 

@@ -40,7 +40,7 @@ DASH = "\N{EN DASH}"
 A4 = 9
 MARGINS = {"left": 0.4, "right": 0.4, "top": 0.6, "bottom": 0.5}
 PAGE_WIDTH, PAGE_HEIGHT = 842 - 72 * 0.8, 595 - 72 * 1.1
-# Points of a line of text; of a digit in a wide font; the largest scale; the part of a page that is worth another page.
+# Points of a line of text; of a digit in a wide font; the largest scale; the part worth another page.
 LINE, DIGIT, MOST_SCALE, LEAST_OF_A_PAGE = 12.5, 7, 0.75, 0.4
 # Letters of the font in the unit of a column's width, which is a digit of Excel's own font.
 LETTERS = 1.25
@@ -110,7 +110,7 @@ class Grid:
     _heights: list[float] = field(default_factory=list)
 
     def write(self, values: Iterable[Value], *looks: Look) -> int:
-        """Write a row and return its number: text, whole numbers, Money, Share, dates, yes or no; None is empty.
+        """Write a row and return its number: text, whole numbers, Money, Share, dates, flags; None is empty.
 
         A pair of a value and a look is a cell with a look of its own.
         """
@@ -154,7 +154,10 @@ class Grid:
         self.skip(math.ceil(height * scale / LINE))
 
     def fold(self, rows: Iterable[int]) -> None:
-        """Put rows beneath the row above them, where a person folds them. None is hidden: programs differ in that."""
+        """Put rows beneath the row above them, for a person to fold.
+
+        None is hidden, because programs differ in that.
+        """
         self.sheet.outline_settings(symbols_below=False)
         for row in rows:
             self.sheet.set_row(row, self._heights[row], None, {"level": 1})
@@ -168,7 +171,7 @@ class Grid:
         )
 
     def page(self, columns: int, pages: int = 1) -> None:
-        """Print the sheet on one page, or on so many, without lines between cells; with 0 on as many as it needs."""
+        """Print the sheet on so many pages, without lines between cells; 0 stands for as many as it needs."""
         self.sheet.hide_gridlines(2)
         self.sheet.set_portrait()
         self._print(columns, pages)
@@ -176,8 +179,9 @@ class Grid:
     def listing(self, columns: int, *, printed: int) -> None:
         """Make a table that begins in the first row one to scroll and filter, and print its first columns.
 
-        Programs measure the width of a column with different fonts. So the number of pages is set, rounded down where
-        little would be left for the last one, and the program makes the rows fit: no page has a stray row.
+        Programs measure the width of a column with different fonts. So the number of pages is set, rounded
+        down where little would be left for the last one, and the program makes the rows fit: no page has a
+        stray row.
         """
         self.sheet.freeze_panes(1, 0)
         self.sheet.autofilter(0, 0, max(self.row - 1, 1), columns - 1)

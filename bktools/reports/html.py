@@ -1,7 +1,7 @@
 """`report_of` and `notebook`: a close as one HTML file to mail, and as the output of a notebook's cell.
 
-The templates show what a `Close` has, and compute nothing. All text in them is escaped. The file needs no network: nothing
-runs or loads but its own style, script and pictures.
+The templates show what a `Close` has, and compute nothing. All text in them is escaped. The file needs no
+network: nothing runs or loads but its own style, script and pictures.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ LINKED = (("fate",), ("fate", "reason"), ("category_id", "fate"), ("job_id",), (
 
 # Only the page's own style and script, by their digests, and pictures that are in the page.
 POLICY = (
-    "default-src 'none'; img-src data:; style-src '{style}'; script-src '{script}'; base-uri 'none'; form-action 'none'; "
+    "default-src 'none'; img-src data:; style-src '{style}'; script-src '{script}'; base-uri 'none'; "
+    "form-action 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 

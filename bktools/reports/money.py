@@ -1,4 +1,4 @@
-"""`plot_spend` and `plot_money`: spend by anything, and what is exported and held back, a chart a currency."""
+"""`plot_spend` and `plot_money`: spend by anything, and what is exported or held back, a chart a currency."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# What became of entries in the ledger.
+# Outcomes of entries in the ledger.
 ARRIVED, NOT_COMPARED, MISSING = IN_LEDGER = ("arrived", "not_compared", "missing_or_different")
-# What became of entries, in the order of the bars.
+# Outcomes of entries, in the order of the bars.
 STATES: dict[str, Look] = {
     EXPORTED: (DONE, ""),
     READY: (DONE, STRIPES),
@@ -75,8 +75,9 @@ def plot_spend(
     Parameters
     ----------
     spend : DataFrame
-        As `spend` returns it: a bar a group, the largest first. With the key "month" a bar a month, in parts by the
-        other keys: the four largest, and the rest. Or as `versus` returns it: a bar a difference, the largest first.
+        As `spend` returns it: a bar a group, the largest first. With the key "month" a bar a month, in parts
+        by the other keys: the four largest, and the rest. Or as `versus` returns it: a bar a difference, the
+        largest first.
     title : str, optional
         Month and company for the heading, such as "October 2026, Muster GmbH". Default: those of the entries.
     currency : str, optional
@@ -87,8 +88,8 @@ def plot_spend(
     Returns
     -------
     dict of matplotlib.axes.Axes
-        The chart of each currency; `["EUR"].figure.savefig(path)` saves all of them. Other groups and currencies than
-        the largest are told as text, with their exact sums.
+        The chart of each currency; `["EUR"].figure.savefig(path)` saves all of them. Other groups and
+        currencies than the largest are told as text, with their exact sums.
 
     Raises
     ------
@@ -101,7 +102,8 @@ def plot_spend(
     --------
     >>> import bktools
     >>> entries = bktools.read_entries("data/accounting_entries.csv")
-    >>> charts = bktools.plot_spend(bktools.spend(entries, ["month", "approved"]), title="October 2026, Muster GmbH")
+    >>> monthly = bktools.spend(entries, ["month", "approved"])
+    >>> charts = bktools.plot_spend(monthly, title="October 2026, Muster GmbH")
     >>> sorted(charts)
     ['CHF', 'EUR', 'JPY', 'SEK', 'USD']
     """
@@ -150,19 +152,20 @@ def plot_money(
     figure: Figure | None = None,
     language: str = "en",
 ) -> dict[str, Axes]:
-    """Draw the value of entries, exported and held back: the company's own currency large, the others small beneath it.
+    """Draw the value of entries, exported and held back: the company's currency large, the others small.
 
     Parameters
     ----------
     entries : ExportPlan, LedgerMatch, DataFrame or pyarrow.Table
-        As `compose_export_jobs` returns it, from entries with amounts and currencies; as `match_ledger` returns it, to
-        draw what arrived; or entries with the columns `fate`, `reason`, `amount` and `currency`, such as those of a
-        close, where entries that an earlier month exported are left out.
+        As `compose_export_jobs` returns it, from entries with amounts and currencies; as `match_ledger`
+        returns it, to draw what arrived; or entries with the columns `fate`, `reason`, `amount` and
+        `currency`, such as those of a close, where entries that an earlier month exported are left out.
     by : str
-        "reason": a bar for what is exported, ready or arrived, and one for each reason why the rest is not, most money
-        first. "month": a bar a month of the entries' dates, in parts by what is exported, ready and held back.
+        "reason": a bar for what is exported, ready or arrived, and one for each reason why the rest is not,
+        most money first. "month": a bar a month of the entries' dates, in parts by what is exported, ready
+        and held back.
     jobs : DataFrame, optional
-        As `submit_export_jobs` returns it: the entries of a plan in its accepted batches are exported, not just ready.
+        As `submit_export_jobs` returns it: a plan's entries in accepted batches are exported, not just ready.
     title : str, optional
         Month and company for the heading, such as "October 2026, Muster GmbH". Default: those of the entries.
     currency : str, optional
@@ -175,8 +178,8 @@ def plot_money(
     Returns
     -------
     dict of matplotlib.axes.Axes
-        The chart of each currency. Other reasons and currencies than the largest are told as text, with their exact
-        sums.
+        The chart of each currency. Other reasons and currencies than the largest are told as text, with their
+        exact sums.
 
     Raises
     ------
@@ -230,7 +233,7 @@ def _in_words(texts: Words, states: Sequence[str]) -> str:
 def _with_states(
     entries: ExportPlan | LedgerMatch | pd.DataFrame | pa.Table, jobs: pd.DataFrame | None, texts: Words
 ) -> pa.Table:
-    """Return the entries with `state`, and with a `reason` in words, which is the state of those not held back."""
+    """Return the entries with `state`, and a `reason` in words: the state, for those not held back."""
     section = "entry"
     if isinstance(entries, LedgerMatch):
         section = "status"
@@ -281,7 +284,7 @@ def _charts(
     first: str | None,
     latest: bool,
 ) -> dict[str, Chart]:
-    """Return a chart of each currency, that of `first` before the others, from sums with the columns `bar` and `part`."""
+    """Return a chart of each currency, that of `first` first, from sums with the columns `bar` and `part`."""
     own = _own(sums["currency"], first)
     sums = sums.assign(amount=to_arrow(sums[["amount", "currency"]], "the sums")["amount"].to_pylist())
     charts: dict[str, Chart] = {}
@@ -310,7 +313,7 @@ def _charts(
 
 
 def _whole(amounts: Sequence[Decimal], money: Callable[[Decimal], str], texts: Words) -> str:
-    """Return the sum of amounts, and where some have the other sign, of what the shares beside the bars are."""
+    """Return the sum of amounts; where signs differ, also what the shares beside the bars are of."""
     whole = total(
         amount for amount, share in zip(amounts, shares_of(amounts), strict=True) if share is not None
     )
@@ -337,7 +340,7 @@ def _of_differences(frame: pd.DataFrame, first: str | None) -> dict[str, Chart]:
 
 
 def _own(codes: pd.Series, currency: str | None) -> str:
-    """Return the currency of the large chart: the one that is asked for, where entries have it; else the first."""
+    """Return the currency of the large chart: the one asked for, where entries have it, else the first."""
     asked = (currency or "").upper()
     return asked if asked in set(codes) else next(iter(codes), "")
 

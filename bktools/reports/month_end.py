@@ -55,23 +55,24 @@ def close_month(
     entries : DataFrame
         As `read_entries` returns it; those dated after the month wait for the next close.
     month : str, Period, date or datetime, optional
-        As 2026-10. By default the last month that has ended and has entries, where a month with less than a twentieth
-        of the busiest month's entries does not count; the current month where none has ended. A month that has not
-        begun is refused, also for a dry run, because nothing of it can be closed yet.
+        As 2026-10. By default the last month that has ended and has entries, where a month with less than a
+        twentieth of the busiest month's entries does not count; the current month where none has ended. A
+        month that has not begun is refused, also for a dry run, because nothing of it can be closed yet.
     company : str, optional
         UUID or short name of the company; the configured one by default.
     categories, employees : DataFrame, optional
-        As `load_categories` and `load_employees` return them for the company with `refresh=True`; loaded so by default.
+        As `load_categories` and `load_employees` return them for the company with `refresh=True`, the
+        default.
     ledger : DataFrame, optional
-        The company's general ledger, as `read_general_ledger` returns it: what it holds already is held back, and so is what
-        a posting of it may be of, until somebody recorded that it is not booked.
+        The company's general ledger, as `read_general_ledger` returns it: what it holds already is held back,
+        and so is what a posting of it may be of, until somebody recorded that it is not booked.
     folder : str or Path, optional
-        Folder for the report, the tables, the workbook, the pictures, the files that were read and the manifest;
-        `month-end-2026-10` by default. An earlier close in this folder is kept beside it. A dry run is written beside a
-        close that was applied, in `month-end-2026-10.planned`.
+        Folder for the report, the tables, the workbook, the pictures, the files that were read and the
+        manifest; `month-end-2026-10` by default. An earlier close in this folder is kept beside it. A dry run
+        is written beside a close that was applied, in `month-end-2026-10.planned`.
     apply : bool
-        True to create accounts and send export jobs; by default everything is planned and nothing is written to the
-        service. Safe to re-run: completed steps are skipped, and the tables are those of the month.
+        True to create accounts and send export jobs; by default everything is planned and nothing is written
+        to the service. Safe to re-run: completed steps are skipped, and the tables are those of the month.
     max_entries : int
         Entries of an export job at most, 1 or more.
     wait : float or timedelta
@@ -79,10 +80,11 @@ def close_month(
     others_export : bool
         True where people also export by hand, as in `submit_export_jobs`.
     by : str, optional
-        Name of the person who prepares the close; kept permanently with an applied close. The system's user by default.
+        Name of the person who prepares the close; an applied close keeps it for ever. Default: the system's
+        user.
     approved_by : str, optional
-        Name of the person who approves it. With `apply` the period is closed, unless a batch of it is not sent or has an
-        unknown outcome: then nothing can be sent into it any more, until it is reopened.
+        Name of the person who approves it. With `apply` the period is closed, unless a batch of it is not
+        sent or has an unknown outcome: then nothing can be sent into it any more, until it is reopened.
     before_month_end : bool
         True to approve a month that has not ended.
     new_chart : bool
@@ -90,8 +92,8 @@ def close_month(
     threshold : str, float or Decimal, optional
         The least change since the last close that has a row, such as 500 or "5%", as in `compare`.
     language : str, optional
-        Of the report, the workbook, the pictures, the to-do list and README.txt: "en" or "de"; the configured one by
-        default. Codes, commands and the headings of the CSV files are English.
+        Of the report, the workbook, the pictures, the to-do list and README.txt: "en" or "de"; the configured
+        one by default. Codes, commands and the headings of the CSV files are English.
     profile : str
         Of the CSV files, see `to_csv`.
     seen : callable, optional
@@ -103,18 +105,19 @@ def close_month(
     Returns
     -------
     Close
-        The month: `entries` with the fate of each, its figures and actions, what changed, the `record` from the journal,
-        what is about this `run`, and the `folder` with the files. A dry run counts accounts that would be created as
-        created: which categories they belong to is known only then.
+        The month: `entries` with the fate of each, its figures and actions, what changed, the `record` from
+        the journal, what is about this `run`, and the `folder` with the files. A dry run counts accounts that
+        would be created as created: which categories they belong to is known only then.
 
     Raises
     ------
     ArgumentError, InputError
-        When an argument breaks a rule, the month has not begun, the folder holds other files than a close, or, with
-        `apply`, the chart looks like another company's; nothing is sent.
+        When an argument breaks a rule, the month has not begun, the folder holds other files than a close,
+        or, with `apply`, the chart looks like another company's; nothing is sent.
     ServiceError, JournalError, StorageError
-        When a step fails. The journal has the completed steps, and a second run resumes after them. With `apply`, also
-        when the period is closed, or a file of an earlier close is open in Excel; then nothing is sent.
+        When a step fails. The journal has the completed steps, and a second run resumes after them. With
+        `apply`, also when the period is closed, or a file of an earlier close is open in Excel; then nothing
+        is sent.
 
     Notes
     -----
@@ -124,7 +127,8 @@ def close_month(
     --------
     >>> import bktools, tempfile
     >>> with bktools.Sandbox() as service, tempfile.TemporaryDirectory() as folder:
-    ...     chart = bktools.read_chart_of_accounts("data/chart_of_accounts.csv", company=service.settings.company)
+    ...     company = service.settings.company
+    ...     chart = bktools.read_chart_of_accounts("data/chart_of_accounts.csv", company=company)
     ...     entries = bktools.read_entries("data/accounting_entries.csv")
     ...     close = bktools.close_month(chart, entries, folder=f"{folder}/october", service=service)
     ...     written = sorted(path.name for path in close.folder.iterdir())
@@ -148,6 +152,9 @@ def close_month(
         if not apply:
             raise
         count = close.run.outcomes("jobs").get("ACCEPTED", 0)
-        sent = f"{count:,} export {'job was' if count == 1 else 'jobs were'} sent and {'is' if count == 1 else 'are'}"
+        sent = (
+            f"{count:,} export {'job was' if count == 1 else 'jobs were'} sent and "
+            f"{'is' if count == 1 else 'are'}"
+        )
         raise StorageError(f"{error}; {sent} recorded in the journal, and nothing is sent twice") from error
     return replace(close, folder=written, earlier_folder=earlier, html=notebook(close))

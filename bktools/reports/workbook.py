@@ -1,4 +1,4 @@
-"""The close's workbook: figures first, then what is to be done, then entries and reference data; it prints on few pages.
+"""The close's workbook: figures, then steps to do, then entries and reference data; prints on few pages.
 
 The sheet "to do" comes back: its columns to fill in are read by `bktools.read_fixes`.
 """
@@ -29,7 +29,7 @@ from bktools.wording.numbers import capitalized, month, number
 
 # The hidden sheet has this name in every language; the others have theirs in the wording.
 LINES = "lines"
-# The other sheets: their tables, and the columns that come first and are printed; of the others all names are.
+# The other sheets: their tables, and the columns that come first and are printed; of others all names are.
 CHART = "chart"
 TABLES = {
     "entries": (
@@ -62,7 +62,7 @@ TABLES = {
 }
 # The name of the cells with the accounts to choose: on the sheet of the chart, after its own columns.
 CHOICES = "accounts_to_choose"
-# What begins the columns with the data of the file.
+# The beginning of the names of columns from the file.
 OF_FILE = "file_"
 # Between code and name of an account to choose.
 BETWEEN = " · "
@@ -76,7 +76,7 @@ PRINTED_CURRENCIES = 6
 LABEL, AMOUNT = 58, 14
 # The sections of the words for codes, by column.
 CODES = {"fate": "fate", "reason": "entry", "state": "state", "table": "change", "change": "change"}
-# Entries of an action that differ in their reasons have as many rows; the sheet of the entries has all of them.
+# Entries of an action with different reasons have as many rows; the sheet of entries has all of them.
 SHOWN_ENTRIES = 20
 BOLD = {"bold": True}
 QUIET = {"font_color": "#777777"}
@@ -116,7 +116,7 @@ def account_label(code: str | None, external_id: str, name: str | None) -> str:
 
 
 def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes | None) -> None:
-    """Write one page: what became of the month, against the last one, what to do first, who has to act, the jobs."""
+    """Write page one: what became of the month, the comparison, what to do first, who must act, the jobs."""
     words = close.words
     sheet = book.grid(
         words("report.sheet.close"), grid.NAVY, [LABEL, 10, *[AMOUNT] * len(close.figures.currencies)]
@@ -150,7 +150,7 @@ def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes 
 
 
 def _blocks(close: Close) -> Iterator[Block]:
-    """Yield the title, the rows and the total of each table of the first sheet; one without rows is not written."""
+    """Yield title, rows and total of each table of the first sheet; a table without rows is left out."""
     words, language = close.words, close.words.language
     row, rows = partial(_row, close), partial(_rows, close)
     fates = {line["fate"]: line for line in close.statement if not line["reason"]}
@@ -193,7 +193,7 @@ def _blocks(close: Close) -> Iterator[Block]:
 
 
 def _largest_and_new(book: Book, close: Close) -> None:
-    """Write the month's largest entries, and the suppliers and categories that no month before exported to."""
+    """Write the month's largest entries, and suppliers and categories that are new in this month."""
     sheet = book.grid(
         close.words("report.sheet.largest"), grid.NAVY, [LABEL, 10, *[AMOUNT] * len(close.figures.currencies)]
     )
@@ -256,7 +256,7 @@ def _job(words: Words, keys: Mapping[str, Any]) -> str:
     return words("report.workbook.unsent_job", fate=keys["fate"])
 
 
-# The columns of the sheet to fill in, and their widths: those before and after the amounts, and those of the identity.
+# The columns of the sheet to fill in, with widths: before and after the amounts, and of the identity.
 BEFORE_AMOUNTS = {"severity": 8, "who": 16, "to_do": 30, "about": 40, "why": 32, "entries": 8}
 AFTER_AMOUNTS = {"new_account": 28, "note": 20, "command": 12, "check": 12}
 # As many of those after the amounts are printed.
@@ -291,7 +291,7 @@ def _to_do(book: Book, close: Close, *, has_list: bool) -> None:
 
 
 class Line(NamedTuple):
-    """A row of the sheet to fill in: its cells, its identity, what it is about, and whether it is beneath another."""
+    """A row of the sheet to fill in: its cells, identity and subject, and whether it is beneath another."""
 
     cells: list[Value]
     key: str
@@ -367,7 +367,7 @@ def _choice(words: Words) -> dict[str, str]:
 
 
 def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> None:
-    """Write a table of its own sheet: the columns of `TABLES` first, identifiers last and beside the printed page."""
+    """Write a table on a sheet: columns of `TABLES` first, identifiers last, beside the printed page."""
     filled = [
         column
         for column in table.column_names
@@ -394,7 +394,7 @@ def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> N
 
 
 def _lines(book: Book, close: Close) -> None:
-    """Write a hidden sheet with the identity of the file and of its lines, so that a missing line is noticed."""
+    """Write a hidden sheet that identifies the file and its lines, so that a missing line is noticed."""
     facts = {
         "fact": "value",
         "format": FORMAT,
@@ -421,7 +421,7 @@ def _labels(close: Close) -> list[str]:
 
 
 def _heading(words: Words, column: str) -> str:
-    """Return the heading of a column: its words, or those of the file where it is a column of the file's own."""
+    """Return the heading of a column: its words, or the file's own words for a column of the file."""
     key = f"report.column.{column}"
     if column.startswith(OF_FILE) and words.has(f"report.column.{column.removeprefix(OF_FILE)}"):
         return words("report.workbook.of_file", column=words(f"report.column.{column.removeprefix(OF_FILE)}"))

@@ -1,4 +1,4 @@
-"""The service as a real server on this machine: the six operations over HTTP, its state in one SQLite file."""
+"""The service as a real server on this machine: six operations over HTTP, with state in one SQLite file."""
 
 from bktools.sandbox.faults import Fault, parse_fault
 from bktools.sandbox.sample import (

@@ -28,7 +28,7 @@ class Refusal(Exception):
 
 
 class ScopeRefusal(Refusal):
-    """A missing, wrong or insufficient credential: `{statusCode, error, message}` (interface, section 7.2)."""
+    """A missing, wrong or weak credential: `{statusCode, error, message}` (interface, section 7.2)."""
 
     def __init__(self, status: int, headers: Mapping[str, str] | None = None) -> None:
         message = "user_scope_insufficient"

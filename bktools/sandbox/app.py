@@ -1,4 +1,4 @@
-"""The service put together: hosts, routes, credentials, faults, and the bodies of everything that is refused."""
+"""The service put together: hosts, routes, credentials, faults, and the bodies of refusals of any kind."""
 
 from __future__ import annotations
 
@@ -113,10 +113,10 @@ def _rate_limit(per_minute: int | None) -> Callable[[], None]:
 
 
 def _hosts(apps: Mapping[int, ASGIApp], on_request: OnRequest) -> ASGIApp:
-    """Choose the application by the port, refuse requests meant for another host, and tell of each request once.
+    """Choose the application by the port, refuse requests for another host, and tell of each request once.
 
-    A web page can make its own host name point here (DNS rebinding); the Host header shows that name. A request is told
-    before its client has the answer, without its query, which may hold an e-mail.
+    A web page can make its own host name point here (DNS rebinding); the Host header shows that name. A
+    request is told before its client has the answer, without its query, which may hold an e-mail.
     """
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

@@ -18,7 +18,7 @@ BALANCE_AUDIENCE = "balance"
 
 
 class Caller(NamedTuple):
-    """The owner of a credential: its host, its scopes and companies (None: all of them), and its time of expiry."""
+    """The owner of a credential: host, scopes and companies (None: all of them), and time of expiry."""
 
     audience: str
     scopes: Sequence[str] | None = None
@@ -34,7 +34,10 @@ class Caller(NamedTuple):
 def authenticate(
     header: str | None, audience: str, api_key: str | None, caller_of: Callable[[str], Caller | None]
 ) -> Caller:
-    """Return the caller of an `Authorization` header; 401 for an unknown one. `api_key`: None where none is taken."""
+    """Return the caller of an `Authorization` header, or refuse it with 401.
+
+    `api_key` is None where none is needed.
+    """
     scheme, _, credential = (header or "").strip().partition(" ")
     # The password is empty, so the colon is the last byte.
     basic = base64.b64encode(f"{api_key}:".encode())

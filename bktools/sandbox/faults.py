@@ -30,7 +30,8 @@ KINDS = {
     "reset": "resets the connection; the request is not performed",
     "drop": "performs the request, then resets the connection without an answer",
     "cut": "closes the connection in the middle of the answer's body",
-    "cut_gzip": "compresses the body and sends the first half under the right length: only gzip shows the damage",
+    "cut_gzip": "compresses the body and sends the first half under the right length: "
+    "only gzip shows the damage",
     "corrupt": "changes a byte in the middle of the body",
     "drift": "after the answer, removes the first category and adds another at the end",
 }
@@ -170,7 +171,7 @@ def rate_limited(seconds: float, form: str = "seconds") -> Refusal:
 
 
 class LostResponse(Response):
-    """An answer whose connection ends in the middle of its body; without an answer, the connection is reset."""
+    """An answer whose connection ends within its body; without an answer, the connection is reset."""
 
     def __init__(self, whole: Response | None = None) -> None:
         super().__init__()
@@ -192,7 +193,7 @@ class LostResponse(Response):
             transport.abort()
         else:
             transport.close()
-        # Wait for the end of the connection: uvicorn reports an application that returns before its answer is complete.
+        # Wait for the end of the connection: uvicorn reports an application that ends before its answer.
         while (await receive())["type"] != "http.disconnect":
             pass
 

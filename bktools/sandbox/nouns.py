@@ -1,4 +1,4 @@
-"""The nouns that the sandbox lists: the record, the filters and the rows of each. Routes, tables and descriptions follow."""
+"""The nouns that the sandbox lists: record, filters and rows. Routes, tables and descriptions follow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Listed:
     # The record, with its name in the OpenAPI document; every field that is no object sorts.
     name: str
     schema: Schema
-    # By its name in a request, the schema of a filter's value and its SQL condition. `companyId` is not among them.
+    # By its name in a request: the schema of a filter's value, and its SQL condition; without `companyId`.
     filters: Mapping[str, tuple[Schema, str]]
     # The rows of a new world's company, given by its number.
     rows: Callable[[World, int], Iterable[dict[str, Any]]]

@@ -1,7 +1,8 @@
 """Pages of a table: the paging parameters, cursors, and the SQL that finds a page.
 
-A page starts after a key (the sort values and the position of a row), not after a count, so that rows added or removed
-elsewhere never shift it. Without sorting keys the position alone is the key, and every page costs the same.
+A page starts after a key (the sort values and the position of a row), not after a count, so that rows added
+or removed elsewhere never shift it. Without sorting keys the position alone is the key, and every page costs
+the same.
 """
 
 from __future__ import annotations
@@ -115,6 +116,7 @@ class Cursors:
             raise invalid(f"{name} is no cursor of this service") from None
         if query != self._query:
             raise invalid(
-                f"{name} is a cursor of another search; a cursor goes with the filters and sorting it came from"
+                f"{name} is a cursor of another search; a cursor goes with the filters and sorting it came "
+                "from"
             )
         return tuple(key)

@@ -24,7 +24,7 @@ Handler = Callable[[Request, State, Caller], Awaitable[Response]]
 
 
 class Operation(NamedTuple):
-    """An operation: its handler and scope, its answers besides refusals of any, its parameters, its body's name."""
+    """An operation: handler, scope, answers besides common refusals, parameters, and name of the body."""
 
     handler: Handler
     scope: str
@@ -38,7 +38,7 @@ _SENT = [name for name in Account._fields if name != "id"]
 
 
 def search(noun: Listed) -> Handler:
-    """Return the handler of a noun's search: one page of the rows that match all filters (interface, sections 4.1, 4.4)."""
+    """Return the handler of a noun's search: one page of rows that match (interface, sections 4.1, 4.4)."""
     schema, query = noun.search, noun.query
 
     async def answer(request: Request, state: State, caller: Caller) -> Response:
@@ -144,7 +144,10 @@ async def create_export_job(request: Request, state: State, caller: Caller) -> R
         )
         raise Refusal(404, "ACCOUNTING_INTEGRATION_NOT_FOUND", message)
     if not company.has_contra_accounts:
-        rule = f"contra accounts of company {company.id} are not fully configured; map them in the accounting settings"
+        rule = (
+            f"contra accounts of company {company.id} are not fully configured; "
+            "map them in the accounting settings"
+        )
         raise Refusal(400, "MISSING_CONTRA_ACCOUNTS", rule)
     entries, options = sent["accountingEntryIds"], sent["options"] or {}
     job = state.store.create_export_job(
@@ -175,7 +178,8 @@ async def get_balance(request: Request, state: State, caller: Caller) -> Respons
         raise ScopeRefusal(403)
     # The store keeps amounts as text, so that no digit changes.
     return text_answer(
-        f'{{"currency": "{company.currency}", "current": {company.current}, "available": {company.available}}}'
+        f'{{"currency": "{company.currency}", "current": {company.current}, "available": '
+        f"{company.available}}}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Sample files of the sandbox's world: a German ERP's chart of accounts, accounting entries, the service's accounts."""
+"""Sample files of the sandbox's world: a German ERP's chart, accounting entries, the service's accounts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ACCOUNT_HEADINGS = ("id", "external_id", "name", "code", "archived", "tax_code_
 _account_columns = attrgetter(*_ACCOUNT_HEADINGS)
 
 _ENTRIES = 320
-# Of one euro, about; JPY has no decimals.
+# Rates for one euro, roughly; JPY has no decimals.
 _RATES = {
     "EUR": Decimal(1),
     "USD": Decimal("1.1"),
@@ -39,22 +39,24 @@ _RATES = {
 _IN_REVIEW = range(10, 310, 20)  # 15 of the entries: draft and in_review in turn
 _COPIED = 99  # repeated as the last line
 
-# Of the sample ledger: the account that entries are booked against, and the entry in euros that each difference is planted
-# at, by its place in the order of dates.
+# The sample ledger: the account that entries are booked against, and for each planted difference the place of
+# its euro entry in the order of dates.
 _PAYABLES = "160000"
 _PLANTED = {"missing": 5, "booked_twice": 15, "another_amount": 25, "another_account": 35, "another_date": 45}
 _OTHER_ACCOUNT = "490000"
 _DAYS_LATER = 3
 
-# Of the sample of six months: the months before October 2026, the part of October's purchases that each has, in percent,
-# the suppliers that no month before has, and the one amount that is unusual: its month and its number in it.
+# The sample of six months: the months before October 2026, each one's percentage of October's purchases, the
+# suppliers that are new in October, and the month and number of the only unusual amount.
 _MONTHS_BEFORE, _REPEATED = 5, 85
 _NEW_SUPPLIERS = {"Koelnmesse", "Studio Bergmann"}
 _UNUSUAL = ("2026-09", 68, "48211.00")
 
 
 def write_sample_data(folder: Path | str) -> tuple[Path, Path]:
-    """Write `chart_of_accounts.csv` and `accounting_entries.csv` of a new sandbox's first company; return their paths.
+    """Write the files `chart_of_accounts.csv` and `accounting_entries.csv`; return their paths.
+
+    They are of the first company of a new sandbox.
 
     They have the same bytes every time. Each file is written whole or left as it was.
 
@@ -66,7 +68,7 @@ def write_sample_data(folder: Path | str) -> tuple[Path, Path]:
     Returns
     -------
     tuple of Path
-        The chart: UTF-8 with BOM, `;`, CRLF, codes of six digits. The entries: UTF-8, `,`, ISO dates, decimal point.
+        The chart: UTF-8 with BOM, `;`, CRLF, codes of six digits. The entries: UTF-8, `,`, ISO dates, point.
 
     Examples
     --------
@@ -89,8 +91,9 @@ def write_sample_data(folder: Path | str) -> tuple[Path, Path]:
 def write_account_list(folder: Path | str) -> Path:
     """Write `accounts.csv`, the accounts of the first company in a new sandbox; return its path.
 
-    It is an example of the list that a service's user interface exports. `import_accounts` takes it, since the interface has
-    no operation that lists accounts. It has the same bytes every time, and is written whole or left as it was.
+    It is an example of the list that a service's user interface exports. `import_accounts` takes it, since
+    the interface has no operation that lists accounts. It has the same bytes every time, and is written whole
+    or left as it was.
 
     Parameters
     ----------
@@ -100,7 +103,7 @@ def write_account_list(folder: Path | str) -> Path:
     Returns
     -------
     Path
-        UTF-8, `,`, one row an account: id, external_id, name, code, archived, tax_code_external_id, company_id.
+        UTF-8, `,`, a row an account: id, external_id, name, code, archived, tax_code_external_id, company_id.
 
     Examples
     --------
@@ -118,9 +121,9 @@ def write_account_list(folder: Path | str) -> Path:
 
 
 def write_sample_months(folder: Path | str) -> tuple[Path, Path]:
-    """Write `six_months.csv`, entries from May to October 2026, and `budget.csv`, a month's budget; return their paths.
+    """Write `six_months.csv`, entries of May to October 2026, and `budget.csv`; return their paths.
 
-    They have the same bytes every time. The entries of October are those of `write_sample_data`, all of them approved.
+    They have the same bytes every time. October has the entries of `write_sample_data`, all approved.
 
     Parameters
     ----------
@@ -180,10 +183,10 @@ def _earlier(world: World, october: list[dict[str, str]], before: int) -> Iterab
 
 
 def write_sample_ledger(exported: Any, folder: Path | str) -> Path:
-    """Write `general_ledger.se`, what an ERP booked of exported entries, with five differences; return its path.
+    """Write `general_ledger.se`, an ERP's bookings of exported entries, with five errors; return its path.
 
-    Of the entries in euros one is missing, one is booked twice, one has another amount, one another account and one another
-    date. Other currencies are booked in euros, at a rate of the ERP's own.
+    Of the entries in euros one is missing, one is booked twice, one has another amount, one another account
+    and one another date. Other currencies are booked in euros, at a rate of the ERP's own.
 
     Parameters
     ----------

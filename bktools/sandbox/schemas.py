@@ -60,7 +60,7 @@ def nullable(schema: Schema) -> Schema:
 
 
 def record(*fields: tuple[str, Schema], closed: bool = False) -> Schema:
-    """Return the schema of an object: fields' names with their schema; `!` marks a required one, `?` a nullable one."""
+    """Return an object's schema from fields with theirs; `!` marks a required, `?` a nullable field."""
     required, properties = [], {}
     for names, schema in fields:
         for marked in names.split():

@@ -47,8 +47,9 @@ def _of_the_store(method: Callable[Concatenate[Store, _P], _R]) -> Callable[Conc
 class Server:
     """A sandbox that runs in this process, on 127.0.0.1, inside a `with` block or between `start` and `stop`.
 
-    It is the whole service of the interface over real HTTP. Its state is one SQLite file in `folder`: a missing file is
-    created with a new world, an existing one is kept. Several servers and processes may share it.
+    It is the whole service of the interface over real HTTP. Its state is one SQLite file in `folder`: a
+    missing file is created with a new world, an existing one is kept. Several servers and processes may share
+    it.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ class Server:
     seed : int
         The same seed gives the same new world.
     companies, categories, employees : int
-        Size of a new world: companies in all, categories and employees of the first company (the others have a quarter).
+        Size of a new world: companies in all, categories and employees of the first; others have a quarter.
     latency : float
         Delay of every answer in seconds.
     requests_per_minute : int, optional
@@ -159,7 +160,8 @@ class Server:
             self.token, self.api_key = store.settings["token"], store.settings["api_key"]
             self.balance_token = store.settings["balance_token"]
             self.company_id = store.companies()[0].id
-        # A program that logs at INFO would get a line for each request. It gets them when it sets the level of this logger.
+        # A program that logs at INFO would get a line for each request. It gets them if it sets this logger's
+        # level.
         web_server = logging.getLogger("uvicorn")
         if web_server.level == logging.NOTSET:
             web_server.setLevel(logging.WARNING)
@@ -232,8 +234,8 @@ class Server:
         Parameters
         ----------
         scopes : sequence of str, optional
-            As the OpenAPI document names them for each operation; "organisation:read" also lists the employees of all
-            companies. All by default.
+            As the OpenAPI document names them for each operation; "organisation:read" also lists the
+            employees of all companies. All by default.
         companies : sequence of str, optional
             Companies the token may see; all by default.
         expires_in : float, optional
@@ -254,7 +256,7 @@ class Server:
     accepted_entries = _of_the_store(Store.accepted_entries)
 
     def add_category(self, name: str, **fields: Any) -> str:
-        """Add a category at the end of the table and return its id; fields are those of `contract.categories.Category`.
+        """Add a category at the table's end and return its id; fields as in `contract.categories.Category`.
 
         `metadata` is JSON text.
         """
@@ -304,7 +306,7 @@ class Server:
 
 
 class _WebServer(uvicorn.Server):
-    """A web server that ends at once when nobody is connected, where uvicorn waits up to a fifth of a second."""
+    """A web server that ends at once without connections, where uvicorn waits up to a fifth of a second."""
 
     async def main_loop(self) -> None:
         """Serve until the server is to end."""

@@ -1,7 +1,8 @@
-"""The state of the sandbox: one SQLite file that several processes may share and that survives a kill at any time.
+"""The state of the sandbox: one SQLite file that processes may share and that survives a kill at any time.
 
-Every write is one transaction before it is answered (WAL). Nothing waits for the disk: invented books need not outlast a
-power cut. The database itself keeps external IDs unique and allows one running job a company, under a write lock.
+Every write is one transaction before it is answered (WAL). Nothing waits for the disk: invented books need
+not outlast a power cut. The database itself keeps external IDs unique and allows one running job a company,
+under a write lock.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE tokens (token TEXT PRIMARY KEY, caller TEXT NOT NULL);
 CREATE TABLE companies (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, country TEXT NOT NULL, currency TEXT NOT NULL,
-    has_integration FLAG NOT NULL, has_contra_accounts FLAG NOT NULL, current TEXT NOT NULL, available TEXT NOT NULL,
+    has_integration FLAG NOT NULL, has_contra_accounts FLAG NOT NULL,
+    current TEXT NOT NULL, available TEXT NOT NULL,
     job_outcome TEXT NOT NULL DEFAULT 'completed', job_expires_in INTEGER NOT NULL DEFAULT 3600);
 CREATE TABLE accounts (
     id TEXT PRIMARY KEY, company_id TEXT NOT NULL, external_id TEXT NOT NULL, name TEXT NOT NULL,
@@ -51,7 +53,8 @@ CREATE INDEX export_jobs_company ON export_jobs (company_id, ends_at)"""
 # The table of a noun, made where it is missing, so that an older sandbox gets a new one.
 _NOUN = """
 CREATE TABLE {table} (
-    position INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, company_id TEXT NOT NULL, body TEXT NOT NULL)"""
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL, company_id TEXT NOT NULL, body TEXT NOT NULL)"""
 
 # Created after the rows, which is quicker. Within a company the index keeps the order of the table.
 _INDICES = """
@@ -75,16 +78,18 @@ sqlite3.register_converter("FLAG", lambda stored: stored == b"1")
 
 
 class Store:
-    """One connection to the state; a missing database is created with the world. Not for use by two threads."""
+    """One connection to the state, for one thread; a missing database is created with the world."""
 
     def __init__(self, file: Path, world: World) -> None:
         try:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Created here with its mode, so that neither it nor the files SQLite puts beside it are ever readable by others.
+            # Created here with its mode, so that neither this file nor SQLite's files beside it are ever
+            # readable by others.
             os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
         except OSError as error:
             raise StorageError(
-                f"{file} cannot be used as a sandbox database: {disk.reason_of(error)} (the place is set by BKTOOLS_DATA_DIR, or --db FILE)"
+                f"{file} cannot be used as a sandbox database: {disk.reason_of(error)} (the place is set by "
+                "BKTOOLS_DATA_DIR, or --db FILE)"
             ) from error
         self._connection = sqlite3.connect(
             file, timeout=30, isolation_level=None, detect_types=sqlite3.PARSE_DECLTYPES
@@ -121,14 +126,15 @@ class Store:
             mark = self._mark()
             if mark not in (0, _MARK):
                 raise StorageError(
-                    f"{file} was made by another version of bktools: nothing was changed; reset the sandbox, with its "
-                    "journal: bktools sandbox reset (or name another file with --db)"
+                    f"{file} was made by another version of bktools: nothing was changed; "
+                    "reset the sandbox, with its journal: bktools sandbox reset (or name another file with "
+                    "--db)"
                 )
             if mark == 0:
                 self._run(_TABLES)
                 self._fill(world)
                 self._execute(f"PRAGMA user_version = {_MARK}")
-            # Of two processes, the other one may have made them meanwhile.
+            # Another process may have made the tables meanwhile.
             for noun in self._missing():
                 self._run(_NOUN.format(table=noun.table))
                 self._fill_noun(noun)
@@ -205,7 +211,7 @@ class Store:
     ) -> tuple[list[tuple[Any, ...]], bool, bool, int]:
         """Return one page of a table, read in one transaction.
 
-        They are its rows (JSON, then the key), whether rows come before and after it, and the number of all rows.
+        They are its rows (JSON, then the key), whether rows come before and after it, and the count of all.
         """
         forwards = before is None
         read, bound = (order, after) if forwards else (backwards(order), before)
@@ -296,7 +302,8 @@ class Store:
         with self._transaction("IMMEDIATE"):
             sql = (
                 "SELECT position, body FROM categories "
-                "WHERE company_id = (SELECT id FROM companies ORDER BY rowid LIMIT 1) ORDER BY position LIMIT 1"
+                "WHERE company_id = (SELECT id FROM companies ORDER BY rowid LIMIT 1) "
+                "ORDER BY position LIMIT 1"
             )
             for position, body in self._execute(sql).fetchall():
                 self._execute("DELETE FROM categories WHERE position = ?", (position,))
@@ -310,7 +317,7 @@ class Store:
                 self.add_category(json.loads(body) | added)
 
     def category_ids(self, company_id: str | None = None) -> list[str]:
-        """Return the ids of a company's categories (default: the first company), in the order of the table."""
+        """Return the ids of a company's categories (default: the first company), in the table's order."""
         sql = "SELECT id FROM categories WHERE company_id = ? ORDER BY position"
         return [id_ for (id_,) in self._execute(sql, (company_id or self.companies()[0].id,))]
 
@@ -323,10 +330,11 @@ class Store:
     # Accounts
 
     def create_account(self, account: Account) -> tuple[Account, bool]:
-        """Store an account unless its (companyId, externalId) exists; return the stored one and whether it is new."""
+        """Store an account unless its (companyId, externalId) exists; return it and whether it is new."""
         with self._transaction("IMMEDIATE"):
             new = self._execute(
-                "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (company_id, external_id) DO NOTHING",
+                "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (company_id, external_id) "
+                "DO NOTHING",
                 account,
             )
             where = "accounts WHERE company_id = ? AND external_id = ?"
@@ -341,7 +349,7 @@ class Store:
     # Export jobs
 
     def create_export_job(self, job: ExportJob, entries: list[str]) -> ExportJob | None:
-        """Store a job with its entries and its company's outcome; return None while another job of the company runs."""
+        """Store a job with entries and its company's outcome; return None while another job of it runs."""
         with self._transaction("IMMEDIATE"):
             busy = "SELECT 1 FROM export_jobs WHERE company_id = ? AND ends_at > ?"
             # Read the clock under the lock: a job created meanwhile must not seem to lie in the future.
@@ -363,7 +371,7 @@ class Store:
         return self._all(ExportJob, "export_jobs ORDER BY created_at, id")
 
     def accepted_entries(self) -> dict[str, int]:
-        """Return how often each accounting entry was accepted; an entry accepted more than once is booked twice."""
+        """Return how often each accounting entry was accepted; more than once means booked twice."""
         return dict(self._execute("SELECT entry_id, count(*) FROM accepted_entries GROUP BY entry_id"))
 
     def _all(self, record: type[_Record], source: str, *parameters: str) -> list[_Record]:

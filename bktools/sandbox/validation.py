@@ -25,10 +25,10 @@ class Number(NamedTuple):
 
 
 async def read_body(request: Request, schema: Schema) -> dict[str, Any]:
-    """Return the value of every field, None for one that is missing or null; refuse a body that breaks a rule.
+    """Return the value of every field, None for missing and null ones; refuse a body that breaks a rule.
 
-    UUIDs are in lower case; an object of any content is its JSON text as it was sent. `request.state.fields` has the
-    names of the fields that the body has.
+    UUIDs are in lower case; an object of any content is its JSON text as it was sent. `request.state.fields`
+    has the names of the fields that the body has.
     """
     _check_media_type(request.headers.get("content-type"))
     try:
@@ -49,7 +49,7 @@ async def read_body(request: Request, schema: Schema) -> dict[str, Any]:
 
 
 def read_query(query: QueryParams, schema: Schema) -> tuple[dict[str, list[str]], dict[str, Any]]:
-    """Return the parameters of a query as they were sent, and the value of each in the schema, as `read_body` does."""
+    """Return a query's parameters as sent, and each value in the schema, as `read_body` does."""
     sent = {name: query.getlist(name) for name in query}
     values: dict[str, Any] = {}
     for name, texts in sent.items():

@@ -1,7 +1,7 @@
 """The world of a new sandbox: the same bytes for the same seed, on every platform.
 
-Ids and choices come from SHA-256 of the seed and a path such as ("company", 0, "category", 17). More of one thing never
-changes another, and no random generator is involved.
+Ids and choices come from SHA-256 of the seed and a path such as ("company", 0, "category", 17). More of one
+thing never changes another, and no random generator is involved.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _SMALLER = 4  # the other companies have a quarter of the first one's categories
 class ChartAccount(NamedTuple):
     """One account of the ERP's chart, with codes of six digits so that none is one of a four-digit chart.
 
-    `active` is "ja" or "nein". `in_service` is `=` for an account that the service has as it is, `~` for one with
-    another name there, and empty for one that it lacks.
+    `active` is "ja" or "nein". `in_service` is `=` for an account that the service has as it is, `~` for one
+    with another name there, and empty for one that it lacks.
     """
 
     code: str
@@ -94,7 +94,7 @@ class World:
     seed : int
         The source of all ids.
     companies, categories, employees : int
-        Numbers of companies in all, and of categories and employees of the first company (the others have a quarter).
+        Number of companies in all, and of categories and employees of the first; others have a quarter.
     """
 
     seed: int = 1
@@ -118,7 +118,7 @@ class World:
 
     @cached_property
     def all_companies(self) -> tuple[Company, ...]:
-        """Every company: the first fully configured, the second without contra accounts, the third not connected."""
+        """Every company: the first complete, the second without contra accounts, the third not connected."""
         return tuple(self._company(index) for index in range(self.companies))
 
     def _company(self, index: int) -> Company:
@@ -202,7 +202,7 @@ class World:
             }
 
     def employees_of(self, company: int) -> Iterator[dict[str, Any]]:
-        """Yield the employees of a company as the service answers them, some of them without optional fields."""
+        """Yield a company's employees as the service answers them; some of them lack optional fields."""
         owner = self.all_companies[company]
         *_, domain = _named("companies", company)
         count = (

@@ -34,18 +34,22 @@ LONGEST_DETAIL = 300
 # Records that a warning names.
 SHOWN_NAMES = 5
 
-# What stands for a character that is none.
+# The sign in place of an invalid character.
 REPLACEMENT = "\ufffd"
 # An escape of JSON: a surrogate pair, a half of one, or any other.
 _ESCAPE = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
 )
 
-EXISTS_ALREADY = "the account exists already, but its id is unknown: import the service's list (bktools accounts import FILE)"
+EXISTS_ALREADY = (
+    "the account exists already, but its id is unknown: import the service's list (bktools "
+    "accounts import FILE)"
+)
 _REDIRECTED = (
-    "the address redirects, and redirects are not followed, so that no credential goes to another host: correct the "
-    "address (bktools config shows it)"
+    "the address redirects, and redirects are not followed, so that no credential goes to another host: "
+    "correct the address (bktools config shows it)"
 )
 
 # The error and its advice by status, or by the class of statuses.
@@ -68,7 +72,7 @@ BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
 def record_of(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Record:
     r"""Return the record of an answer, with unknown fields and values; raise the error of another answer.
 
-    Half of a surrogate pair, which JSON allows and no text holds, becomes \ufffd; a warning names the records.
+    Half of a surrogate pair, allowed in JSON but not in text, becomes \ufffd; a warning names the records.
     """
     status, headers, body = answer
     if not 200 <= status < 300:
@@ -111,8 +115,8 @@ def _warn_of_replaced(body: bytes, endpoint: Endpoint) -> None:
         if REPLACEMENT in msgspec.json.encode(record).decode()
     ]
     warnings.warn(
-        f"the answer to {endpoint.operation} has characters that are no text, shown as {REPLACEMENT}: correct them in "
-        f"the service in {first_of(names, SHOWN_NAMES)}",
+        f"the answer to {endpoint.operation} has characters that are no text, shown as {REPLACEMENT}: "
+        f"correct them in the service in {first_of(names, SHOWN_NAMES)}",
         ReplacedTextWarning,
         stacklevel=2,
     )
@@ -135,7 +139,7 @@ def _error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
     elif endpoint == CREATE_ACCOUNT and is_duplicate(status, f"{kind} {detail}"):
         error, advice = DuplicateAccountError, EXISTS_ALREADY
     elif endpoint.on_balance_host and status not in BY_STATUS and isinstance(content, str):
-        # The interface shows two plain-text bodies without their status codes (section 7.2), so the text decides.
+        # The interface shows two plain-text bodies without status codes (section 7.2), so the text decides.
         error, advice = BY_STATUS[404] if "route" in detail.lower() else (ServerError, "")
     reason = ": ".join(part for part in (kind, detail) if part)
     message = f"{endpoint.operation} was answered {status}" + (f" ({reason})" if reason else "")

@@ -53,7 +53,8 @@ def address(endpoint: Endpoint, settings: Settings) -> str:
         return settings.base_url
     if settings.balance_url is None:
         raise ConfigurationError(
-            f"{endpoint.operation} has its own host: set BKTOOLS_BALANCE_URL (environment {settings.environment})"
+            f"{endpoint.operation} has its own host: set BKTOOLS_BALANCE_URL (environment "
+            f"{settings.environment})"
         )
     return settings.balance_url
 
@@ -61,7 +62,7 @@ def address(endpoint: Endpoint, settings: Settings) -> str:
 def without_secrets(data: bytes, settings: Settings) -> bytes:
     """Return received data without the configured credentials.
 
-    It finds them verbatim, encoded for Basic authentication, and with the escapes of JSON, addresses and HTML.
+    Credentials are found verbatim, in Basic authentication, and with escapes of JSON, addresses and HTML.
     """
     for core, pattern in _forms(settings.token, settings.api_key, settings.balance_token, settings.proxy):
         # The plain search is fast, and nearly always finds nothing.
@@ -72,7 +73,7 @@ def without_secrets(data: bytes, settings: Settings) -> bytes:
 
 @functools.lru_cache(maxsize=4096)
 def _forms(*credentials: Secret | None) -> tuple[tuple[bytes, re.Pattern[bytes]], ...]:
-    """Return, for each credential, a text that every spelling of it contains, and the pattern of all spellings.
+    """Return, for each credential, a text that every spelling of it contains, and the pattern of them all.
 
     The last credential is the proxy's.
     """

@@ -1,4 +1,4 @@
-"""Reads the argument `company` of every load: UUIDs and short names as UUIDs; none means the configured company, or all."""
+"""Reads the argument `company` of every load into UUIDs; none means the configured company, or all."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ MOST_EMPTY_PAGES = 10
 # Attempts to read a page that joins the page before.
 TRIES = 3
 
-# Concurrent reading pays off when a page takes at least this long (seconds), at least this many pages are left, and each
-# has at least this many rows, one of which is read twice.
+# Concurrent reading pays off when a page takes at least this long (seconds), at least this many pages are
+# left, and each has at least this many rows, one of which is read twice.
 LATENCY = 0.02
 FEWEST_PAGES = 4
 SMALLEST_PAGE = 10
@@ -47,9 +47,9 @@ def pages_of(
 ) -> Pages[Record]:
     """Return the pages of a table in order, by concurrent requests where that is faster, otherwise by cursor.
 
-    The service may return fewer rows than `limit`, or its default when it refuses so many. Several threads are for a
-    long table of a service that answers slowly. `prove` requests the rows around the beginning of each page again, to
-    prove that the page joins the one before.
+    The service may return fewer rows than `limit`, or its default when it refuses so many. Several threads
+    are for a long table of a service that answers slowly. `prove` requests the rows around the beginning of
+    each page again, to prove that the page joins the one before.
     """
     began = _waited()
     rows: int | None = limit
@@ -58,7 +58,8 @@ def pages_of(
     except StatusError as error:
         if error.status not in REFUSED:
             raise
-        # The limit may be too large, so ask for the service's default. A refusal for another reason is raised by this.
+        # The limit may be too large, so ask for the service's default. This raises a refusal for another
+        # reason.
         first, rows = search(), None
     if threads > 1 and not prove and _is_worth_threads(first, _waited() - began):
         return by_offset(search, first, threads=threads)
@@ -82,10 +83,11 @@ def _waited() -> float:
 def by_cursor(
     search: Search[Record], first: Page[Record], limit: int | None, *, prove: bool
 ) -> Pages[Record]:
-    """Yield the pages of a table in order, each after the end cursor of the page before; raise for a bad cursor.
+    """Yield the pages of a table in order, each after the end cursor of the one before; refuse a bad cursor.
 
-    Cursors are opaque. If a service uses positions, rows move across them when other rows are deleted. `prove` therefore
-    requests the rows around the beginning of each page again. Without `prove`, joining is unknown.
+    Cursors are opaque. If a service uses positions, rows move across them when other rows are deleted.
+    `prove` therefore requests the rows around the beginning of each page again. Without `prove`, joining is
+    unknown.
     """
     page = last = first
     joined: bool | None = True
@@ -119,7 +121,7 @@ def by_cursor(
 
 
 def _joins(search: Search[Any], last: Page[Any], page: Page[Any], limit: int | None) -> bool | None:
-    """Whether one answer has a row of the last page directly before the first row of this page; None if it has neither.
+    """Whether an answer has a row of the last page right before this page's first row; None without both.
 
     No row is lost between two adjacent rows of one answer.
     """
@@ -142,9 +144,10 @@ def _joins(search: Search[Any], last: Page[Any], page: Page[Any], limit: int | N
 def by_offset(search: Search[Record], first: Page[Record], *, threads: int) -> Pages[Record]:
     """Yield the pages of a table in order, read concurrently; raise `DriftError` when they do not join.
 
-    Every page but the first also requests the row before it, which must equal the last row of the page before. Each page
-    must have the expected length and the same total, and the last one must have no next page. Then no row is lost that
-    existed during the whole time, although the pages were read at different times.
+    Every page but the first also requests the row before it, which must equal the last row of the page
+    before. Each page must have the expected length and the same total, and the last one must have no next
+    page. Then no row is lost that existed during the whole time, although the pages were read at different
+    times.
     """
     size, total = len(first.data), first.pagination.total
     assert total is not None
@@ -201,12 +204,12 @@ class Checks(Generic[Record]):
         """Raise `UnreadableAnswerError` when rows do not match a filter; `advice` ends its message."""
         for item, wrong in self._unfiltered.items():
             raise UnreadableAnswerError(
-                f"the service did not apply the filter {item.argument} (sent as {item.sent_as}): {wrong} of {self.count} "
-                f"{self._noun.name} do not match it; nothing was kept{advice}"
+                f"the service did not apply the filter {item.argument} (sent as {item.sent_as}): "
+                f"{wrong} of {self.count} {self._noun.name} do not match it; nothing was kept{advice}"
             )
 
     def drift(self, again: int = 0) -> str:
-        """Return a message when the table changed while it was read, else ""; `again` is how many rows came again."""
+        """Return a message if the table changed while it was read, else ""; `again` counts repeated rows."""
         totals, rows = list(self._totals), f"{self.count} rows came"
         if again:
             return f"{rows}, {again} of them a second time"
@@ -219,7 +222,7 @@ class Checks(Generic[Record]):
         return ""
 
     def complaints(self, drift: str) -> tuple[str, ...]:
-        """Return a message for each failed check: of `drift`, and of the filters that the service did not apply."""
+        """Return a message for each failed check: of `drift`, and of filters that the service ignored."""
         unfiltered = (
             f"{wrong} of {self.count} rows do not match the filter {item.argument}"
             for item, wrong in self._unfiltered.items()
@@ -257,7 +260,10 @@ def _comparable(item: Filter, value: object) -> object:
 def verified_pages(
     noun: Noun[Record], filters: Mapping[str, Any], search: Search[Record], limit: int, *, strict: bool
 ) -> Iterator[list[Record]]:
-    """Yield the records of a table page by page; raise, or warn, when they do not match or are not the whole table."""
+    """Yield the records of a table page by page.
+
+    Raise, or warn, when they do not match or are not the whole table.
+    """
     checks, id_of, ids = Checks(noun, filters), attrgetter("id"), set[str]()
     with closing(pages_of(search, limit=limit)) as pages:
         for page, joined in pages:
@@ -271,8 +277,8 @@ def verified_pages(
     problem = checks.drift(again)
     if problem and (strict or again):
         raise DriftError(
-            f"the {noun.name} changed while their pages were read ({problem}): the pages are not the whole table; read "
-            f"again, or use load_{noun.name}, which reads a table that changes a second time"
+            f"the {noun.name} changed while their pages were read ({problem}): the pages are not the whole "
+            f"table; read again, or use load_{noun.name}, which reads a table that changes a second time"
         )
     if complaints := checks.complaints(problem):
         warnings.warn(

@@ -1,7 +1,7 @@
 """Keeps the threads of a client below the service's request rate.
 
-A part of the rate is for exports alone, so that reading tables never makes one wait. Requests of other processes are not
-counted: the service answers 429 to what is too much, and that is waited for.
+A part of the rate is for exports alone, so that reading tables never makes one wait. Requests of other
+processes are not counted: the service answers 429 to what is too much, and that is waited for.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from bktools.service.workers import pause
 
 log = logging.getLogger("bktools")
 
-# Half a second more than a minute: the service counts a request when it arrives, and some arrive faster than others.
+# Half a second more than a minute: the service counts a request on arrival, and some arrive faster.
 WINDOW = 60.5
 
 # One request of so many, and one at least, is kept for exports.
 FOR_EXPORTS = 10
 
-# Longest Retry-After (seconds) that makes all requests wait. A longer one only fails the call that received it.
+# Longest Retry-After (seconds) that makes all requests wait. A longer one only fails its own call.
 LONGEST_HOLD = 300.0
 
 # Seconds from which a wait is logged, and between the ends of two waits that are one.
@@ -35,8 +35,8 @@ SAME_MOMENT = 1.0
 class Rate:
     """Limits the requests of all threads to a number in any minute; 0 is no limit.
 
-    A sliding window instead of a steady pace: a table of twenty pages does not wait. It is safe for a service that
-    counts by the minute.
+    A sliding window instead of a steady pace: a table of twenty pages does not wait. It is safe for a service
+    that counts by the minute.
     """
 
     def __init__(
@@ -62,10 +62,10 @@ class Rate:
         is_export: bool = False,
         sleep: Callable[[float], None] | None = None,
     ) -> float:
-        """Wait until one more request may be sent, and count it; return the seconds that were waited for room.
+        """Wait until one more request may be sent, and count it; return the seconds of that wait.
 
-        An export may use what is kept for exports. Where the service asked to wait beyond `end` (seconds of the clock),
-        raise `RateLimitedError`.
+        An export may use what is kept for exports. Where the service asked to wait beyond `end` (seconds of
+        the clock), raise `RateLimitedError`.
         """
         if getattr(self._reserved, "is_next", False):
             self._reserved.is_next = False
@@ -82,8 +82,8 @@ class Rate:
                 return for_room
             if held > 0 and end is not None and now + held > end + for_room:
                 raise RateLimitedError(
-                    f"the service asked to wait {held:.0f} s more, longer than this call may take: nothing was sent; run "
-                    "again after that",
+                    f"the service asked to wait {held:.0f} s more, longer than this call may take: "
+                    "nothing was sent; run again after that",
                     status=429,
                     retry_after=held,
                 )

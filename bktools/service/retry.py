@@ -31,8 +31,8 @@ Answer = TypeVar("Answer")
 class RetryPolicy:
     """Limits for repeating one request: requests in all (those answered 429 do not count), and seconds.
 
-    A pause is random, between the shortest and a bound that doubles up to the longest. The deadline is of the call with
-    all its repeats, without the client's own waits to keep its rate.
+    A pause is random, between the shortest and a bound that doubles up to the longest. The deadline is of the
+    call with all its repeats, without the client's own waits to keep its rate.
     """
 
     attempts: int = 5
@@ -44,8 +44,8 @@ class RetryPolicy:
 class Budget:
     """The number of repeats left for the whole client, so that it does not flood a service that is down.
 
-    So many answered requests restore one. With 1, requests that always fail cannot use up the repeats of others as long
-    as most are answered.
+    So many answered requests restore one. With 1, requests that always fail cannot use up the repeats of
+    others as long as most are answered.
     """
 
     def __init__(self, size: int = 50, answers: int = 10) -> None:
@@ -80,9 +80,9 @@ def is_repeatable(error: BaseException) -> bool:
 def repeated(
     send: Callable[[], Answer], policy: RetryPolicy, budget: Budget, end: Callable[[], float] | None = None
 ) -> Answer:
-    """Return what `send` returns, repeating it within the policy and the budget; raise its last failure unchanged.
+    """Return what `send` returns, repeating it within policy and budget; raise its last failure unchanged.
 
-    `end` returns the latest end in monotonic seconds, which `send` may move. Default: the policy's deadline, from now.
+    `end` returns the latest end in monotonic seconds; `send` may move it. Default: the deadline, from now.
     """
     deadline = time.monotonic() + policy.deadline
     attempt = waits = 1
@@ -97,7 +97,8 @@ def repeated(
                 raise
             reason = "the rate limit"
             if isinstance(error, RateLimitedError) and policy.attempts > 1:
-                # The service is not down, so waiting uses neither an attempt nor the budget; the deadline ends it.
+                # The service is not down, so waiting uses neither an attempt nor the budget; the deadline
+                # ends it
                 waits += 1
             elif attempt >= policy.attempts or not budget.take():
                 raise

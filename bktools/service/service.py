@@ -223,8 +223,9 @@ class Service:
     ) -> export_jobs.ExportJob:
         """Create a job that transfers accounting entries to the accounting system (interface, section 4.2).
 
-        An export books money, cannot be undone and has no idempotency key. Therefore this method sends one request, on a
-        new connection, and never repeats it. Use `bktools.submit_export_jobs`, which keeps a journal.
+        An export books money, cannot be undone and has no idempotency key. Therefore this method sends one
+        request, on a new connection, and never repeats it. Use `bktools.submit_export_jobs`, which keeps a
+        journal.
 
         Parameters
         ----------
@@ -363,16 +364,16 @@ class Service:
         verify : str
             As in `bktools.load_categories`.
         **filters
-            `ids`, `account_ids`, `category_group_ids`, `archived` and `name` of `bktools.load_categories`; `email` and
-            `external_id` of `bktools.load_employees`.
+            `ids`, `account_ids`, `category_group_ids`, `archived` and `name` of `bktools.load_categories`;
+            `email` and `external_id` of `bktools.load_employees`.
 
         Returns
         -------
         iterator of lists
             The records of each page, `Category` or `Employee`: at least one, and all match the filters. The
-            end of the loop without an error means that the table is complete: no id came twice, the number of rows is
-            the service's count, and pages join where there is no count. After an error, or without reaching the end,
-            the pages are not a table.
+            end of the loop without an error means that the table is complete: no id came twice, the number of
+            rows is the service's count, and pages join where there is no count. After an error, or without
+            reaching the end, the pages are not a table.
 
         Raises
         ------
@@ -381,8 +382,8 @@ class Service:
         UnreadableAnswerError
             Instead of a page whose rows do not match the filters.
         DriftError
-            After the last page, when the table changed while it was read. `bktools.load_categories` reads such a table
-            again; this cannot, because its pages have been handed out.
+            After the last page, when the table changed while it was read. `bktools.load_categories` reads
+            such a table again; this cannot, because its pages have been handed out.
         ServiceError
             When the service does not return a page, after repeats.
 
@@ -472,14 +473,14 @@ class Service:
         query: Query = (),
         body: bytes | None = None,
     ) -> tuple[Record, int]:
-        """Return the record that answers an operation, and its status, after repeats where it may be repeated."""
+        """Return the record that answers an operation, and its status; repeat the request if it may be."""
         limits = limits_of(self.settings, shortest=LONG) if endpoint.books_money else self._limits
         request = request_of(endpoint, self.settings, path, query=query, body=body)
         end = math.inf if endpoint.books_money else time.monotonic() + self._retry.deadline
 
         def once() -> tuple[Record, int]:
             nonlocal end
-            # What the client itself waits for does not shorten the call.
+            # The client's own wait does not shorten the call.
             end += self._rate.wait(end, is_export=endpoint.books_money)
             answer = interruptible(
                 lambda: self._transport.send(request, limits, end, fresh=endpoint.books_money)
@@ -497,7 +498,7 @@ class Service:
 def search_of(
     service: Service, noun: Noun[Record], filters: Mapping[str, Any], *, first_attempts: int | None = None
 ) -> Search[Record]:
-    """Return the search of a noun with checked filters; until it found a page, it makes so many attempts at most."""
+    """Return a noun's search with checked filters; it has `first_attempts` at most until it finds a page."""
     client, request = copy.copy(service), noun.request(filters)
     if first_attempts is not None:
         usual = client._retry  # noqa: SLF001 - one room
@@ -515,7 +516,7 @@ def search_of(
 
 
 def for_many(service: Service) -> Service:
-    """Return a client for tables that must not fail together: those that always fail do not use up all repeats."""
+    """Return a client for tables that must not fail together: failing ones do not use up all repeats."""
     service = copy.copy(service)
     service._budget = Budget(answers=1)  # noqa: SLF001 - one room
     return service

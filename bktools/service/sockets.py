@@ -1,7 +1,7 @@
-"""A connection that knows the progress of its request, and ends it at its deadline or when its thread must stop.
+"""A connection that knows the progress of its request, and ends at a deadline or when its thread must stop.
 
-A timeout for each read does not stop a server that sends single bytes, and a thread that waits in a read does not
-notice that it must stop. So every read looks for both, and waits for a moment at a time.
+A timeout for each read does not stop a server that sends single bytes, and a thread that waits in a read does
+not notice that it must stop. So every read looks for both, and waits for a moment at a time.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from bktools.service.workers import LOOK, stop_of_this_thread
 
 
 class Connection:
-    """A connection to the hosts of one environment, which serves one request at a time, and that request's progress.
+    """A connection to the hosts of one environment, for one request at a time, and that request's progress.
 
-    `is_sent` is whether a byte of the request may have been sent; a request to a proxy to connect does not count.
-    `has_read` is whether a byte was received since sending began. `tls_host` and `tls_error` are of the latest
-    handshake.
+    `is_sent` is whether a byte of the request may have been sent; a request to a proxy to connect does not
+    count. `has_read` is whether a byte was received since sending began. `tls_host` and `tls_error` are of
+    the latest handshake.
     """
 
     def __init__(self, http: httpx.HTTPTransport) -> None:

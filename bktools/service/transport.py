@@ -1,7 +1,7 @@
 """Sends one request and reads its complete answer: connections, time limits, bodies.
 
-It uses httpx's transports without httpx's client. So there are no redirects, no cookies, no settings from the environment,
-and no log lines with addresses, which may hold an e-mail.
+It uses httpx's transports without httpx's client. So there are no redirects, no cookies, no settings from the
+environment, and no log lines with addresses, which may hold an e-mail.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _TRUST = (
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a request: seconds to connect, between two pieces of the answer, for the whole; bytes of the body."""
+    """Limits of a request: seconds to connect, between pieces of the answer, in all; bytes of the body."""
 
     connect: float = 10.0
     read: float = 60.0
@@ -89,7 +89,7 @@ def request_of(
     query: Sequence[tuple[str, str]] = (),
     body: bytes | None = None,
 ) -> httpx.Request:
-    """Return the request of an operation, which may be sent several times; `path` has its path parameters by name."""
+    """Return the request of an operation, which may be sent again; `path` has path parameters by name."""
     parts = {name: quote(value, safe="") for name, value in (path or {}).items()}
     url = auth.address(endpoint, settings) + endpoint.path.format_map(parts)
     headers = {"Authorization": auth.authorization(endpoint, settings), "Accept": "application/json"}
@@ -106,7 +106,8 @@ class Transport:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        # Through the proxy and directly; the last one used is used next, so that a single thread keeps one connection.
+        # Through the proxy and directly; the last one used is next, so that a single thread keeps one
+        # connection.
         self._idle: dict[bool, list[Connection]] = {True: [], False: []}
         self._lock = threading.Lock()
         self._is_closed = False
@@ -114,10 +115,10 @@ class Transport:
         _certificates(settings.ca_bundle)
 
     def send(self, request: httpx.Request, limits: Limits, end: float, *, fresh: bool = False) -> Answer:
-        """Send a request once; return the answer. An answer that is an error, whose text is shown, has no credentials.
+        """Send a request once; return the answer. The text of an error is shown, so it holds no credentials.
 
-        It ends at `end` (monotonic seconds), or by the limits before that. A `fresh` connection is for what books
-        money, because an older one may already be broken.
+        It ends at `end` (monotonic seconds), or by the limits before that. A `fresh` connection is for what
+        books money, because an older one may already be broken.
 
         Raises
         ------
@@ -155,14 +156,16 @@ class Transport:
                 of_answer(error, headers)
                 raise
             except (httpx.TransportError, OSError) as error:
-                # A worker that must stop gets this error too: whether anything was sent matters more than why it ended.
+                # A worker that must stop gets this error too: whether anything was sent matters more than the
+                # cause.
                 reason = one_line(_clean(str(error), self._settings), LONGEST_REASON) or type(error).__name__
                 if time.monotonic() >= end:
                     reason = f"longer than {seconds:g} s"
                 if not connection.is_sent:
                     raise self._not_sent(request.url, connection, error, reason, by_proxy=by_proxy) from None
                 lost = ConnectionLostError(
-                    f"the connection broke while the service answered ({reason}): the request may have arrived"
+                    f"the connection broke while the service answered ({reason}): "
+                    "the request may have arrived"
                 )
                 raise of_answer(lost, headers) from None
         status = response.status_code
@@ -217,20 +220,21 @@ class Transport:
             seen = f" ({through.strip()})" if through else ""
             by = "this system" if bundle is None else f"ca_bundle ({bundle})"
             return CertificateError(
-                f"the certificate of {connection.tls_host}{seen} is not trusted by {by} ({fault.verify_message}): "
-                f"nothing was sent; {_ADDRESS} {_TRUST}"
+                f"the certificate of {connection.tls_host}{seen} is not trusted by {by} "
+                f"({fault.verify_message}): nothing was sent; {_ADDRESS} {_TRUST}"
             )
         if isinstance(fault, ssl.SSLError) and not isinstance(fault, BROKEN_HANDSHAKE):
             return CertificateError(
-                f"no TLS connection to {connection.tls_host}{through} ({reason}): nothing was sent; {_ADDRESS}"
+                f"no TLS connection to {connection.tls_host}{through} ({reason}): nothing was sent; "
+                f"{_ADDRESS}"
             )
         is_refused = (
             isinstance(error, httpx.ProxyError) and reason.partition(" ")[0] not in PROXY_CANNOT_REACH
         )
         if is_refused or (proxy and isinstance(error, httpx.ProtocolError) and connection.has_read):
             return ProxyError(
-                f"the proxy {proxy} refuses to connect to {host} ({reason}): nothing was sent; is BKTOOLS_PROXY right, "
-                "with user name and password where it wants them?"
+                f"the proxy {proxy} refuses to connect to {host} ({reason}): nothing was sent; "
+                "is BKTOOLS_PROXY right, with user name and password where it wants them?"
             )
         return UnreachableError(f"no connection to {host}{through} ({reason}): nothing was sent")
 
@@ -266,8 +270,8 @@ def _clean(text: str, settings: Settings) -> str:
 def _certificates(ca_bundle: Path | None) -> ssl.SSLContext | None:
     """Return the cached context of a file of certificates; None for the system's own certificates.
 
-    For the system's, each connection needs its own context: `truststore` locks a context during the handshake, so with a
-    shared one a slow host would block every thread.
+    For the system's, each connection needs its own context: `truststore` locks a context during the
+    handshake, so with a shared one a slow host would block every thread.
     """
     if ca_bundle is None:
         return None
@@ -280,8 +284,8 @@ def _certificates(ca_bundle: Path | None) -> ssl.SSLContext | None:
 def _whole_body(response: httpx.Response, encoding: str, most: int) -> bytes:
     """Read a complete body, decompressed, of a number of bytes at most.
 
-    The HTTP library checks its length or chunks; this checks the end and checksum of gzip. A body that ends with its
-    connection has neither. Decoding detects it when cut, because a part of JSON is not JSON.
+    The HTTP library checks its length or chunks; this checks the end and checksum of gzip. A body that ends
+    with its connection has neither. Decoding detects it when cut, because a part of JSON is not JSON.
     """
     names = [name for part in encoding.split(",") if (name := part.strip().lower()) not in {"", "identity"}]
     if names not in ([], ["gzip"], ["x-gzip"]):

@@ -1,7 +1,7 @@
 """Runs calls concurrently in threads, and stops all threads within a second.
 
-Code that waits in a thread (for the rate, before a repeat) calls `pause`, which ends when the thread must stop.
-`transport` ends the requests of threads whose `stop_of_this_thread` is set.
+Code that waits in a thread (for the rate, before a repeat) calls `pause`, which ends when the thread must
+stop. `transport` ends the requests of threads whose `stop_of_this_thread` is set.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def pause(seconds: float) -> None:
     """Wait; raise `Stopped` at once in a worker that must stop."""
     stop = stop_of_this_thread()
     if stop is None:
-        # Sleeping for no time hands the interpreter to another thread, and a request waits for it to come back.
+        # Sleeping for no time hands the interpreter to another thread, and a request would wait for its
+        # return.
         if seconds:
             time.sleep(seconds)
     elif stop.wait(seconds):
@@ -60,14 +61,16 @@ def as_they_end(
 ) -> Generator[tuple[int, Result], None, None]:
     """Yield the number and the result of each call, as the calls end, or with `in_order` as they begin.
 
-    `calls` is read lazily: at most two calls per thread are started before their result is needed. A slow one delays no
-    other, as long as a thread is free. With one thread the calls run in this thread, one after another.
+    `calls` is read lazily: at most two calls per thread are started before their result is needed. A slow one
+    delays no other, as long as a thread is free. With one thread the calls run in this thread, one after
+    another.
 
-    `ending` is for calls that must write down what became of their requests: it is set at the end, the running calls
-    get `GRACE` seconds before they are stopped, and are waited for. They begin nothing new once it is set.
+    `ending` is for calls that must write down what became of their requests: it is set at the end, the
+    running calls get `GRACE` seconds before they are stopped, and are waited for. They begin nothing new once
+    it is set.
 
-    The first failure is raised. After a failure, at Ctrl-C, and when the caller closes the generator, running calls are
-    stopped, and the others are dropped.
+    The first failure is raised. After a failure, at Ctrl-C, and when the caller closes the generator, running
+    calls are stopped, and the others are dropped.
     """
     if threads == 1:
         yield from ((number, call()) for number, call in enumerate(calls))
@@ -121,7 +124,10 @@ def interruptible(call: Callable[[], Result]) -> Result:
 
 
 def _next(futures: Iterable[Future[Result]]) -> Future[Result]:
-    """Return a future that has ended; raise `Stopped` in a worker that must stop, which stops its own workers too."""
+    """Return a future that has ended.
+
+    In a worker that must stop, raise `Stopped`, which stops its own workers too.
+    """
     stop = stop_of_this_thread()
     while stop is None or not stop.is_set():
         # A timeout, because on some platforms Ctrl-C does not interrupt an unlimited wait.

@@ -27,7 +27,7 @@ Record = TypeVar("Record", bound=msgspec.Struct)
 THREADS = 16
 ATTEMPTS = 2
 
-# Records from which on they are converted to columns: with those of one more page they stay in the processor's cache.
+# Records from which on they become columns: with those of one more page they fit the processor's cache.
 SLICE = 500
 # Slices combined at once: hundreds of small tables cost more than the records' conversion.
 SLICES = 50
@@ -45,11 +45,11 @@ def fetch(
 ) -> tuple[pa.Table, Facts]:
     """Read a table from the service; return its rows and their facts.
 
-    The first attempt is fast. When the service's count or the ids show that the table changed meanwhile, a second, slower
-    attempt proves for each page that it joins the page before.
+    The first attempt is fast. When the service's count or the ids show that the table changed meanwhile, a
+    second, slower attempt proves for each page that it joins the page before.
 
-    Where not `strict`, a failed check is a complaint in the returned facts, except for repeated rows, which are always
-    an error. `way_out` is the option that loads the table despite a failed check, for messages.
+    Where not `strict`, a failed check is a complaint in the returned facts, except for repeated rows, which
+    are always an error. `way_out` is the option that loads the table despite a failed check, for messages.
     """
     advice = f"; {way_out} loads it with a warning instead" if way_out else ""
     problem, again = "", 0
@@ -72,8 +72,8 @@ def fetch(
         bar.update(-checks.count)
         log.info("%s: attempt %s of %s failed: %s", noun.name, attempt, ATTEMPTS, problem)
     raise DriftError(
-        f"the {noun.name} changed while they were read, {ATTEMPTS} times in a row ({problem}): the last snapshot is "
-        f"unchanged; load again{'' if again else advice}"
+        f"the {noun.name} changed while they were read, {ATTEMPTS} times in a row ({problem}): "
+        f"the last snapshot is unchanged; load again{'' if again else advice}"
     )
 
 

@@ -42,7 +42,7 @@ from bktools.snapshots.store import Store, asked_by
 
 log = logging.getLogger("bktools")
 
-# The beginning of the message about a company that was not asked for, because an earlier company had this error.
+# The beginning of the message about a company that was skipped, because an earlier one had this error.
 NOT_ASKED = "not asked for"
 
 # Companies read concurrently. One that hangs keeps its thread until its deadline.
@@ -86,7 +86,7 @@ class Failure:
     error: BktoolsError
 
     def row(self) -> dict[str, str]:
-        """Return the failure as text: company_id, company (its short name), error (its class), message, to_do."""
+        """Return the failure as text: company_id, company (short name), error (class), message, to_do."""
         way_out = next(way_out for kind, way_out in WAYS_OUT if isinstance(self.error, kind))
         return vars(self) | {"error": type(self.error).__name__, "message": str(self.error), "to_do": way_out}
 
@@ -106,7 +106,7 @@ class Load:
         return Store(self.service.settings)
 
     def read(self, company: Company, filters: Mapping[str, Any]) -> tuple[list[Part], list[Failure]]:
-        """Return the parts of a table, one for each company in the given order, and the companies that failed.
+        """Return a table's parts, one for each company in the given order, and the companies that failed.
 
         Several companies are read concurrently, and each to its end, whatever becomes of the others. Without
         `on_error="collect"` the first failure is raised then.
@@ -175,14 +175,14 @@ class Load:
 
 
 def table_of(load: Load, query: Query, *, bar: Bar, threads: int) -> Part:
-    """Return the rows of one query: from a fresh snapshot, else from the service, else from a stale snapshot."""
+    """Return the rows of a query: from a fresh snapshot, else the service, else from a stale snapshot."""
     options = load.options
     history = load.store.history(query) if options.cache else []
     fresh = options.fresh(history)
     if fresh is not None:
         part = _stored(load, query, fresh)
-        # Rows that failed a check are used without a word only by who accepts them, and those that depend on who asks by the
-        # same credential; whoever asks for a moment gets what was read then.
+        # Rows that failed a check are used without a word only by who accepts them, and those that depend on
+        # who asks by the same credential; whoever asks for a moment gets what was read then.
         if part is not None and (options.until or _is_usable(load, query, part.facts)):
             return part
     if options.until is not None:
@@ -251,8 +251,8 @@ def _not_found(load: Load, damaged: Snapshot | None, until: dt.datetime) -> Snap
             f"the snapshot of {damaged.time.isoformat()} of these {noun} is damaged or missing"
         )
     return SnapshotNotFoundError(
-        f"no snapshot of these {noun} up to {until:%Y-%m-%d %H:%M} UTC was found: the first load makes the first snapshot "
-        f"(bktools snapshots list shows them)"
+        f"no snapshot of these {noun} up to {until:%Y-%m-%d %H:%M} UTC was found: "
+        "the first load makes the first snapshot (bktools snapshots list shows them)"
     )
 
 
@@ -285,6 +285,9 @@ def _as_one(failures: Sequence[Failure], companies: int, *, is_cached: bool) -> 
     )
     way = f", or {setting('on_error', 'collect')} returns the others" if can_set("on_error") else ""
     error.args = (
-        f"{len(failures):,} of {companies:,} companies could not be read; the first is {first.company}: {error}{cached}{way}",
+        (
+            f"{len(failures):,} of {companies:,} companies could not be read; the first is {first.company}: "
+            f"{error}{cached}{way}"
+        ),
     )
     return error

@@ -72,8 +72,8 @@ class Options:
     def fresh(self, history: Sequence[Snapshot]) -> Snapshot | None:
         """Return the snapshot that may be used without asking the service.
 
-        The newest snapshot is the last one committed, not the one with the latest time. For `as_of`, it is the last one
-        committed whose time is not later.
+        The newest snapshot is the last one committed, not the one with the latest time. For `as_of`, it is
+        the last one committed whose time is not later.
         """
         if self.until is not None:
             return next((snapshot for snapshot in reversed(history) if snapshot.time <= self.until), None)
@@ -85,7 +85,7 @@ class Options:
 
 
 def takes_options(load: Load) -> Load:
-    """Show the options in the signature of a function that takes them as keywords, for help and completion."""
+    """Show the options, which a function takes as keywords, in its signature, for help and completion."""
     own = inspect.signature(load)
     *others, _ = own.parameters.values()
     options = inspect.signature(Options).parameters.values()

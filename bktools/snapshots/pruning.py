@@ -29,8 +29,8 @@ class Pruned:
 def superfluous(snapshots: Sequence[Snapshot], older_than: dt.timedelta, now: dt.datetime) -> list[Snapshot]:
     """Return the snapshots of a query that may be removed.
 
-    After a week, a snapshot with the rows of the one before, of the same day (UTC), goes. Of those older than an age, the
-    last one of each month (UTC) stays. The newest one always stays.
+    After a week, a snapshot with the rows of the one before, of the same day (UTC), goes. Of those older than
+    an age, the last one of each month (UTC) stays. The newest one always stays.
     """
     repeated = {
         later

@@ -1,4 +1,4 @@
-"""A query of the service, the facts of its rows, and a snapshot of them: one Parquet file whose name says its place."""
+"""A query of the service, the facts of its rows, and a snapshot of them, whose file name tells its order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NAME = re.compile(
 
 @dataclass(frozen=True)
 class Query:
-    """A search of the service: "categories" or "employees", and the filters that have a value, with lists sorted."""
+    """A search of the service: "categories" or "employees", with its filters that are set, lists sorted."""
 
     table: str
     filters: Mapping[str, Any]
@@ -63,7 +63,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class About:
-    """What the file of a snapshot says of itself; the owner is the environment, behind it the address then."""
+    """What a snapshot's file says of itself; the owner is the environment and the address at that time."""
 
     table: str
     filters: Mapping[str, Any]
@@ -83,9 +83,9 @@ def about_of(schema: pa.Schema) -> About:
 
 @dataclass(frozen=True, order=True)
 class Snapshot:
-    """A committed snapshot, as the name of its file says. The order is that of the commits; clocks do not decide it."""
+    """A committed snapshot, described by its file's name. Commits give the order, clocks do not."""
 
-    # Its place in the history of its query. Two processes that commit at once may take the same number.
+    # The place in the history of the query. Two processes that commit at once may take the same number.
     number: int
     # When the rows were fetched, UTC.
     time: dt.datetime

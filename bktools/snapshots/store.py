@@ -1,9 +1,10 @@
 """Snapshots in the cache folder.
 
-Each query of each environment has its own folder, with one Parquet file for each snapshot; tokens and addresses come and go.
-A file is written under another name, flushed and renamed; the rename is the commit, so a kill at any time leaves whole
-snapshots only. The history of a query is the list of the files in its folder. Names of folders are digests, never text from
-outside. The drive needs only renames, no locks and no hard links.
+Each query of each environment has its own folder, with one Parquet file for each snapshot; tokens and
+addresses come and go. A file is written under another name, flushed and renamed; the rename is the commit, so
+a kill at any time leaves whole snapshots only. The history of a query is the list of the files in its folder.
+Names of folders are digests, never text from outside. The drive needs only renames, no locks and no hard
+links.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Store:
     ) -> Snapshot:
         """Commit the newest snapshot of a query; raise `StorageError` when it cannot be written.
 
-        It gets the number after those of the history, which may be the one that was read before the rows were fetched.
+        It gets the number after those of the history, which may be from before the rows were fetched.
         """
         content = _file_of(rows, About(query.table, query.filters, self._owner, facts))
         folder = self.folder(query)
@@ -87,8 +88,8 @@ class Store:
     def read(self, snapshot: Snapshot) -> tuple[pa.Table, Facts] | None:
         """Return the rows of a snapshot and their facts; None when it is missing or damaged.
 
-        Every byte is compared with the digest in the name. A damaged file is set aside under a name that keeps its number
-        and time, so that `as_of` knows that there was a snapshot.
+        Every byte is compared with the digest in the name. A damaged file is set aside under a name that
+        keeps its number and time, so that `as_of` knows that there was a snapshot.
         """
         if snapshot.is_damaged:
             return None
@@ -132,7 +133,7 @@ class Store:
         return self._root / SNAPSHOTS / query.table / hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def _folders(self, table: str = "*") -> Iterator[tuple[Path, list[Snapshot], About]]:
-        """Yield every folder of the cache with its snapshots and what the newest readable one says of itself."""
+        """Yield each folder of the cache with its snapshots and what the newest readable one says of it."""
         for folder in sorted((self._root / SNAPSHOTS).glob(f"{table}/*/")):
             snapshots = _snapshots_in(folder)
             abouts = (snapshot.about() for snapshot in reversed(snapshots) if not snapshot.is_damaged)
@@ -178,7 +179,8 @@ def _snapshots_in(folder: Path) -> list[Snapshot]:
         return []
     except OSError as error:
         raise StorageError(
-            f"the snapshots in {folder} cannot be read: {disk.reason_of(error)} (the cache folder is set by BKTOOLS_CACHE_DIR)"
+            f"the snapshots in {folder} cannot be read: {disk.reason_of(error)} (the cache folder is set by "
+            "BKTOOLS_CACHE_DIR)"
         ) from error
     return sorted(filter(None, (Snapshot.named(folder, name) for name in names)))
 
@@ -197,7 +199,7 @@ def _file_of(rows: pa.Table, about: About) -> pa.Buffer:
 
 
 def asked_by(settings: Settings, query: Query) -> str:
-    """Return a digest of the credential for a query whose rows depend on who asks: of all companies; "" for another one."""
+    """Return a digest of the credential if a query's rows depend on it, as for all companies; else ""."""
     if query.filters.get("company_id") is not None:
         return ""
     credential = settings.token or settings.api_key

@@ -34,13 +34,13 @@ def load_categories(
     service: Service | None = None,
     **options: Unpack[LoadOptions],
 ) -> pd.DataFrame:
-    """Return all bookkeeping categories of one or more companies. Returns a partial table only with `on_error="collect"`.
+    """Return all bookkeeping categories of companies. Only `on_error="collect"` may return a partial table.
 
     Parameters
     ----------
     company : str, UUID or iterable of them, optional
-        Company or companies, by UUID or by a short name of the config file. Default: the configured company. With none
-        configured, or "all": every company with an employee that the credential can see.
+        Company or companies, by UUID or by a short name of the config file. Default: the configured company.
+        With none configured, or "all": every company with an employee that the credential can see.
     ids, account_ids, category_group_ids : iterable of str, optional
         Only categories with one of these UUIDs: a list, or a column of a frame, which may repeat them.
     archived : bool, optional
@@ -48,34 +48,36 @@ def load_categories(
     name : str, optional
         Search by name; the service defines the match.
     as_of : str, date, datetime or Period, optional
-        Use the last snapshot up to the end of that day or month (UTC) or up to that instant. Nothing is fetched.
+        Use the last snapshot up to the end of that day or month (UTC) or up to that instant; fetch nothing.
     max_age : timedelta or seconds
-        Use the last snapshot if it is not older than this. Default: one hour. A snapshot from the future is not used.
+        Use the last snapshot if it is not older than this. Default: one hour. One from the future is not
+        used.
     refresh : bool
         Always ask the service.
     verify : str
-        "strict": raise when rows do not match the filters, when their number is not the service's count, or when pages
-        do not join. "warn": warn with `UnverifiedTableWarning` instead, for a service that estimates its count or
-        matches filters loosely.
+        "strict": raise when rows do not match the filters, when their number is not the service's count, or
+        when pages do not join. "warn": warn with `UnverifiedTableWarning` instead, for a service that
+        estimates its count or matches filters loosely.
     cache : bool
         False neither uses nor keeps a snapshot.
     on_error : str
-        When some of several companies fail. "raise": raise the first failure, after the other companies were read and
-        kept; a second load asks only for what is missing. "collect": return the rows of the others, warn with
-        `IncompleteTableWarning`, and list the failures in `frame.attrs["bktools"]["failures"]`: a dict per company, with
-        company_id, company (its short name), error, message and to_do.
+        When some of several companies fail. "raise": raise the first failure, after the other companies were
+        read and kept; a second load asks only for what is missing. "collect": return the rows of the others,
+        warn with `IncompleteTableWarning`, and list the failures in `frame.attrs["bktools"]["failures"]`: a
+        dict per company, with company_id, company (its short name), error, message and to_do.
     progress : bool, optional
-        Show a bar with rows and rate; with companies, where there are several. Default: in a terminal or a notebook.
+        Show a bar: rows, rate, and companies if there are several. Default: in a terminal or a notebook.
     service : Service, optional
         Default: the configured one.
 
     Returns
     -------
     DataFrame
-        One row per category: id, company_id, category_group_id, name, archived (bool), account_id, tax_code_id (null
-        without one), metadata (JSON text). `frame.attrs["bktools"]` holds the source of the rows, the passed checks
-        (`verified`: ids are unique, filters match, the total agrees, pages join), the failed ones (`complaints`), and
-        whether the rows are proven to be the whole table (`complete`; False when a company is missing).
+        One row per category: id, company_id, category_group_id, name, archived (bool), account_id,
+        tax_code_id (null without one), metadata (JSON text). `frame.attrs["bktools"]` holds the source of the
+        rows, the passed checks (`verified`: ids are unique, filters match, the total agrees, pages join), the
+        failed ones (`complaints`), and whether the rows are proven to be the whole table (`complete`; False
+        when a company is missing).
 
     Raises
     ------
@@ -126,8 +128,8 @@ def load_employees(
     Parameters
     ----------
     company : str, UUID or iterable of them, optional
-        Company or companies. Default: the configured company. With none configured, or "all": every company that the
-        credential can see.
+        Company or companies. Default: the configured company. With none configured, or "all": every company
+        that the credential can see.
     email : str, optional
         Exact e-mail; upper and lower case are equal.
     external_id : str, optional
@@ -138,8 +140,8 @@ def load_employees(
     Returns
     -------
     DataFrame
-        One row per employee: id, company_id, email, first_name, last_name, avatar_url, code (the external ID),
-        job_title, phone, role; null for a missing value. Personal data: only you can read the snapshots.
+        One row per employee: id, company_id, email, first_name, last_name, avatar_url, code (the external
+        ID), job_title, phone, role; null for a missing value. Personal data: only you can read the snapshots.
 
     Raises
     ------

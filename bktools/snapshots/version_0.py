@@ -1,4 +1,4 @@
-"""Takes over a cache of version 0, in which each credential had a history of its own, in folders with keyed names."""
+"""Takes over a cache of version 0, which kept a history for each credential in folders with keyed names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def take_over(
 ) -> None:
     """Give the snapshots of all credentials of an environment one history, in the order of their times.
 
-    `name` returns the folder of a snapshot's query. Every step is a rename: after a kill the next load goes on.
+    `name` returns the folder of a snapshot's query. Every step renames: after a kill the next load goes on.
     """
     histories: dict[Path, list[Snapshot]] = {}
     for _, snapshots, about in folders:

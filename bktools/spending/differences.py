@@ -37,17 +37,17 @@ def versus(
     employees: Any = None,
     threshold: str | float | Decimal | None = None,
 ) -> pd.DataFrame:
-    """Return what differs between two months, or a month and a budget, by any key, the largest difference first.
+    """Return what differs between two months, or a month and a budget, by any key, largest difference first.
 
     Parameters
     ----------
     this, that : DataFrame
-        Each is entries, as `read_entries` returns them; sums, as `spend` returns them; or a budget: the columns of the
-        keys, such as `category_name` or `account_code`, `amount` and `currency`. Where `that` has no currency and
-        `this` has one, it is the same.
+        Each is entries, as `read_entries` returns them; sums, as `spend` returns them; or a budget: the
+        columns of the keys, such as `category_name` or `account_code`, `amount` and `currency`. Where `that`
+        has no currency and `this` has one, it is the same.
     by : str or sequence of str
-        As in `spend`: "category", "account", "employee", "supplier", "month", "cost_centre", "company", or any other
-        column that both have. An empty sequence compares the totals.
+        As in `spend`: "category", "account", "employee", "supplier", "month", "cost_centre", "company", or
+        any other column that both have. An empty sequence compares the totals.
     categories, accounts, employees : DataFrame, optional
         As `load_categories`, `load_accounts` and `load_employees` return them, for names.
     threshold : str, float or Decimal, optional
@@ -56,11 +56,11 @@ def versus(
     Returns
     -------
     pandas.DataFrame
-        One row a group and currency whose amounts differ: the keys, `currency`, `this`, `that`, `difference` (this less
-        that, exact), `percent` (of that; null where it is nothing), and `drivers`: the entries that make most of the
-        difference, without those that both have with the same supplier and amount. Groups are the same where their IDs
-        are, or their names where a side has no IDs. `frame.attrs["bktools"]` has `below_threshold`, the number of smaller
-        differences.
+        One row a group and currency whose amounts differ: the keys, `currency`, `this`, `that`, `difference`
+        (this less that, exact), `percent` (of that; null where it is nothing), and `drivers`: the entries
+        that make most of the difference, without those that both have with the same supplier and amount.
+        Groups are the same where their IDs are, or their names where a side has no IDs.
+        `frame.attrs["bktools"]` has `below_threshold`, the number of smaller differences.
 
     Raises
     ------
@@ -76,8 +76,8 @@ def versus(
     Examples
     --------
     >>> import bktools, pandas as pd
-    >>> october = pd.DataFrame({"supplier": ["Bahn", "Hotel"], "amount": [80.0, 120.0], "currency": ["EUR", "EUR"]})
-    >>> november = pd.DataFrame({"supplier": ["Bahn", "Bahn"], "amount": [80.0, 45.5], "currency": ["EUR", "EUR"]})
+    >>> october = pd.DataFrame({"supplier": ["Bahn", "Hotel"], "amount": [80.0, 120.0], "currency": "EUR"})
+    >>> november = pd.DataFrame({"supplier": ["Bahn", "Bahn"], "amount": [80.0, 45.5], "currency": "EUR"})
     >>> changes = bktools.versus(november, october, by="supplier")
     >>> changes[["supplier", "this", "that", "difference", "percent", "drivers"]].values.tolist()
     [['Hotel', 0.0, 120.0, -120.0, -100.0, 'Hotel -120.00'], ['Bahn', 125.5, 80.0, 45.5, 56.9, 'Bahn +45.50']]
@@ -129,14 +129,15 @@ def _in_currency_of(this: pa.Table, that: pa.Table) -> pa.Table:
     currencies = pc.drop_null(pc.unique(this["currency"])).to_pylist()
     if len(currencies) != 1:
         raise InputError(
-            f"has no column currency, and this has {', '.join(sorted(map(str, currencies))) or 'none'}: add one",
+            f"has no column currency, and this has {', '.join(sorted(map(str, currencies))) or 'none'}: "
+            "add one",
             source="that",
         )
     return with_column(that, "currency", pa.repeat(pa.scalar(currencies[0], TEXT), len(that)))
 
 
 def _joined_by(sides: Sequence[Grouped]) -> list[str]:
-    """Return the columns whose values tell which groups are the same: of each key its IDs where both have them."""
+    """Return the columns whose values tell equal groups: of each key its IDs, where both sides have them."""
     names = {names[0]: identifier for names, identifier in KEYS.values()}
     firsts = [name for name, text in sides[0].missing.items() if text]
     ids = {name: names.get(name) for name in firsts}
@@ -162,7 +163,7 @@ def _sums(side: Grouped, joined: Sequence[str], labels: dict[Group, dict[str, st
 
 
 def _same(text: str | None, missing: str | None) -> str:
-    """Return a text as groups are compared by: a missing value as `spend` shows it, capitals and spaces aside."""
+    """Return a text as groups compare it: missing values as `spend` shows them, no capitals or spaces."""
     return " ".join((missing or "" if text is None else text).casefold().split())
 
 
@@ -171,8 +172,8 @@ def _drivers(
 ) -> Mapping[Group, list[tuple[Decimal, str]]]:
     """Return the entries that one side has alone, by group and currency: what each adds, and its name.
 
-    An entry that both sides have with the same supplier and amount adds nothing. A side of sums, whose sign is 0, has no
-    entries, nor has a budget, which lacks a date, a supplier and a description.
+    An entry that both sides have with the same supplier and amount adds nothing. A side of sums, whose sign
+    is 0, has no entries, nor has a budget, which lacks a date, a supplier and a description.
     """
     alike = [*(f"key {place}" for place in range(len(joined))), "currency", "supplier", "amount"]
     tables = []

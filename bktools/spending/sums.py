@@ -55,20 +55,20 @@ def spend(
     shares: bool = False,
     largest_first: bool = False,
 ) -> pd.DataFrame:
-    """Return what was spent by category, account, employee, supplier, month or any column, exactly and by currency.
+    """Return what was spent by category, account, employee, supplier, month or any column, exact by currency.
 
     Parameters
     ----------
     entries : DataFrame
-        As `read_entries` returns it, with `amount` and `currency`; every frame may be of pandas, Polars, Arrow or
-        DuckDB, or the path of a Parquet file. What is counted is up to you: all entries, `plan.entries`,
-        `plan.not_ready`, or postings of `read_general_ledger`.
+        As `read_entries` returns it, with `amount` and `currency`; every frame may be of pandas, Polars,
+        Arrow or DuckDB, or the path of a Parquet file. What is counted is up to you: all entries,
+        `plan.entries`, `plan.not_ready`, or postings of `read_general_ledger`.
     by : str or sequence of str
-        One or several of "category", "account", "employee", "supplier", "month", "cost_centre", "company", or any other
-        column, also by its heading in the file. An empty sequence gives the total of each currency.
+        One or several of "category", "account", "employee", "supplier", "month", "cost_centre", "company", or
+        any other column, also by its heading in the file. An empty sequence gives the total of each currency.
     categories, accounts, employees : DataFrame, optional
-        As `load_categories`, `load_accounts` and `load_employees` return them, for names. Without them categories and
-        employees have the names of the file, or are shown by ID.
+        As `load_categories`, `load_accounts` and `load_employees` return them, for names. Without them
+        categories and employees have the names of the file, or are shown by ID.
     shares : bool
         Whether to add the column `share`.
     largest_first : bool
@@ -77,17 +77,19 @@ def spend(
     Returns
     -------
     pandas.DataFrame
-        One row a group and currency. First the keys as text: `category_name`, `account_code` and `account_name`,
-        `employee_name`, `supplier`, `month` (such as 2026-10), `cost_centre`, `company_id`, or the column; a missing value
-        has its own row, such as "no supplier". Then `currency`, `entries` (count), `amount` (exact sum), and `share`; last `category_id` and `employee_id`, which tell groups of one name apart.
+        One row a group and currency. First the keys as text: `category_name`, `account_code` and
+        `account_name`, `employee_name`, `supplier`, `month` (such as 2026-10), `cost_centre`, `company_id`,
+        or the column; a missing value has its own row, such as "no supplier". Then `currency`, `entries`
+        (count), `amount` (exact sum), and `share`; last `category_id` and `employee_id`, which tell groups of
+        one name apart.
 
-        `share` is a fraction of 1, rounded to four digits, within the first key where there are several, such as within
-        each month: the amount divided by the sum of all its rows of the currency that have the sign of their total. A row
-        of the other sign (such as a credit among expenses) has none, nor has any row where the total is zero; such shares
-        add up to 1, apart from rounding.
+        `share` is a fraction of 1, rounded to four digits, within the first key where there are several, such
+        as within each month: the amount divided by the sum of all its rows of the currency that have the sign
+        of their total. A row of the other sign (such as a credit among expenses) has none, nor has any row
+        where the total is zero; such shares add up to 1, apart from rounding.
 
-        The currency with most entries comes first; within it the keys in their order: months, numbers, dates and ordered
-        categories by value, texts by the alphabet, and missing values last.
+        The currency with most entries comes first; within it the keys in their order: months, numbers, dates
+        and ordered categories by value, texts by the alphabet, and missing values last.
 
     Raises
     ------
@@ -98,7 +100,7 @@ def spend(
 
     Notes
     -----
-    Categories, accounts and employees: interface, sections 2.1, 2.4 and 2.6. Amounts of two currencies are never added.
+    Categories, accounts and employees: interface, sections 2.1, 2.4 and 2.6. Currencies are never added.
 
     Examples
     --------
@@ -125,8 +127,9 @@ def spend(
 class Grouped:
     """Entries, and the keys that they are added up by, as text.
 
-    `keys` has the columns of all keys, with the identifiers; `missing` the text for a missing value of each column that is
-    shown; `first` the columns of the first key; `ranks` the order of the texts of columns whose order is not that of text.
+    `keys` has the columns of all keys, with the identifiers; `missing` the text for a missing value of each
+    column that is shown; `first` the columns of the first key; `ranks` the order of the texts of columns
+    whose order is not that of text.
     """
 
     rows: pa.Table
@@ -136,7 +139,7 @@ class Grouped:
     ranks: Mapping[str, Mapping[str | None, int]]
 
     def summed(self) -> pa.Table:
-        """Return number and exact amount by the keys and by currency; nulls where a key or the currency is missing."""
+        """Return number and exact amount by keys and currency; a missing key or currency is null."""
         # A heading of the file may be a name that the sums have.
         keys = {f"key {place}": column for place, column in enumerate(self.keys.values())}
         of_entries = {
@@ -232,7 +235,10 @@ def _keys_of(entries: Any) -> str:
     keys += ["month"] if "date" in columns else []
     of_keys = {name for names, identifier in KEYS.values() for name in (*names, identifier)}
     own = [name for name in columns if name not in {*of_keys, *MONEY, "id", "date"}]
-    return f"add them up by {', '.join(dict.fromkeys([*keys, *own])) or 'nothing (by=[]), for the total of each currency'}"
+    return (
+        "add them up by "
+        f"{', '.join(dict.fromkeys([*keys, *own])) or 'nothing (by=[]), for the total of each currency'}"
+    )
 
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -246,7 +252,7 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _ranks(column: pa.ChunkedArray) -> dict[str | None, int]:
-    """Return the place of each text of a column of numbers, dates or ordered categories; nothing of one of texts."""
+    """Return the place of each text in a column of numbers, dates or ordered categories; else nothing."""
     if pa.types.is_dictionary(column.type) and column.type.ordered:
         values = (
             pa.chunked_array([column.unify_dictionaries().chunk(0).dictionary])
@@ -262,7 +268,10 @@ def _ranks(column: pa.ChunkedArray) -> dict[str | None, int]:
 
 
 def _in_order(sums: pa.Table, grouped: Grouped, *, is_largest_first: bool) -> pa.Table:
-    """Return sums with their shares, the currency with most entries first, then by their keys or the largest first."""
+    """Return sums with their shares, the largest currency first, then by keys or by size.
+
+    The largest currency has most entries.
+    """
     rows = sums.to_pylist()
     counts: dict[str | None, int] = defaultdict(int)
     groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)

@@ -34,7 +34,7 @@ from bktools.reconcile.reconciliation import Reconciliation
 from bktools.service import Service
 from bktools.service.retry import Budget, RetryPolicy, is_repeatable, repeated
 
-# Most requests for an account. A repeat makes no second one: (externalId, companyId) is unique in the service.
+# Most requests for an account. A repeat adds none: (externalId, companyId) is unique in the service.
 ATTEMPTS = 3
 
 # Intents written at once; each group is on disk before its first request.
@@ -64,12 +64,14 @@ def create_accounts(
     Parameters
     ----------
     reconciliation : Reconciliation
-        As `reconcile_accounts` returns it. Only its `create` actions are carried out; the others are for a person.
+        As `reconcile_accounts` returns it. Only its `create` actions are carried out; others are for a
+        person.
     apply : bool
         True to write to the service.
     new_chart : bool
-        True when the company really has the chart that looks like another company's (`Reconciliation.another_chart`).
-        Without it nothing is written from such a chart, because accounts cannot be deleted.
+        True when the company really has the chart that looks like another company's
+        (`Reconciliation.another_chart`). Without it nothing is written from such a chart, because accounts
+        cannot be deleted.
     progress : bool, optional
         Show a bar. Default: in a terminal or a notebook.
     service : Service, optional
@@ -78,18 +80,19 @@ def create_accounts(
     Returns
     -------
     DataFrame
-        One row per account to create: company_id, external_id, code, name, outcome, id, message. Outcomes: CREATED;
-        MATCHED (it existed, with this id); EXISTS (it existed, its id is unknown: import it); REJECTED (refused, or not
-        sent, because it has no name or is a total); UNKNOWN (safe to run again). Without `apply`: PLANNED.
+        One row per account to create: company_id, external_id, code, name, outcome, id, message. Outcomes:
+        CREATED; MATCHED (it existed, with this id); EXISTS (it existed, its id is unknown: import it);
+        REJECTED (refused, or not sent, because it has no name or is a total); UNKNOWN (safe to run again).
+        Without `apply`: PLANNED.
 
     Raises
     ------
     ServiceError
-        When the service cannot be reached or refuses the credential. Safe to run again: created accounts are in the
-        journal and are skipped.
+        When the service cannot be reached or refuses the credential. Safe to run again: created accounts are
+        in the journal and are skipped.
     ArgumentError, InputError
-        When the argument is not a reconciliation, an account breaks a rule of the interface, or, with `apply`, the
-        chart looks like another company's; nothing is sent.
+        When the argument is not a reconciliation, an account breaks a rule of the interface, or, with
+        `apply`, the chart looks like another company's; nothing is sent.
 
     Notes
     -----
@@ -103,7 +106,8 @@ def create_accounts(
     ...         "external_id": ["0400"], "code": ["0400"], "name": ["Bank"], "archived": [False],
     ...         "tax_code_external_id": [None], "company_id": [service.settings.company]})
     ...     known = bktools.load_accounts(service=service)
-    ...     reconciliation = bktools.reconcile_accounts(chart, known, bktools.load_categories(service=service))
+    ...     categories = bktools.load_categories(service=service)
+    ...     reconciliation = bktools.reconcile_accounts(chart, known, categories)
     ...     made = bktools.create_accounts(reconciliation, apply=True, service=service)
     >>> made["outcome"].to_list()
     ['CREATED']
@@ -140,7 +144,7 @@ def create_with(
     progress: bool | None = None,
     service: Service,
 ) -> list[dict[str, Any]]:
-    """Create accounts as `create_accounts` does, with an open journal and the listed actions; return a row an account."""
+    """Create the listed accounts as `create_accounts` does, with an open journal; return a row for each."""
     rows, wanted = [], []
     # Check every account before sending the first.
     for action in listed.select(list(NEEDED)).to_pylist():
@@ -157,8 +161,8 @@ def create_with(
         return [*rows, *(_row(account, "PLANNED", None, message) for account in wanted)]
     if doubt:
         raise InputError(
-            f"{doubt}. Nothing was written: if it is the wrong file, give the right one; if the company has a new "
-            f"chart, say so with {setting('new_chart', value=True)}"
+            f"{doubt}. Nothing was written: if it is the wrong file, give the right one; "
+            f"if the company has a new chart, say so with {setting('new_chart', value=True)}"
         )
     with progress_bar("accounts", total=len(wanted), unit="account", shown=progress) as bar:
         for company_id, named in reconciliation.companies_now.items():
@@ -212,7 +216,7 @@ def _created(
                 last = answers[-1]
                 yield _row(account, last["state"], last.get("account_id"), said(last["state"], last["facts"]))
         finally:
-            # What ends before this is written leaves accounts that may exist, which are safe to create again.
+            # A run that ends before this is written may leave accounts, which are safe to create again.
             record_accounts(journal, answers)
 
 
@@ -244,7 +248,7 @@ def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[
 
 
 def _memory(account: Mapping[str, Any], state: str, facts: Facts) -> dict[str, Any]:
-    """Return the journal's row of an account without its values: the service may hold others than requested."""
+    """Return the journal's row of an account without values: those of the service may be different."""
     company_id, external_id = key_of(account)
     about = {"company_id": company_id, "external_id": external_id, "state": state, "facts": facts}
     return about | dict.fromkeys(VALUES)

@@ -1,8 +1,9 @@
 """`submit_export_jobs`: sends the batches of a plan, all companies concurrently, each batch once.
 
-The order of the steps prevents double bookings. The intent is on disk before the first byte is sent. The outcome is on disk
-before the next batch of the company begins. A batch whose outcome is unknown stops its company until a person resolves it.
-A company has one sender: a thread that holds its lock, with its own connection to the journal.
+The order of the steps prevents double bookings. The intent is on disk before the first byte is sent. The
+outcome is on disk before the next batch of the company begins. A batch whose outcome is unknown stops its
+company until a person resolves it. A company has one sender: a thread that holds its lock, with its own
+connection to the journal.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ SETTLED = frozenset({"ACCEPTED", "UNKNOWN"})
 
 WOULD_BE_SENT = "would be sent"
 
-# Seconds between two looks whether a company's job has ended; each pause is twice as long as the one before it.
+# Seconds between two looks whether a company's job has ended; each pause is twice the one before.
 FIRST_PAUSE = 0.25
 LONGEST_PAUSE = 30.0
 
@@ -69,8 +70,9 @@ def submit_export_jobs(
 ) -> pd.DataFrame:
     """Submit a plan of export jobs. Default: a dry run that sends nothing.
 
-    All companies are sent concurrently, and each company one job at a time, in the order of the plan. A company that is
-    refused or in doubt does not stop the others. The service's rate limit is waited for, as long as it asks.
+    All companies are sent concurrently, and each company one job at a time, in the order of the plan. A
+    company that is refused or in doubt does not stop the others. The service's rate limit is waited for, as
+    long as it asks.
 
     Parameters
     ----------
@@ -81,12 +83,12 @@ def submit_export_jobs(
     wait : float or timedelta
         Most seconds to wait, for each batch, while another job of its company is in progress; 0 or more.
     others_export : bool
-        True when people also export by hand: wait for any job in progress. By default, wait only while a job from this
-        journal may still run. Any other job in progress makes the batch UNKNOWN, because a gateway may have repeated this
-        very request.
+        True when people also export by hand: wait for any job in progress. By default, wait only while a job
+        from this journal may still run. Any other job in progress makes the batch UNKNOWN, because a gateway
+        may have repeated this very request.
     period : str, Period, date or datetime, optional
-        The month of the close that sends the entries, as 2026-10; kept with each of them. Default: the month of the
-        entry's date.
+        The month of the close that sends the entries, as 2026-10; kept with each of them. Default: the month
+        of the entry's date.
     progress : bool, optional
         Show a bar. Default: in a terminal or a notebook.
     service : Service, optional
@@ -95,20 +97,22 @@ def submit_export_jobs(
     Returns
     -------
     DataFrame
-        One row per batch, company by company: batch_id, company_id, entries (count), outcome, job_id, message. Outcomes:
-        ACCEPTED (the job was created; it may not be completed), REJECTED (refused, nothing was booked), UNKNOWN (it may have been booked;
-        the message says how to resolve it), PLANNED (not sent, run again), BLOCKED (not sent, because an earlier batch
-        of the company is UNKNOWN or was refused, another process is sending for the company, the service cannot be
-        reached, or its entries were exported before with other data). Without `apply`: PLANNED for batches
-        that would be sent, SENDING for batches that another process is sending.
+        One row per batch, company by company: batch_id, company_id, entries (count), outcome, job_id,
+        message. Outcomes: ACCEPTED (the job was created; it may not be completed), REJECTED (refused, nothing
+        was booked), UNKNOWN (it may have been booked; the message says how to resolve it), PLANNED (not sent,
+        run again), BLOCKED (not sent, because an earlier batch of the company is UNKNOWN or was refused,
+        another process is sending for the company, the service cannot be reached, or its entries were
+        exported before with other data). Without `apply`: PLANNED for batches that would be sent, SENDING for
+        batches that another process is sending.
 
     Raises
     ------
     PlanError
-        When the plan was changed after it was composed, was composed with another journal, or holds entries that another
-        batch sent; nothing is sent.
+        When the plan was changed after it was composed, was composed with another journal, or holds entries
+        that another batch sent; nothing is sent.
     ArgumentError
-        When the argument is not a plan, `wait` is not a number of seconds, or `period` is not a month; nothing is sent.
+        When the argument is no plan, `wait` is no number of seconds, or `period` is no month; nothing is
+        sent.
     JournalError, StorageError
         When the journal is an old copy or cannot be written. A batch is only sent after it is in the journal.
 
@@ -160,7 +164,7 @@ def _seconds(wait: float | dt.timedelta) -> float:
 
 @dataclass
 class Submission:
-    """The submission of a plan as `submit_export_jobs` does it, with an open journal; what its companies share."""
+    """The submission of a plan for `submit_export_jobs`, with an open journal; its companies share it."""
 
     journal: WritableJournal
     plan: ExportPlan
@@ -190,9 +194,9 @@ class Submission:
         # Only the journal that a plan was composed with knows the earlier exports.
         if plan.journal not in {"", journal.id}:
             raise PlanError(
-                f"the plan {plan.plan_id} was composed with the journal {plan.journal}, but this is {journal.id}: "
-                "nothing was sent; submit it with that journal (bktools journal shows the current one), or compose it "
-                "again here"
+                f"the plan {plan.plan_id} was composed with the journal {plan.journal}, "
+                f"but this is {journal.id}: nothing was sent; submit it with that journal (bktools journal "
+                "shows the current one), or compose it again here"
             )
         # Check every batch before sending the first.
         of_company: dict[str, list[str]] = {}
@@ -226,7 +230,7 @@ class Submission:
         # A worker that must stop hands on no part of the rows.
         pause(0)
         if len(self.errors) > 1:
-            # These lines are the only record of what the service answered.
+            # The errors' lines are the only record of the service's answers.
             raise StorageError("; ".join(map(str, self.errors))) from self.errors[0]
         for error in self.errors:
             raise error
@@ -293,7 +297,7 @@ class _Sender:
             try:
                 row = self._sent(batch)
             except (JournalError, StorageError):
-                # Nothing was sent, or the outcome is in the journal: only there is it known after a cut connection.
+                # Nothing was sent, or the outcome is in the journal, the only place after a cut connection.
                 is_regained = False
                 with suppress(StorageError):
                     is_regained = self.journal.regain(self.company_id)
@@ -327,7 +331,10 @@ class _Sender:
         return _row(batch, outcome.state, outcome.message, outcome.job_id)
 
     def _send_when_free(self, batch: BatchRequest) -> Outcome:
-        """Send a batch; again after a wait while its company has a job in progress, or the rate limit is reached."""
+        """Send a batch.
+
+        Wait and send it again while its company has a job in progress or the rate limit is reached.
+        """
         end = time.monotonic() + self.run.seconds
         wait, seconds = 0.0, FIRST_PAUSE
         while True:
@@ -387,7 +394,7 @@ class _Sender:
         )
 
     def _doubt_about_a_job(self, batch: BatchRequest) -> str:
-        """Return the code of why a job in progress may be that of this batch, "" when it is certainly another."""
+        """Return the code of why a job in progress may be this batch's, "" when it certainly is not."""
         sql = "SELECT 1 AS found FROM events WHERE batch_id = ? AND code = ? LIMIT 1"
         if self.journal.row(sql, batch.batch_id, RATE_LIMITED):
             return ITS_OWN
@@ -399,7 +406,8 @@ class _Sender:
             self.journal.settle(batch.batch_id, outcome)
         except (BktoolsError, OSError) as error:
             lost = StorageError(
-                f"batch {batch.batch_id} is {outcome.state} ({outcome.message}), but the journal could not be written: {error}"
+                f"batch {batch.batch_id} is {outcome.state} ({outcome.message}), "
+                f"but the journal could not be written: {error}"
             )
             self.run.fail(lost)
             raise Stopped from error
@@ -408,7 +416,8 @@ class _Sender:
 def _may_still_run(accepted: Row | None) -> bool:
     """Whether the last accepted job of a company may still be in progress.
 
-    If not, a job in progress is not from this journal. A time in the future comes from a changed clock, so it counts as no.
+    If not, a job in progress is not from this journal. A time in the future comes from a changed clock, so it
+    counts as no.
     """
     if accepted is None or accepted["sent_at"] is None:
         return False
@@ -424,7 +433,10 @@ def _row_planned(journal: Journal, batch: BatchRequest) -> dict[str, Any]:
 def _row_unsent(
     journal: Journal, batch: BatchRequest, explained: set[str], *states: str
 ) -> dict[str, Any] | None:
-    """Return the row of a batch that is not sent, because it has an outcome, one of the states, or a company that waits."""
+    """Return the row of a batch that is not sent, None for others.
+
+    It has an outcome or one of the states, or its company waits.
+    """
     row = journal.state_of(batch.batch_id)
     state = None if row is None else row["state"]
     if row is None or state not in {*SETTLED, *states}:
@@ -443,8 +455,9 @@ def _row_unsent(
         return _row(
             batch,
             "BLOCKED",
-            f"{len(changed)} of its entries have other data now than when they were exported (the first is {changed[0]}): "
-            "nothing was sent; compose again with history=load_export_jobs(entries=True), which shows both",
+            f"{len(changed)} of its entries have other data now than when they were exported (the first is "
+            f"{changed[0]}): nothing was sent; compose again with history=load_export_jobs(entries=True), "
+            "which shows both",
         )
     return _row(
         batch, state, f"{_said(row)} (since {row['settled_at']}; nothing was sent again)", row["job_id"]

@@ -37,9 +37,9 @@ RATE_LIMITED = "rate_limited"
 
 @dataclass(frozen=True)
 class Outcome(Answer):
-    """What became of a batch: PLANNED (nothing was created, may be sent again), ACCEPTED, REJECTED or UNKNOWN."""
+    """The outcome of a batch: PLANNED (nothing created, may be sent again), ACCEPTED, REJECTED or UNKNOWN."""
 
-    # It is sent again after a pause, because another job of the company is in progress.
+    # Whether the batch is sent again after a pause, because another job of the company is in progress.
     waits: bool = False
     # The batches of other companies would fail too.
     stops_all: bool = False
@@ -69,8 +69,9 @@ def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
 def of_error(error: BaseException, *, doubt: str, rate_limit_type: str) -> Outcome:
     """Return the outcome of a failed request.
 
-    `doubt` is the code of why a job in progress may be this very one; "" when it certainly is another, so that waiting for
-    it is safe. `rate_limit_type` is the type of the service's own answer 429; any other 429 leaves the outcome unknown.
+    `doubt` is the code of why a job in progress may be this very one; "" when it certainly is another, so
+    that waiting for it is safe. `rate_limit_type` is the type of the service's own answer 429; any other 429
+    leaves the outcome unknown.
     """
     line = " ".join(str(error).split())
     facts: dict[str, Any] = {"said": line}
@@ -78,7 +79,8 @@ def of_error(error: BaseException, *, doubt: str, rate_limit_type: str) -> Outco
         facts |= {"status": error.status, "type": error.type}
     match error:
         case NotSentError() | ConfigurationError() | ArgumentError() | Stopped():
-            # These are raised before any byte of the request is sent; a worker that must stop raises `Stopped`.
+            # These errors come before a byte of the request is sent; a worker that must stop raises
+            # `Stopped`.
             facts = {"said": line or "not sent, because the submission was stopped"}
             outcome = Outcome("PLANNED", "not_sent", facts, stops_all=True)
         case ExportAlreadyInProgressError():

@@ -1,4 +1,4 @@
-"""Waits between export jobs as long as the service's rate limit asks, and ends the run after three answers 429 in a row."""
+"""Waits between export jobs as the service's rate limit asks; three answers 429 in a row end the run."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from bktools.service.rate import LONGEST_HOLD
 # Answers 429 in a row, each after the wait that the one before asked for, that end a run.
 MOST = 3
 
-# ASSUMED: the limit counts by the minute. Seconds to wait where the service does not say: two waits are a minute.
+# ASSUMED: the limit counts by the minute. Seconds to wait where the service says nothing: half a minute.
 USUAL_WAIT = 30.0
 
 
 class RateLimit:
-    """When the companies of a run may send again, and when the run ends; `shown` as in `bktools.progress.note`."""
+    """When the companies of a run may send again, and when the run ends.
+
+    `shown` is as in `bktools.progress.note`.
+    """
 
     def __init__(self, *, shown: bool | None) -> None:
         self._shown = shown
@@ -34,9 +37,10 @@ class RateLimit:
         self._in_a_row = 0
 
     def reached(self, sent_at: float, retry_after: float | None) -> str:
-        """Count an answer 429; return the reason to send nothing more, "" when to send again after `left` seconds.
+        """Count an answer 429; return why nothing more is sent, "" when to send again after `left` seconds.
 
-        `sent_at` is the monotonic time of the request: those of the same moment meet the limit together and count once.
+        `sent_at` is the monotonic time of the request: those of one moment meet the limit together and count
+        once.
         """
         seconds = USUAL_WAIT if retry_after is None else retry_after
         with self._lock:
@@ -44,16 +48,20 @@ class RateLimit:
                 return ""
             self._in_a_row += 1
             if seconds > LONGEST_HOLD:
-                return f"the service asks to wait {seconds:,.0f} s because of its rate limit: run again after that"
+                return (
+                    f"the service asks to wait {seconds:,.0f} s because of its rate limit: "
+                    "run again after that"
+                )
             if self._in_a_row >= MOST:
                 return (
-                    f"the service answered 429 (its rate limit) {MOST} times in a row, each time after the wait that it asked "
-                    "for: another program may use the same token; run again later"
+                    f"the service answered 429 (its rate limit) {MOST} times in a row, "
+                    "each time after the wait that it asked for: another program may use the same token; "
+                    "run again later"
                 )
             self._until = time.monotonic() + seconds
         note(
-            f"Waiting {seconds:.0f} s, because the service's rate limit is reached (429); then the rest is sent. "
-            "Ctrl-C ends it",
+            f"Waiting {seconds:.0f} s, because the service's rate limit is reached (429); "
+            "then the rest is sent. Ctrl-C ends it",
             shown=self._shown,
         )
         return ""

@@ -31,7 +31,10 @@ ON_ONE_LINE = ";white-space:nowrap"
 
 
 def templates(package: str) -> Environment:
-    """Return the templates of a package: all text in them is escaped, and control characters and direction marks are visible."""
+    """Return the templates of a package.
+
+    All text in them is escaped, and its control characters and direction marks are visible.
+    """
     # Most programs show no HTML.
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -122,5 +125,5 @@ def _parts() -> Any:
 
 
 def _text(value: object) -> object:
-    """Return what a template shows of a value: nothing for None; control characters and direction marks are visible."""
+    """Return a value as a template shows it: None is empty, other text as `visible` has it."""
     return value if hasattr(value, "__html__") else "" if value is None else visible(str(value))

@@ -52,8 +52,8 @@ class EntryPicker:
 
     Notes
     -----
-    Show it by naming it at the end of a cell. Selections by mouse, by keyboard and by `select` are equal. A notebook that
-    is saved or exported keeps a static table of what was selected.
+    Show it by naming it at the end of a cell. Selections by mouse, by keyboard and by `select` are equal. A
+    notebook that is saved or exported keeps a static table of what was selected.
     """
 
     def __init__(self, entries: pd.DataFrame, texts: dict[str, list[str]], selection: Any = None) -> None:
@@ -76,7 +76,7 @@ class EntryPicker:
 
     @property
     def selection(self) -> pd.DataFrame:
-        """The rows of `entries` that are selected, in their order: `compose_export_jobs(entries, selection=...)`."""
+        """The selected rows of `entries`, in their order: `compose_export_jobs(entries, selection=...)`."""
         return self.entries.iloc[sorted(self.widget.selected)]
 
     @property
@@ -102,7 +102,7 @@ class EntryPicker:
         Parameters
         ----------
         selection : DataFrame, Series or list, optional
-            A filtered frame of entries, a mask or IDs, as `compose_export_jobs` takes them; by default nothing.
+            A filtered frame of entries, a mask or IDs, as for `compose_export_jobs`; by default nothing.
 
         Raises
         ------
@@ -115,7 +115,7 @@ class EntryPicker:
         """Select the other lines of a split entry with each of its lines, and leave them out together."""
         whole = _whole_entries(self.entries, change["new"], before=change["old"])
         if whole != change["new"]:
-            # This calls the observer again.
+            # The assignment calls the observer again.
             self.widget.selected = whole
         else:
             self._tell()
@@ -169,9 +169,9 @@ def pick_entries(
 ) -> EntryPicker:
     """Show accounting entries as a grid in a notebook, to sort, filter, search and select rows.
 
-    A column's filter takes any part of a text, and for numbers and dates also `>100`, `<=2026-10-15`, `100..200` or
-    `2026-10-01..2026-10-15`. With the keyboard: arrow keys move between rows, Space selects, Shift and arrow select a
-    range.
+    A column's filter takes any part of a text, and for numbers and dates also `>100`, `<=2026-10-15`,
+    `100..200` or `2026-10-01..2026-10-15`. With the keyboard: arrow keys move between rows, Space selects,
+    Shift and arrow select a range.
 
     Parameters
     ----------
@@ -187,14 +187,14 @@ def pick_entries(
     -------
     EntryPicker
         Name it at the end of a cell to show it. `.selection` is the frame of the rows selected, for
-        `compose_export_jobs(entries, selection=picker.selection)`; `.totals` count and exact amount by currency;
-        `.code` the same selection as a line of Python; `.select(ids)` selects without a mouse.
+        `compose_export_jobs(entries, selection=picker.selection)`; `.totals` count and exact amount by
+        currency; `.code` the same selection as a line of Python; `.select(ids)` selects without a mouse.
 
     Raises
     ------
     InputError
-        When there are more entries than a page can show, no column `id`, dates that are text, or `selection` names
-        entries not there.
+        When there are more entries than a page can show, no column `id`, dates that are text, or `selection`
+        names entries not there.
     ConfigurationError
         When the extra `notebook` is not installed.
 
@@ -218,16 +218,16 @@ def pick_entries(
         raise InputError("the entries have no column id: read them with read_entries")
     if len(entries) > MAX_ROWS:
         raise InputError(
-            f"{len(entries):,} entries are more than a page can show ({MAX_ROWS:,}): filter them first, for example "
-            'pick_entries(entries[entries["amount"] > 1000])'
+            f"{len(entries):,} entries are more than a page can show ({MAX_ROWS:,}): filter them first, "
+            'for example pick_entries(entries[entries["amount"] > 1000])'
         )
     names = {"categories": categories, "accounts": accounts, "employees": employees}
     try:
         grid_class()
     except ImportError as error:
         raise ConfigurationError(
-            f"the grid needs the extra notebook: {install_command('notebook')} (without it, give compose_export_jobs a mask or "
-            f"IDs as selection): {error}"
+            f"the grid needs the extra notebook: {install_command('notebook')} (without it, "
+            f"give compose_export_jobs a mask or IDs as selection): {error}"
         ) from error
     return EntryPicker(entries, _shown(entries, names, plan), selection)
 
@@ -244,7 +244,7 @@ def _entries_of(plan: ExportPlan) -> pd.DataFrame:
 
 
 def _shown(entries: pd.DataFrame, names: dict[str, Any], plan: ExportPlan | None) -> dict[str, list[str]]:
-    """Return the columns of the grid as text: days as ISO dates, amounts with the decimals of their currency."""
+    """Return the grid's columns as text: ISO dates, and amounts with the decimals of their currency."""
     used = [name for name in entries.columns if name in {*FIRST, *HIDDEN, "status", "reason", "message"}]
     table = with_names(to_arrow(entries[used].reset_index(drop=True), "the entries"), **names)
     columns = {
@@ -293,7 +293,10 @@ def _places(entries: pd.DataFrame, selection: Any) -> list[int]:
 
 
 def _whole_entries(entries: pd.DataFrame, selected: list[int], *, before: list[int]) -> list[int]:
-    """Return the selected rows with all lines of their split entries, without those of which a line was selected before."""
+    """Return the selected rows with all lines of split entries.
+
+    A split entry that lost a line since `before` is left out whole.
+    """
     if "split_line" not in entries.columns:
         return selected
     ids, is_split = entries["id"].str.lower().to_list(), (entries["split_line"].fillna(0) > 0).to_list()

@@ -38,7 +38,7 @@ class Shown:
     """A frame as text, for a notebook and for a terminal."""
 
     columns: Sequence[str]
-    # Its first rows; as many as a grid has.
+    # The first rows, as many as a grid has.
     table: pa.Table
     count: int
     total: int
@@ -117,15 +117,15 @@ def show(frame: Any, rows: int = SHOWN_ROWS, *, title: str = "") -> Shown:
     Returns
     -------
     Shown
-        At the end of a cell a grid: a click on a heading sorts, the field above searches all columns, of the first
-        5,000 rows. Without the extra `notebook`, and where the notebook is opened again, a table of the first rows;
-        text with `print`. Money has thousands separators and the decimals of its currency, a column `share` is in
-        percent, dates are ISO, flags are yes and no, a missing value is empty. Printed text is cut after 60 letters. On
-        a terminal, and in a notebook, a line is no longer than its width: texts go on in the next line of their column,
-        then the last columns are left out and named.
+        At the end of a cell a grid: a click on a heading sorts, the field above searches all columns, of the
+        first 5,000 rows. Without the extra `notebook`, and where the notebook is opened again, a table of the
+        first rows; text with `print`. Money has thousands separators and the decimals of its currency, a
+        column `share` is in percent, dates are ISO, flags are yes and no, a missing value is empty. Printed
+        text is cut after 60 letters. On a terminal, and in a notebook, a line is no longer than its width:
+        texts go on in the next line of their column, then the last columns are left out and named.
 
-        A frame whose first column is an identifier is arranged: money and names first, identifiers last. Others keep
-        their order.
+        A frame whose first column is an identifier is arranged: money and names first, identifiers last.
+        Others keep their order.
 
     Raises
     ------

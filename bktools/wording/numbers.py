@@ -1,4 +1,4 @@
-"""Amounts, numbers, days, months and quotations as a person reads them, in each language. They are formatted here and nowhere else."""
+"""Writes amounts, numbers, days, months and quotations for people, in each language; no other file does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Style:
     percent : str
         The sign of a share, with the space before it.
     day_in_cells, share_in_cells : str
-        Formats of the cells of a workbook. Thousands and decimals are written as the program of the reader does.
+        Formats of a workbook's cells. Thousands and decimals appear as in the program of the reader.
     quotes : str
         The two quotation marks.
     """
@@ -74,8 +74,8 @@ STYLES: Mapping[str, Style] = {
 def shown(amount: Any, currency: str | None, language: str = "en") -> str:
     """Return an amount as text: groups of thousands, and the currency's own decimals.
 
-    Digits are never rounded away: an amount that has more decimals than its currency keeps them. Without an amount the
-    text is empty; without a known currency the amount has at least two decimals.
+    Digits are never rounded away: an amount that has more decimals than its currency keeps them. Without an
+    amount the text is empty; without a known currency the amount has at least two decimals.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def percent(value: Any, language: str = "en", *, signed: bool = True) -> str:
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """Return a count with its noun in English, in the plural unless it is one: for messages that have one language."""
+    """Return a count with its noun in English, plural unless it is one: for messages in one language."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 

@@ -1,7 +1,7 @@
 """`Words`: makes the sentences of one language from codes and facts. It is the one function that makes them.
 
-`en.toml` and `de.toml` hold the sentences by section and code, with the facts in braces. What stands behind the colon says
-how a fact is written:
+`en.toml` and `de.toml` hold the sentences by section and code, with the facts in braces. What stands behind
+the colon says how a fact is written:
 
 ========================  ==================================================================================
 `{name}`                  text as it is
@@ -16,8 +16,8 @@ how a fact is written:
 `{count:noun currency}`   the noun alone, for one thing or for several
 `{lines:list}`            the first of a list, and how many more there are
 `{lines:named line N}`    the same behind a noun of the section `noun`; the fact N counts all of them
-`{after:values with}`     a list of values of the fact `field`, in the currency of the fact `currency`, and beside each what
-                          the list in the fact `with` has, if it is given
+`{after:values with}`     a list of values of the fact `field`, in the currency of the fact `currency`, and
+                          beside each what the list in the fact `with` has, if it is given
 `{code:name SECTION}`     the name of a code of a section
 `{codes:names SECTION}`   the names of several
 `{items:each KEY}`        a text for each item of a list, which holds the facts of the text KEY
@@ -83,7 +83,7 @@ class Words:
         return key in self.texts
 
     def name(self, section: str, code: str) -> str:
-        """Return the name of a code; of one that is unknown here, as a service may send it, the code with spaces."""
+        """Return the name of a code; an unknown one, which a service may send, is shown with spaces."""
         key = f"{section}.{code}.name"
         return self(key) if key in self.texts else code.replace("_", " ")
 

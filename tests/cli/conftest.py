@@ -1,4 +1,4 @@
-"""Commands are run as a user runs them: arguments, variables, an exit code and what is printed, in an empty folder."""
+"""Commands run as a user runs them: arguments, variables, exit code and output, in an empty folder."""
 
 from __future__ import annotations
 

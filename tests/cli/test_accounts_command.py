@@ -1,4 +1,4 @@
-"""`bktools accounts`: what needs a person comes first, all of it can be had, and the sandbox has a list to import."""
+"""`bktools accounts`: what needs a person comes first, and the sandbox has a list to import."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bktools.sandbox import Fault, Server
 
 
 def test_what_needs_a_person_comes_first(run):
-    """Accounts that the service has under another name head a table, with the way out; an import settles all."""
+    """Accounts with another name in the service head a table, with the way out; an import settles them."""
     lines = in_terminal(120, "accounts", "create", "--sandbox", "--apply")
     heading = next(place for place, line in enumerate(lines) if line.startswith("external_id"))
     # A message goes on below itself.

@@ -16,7 +16,10 @@ from bktools.cli.exits import Exit
 from bktools.sandbox import Server
 
 HEADINGS = "entry_id,company_id,date,amount,currency,category_id,employee_id,status,description\n"
-ENTRY = "123e4567-e89b-42d3-a456-426614174000,9b48711b-7e43-4f5c-8a36-341a5037711f,2026-10-01,1.00,EUR,,,approved,x\n"
+ENTRY = (
+    "123e4567-e89b-42d3-a456-426614174000,9b48711b-7e43-4f5c-8a36-341a5037711f,"
+    "2026-10-01,1.00,EUR,,,approved,x\n"
+)
 
 CHARTS = [
     ("Konto;Bezeichnung\n0400;Bank\n0400;Kasse\n", "0400"),
@@ -80,7 +83,7 @@ def test_malformed_uuid_in_the_entries(run):
 
 
 def test_a_column_that_a_check_needs_and_nobody_named(run, samples):
-    """A column that only looks like the employees stops a close that writes, until it is named or left out."""
+    """A column that only looks like the employees stops a close that writes, until somebody decides."""
     text = samples[1].read_text(encoding="utf-8-sig").replace("employee_id", "Courriel du salarié", 1)
     lines = [line.split(",") for line in text.splitlines()]
     place = lines[0].index("Courriel du salarié")
@@ -158,7 +161,7 @@ def test_a_folder_with_something_else(run):
 
 
 def test_the_folder_one_stands_in(run):
-    """A close is put in place as a whole, so the folder that a shell stands in cannot be one; nothing is sent."""
+    """A close is put in place as a whole, so it refuses the folder of the shell and sends nothing."""
     done = run("month-end", "--sandbox", "--apply", "--out", ".")
     assert done.returncode == Exit.INPUT
     assert ". is the folder you are in: give another folder with --out" in one_line(done)
@@ -219,7 +222,7 @@ def test_wrong_option(run):
 
 
 def test_full_disk(run, small_disk):
-    """A disk that is full when the folder is written is told; no half of a folder is left, and the journal knows."""
+    """A disk that is full at the folder is reported; no half folder stays, and the journal knows."""
     done = run("month-end", "--sandbox", "--apply", "--out", small_disk / "close")
     assert done.returncode == Exit.STORAGE
     assert "No space left" in one_line(done)

@@ -37,7 +37,8 @@ def card_expenses(path, books, dates, amounts):
     """Write the service's card expenses, with names and e-mails where it has UUIDs."""
     categories, employees = books
     rows = [
-        f'{entry},{date},Café “Ö”,"{amount}",EUR,{employees["email"][row].upper()},{categories["name"][row]},K{row},Approved'
+        f"{entry},{date},Café "
+        f'“Ö”,"{amount}",EUR,{employees["email"][row].upper()},{categories["name"][row]},K{row},Approved'
         for row, (entry, date, amount) in enumerate(zip(IDS, dates, amounts, strict=True))
     ]
     path.write_text("\n".join([HEADINGS, *rows, ""]), encoding="utf-8")
@@ -73,7 +74,7 @@ def test_one_refusal_one_command_then_none(tmp_path, monkeypatch, books):
 
 
 def test_a_chart_with_a_title_merged_headings_and_totals(tmp_path, monkeypatch):
-    """The chart's workbook is read in one go: title, merged headings and totals are no accounts, without any option."""
+    """A chart's workbook needs no option: title, merged headings and totals are no accounts."""
     monkeypatch.chdir(tmp_path)
     with xlsxwriter.Workbook("chart.xlsx") as book:
         sheet = book.add_worksheet("Kontenplan")

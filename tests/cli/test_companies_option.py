@@ -59,7 +59,7 @@ def test_a_bad_line_is_named(tmp_path, text, said):
 
 @pytest.mark.filterwarnings("ignore::bktools.errors.IncompleteTableWarning")
 def test_the_commands_collect_and_say_so(tmp_path, monkeypatch):
-    """The rows of the others are written, each failure is a line on standard error, and the exit code is 12."""
+    """The other rows are written, each failure is a line on standard error, and the exit code is 12."""
     sandbox = bktools.Sandbox(tmp_path / "state", companies=4, categories=8, employees=4)
     with sandbox:
         ids = [company.id for company in sandbox.server.companies()]

@@ -14,7 +14,7 @@ COMPOSE = ("export", "compose", "--sandbox", "--out", "{folder}.plan", "--csv", 
 
 @pytest.mark.parametrize(("command", "file"), [(RECONCILE, "actions.csv"), (COMPOSE, "export_entries.csv")])
 def test_folders_are_written_in_a_profile(run, command: tuple[str, ...], file: str):
-    """For a spreadsheet by default, for a machine when asked, readable by their owner; another profile writes nothing."""
+    """For a spreadsheet by default, for a machine when asked, readable by the owner; else nothing."""
     for folder, options in {"default": (), "machine": ("--profile", "machine")}.items():
         assert run(*(part.format(folder=folder) for part in command), *options).returncode == Exit.DONE
     assert (Path("default") / file).read_bytes().startswith(b"\xef\xbb\xbf")

@@ -15,7 +15,7 @@ from bktools.cli.export import _say_plan
 
 
 def test_totals_by_currency(capsys: pytest.CaptureFixture[str]):
-    """Entries and the exact amount of each currency; an entry without an amount is held back, never a zero."""
+    """Entries and exact amount of each currency; an entry without an amount is held back, not zero."""
     company = "123e4567-e89b-42d3-a456-426614174000"
     amounts = pd.array([Decimal("10.10"), Decimal("0.20"), None], dtype=pd.ArrowDtype(pa.decimal128(38, 2)))
     entries = pd.DataFrame(

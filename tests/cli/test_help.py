@@ -93,7 +93,8 @@ def test_help_imports_no_library_of_the_work():
     ]
     program = (
         "import sys\nfrom bktools.cli import main\nsys.argv = ['bktools', 'month-end', '--help']\n"
-        f"try:\n    main()\nexcept SystemExit:\n    pass\nprint([name for name in {heavy} if name in sys.modules])"
+        f"try:\n    main()\nexcept SystemExit:\n    pass\nprint([name for name in {heavy} if name in "
+        "sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

@@ -21,7 +21,7 @@ def chart(tmp_path):
 
 
 def test_a_program_reads_what_is_shown(run, chart):
-    """Through a pipe and in a file for a spreadsheet: the first is shown text, the second is the data itself."""
+    """A pipe gets text that is safe to show; a file for a spreadsheet gets the data itself."""
     done = run("accounts", "create", "--sandbox", "--chart", chart)
     assert not any(mark in done.stdout + done.stderr for mark in ("\x1b", "\x07", "\u202e", "\u2066"))
     assert f"9001\t{SHOWN}\t" in done.stdout
@@ -40,7 +40,7 @@ def test_a_terminal_is_not_steered(tmp_path, monkeypatch, chart):
 
 
 def test_an_error_is_not_steered(run, tmp_path):
-    """A path and a heading with escapes are shown in the line of the error and the one of the headings, before the page of the guide."""
+    """Escapes in a path and a heading are shown in the error's lines, before the page of the guide."""
     path = tmp_path / "a\x1b[31m.csv"
     path.write_text(f"{HOSTILE};x\n1;2\n", encoding="utf-8")
     done = run("reconcile", "--sandbox", "--chart", path)

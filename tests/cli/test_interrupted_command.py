@@ -14,7 +14,7 @@ from bktools.sandbox import Fault, Server
 
 
 def test_ctrl_c_says_what_was_kept_and_the_next_run_goes_on(run, samples, tmp_path):
-    """Interrupted between two accounts, the close ends at once with one line; run again, it creates nothing twice."""
+    """A close that is interrupted between two accounts ends at once; the next run creates none twice."""
     with Server(
         tmp_path / "server", faults=[Fault("latency", "create_account", skip=12, seconds=60)]
     ) as server:

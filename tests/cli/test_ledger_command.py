@@ -1,4 +1,4 @@
-"""`bktools ledger` in a terminal: sums of accounts, the postings as CSV, and files that do not agree with themselves."""
+"""`bktools ledger` in a terminal: sums of accounts, postings as CSV, and contradictory files."""
 
 from __future__ import annotations
 

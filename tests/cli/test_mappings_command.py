@@ -46,7 +46,7 @@ def october(tmp_path):
 
 
 def test_next_month_needs_no_option(october):
-    """Another file with these headings, in any order and below a title, is read with the mapping, which is named."""
+    """Another file with these headings, in any order and below a title, is read with their mapping."""
     november = october.with_name("november.csv")
     november.write_text("Buchungen November\n\nWieviel;Wann;Nr 1\n5,678;03/11/2026;4930\n", encoding="utf-8")
     done = run("ledger", november)
@@ -69,7 +69,7 @@ def test_a_workbook_with_the_same_headings(october):
 
 
 def test_a_file_that_is_longer_than_what_is_looked_into(october):
-    """The headings of a long file are known, wherever its first 64 KiB end: behind a line, not within a letter of the next."""
+    """The headings of a long file are known, wherever its first 64 KiB end, also within a letter."""
     rows = "".join(
         f"{'ä' * 150}{number};03/12/2026;{amount}\n" for number in range(120) for amount in ("1,5", "-1,5")
     )
@@ -99,7 +99,7 @@ def test_other_headings_are_another_file(october):
 
 
 def test_a_mapping_can_be_mailed(october, tmp_path, monkeypatch):
-    """The TOML file alone, in another user's folder, is enough; only its owner can read the one that was written."""
+    """The TOML file alone is enough in another user's folder; only its owner can read the new one."""
     written = folder() / "house.toml"
     assert stat.S_IMODE(written.stat().st_mode) == 0o600
     monkeypatch.setenv("BKTOOLS_CONFIG", str(tmp_path / "colleague" / "config.toml"))

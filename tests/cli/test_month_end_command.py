@@ -38,7 +38,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_first_and_second_run(run, samples):
-    """The first run shows every part at work; the second creates nothing twice and keeps the first one's evidence."""
+    """The first run shows every part at work; the second creates nothing twice and keeps all evidence."""
     first = run("month-end", "--sandbox", "--apply")
     assert (first.returncode, first.stderr) == (Exit.DONE, "")
     folder = Path("month-end-2026-10")
@@ -67,7 +67,7 @@ def test_first_and_second_run(run, samples):
 
 
 def the_manifest_is_true(folder):
-    """Hashes, counts, filters, versions and times are those of the files beside it, which only their owner reads."""
+    """Hashes, counts, filters, versions and times are those of the files, which only their owner reads."""
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["environment"] == "sandbox"
     assert manifest["run"]["applied"] is True
@@ -105,7 +105,7 @@ def an_entry_that_was_changed_after_its_export_is_named(run, text, folder):
 
 
 def test_without_apply_nothing_is_written(run, monkeypatch):
-    """A plan says what would be done and asks for no page twice; what is held back fails it where that is wanted."""
+    """A plan says what would be done and asks for no page twice; held-back entries fail it where wanted."""
     asked: Counter[str] = Counter()
     hitting = Faults.hitting
 
@@ -130,7 +130,7 @@ def test_without_apply_nothing_is_written(run, monkeypatch):
 
 
 def test_an_unknown_outcome_comes_first(run, samples, tmp_path):
-    """While the outcome of an export job is unknown, a close says so first; the command in that line settles it."""
+    """A close says first that an export job's outcome is unknown; the command in that line settles it."""
     with Server(tmp_path / "server", faults=[Fault("drop", "create_export_job", times=1)]) as server:
         access = {"BKTOOLS_BASE_URL": server.base_url, "BKTOOLS_TOKEN": server.token}
         files = ("--chart", samples[0], "--entries", samples[1])

@@ -45,7 +45,7 @@ CHARTS = {
 ACCOUNTS = {
     "no id": ("Nr;External ID;Name\n1;0400;a\n", "columns"),
 }
-# Command, what its file can be, the heading and the beginning of a row, and what an option's name begins with.
+# Command, what its file can be, heading and beginning of a row, and the beginning of an option's name.
 COMMANDS = {
     "export compose FILE": (
         ENTRIES,

@@ -25,7 +25,7 @@ def test_config_masks_secrets(run):
 
 
 def test_config_names_every_source(run):
-    """A value of a variable names the variable, also where the environment is an address; an unused one is named, too."""
+    """A value names its variable, also where the environment is an address; so does an unused value."""
     address = "https://books.example"
     done = run("config", BKTOOLS_ENVIRONMENT=f" {address.upper()}/ ", BKTOOLS_TOKEN="very-secret")
     said = {line.split()[0]: line.split(maxsplit=1)[1] for line in done.stdout.splitlines()[1:]}

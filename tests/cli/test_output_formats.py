@@ -102,7 +102,8 @@ IN_A_DATABASE = {"journal move", "journal rights", "journal waive"}
 # The event of a restore that a machine has to confirm.
 RESTORED = """
     INSERT INTO bktools.events (at, code, facts) VALUES ('2026-10-31', 'restore_noticed',
-        '{"restore": "a", "database": "", "sender": ["eve", "0"], "senders": [["bob@old-laptop", "3f9c2a1b"]]}')
+        '{"restore": "a", "database": "", "sender": ["eve", "0"],
+        "senders": [["bob@old-laptop", "3f9c2a1b"]]}')
 """
 
 
@@ -194,7 +195,7 @@ def test_every_command_has_its_main_path_here():
 
 @pytest.mark.parametrize("command", MAIN_PATHS)
 def test_the_main_path_is_read_by_a_program(command, world, request, monkeypatch, tmp_path):
-    """Standard output of each command is one JSON value: rows of a table, or an object; all other text is elsewhere."""
+    """Standard output of each command is one JSON value, rows or an object; other text is elsewhere."""
     if command in IN_A_DATABASE:
         postgres, database = request.getfixturevalue("postgres"), request.getfixturevalue("database")
         monkeypatch.setenv("BKTOOLS_DATA_DIR", str(tmp_path / "data"))
@@ -229,7 +230,7 @@ def served_until_it_answers(line: str) -> str:
 
 
 def test_an_error_of_every_command_is_read_by_a_program(run):
-    """With --format json an error is one object on standard output: kind, message, what to do, page of the guide, fields."""
+    """With --format json an error is one object: kind, message, what to do, page of the guide, fields."""
     unknown = defaultdict(lambda: "x.csv", key="0123", event="1")
     for path, command in commands_of(get_command(app)):
         line = f"{path} {MAIN_PATHS[path][0].format_map(unknown)}"
@@ -237,7 +238,8 @@ def test_an_error_of_every_command_is_read_by_a_program(run):
         lines = {"UsageError": (f"{line} --nothing", Exit.USAGE)}
         if "--output" in options:
             lines["ArgumentError"] = f"{line} --output x.csv", Exit.INPUT
-        # The table of `check` has the error of a setting as a row, and a plan is read before its service is asked.
+        # The table of `check` has the error of a setting as a row; a plan is read before its service is
+        # asked.
         if "--environment" in options and path not in {"check", "export submit"}:
             lines["ConfigurationError"] = f"{line} --environment nowhere", Exit.CONFIGURATION
         for kind, (wrong, code) in lines.items():
@@ -251,7 +253,7 @@ def test_an_error_of_every_command_is_read_by_a_program(run):
 
 
 def test_the_fields_of_an_error_are_data(run):
-    """A program reads which file, which field and which option settle it; a person is told the page of the guide."""
+    """A program reads the file, field and option that settle an error; a person gets the guide's page."""
     Path("chart.csv").write_text("Kontonr alt;Bez\n0400;Bank\n", encoding="utf-8")
     done = run("reconcile", "--chart", "chart.csv", "--sandbox", "--format=json")
     error = json.loads(done.stdout)["error"]
@@ -288,7 +290,7 @@ def test_part_of_a_list(world):
 
 
 def test_part_of_a_text(world):
-    """Text, too, has the first rows of each list or its counts where these are asked for, and no list without being asked."""
+    """Text, too, has the first rows of each list or its counts where asked, and no list otherwise."""
     line = f"reconcile --chart {world['chart']}"
     whole, limited, counted = (invoke(line + more).stdout for more in ("", " --limit 2", " --summary"))
     assert limited.startswith(whole)
@@ -301,7 +303,7 @@ def test_part_of_a_text(world):
 
 
 def test_formats_agree(world, tmp_path):
-    """One table in every format, on standard output and in files: the same rows, exact amounts, dates and nulls."""
+    """One table in every format, on screen and in files: the same rows, exact amounts, dates and nulls."""
     rows = json.loads(invoke("export history --entries --format json").stdout)
     assert rows[0]["date"].startswith("2026-10-")
     assert len(rows[0]["date"]) == 10

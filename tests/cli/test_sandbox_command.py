@@ -85,7 +85,7 @@ def test_what_is_printed_can_be_pasted():
 
 
 def test_what_is_printed_for_bktools_can_be_pasted(tmp_path):
-    """The lines for bktools itself work in a shell as they are printed, and are all it needs of the served sandbox."""
+    """The printed lines for bktools work in a shell, and are all that it needs of the served sandbox."""
     with served() as (variables, lines, process):
         pasted = [*(f"{line}\n" for line in lines if line.startswith("export ")), process.stdout.readline()]
         assert pasted[1:] == ["bktools categories\n"]
@@ -106,7 +106,7 @@ def test_what_is_printed_for_bktools_can_be_pasted(tmp_path):
 
 
 def test_the_page_of_the_guide_runs_as_it_stands(tmp_path):
-    """Every curl of the page about the sandbox, pasted in its order after the printed line, is answered as it says."""
+    """Every curl of the sandbox's page, pasted in order after the printed line, is answered as it says."""
     section = text_of("sandbox")
     block = re.search(r"```bash\n(.*?)```", section, re.DOTALL)[1].replace("\\\n", "")
     commands = re.findall(r"^(?:curl|NEXT).*", block, re.MULTILINE)
@@ -181,7 +181,7 @@ def test_a_bad_fault_is_one_line(run):
 
 
 def test_faults_are_listed(run):
-    """Every kind, option and operation of a fault is told in one place, and the options are those that a fault takes."""
+    """Each kind, option and operation of a fault is listed in one place, with the real options."""
     told = run("sandbox", "faults").stdout
     assert {field.name for field in dataclasses.fields(Fault)} == {"kind", *OPTIONS}
     assert [word for word in (*KINDS.values(), *OPTIONS.values(), *OPERATIONS) if word not in told] == []
@@ -199,7 +199,8 @@ def test_a_port_in_use_is_one_line(run):
         done = run("sandbox", "serve", "--port", port)
     assert done.returncode == Exit.STORAGE
     assert done.stderr == (
-        f"bktools: port {port} of 127.0.0.1 cannot be used (Address already in use); give another one or none\n"
+        f"bktools: port {port} of 127.0.0.1 cannot be used (Address already in use); "
+        "give another one or none\n"
     )
 
 
@@ -306,7 +307,7 @@ def test_sample_data(run, tmp_path):
     ],
 )
 def test_each_request_is_a_line(option, line):
-    """Method, path, status and time, without the query and the credential; in the log with --log-format, none with --quiet."""
+    """Each request is a line of method, path, status and time, without query and credential; or none."""
     with served(*option, "--fault", "reset:operation=search_employees") as (variables, _, process):
         search(variables, "?limit=1")
         with pytest.raises(ConnectionError):

@@ -39,7 +39,7 @@ def test_a_table_fits_the_terminal(width):
 
 
 def test_a_program_gets_all_of_it():
-    """Not in a terminal, a table has every row and whole IDs, with tabs between the cells and nothing else."""
+    """Outside of a terminal, a table has all rows and whole IDs, with tabs between cells and no more."""
     command = [sys.executable, "-m", "bktools", "categories", "--sandbox"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     rows = [line.split("\t") for line in done.stdout.splitlines()]
@@ -50,7 +50,7 @@ def test_a_program_gets_all_of_it():
 
 
 def test_a_cell_never_makes_a_row(monkeypatch, capsys):
-    """Line ends in a cell are spaces, escapes are written out, null is empty, times are ISO, and thousands are for eyes alone."""
+    """Line ends in a cell are spaces, escapes are written out, null is empty, and times are ISO."""
     from bktools.cli.tables import show
 
     frame = pd.DataFrame(

@@ -39,7 +39,7 @@ def failing(tmp_path):
 
 
 def test_retries_are_visible_in_the_log(run, failing):
-    """With --log-format json each line of standard error is an object; retries have theirs, and the end has the code."""
+    """With --log-format json each line of standard error is an object: each retry, and the exit code."""
     done = run("categories", "--log-format", "json", **failing)
     lines = log_of(done)
     retries = [line["message"] for line in lines if "attempt" in line["message"]]
@@ -57,7 +57,7 @@ def test_retries_are_visible_in_the_log(run, failing):
 
 
 def test_an_error_is_a_line_of_the_log(run):
-    """Errors of bktools and of the command line are lines with level ERROR and with the exit code at the end."""
+    """Errors of bktools and of the command line are lines with level ERROR, with the exit code last."""
     refused = run("categories", "--sandbox", "--max-age", "soon", "--log-format", "json")
     error = log_of(refused)[0]
     assert (error["level"], error["error"], error["exit_code"]) == ("ERROR", "ArgumentError", Exit.INPUT)
@@ -116,7 +116,7 @@ def test_the_exit_codes_are_listed_once():
 
 
 def test_text_from_outside_stays_one_line(capsys):
-    """Control characters and line ends of a message neither break a line of the log nor reach the terminal."""
+    """Control characters and line ends of a message do not break a log's line or reach the terminal."""
     hostile = "a\x1b[31m\nb\u202e"
     for log_format in ("json", "text"):
         with unattended([f"--log-format={log_format}"]):

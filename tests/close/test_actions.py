@@ -71,7 +71,7 @@ def made(entries: pa.Table, **given: Any) -> Actions:
 
 
 def test_like_steps_are_one_action_with_the_most_money_first():
-    """Three categories without an account are one action; each has its entries and their money, the largest first."""
+    """Three categories without an account are one action, each with its money, the largest first."""
     entries = entries_of(
         {"money": "5.00"}, {"money": "70.00"}, {"money": "2.50"}, {"money": "9.00", "currency": "CHF"}
     )
@@ -111,7 +111,7 @@ def test_what_no_entry_waits_for_stands_apart_and_last():
 
 
 def test_an_unknown_category_is_named_as_the_file_names_it():
-    """A value that the service does not know is shown as it stands in the file; an ID alone names no category, so its entry is."""
+    """An unknown value is shown as in the file; an ID alone names no category, so its entry is shown."""
     identifier = "11aeb92f-966b-43f9-8823-f626c74dbe68"
     findings = [
         found("unknown_category", 0, category_id="Reisekosten Inlnd", category_name="Reisekosten Inlnd"),
@@ -152,7 +152,7 @@ def test_facts_that_a_sentence_names_are_the_same_for_its_things():
 
 
 def test_a_split_entry_counts_once_and_an_entry_without_id_by_its_line():
-    """The lines of one entry are one thing with their whole amount; a line of the file stands for a missing ID."""
+    """The lines of one entry are one thing with its whole amount; a file's line stands for an ID."""
     entries = entries_of(
         {"id": "split", "split_line": 1, "money": "2.00"},
         {"id": "split", "split_line": 2, "money": "3.00"},
@@ -187,7 +187,7 @@ def test_the_differences_of_an_account_are_one_thing():
 
 
 def test_a_job_in_doubt_comes_first_with_what_waits_for_it():
-    """The entries of the job, and those of later jobs, wait for one action with the command that settles it."""
+    """The job's entries and those of later jobs wait for one action with the settling command."""
     entries = entries_of(
         {"batch_id": "b1", "fate": "in_doubt"}, {"reason": "blocked", "fate": "ready"}, {"money": "99"}
     )
@@ -207,7 +207,7 @@ def test_a_job_in_doubt_comes_first_with_what_waits_for_it():
 
 
 def test_the_account_list_is_imported_once():
-    """Categories on unknown accounts and accounts without a known ID are one action, an error where entries wait."""
+    """Categories on unknown accounts and accounts without ID are one action, an error for entries."""
     findings = [found("unknown_account", 0, category_id="id of Travel", who=PREPARER)]
     accounts = [
         of_account(
@@ -223,7 +223,7 @@ def test_the_account_list_is_imported_once():
 
 
 def test_the_table_has_a_line_a_currency():
-    """Amounts of two currencies are never added: each has a line; an action that no entry waits for has one, too."""
+    """Each currency has a line, because they are never added; an action without entries has one."""
     entries = entries_of({}, {"currency": "CHF", "money": "2.00"})
     findings = [found("not_approved", number) for number in range(2)]
     actions = made(entries, findings=findings, coverage=[in_coverage("Fairs", "no_account")]).all()
@@ -239,7 +239,7 @@ def test_the_table_has_a_line_a_currency():
 
 @pytest.mark.parametrize("texts", [ENGLISH, GERMAN], ids=["en", "de"])
 def test_an_account_that_was_refused_is_corrected_in_the_chart(sandbox, service, samples, tmp_path, texts):
-    """The service refuses one account of a chart: the close goes on, and names the account, the refusal and who acts."""
+    """When the service refuses an account, the close goes on and names it, the refusal and who acts."""
     sandbox.server.inject(Fault("error", "create_account", times=1, status=422))
     chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
     entries = bktools.read_entries(samples[1])

@@ -51,8 +51,9 @@ def test_a_month_is_compared_with_a_month(service):
 
 
 def test_two_months(sandbox, service, samples, tmp_path):
-    """Counts and amounts by currency, category and employee agree with both closes to the cent; what changed in the
-    service between them is named.
+    """Counts and amounts by currency, category and employee agree with both closes to the cent.
+
+    Changes in the service between them are named.
     """
     chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
     october = bktools.read_entries(samples[1])
@@ -258,7 +259,7 @@ def test_a_moment_before_the_first_snapshot_is_refused(service):
 
 
 def test_command(tmp_path, monkeypatch):
-    """The differences of two months on the screen and as a file; a month beside a day is refused in one line."""
+    """The differences of two months on screen and in a file; a month beside a day is refused."""
     monkeypatch.chdir(tmp_path)
     runner = CliRunner()
     assert runner.invoke(app, ["month-end", "--sandbox", "--apply"]).exit_code in set(Exit)

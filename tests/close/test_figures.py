@@ -30,7 +30,7 @@ MONTH = _table(
 
 
 def test_the_ten_largest_entries_are_of_the_own_currency():
-    """By size, credits too, without entries that have no amount; of the company's own currency, else the most used."""
+    """By size, credits too, with amounts only; in the company's own currency, else the most used."""
     largest = Figures(MONTH, "EUR", _table(), _table()).largest
     assert largest["id"].to_pylist() == ["credit", *(f"e{number}" for number in range(12, 3, -1))]
     assert Figures(MONTH, "JPY", _table(), _table()).largest["id"].to_pylist() == ["yen"]
@@ -38,7 +38,7 @@ def test_the_ten_largest_entries_are_of_the_own_currency():
 
 
 def test_what_is_new_is_in_no_month_before():
-    """Suppliers and categories without an entry in any month before, with their money; the first month has nothing new."""
+    """New suppliers and categories have no entry in any month before; the first month has none."""
     earlier = _table(("a", "Bahn", "c1", "Travel", Decimal(1), "EUR"))
     new = Figures(MONTH, "EUR", earlier, earlier).new
     assert {key: [part.keys for part in parts] for key, parts in new.items()} == {

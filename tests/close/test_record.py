@@ -45,7 +45,7 @@ def amounts(record, name: str) -> dict[str, Decimal]:
 
 
 def test_october_is_the_same_in_december(samples, tmp_path):
-    """October is applied and closed, one fix is made, November is applied: in December October's figures are the same."""
+    """October is closed, a fix is made, November applied: in December October's figures are equal."""
     october = lines_of(samples[1])
     with bktools.Sandbox(tmp_path / "sandbox", job_seconds=0.05) as service:
         chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
@@ -151,7 +151,7 @@ def test_a_blank_name_is_refused_before_anything_is_sent(sandbox, service, sampl
 
 
 def test_what_a_restored_journal_has_no_data_of_is_told(service, samples, tmp_path):
-    """Entries that were sent after the copy was made are in no month; record and report say how many, and why."""
+    """Entries sent after the copy are in no month; record and report say how many, and why."""
     chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
     entries = bktools.read_entries(samples[1])
     folder, copy = tmp_path / "october", tmp_path / "copy.sqlite"

@@ -39,7 +39,7 @@ STEPS = {
     ids=["fates", "reasons", "steps", "outcomes", "changes", "files", "columns"],
 )
 def test_every_code_has_words(language: str, form: str, codes: set[str]):
-    """Each fate, reason, step, outcome, change, file and column has its words; no step has words and no use."""
+    """Each fate, reason, step, outcome, change, file and column has words; none is unused."""
     there = words(language).texts
     assert {code for code in codes if form.format(code) not in there} == set()
     if codes is STEPS:

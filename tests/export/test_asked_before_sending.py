@@ -1,4 +1,4 @@
-"""Entries that are exported or booked already are held back: by their file, by the journal, by the company's ledger."""
+"""Entries that were exported or booked are held back: by file, by journal, by ledger."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COUNT = 24
 
 @pytest.mark.parametrize("status", ["exported", "queued", "in_progress"])
 def test_what_the_file_says_was_exported_is_not_sent(entries, status):
-    """An entry that its file calls exported, or about to be, is held back; one that is not exported is sent."""
+    """An entry that its file calls exported, or about to be, is held back; others are sent."""
     plan = compose_export_jobs(entries(2, export_status=[status, "not_exported"]))
     assert plan.not_ready[["id", "reason"]].to_numpy().tolist() == [[entry_id(0), "exported_elsewhere"]]
     assert json.loads(plan.not_ready["facts"][0]) == {"elsewhere": status}

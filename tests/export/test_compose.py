@@ -205,7 +205,7 @@ def test_changing_the_rows_it_was_made_from_changes_nothing(entries):
 
 @pytest.mark.parametrize("kind", ["arrow", "duckdb", "narwhals"])
 def test_frames_of_other_engines_give_the_same_plan(entries, kind):
-    """Arrow tables, DuckDB relations and narwhals frames are taken as they are, and give the plan that pandas gives."""
+    """Arrow tables, DuckDB relations and narwhals frames give the same plan as pandas."""
     frame = two_companies(entries, 20).assign(category_id=OTHER)
     categories = pd.DataFrame(
         {"id": [OTHER], "company_id": [OTHER], "archived": [False], "account_id": [OTHER]}

@@ -81,7 +81,7 @@ def test_every_tool_gives_the_same_plan(entries, tools):
 
 
 def test_days_are_drawn_as_times_are(entries):
-    """A plan of dates without a time, as other tools have them, is shown and drawn as that of pandas' times is."""
+    """A plan of dates without a time, as other tools have, is shown and drawn as pandas' times are."""
     frame = entries(4, approved=[True, True, False, None], date=pd.Timestamp("2026-10-03"), currency="EUR")
     frame = frame.assign(amount=pd.array([Decimal("1.10")] * 4, dtype=pd.ArrowDtype(pa.decimal128(38, 2))))
     days = in_arrow(frame)
@@ -149,7 +149,7 @@ def test_columns_of_any_name_change_no_check(entries, kind):
 
 
 def test_names_that_differ_in_capitals_are_two_columns(entries):
-    """A column ID beside id, and two more of that kind, are carried along, and compared where an entry is repeated."""
+    """A column ID beside id, and other such pairs, are carried along, and compared in repeats."""
     frame = entries(2).assign(ID="x", Note=["a", "b"], note=["c", "d"])
     plan = compose_export_jobs(pd.concat([frame, frame.head(1), frame.tail(1).assign(note="e")]))
     assert plan.entries[["id", "ID", "Note", "note"]].to_numpy().tolist() == [[entry_id(0), "x", "a", "c"]]
@@ -158,7 +158,7 @@ def test_names_that_differ_in_capitals_are_two_columns(entries):
 
 @pytest.mark.parametrize("lift", [lambda frame: frame, lambda frame: pl.from_pandas(frame).lazy()])
 def test_a_category_on_several_rows_holds_back_what_any_of_them_does(entries, lift):
-    """Two snapshots put together: the same plan each time, and no entry on a category that one of them has archived."""
+    """Two joined snapshots give the same plan each time; a category archived in one holds entries."""
     one = {"id": OTHER, "company_id": COMPANY, "archived": False, "account_id": OTHER}
     frame = entries(3, category_id=OTHER)
     for changed, reason in (
@@ -256,7 +256,7 @@ def test_columns_of_one_name_are_refused(entries):
 
 
 def test_types_of_other_tools_are_read(entries):
-    """UUID objects, Arrow's UUIDs and views, small decimals, and frames without rows are what they are elsewhere."""
+    """UUID objects, Arrow's UUIDs and views, small decimals and empty frames are read alike."""
     frame = entries(4, category_id=OTHER, amount=[Decimal("1.10")] * 4, approved=True)
     expected = compose_export_jobs(frame)
     table = pa.Table.from_pandas(frame, preserve_index=False)
@@ -294,7 +294,7 @@ def test_amounts_without_currency_are_shown(entries):
 
 
 def test_columns_with_names_of_the_plan_stay(entries):
-    """A file may have columns of its own named as those of findings and sums: the plan keeps and shows them."""
+    """A file's columns named as those of findings and sums stay, and the plan shows them."""
     own = {name: f"own {name}" for name in ("check", "severity", "entries", "value", "to_do", "who")}
     plan = compose_export_jobs(
         entries(3, approved=[True, False, False], amount=[Decimal(7)] * 3).assign(**own)

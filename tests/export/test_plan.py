@@ -27,7 +27,7 @@ def test_csv_holds_every_row(entries, tmp_path):
 
 
 def test_csv_opens_in_a_spreadsheet(entries, tmp_path):
-    """By default no text of an entry is a formula; "machine" writes it as it is; another profile writes nothing."""
+    """By default no text is a formula; "machine" writes it as it is; an unknown profile writes nothing."""
     plan = compose_export_jobs(entries(1, description=["=1+1"]))
     for profile, cell in {"excel": "'=1+1", "machine": "=1+1"}.items():
         back = pd.read_csv(plan.to_csv(tmp_path / profile, profile)[1], dtype=str)
@@ -42,7 +42,7 @@ def test_csv_opens_in_a_spreadsheet(entries, tmp_path):
 
 
 def test_the_currency_of_most_entries_is_first(entries):
-    """Of two currencies that wait, the one of most entries stands first and decides the order, not the alphabet."""
+    """The currency of most waiting entries stands first and decides the order, not the alphabet."""
     waits = {"approved": [False, False, False, True], "category_id": [None] * 4}
     plan = compose_export_jobs(entries(4, currency=["USD", "USD", "CHF", "USD"], **waits))
     values = dict(zip(plan.needs_action["check"], plan.needs_action["value"], strict=True))
@@ -97,7 +97,7 @@ EMPLOYEES = pd.DataFrame({"id": ["e1"], "first_name": ["Ada"], "last_name": ["Lo
 
 
 def test_names_and_money_come_first(entries, tmp_path):
-    """Ready and held-back entries have names beside their IDs, in the frames and files; batches stay what they are."""
+    """Ready and held-back entries have names beside IDs in frames and files; batches stay."""
     frame = entries(
         3, category_id=["C1", "c1", "c9"], employee_id=["e1", None, "e1"], description=["x", "y", "z"]
     )

@@ -39,7 +39,7 @@ def are_the_same(plan, expected):
 
 @pytest.mark.long
 def test_a_month_with_every_reason(entries):
-    """Whatever company an entry's category, account, employee, earlier export or repeated ID is of: the same plan."""
+    """Category, account, employee, export or repeated ID of any company: the same plan."""
     frames = a_month(entries)
     rows = frames["entries"].assign(supplier=["Rail", "Hotel", None] * 44 + ["Rail"])
     rows = pd.concat([rows, rows.tail(3).assign(company_id=OTHER)], ignore_index=True)
@@ -80,7 +80,7 @@ def test_split_entries(entries):
 
 
 def test_many_companies_are_submitted(tmp_path):
-    """A month of 100 companies, with entries in two files and in two companies, is composed as in pandas, and accepted."""
+    """A month of 100 companies, in two files and with shared entries, is composed as in pandas."""
     sandbox = bktools.Sandbox(
         tmp_path / "group", companies=COMPANIES, categories=1, employees=1, job_seconds=0.01
     )
@@ -101,7 +101,7 @@ def test_many_companies_are_submitted(tmp_path):
 
 
 def month_of(companies):
-    """Return entries of companies; some are not approved, some are there twice, and some IDs are of two companies."""
+    """Return entries of companies; some are unapproved, some repeated, some IDs in two companies."""
     chance = np.random.default_rng(1)
     frame = pd.DataFrame(
         {

@@ -54,7 +54,7 @@ def composed(entries, **right):
 
 
 def test_the_first_reason_is_told(entries):
-    """What was booked before is told before what could be repaired, and each repair brings the next reason."""
+    """What was booked before comes before repairs, and each repair brings the next reason."""
     right: dict[str, object] = {}
     for reason, repair in WRONGS.items():
         plan = composed(entries, **right)
@@ -95,7 +95,7 @@ def _category(**changes: object) -> dict[str, object]:
 )
 @pytest.mark.parametrize("turned", [False, True])
 def test_a_category_that_is_there_twice(entries, second, reason, turned):
-    """Of a category on two rows, in either order, whatever keeps an entry from being exported holds; and it is one entry."""
+    """All that holds an entry of a category on two rows is told, in any order; it is one entry."""
     categories = pd.DataFrame([second, _category()] if turned else [_category(), second])
     plan = compose_export_jobs(entries(1, category_id=[CATEGORY]), categories=categories)
     assert plan.not_ready["reason"].to_list() == ([reason] if reason else [])
@@ -104,7 +104,7 @@ def test_a_category_that_is_there_twice(entries, second, reason, turned):
 
 @pytest.mark.parametrize("archived", [[False, True], [True, False], [False, False], [None, False]])
 def test_an_account_that_is_known_twice(entries, archived):
-    """An account known under two external IDs is archived when it is under one; a row without an ID is none."""
+    """An account under two external IDs is archived if it is under one; a row without ID is none."""
     accounts = pd.DataFrame({"id": [ACCOUNT, ACCOUNT, None], "archived": [*archived, True]}, dtype="object")
     plan = compose_export_jobs(
         entries(1, category_id=[CATEGORY]),
@@ -251,7 +251,7 @@ def test_ids_that_differ_in_one_digit_are_two_entries(entries):
 
 
 def test_many_companies_over_many_days_stay_apart(entries):
-    """More groups of company and day than two bytes count: each batch is of one company, its entries by date."""
+    """More groups of company and day than two bytes count: a batch has one company, by date."""
     companies = [f"00000000-0000-4000-8000-{number:012}" for number in range(300)]
     days = pd.date_range("2025-11-01", periods=365)
     frame = entries(

@@ -1,4 +1,4 @@
-"""Composes and reconciles frames of Spark Connect, in a process of its own: one process is classic or connected."""
+"""Composes and reconciles frames of Spark Connect in a process of its own, apart from the classic."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ UTC, DECIMAL = pa.timestamp("us", "UTC"), pa.decimal128(38, 2)
 
 
 def test_every_type_is_exact(awkward: pd.DataFrame):
-    """Polars gets text, decimals, dates, UTC times, flags and counts with the same values, and no null becomes a value."""
+    """Polars gets text, decimals, dates, UTC times, flags and counts unchanged; nulls stay null."""
     frame = awkward.assign(
         kind=pd.Categorical(awkward["code"]),
         nano=awkward["at"].dt.tz_convert("Asia/Tokyo").astype("datetime64[ns, Asia/Tokyo]"),
@@ -44,7 +44,7 @@ def test_every_type_is_exact(awkward: pd.DataFrame):
 
 
 def test_results_come_with_all_their_tables(service: Service, samples: tuple[Path, Path]):
-    """A load carries its source; a plan and a reconciliation hand over each of their tables, as they write them."""
+    """A load carries its source; a plan and a reconciliation hand over all tables as they write them."""
     categories = bktools.load_categories(service=service)
     table = bktools.to_arrow(categories)
     assert pl.from_arrow(table)["id"].to_list() == list(categories["id"])

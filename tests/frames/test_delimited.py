@@ -108,7 +108,7 @@ def test_text_that_a_spreadsheet_changes_is_kept(tmp_path: Path, text: str):
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("sign", [*"=+-@\t\r\n", *FULL_WIDTH], ids=lambda sign: f"U+{ord(sign):04X}")
 def test_each_sign_of_a_formula_is_guarded(tmp_path: Path, profile: str, sign: str):
-    """Text, bytes and headings led by any sign get one apostrophe for a spreadsheet, and none for a machine."""
+    """Text, bytes and headings with a sign get an apostrophe for a spreadsheet, none for a machine."""
     text = f"{sign}cmd|x"
     frame = pd.DataFrame({text: [text, f"'{text}"], "bytes": [text.encode()] * 2})
     led = "'" if PROFILES[profile].for_spreadsheet else ""
@@ -120,7 +120,7 @@ def test_each_sign_of_a_formula_is_guarded(tmp_path: Path, profile: str, sign: s
 
 
 def test_codes_of_a_column_are_written_in_one_way(tmp_path: Path):
-    """Where one code of a column needs it, every number of the column is text; a column without such a code stays."""
+    """Where one code of a column needs it, all its numbers are text; other columns stay."""
     frame = pd.DataFrame({"code": ["027000", "425000", "A1", None], "number": ["425000", "7", "", "x"]})
     for profile in ("excel", "excel-eu"):
         _, *rows = _cells(bktools.to_csv(frame, tmp_path / "codes.csv", profile), profile)
@@ -243,7 +243,7 @@ def test_a_long_frame_is_one_file(
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_buffer_gets_the_bytes_of_the_file(awkward: pd.DataFrame, tmp_path: Path, profile: str):
-    """A buffer of bytes, of text, and an open file have what the file would have, at their position, and stay open."""
+    """A buffer of bytes or text and an open file get the file's bytes at their place, and stay open."""
     whole = bktools.to_csv(awkward, tmp_path / "file.csv", profile).read_bytes()
     raw, text = io.BytesIO(), io.StringIO(newline="")
     raw.write(b"before ")
@@ -263,7 +263,7 @@ def test_a_buffer_gets_the_bytes_of_the_file(awkward: pd.DataFrame, tmp_path: Pa
 
 
 def test_a_buffer_that_cannot_be_written(awkward: pd.DataFrame):
-    """A closed buffer, an encoding without the letters, and what is no buffer are one line; a bad frame writes nothing."""
+    """A closed buffer, a poor encoding and no buffer are one line; a bad frame writes nothing."""
     closed, narrow, empty = io.BytesIO(), io.TextIOWrapper(io.BytesIO(), "cp1252"), io.BytesIO()
     closed.close()
     for buffer in (closed, narrow):
@@ -277,7 +277,7 @@ def test_a_buffer_that_cannot_be_written(awkward: pd.DataFrame):
 
 
 def test_a_link_stays_and_its_file_keeps_its_mode(tmp_path: Path):
-    """Written through a link, the file behind it has the new content and the mode it had, and the link is still one."""
+    """A file behind a link has the new content and the mode it had, and the link is still one."""
     shared, link = tmp_path / "shared.csv", tmp_path / "link.csv"
     shared.touch()
     shared.chmod(0o640)

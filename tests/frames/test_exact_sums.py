@@ -34,7 +34,7 @@ ROWS = pa.table(
 
 @pytest.mark.parametrize("name", ["id", "entry_id"])
 def test_a_split_entry_is_counted_once(name: str):
-    """The lines of an entry are one entry of each group that has any of them, also where the first line is elsewhere."""
+    """The lines of an entry count once in each group that has any of them, wherever the first is."""
     rows = ROWS.rename_columns({"id": name})
     assert number_of_entries(rows) == 4
     assert number_of_entries(rows.slice(2, 2)) == 1
@@ -43,7 +43,7 @@ def test_a_split_entry_is_counted_once(name: str):
 
 
 def test_currencies_are_never_added():
-    """The own currency is first, then that of most entries; without a currency an amount has a line of its own."""
+    """The own currency is first, then that of most entries; no currency has a line of its own."""
     assert money_of(ROWS) == {"EUR": Money(2, Decimal(30)), "no currency": Money(2, Decimal(32))}
     both = pa.concat_tables([ROWS, ROWS.slice(0, 1).set_column(4, "currency", [["USD"]])])
     assert list(money_of(both, "USD")) == ["USD", "EUR", "no currency"]
@@ -53,7 +53,7 @@ def test_currencies_are_never_added():
 
 
 def test_sums_have_every_digit():
-    """No sum, share or change is rounded to the digits of Python's decimals, or wraps around as Arrow's would."""
+    """No sum, share or change is rounded to Python's digits, or wraps around as Arrow's would."""
     large = Decimal("99999999999999999999999999999999999.01")
     rows = pa.table({"amount": pa.array([large] * 20, pa.decimal128(38, 2)), "currency": ["EUR"] * 20})
     exact = Decimal("1999999999999999999999999999999999980.20")

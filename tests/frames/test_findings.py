@@ -19,7 +19,7 @@ def _findings(*rows: tuple[str, str, dict[str, object], str]) -> pd.DataFrame:
 
 
 def test_one_and_several_have_their_own_sentence():
-    """One finding is worded with its facts; several are counted, worded as several, and the first are named."""
+    """One finding is worded with its facts; several are counted, and the first are named."""
     findings = _findings(
         *(("error", "no_date", {}, f"Invoice {number}") for number in range(5)),
         ("warning", "no_employee", {}, "Taxi"),

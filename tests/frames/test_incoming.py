@@ -71,7 +71,7 @@ def test_what_is_no_frame_is_refused(wrong):
 
 
 def test_column_of_mixed_types_is_refused():
-    """A column of numbers and text has lost leading zeros somewhere; it is named. One that is not used may hold both."""
+    """A used column of numbers and text has lost leading zeros; it is named. Others may hold both."""
     mixed = pd.DataFrame({"code": ["0400", 400], "name": ["a", "b"]})
     with pytest.raises(InputError, match="the column code of chart holds values of mixed or unknown types"):
         in_memory(mixed, "chart")

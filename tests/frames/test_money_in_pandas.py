@@ -66,7 +66,7 @@ def test_a_float_is_the_decimal_that_was_read(rows):
 
 @given(AMOUNTS)
 def test_amounts_survive_the_way_through_pandas_and_a_plan(tmp_path_factory, rows):
-    """From a file through filter, sort, concat, merge and groupby to the plan and its CSV, amounts are the same decimals."""
+    """Through filter, sort, concat, merge, groupby, plan and CSV, amounts are the same decimals."""
     folder = tmp_path_factory.mktemp("amounts")
     entries = _entries_of(folder, IDS[: len(rows)], COMPANY, rows)
     expected = {IDS[place]: amount for place, (_, amount) in enumerate(rows)}
@@ -131,7 +131,7 @@ def test_amounts_survive_the_request_and_the_journal(sandbox, service, tmp_path_
     ],
 )
 def test_what_comes_back_from_a_calculation(value: float, currency: str | None, exact: str):
-    """Less than a millionth of a unit off is that unit; any other amount keeps its digits, beyond those of its currency."""
+    """Less than a millionth of a unit off is that unit; other amounts keep all their digits."""
     assert decimals(_column([value]), _column([currency], pa.string())).to_pylist() == [Decimal(exact)]
 
 
@@ -214,7 +214,7 @@ OPERATIONS = {
 
 
 def test_pandas_works_on_money(service: Service, samples: tuple[Path, Path], tmp_path: Path):
-    """What an analyst does with amounts in pandas works on each column of money of each frame that has one."""
+    """What an analyst does with amounts in pandas works on each column of money of each frame."""
     categories = bktools.load_categories(service=service)
     entries = bktools.read_entries(samples[1], categories=categories)
     plan = bktools.compose_export_jobs(entries, categories=categories)

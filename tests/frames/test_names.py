@@ -39,7 +39,7 @@ ENTRIES = pa.table(
 
 
 def test_each_entry_has_its_names():
-    """Category, account and employee are found whatever the spelling of their UUIDs, and null where there is none."""
+    """Category, account and employee are found by any spelling of their UUIDs, else null."""
     named = with_names(ENTRIES, categories=CATEGORIES, accounts=ACCOUNTS, employees=EMPLOYEES).to_pydict()
     assert named["category_name"] == ["Travel", "Meals", None, None]
     assert named["account_code"] == ["0400", None, None, None]
@@ -49,7 +49,7 @@ def test_each_entry_has_its_names():
 
 
 def test_only_given_frames_add_names():
-    """Without a frame its names are neither added nor replaced; with it a file's name stays where the service has none."""
+    """Without a frame names stay; with it a file's name stays where the service has none."""
     entries = ENTRIES.append_column("category_name", pa.array(["own"] * 4))
     assert with_names(entries).column_names == entries.column_names
     named = with_names(entries, categories=CATEGORIES)
@@ -68,7 +68,7 @@ def test_no_rows_have_no_names():
 
 
 def test_names_come_first_and_identifiers_last():
-    """A person reads date, names and money first, then the other columns, what is to be done, and identifiers last."""
+    """Date, names and money come first, then other columns and what to do, identifiers last."""
     columns = ["company_id", "id", "reason", "Project", "currency", "amount", "category_name", "line", "date"]
     assert in_reading_order(columns) == [
         "date",

@@ -96,7 +96,7 @@ def test_text_is_text_and_null_is_null(rows: int):
 
 
 def test_objects_are_read_like_text(tmp_path: Path):
-    """Frames of a pandas that makes objects of text go through a file and come back as text, with their nulls."""
+    """Frames with objects for text go through a file and come back as text with their nulls."""
     objects = to_pandas(TEXTS).astype("object").assign(archived=False)
     path = bktools.to_csv(objects, tmp_path / "chart.csv", "machine")
     chart = bktools.read_chart_of_accounts(path)

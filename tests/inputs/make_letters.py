@@ -1,7 +1,8 @@
-"""Makes `bktools/inputs/letters.txt`: which letters follow which in each language, and which characters are common.
+"""Makes `bktools/inputs/letters.txt`: which letters follow which by language, and common characters.
 
-It is run by hand, with `babel` and `langdetect` installed. The words are the names of languages, countries, currencies
-and months in the Unicode CLDR (which Babel brings), the counts of pairs those of langdetect's profiles (Apache 2.0).
+It is run by hand, with `babel` and `langdetect` installed. The words are the names of languages, countries,
+currencies and months in the Unicode CLDR (which Babel brings), the counts of pairs those of langdetect's
+profiles (Apache 2.0).
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ def ends_left_out(profile):
 
 
 def pairs(code):
-    """Return how likely a letter comes after another (a blank is the end of a word), both sources counting alike."""
+    """Return how likely a letter follows another (a blank ends a word), from both sources equally."""
     words, counts = set(re.findall(r"[^\W\d_][^\W\d_\u0300-\u036f]*", locale_text(code))), Counter()
     seen = Counter(f" {word} "[at : at + 2] for word in words for at in range(len(word) + 1))
     read = Counter({})
@@ -138,7 +139,7 @@ def pairs(code):
 
 
 def line(code):
-    """Return a language's line: each letter, then each letter after it with minus the logarithm as a digit."""
+    """Return a language's line: each letter, and after it each next letter with its log cost."""
     groups = {}
     for (first, second), chance in sorted(pairs(code).items()):
         digit = round(-chance)

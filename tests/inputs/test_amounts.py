@@ -71,7 +71,7 @@ def test_ambiguous_columns_ask(texts):
 
 @pytest.mark.parametrize("decimal", [None, ".", ","])
 def test_cells_that_are_numbers_have_a_point(decimal):
-    """The option is for texts: a mapping that was saved for a CSV file reads the numbers of a workbook as they are."""
+    """The option is for texts: a mapping saved for a CSV file reads a workbook's numbers as they are."""
     assert read(["1.234", "12.5"], decimal, numeric=[0]) == [Decimal("1.234"), Decimal("12.500")]
 
 

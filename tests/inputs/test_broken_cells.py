@@ -22,7 +22,7 @@ SAVE = "open the workbook in a spreadsheet and save it"
 
 @pytest.fixture
 def book(tmp_path):
-    """Write entries of which the second one's amount, or its note, is a formula with a value as it was saved."""
+    """Write entries; the second amount, or its note, is a formula with its saved value."""
 
     def book(formula, value, column="amount"):
         path = tmp_path / "entries.xlsx"
@@ -40,18 +40,18 @@ def book(tmp_path):
 
 @pytest.mark.parametrize("error", ["#DIV/0!", "#N/A"])
 def test_an_error_in_a_workbook_is_named(book, error):
-    """The sheet, the cell and the line of an error are told, and how to correct it; a column that is not read may hold one."""
+    """Sheet, cell and line of an error are named, with the repair; an unread column may hold one."""
     with pytest.raises(InputError) as caught:
         bktools.read_entries(book("=1/0", error))
     assert str(caught.value).endswith(
-        f"entries.xlsx, line 5: the cell C5 of the sheet 'Buchungen' holds the error {error}: correct its formula and save"
-        " the workbook"
+        f"entries.xlsx, line 5: the cell C5 of the sheet 'Buchungen' holds the error {error}: "
+        "correct its formula and save the workbook"
     )
     assert len(bktools.read_entries(book("=1/0", error, "my note"))) == 2
 
 
 def test_an_error_far_down_beside_an_empty_cell_is_named(tmp_path):
-    """The cell of an error is told in a line of four figures too, where cells before it were never written."""
+    """The cell of an error is named far down, too, where cells before it were never written."""
     path = tmp_path / "entries.xlsx"
     with xlsxwriter.Workbook(path) as made:
         sheet = made.add_worksheet("Buchungen")
@@ -66,7 +66,7 @@ def test_an_error_far_down_beside_an_empty_cell_is_named(tmp_path):
 
 
 def test_a_formula_without_a_value_is_named(book):
-    """A program that writes formulas and does not compute them leaves cells that look filled and are empty."""
+    """Uncomputed formulas leave cells that look filled and are empty; such a cell is named."""
     with pytest.raises(
         InputError, match=rf"cell C5 of the sheet 'Buchungen' holds a formula whose value was not .*{SAVE}"
     ):
@@ -75,7 +75,7 @@ def test_a_formula_without_a_value_is_named(book):
 
 
 def test_an_error_in_a_file_of_libreoffice_is_named():
-    """LibreOffice's own files, made from such a workbook, say of errors that they are text; the old format hides them."""
+    """LibreOffice's own files say that errors are text; the old format hides them."""
     with pytest.raises(
         InputError, match=r"line 5: the cell C5 of the sheet 'Buchungen' holds the error #DIV/0!"
     ):

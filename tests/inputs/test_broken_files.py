@@ -71,7 +71,7 @@ HEADED = st.tuples(
 )
 @example(data="ü".encode(), read=read_chart_of_accounts)
 def test_read_or_refused(data, read):
-    """Every file gives a frame with rows or an InputError of one line, perhaps with a proposal, and nothing else."""
+    """Every file gives a frame with rows or an InputError of one line, perhaps with a proposal."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "file.csv")
         path.write_bytes(data)
@@ -199,7 +199,7 @@ def test_what_was_not_changed_is_read():
 
 
 def said_of(name, data, read, refused=InputError):
-    """Read a file, and check that what is said of it is one line that names it, perhaps with a proposal behind it."""
+    """Read a file; check that its message is one line that names it, perhaps with a proposal."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         path.write_bytes(data)

@@ -21,7 +21,7 @@ def nulls(chart, field):
 
 
 def test_german_chart(write):
-    """A German export with BOM, CRLF and yes in its own word is read without an option, and says what it saw."""
+    """A German export with BOM, CRLF and German yes needs no option, and says what it is."""
     path = write(
         "\ufeffKonto;Bezeichnung;Art;Steuerschlüssel;Aktiv\r\n"
         "0400;Technische Anlagen ;Bestand;9;ja\r\n"
@@ -121,7 +121,8 @@ def test_title_lines_and_sections(write):
     """Lines above the headings, titles of sections, repeated headings and blank rows are no accounts."""
     chart = read_chart_of_accounts(
         write(
-            "Kontenplan 2026\n\nFirma: Muster;;\nKonto;Bezeichnung;Art\n;Anlagen;\n0400;Maschinen;B\n;;\nUmlauf;;\n"
+            "Kontenplan 2026\n\nFirma: "
+            "Muster;;\nKonto;Bezeichnung;Art\n;Anlagen;\n0400;Maschinen;B\n;;\nUmlauf;;\n"
             "Konto;Bezeichnung;Art\n1200;Bank;B\n\n"
         )
     )
@@ -133,7 +134,7 @@ def test_title_lines_and_sections(write):
 
 
 def test_totals_are_no_accounts(write):
-    """A word in the code column with nothing that is read beside it is a total; an account without a name is not."""
+    """A word in the code column alone is a total; an account without a name is none."""
     chart = read_chart_of_accounts(write("Code;Name;Type;Balance\n1;a;A;1\n2;b;A;2\nTotal;;;3\nBANK;;A;0\n"))
     assert chart["code"].tolist() == ["1", "2", "BANK"]
     assert "rows skipped as totals, not accounts: 1 (line 4)" in notes(chart)
@@ -207,7 +208,7 @@ def test_status_words(write):
 
 
 def test_company_column(write):
-    """A company's accounts are unique within the company; another company than the one asked for is refused."""
+    """Accounts are unique within a company; another company than the one asked for is refused."""
     path = write(f"Code,Name,company_id\n1,a,{COMPANY.upper()}\n1,b,{OTHER}\n")
     assert read_chart_of_accounts(path)["company_id"].tolist() == [COMPANY, OTHER]
     with pytest.raises(InputError, match=r"line 3: 'company_id' must be the company asked for"):
@@ -235,7 +236,10 @@ def test_company_column(write):
         ("Code,Foo\n1,a\n", r"no column found for 'name': read it with columns=\{'name': 'HEADING'\}"),
         (
             "Konto;Code;Name\n1;2;a\n",
-            r"'Konto' \(column 1\) and 'Code' \(column 2\) could each be 'code': read it with columns=\{'code': 'Konto'\}",
+            (
+                r"'Konto' \(column 1\) and 'Code' \(column 2\) could each be 'code': "
+                r"read it with columns=\{'code': 'Konto'\}"
+            ),
         ),
         ("Code,Name,Name\n1,a,b\n", r"'Name' \(column 2\) and 'Name' \(column 3\) could each be 'name'"),
         ("Code,Name,Active\n1,a,maybe\n", r"line 2: 'Active' must say yes or no.*got 'maybe'"),
@@ -288,7 +292,7 @@ def test_inch_marks_are_no_quotes(write):
 
 
 def test_a_file_without_headings(write):
-    """The columns of a file without headings are named by their places; its first row is an account, and a note shows it."""
+    """Columns without headings are named by place; the first row is an account, and a note shows it."""
     path = write("1010;Kassa\n1220;Bank\n1930;Konto\n")
     with pytest.raises(InputError, match=r"columns=\{'code': 'column 1', 'name': 'column 2'\}"):
         read_chart_of_accounts(path)
@@ -299,7 +303,7 @@ def test_a_file_without_headings(write):
 
 
 def test_columns_of_an_unknown_language(write):
-    """Columns whose headings nobody thought of are proposed by their values, with the rows as they would be read."""
+    """Unforeseen headings are proposed by their values, with rows as they would be read."""
     with pytest.raises(InputError) as caught:
         read_chart_of_accounts(write("Xyz;Abc\n1010;Kassa\n1220;Bank\n1930;Konto\n"))
     assert caught.value.settings == (("columns", {"code": "Xyz"}), ("columns", {"name": "Abc"}))
@@ -325,7 +329,7 @@ def test_accounts_without_a_code(write):
 
 
 def test_columns_and_values_are_in_one_refusal(write):
-    """Two columns that could be one field, a word that is no flag and an ID that is there twice are one refusal."""
+    """Two columns for one field, a word that is no flag and a repeated ID are one refusal."""
     path = write("Konto;Name;Bezeichnung;Aktiv\n0400;Bank;Bank;vielleicht\n0400;Kasse;Kasse;ja\n")
     with pytest.raises(InputError) as caught:
         read_chart_of_accounts(path)

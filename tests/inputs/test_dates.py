@@ -105,7 +105,7 @@ def test_mixed_orders_are_refused():
 
 
 def test_a_missing_year_comes_from_the_name():
-    """Dates without a year take the one year that the file's name says, or are refused; they are never of 1900."""
+    """Dates without a year take the only year in the file's name, or are refused; never 1900."""
     assert read(["31.10.", "03.10."], source="expenses-2026-10.csv") == [LAST, dt.date(2026, 10, 3)]
     assert read(["31/10", ""], source="kort_20261101.csv") == [LAST, None]
     for source in ("f.csv", "from-2025-to-2026.csv"):

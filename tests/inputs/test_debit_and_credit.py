@@ -64,7 +64,7 @@ def test_a_pair_says_the_same_in_ledgers_and_entries(write, pair):
     ],
 )
 def test_a_heading_names_its_letters(write, heading, words, amounts):
-    """D is the credit of MD and the debit of C; words that the heading does not name still say what they say."""
+    """D is the credit of MD and the debit of C; other words keep their meaning under a heading."""
     path = write(column(words, heading))
     ledger = read_general_ledger(path, verify="warn")
     for frame in (ledger, read_entries(path, columns={"sign": heading})):
@@ -73,7 +73,7 @@ def test_a_heading_names_its_letters(write, heading, words, amounts):
 
 @pytest.mark.parametrize("words", [["D", "X"], ["S", "SH"], ["MD", "H"], ["T", "A"]])
 def test_a_word_of_another_pair_is_refused(write, words):
-    """A column whose heading says that it holds sides is never read in part: the cell that says neither is named."""
+    """A column headed as sides is never read in part: a cell that says neither is named."""
     path = write(column(words, "D/C"))
     with pytest.raises(
         InputError, match=rf"line \d: 'D/C' must say debit or credit.*got '({'|'.join(words)})'"
@@ -99,7 +99,7 @@ def test_a_word_of_another_pair_is_refused(write, words):
     ],
 )
 def test_one_letter_under_a_heading_of_any_meaning(write, words, amounts):
-    """C alone may be short for card: letters of a column of types count where both sides of one pair are there."""
+    """C alone may be short for card: letters count where both sides of a pair are there."""
     entries = read_entries(write(column(words, "Type")))
     assert entries["amount"].tolist() == [float(amount) for amount in amounts]
 

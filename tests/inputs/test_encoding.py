@@ -105,7 +105,7 @@ def has_letters_of(encoding, text):
 
 
 def outcomes(texts, names):
-    """Return the outcome of texts in encodings that have their letters: of some, with BKTOOLS_TEST_RUNS of as many."""
+    """Return the outcomes of texts in encodings with their letters: some, or BKTOOLS_TEST_RUNS."""
     cases = [(text, name) for text, name in product(texts, names) if has_letters_of(name, text)]
     step = max(1, len(cases) // RUNS)
     return {case: outcome(*case) for case in cases[::step]}
@@ -152,14 +152,17 @@ def test_a_few_accounts():
     ],
 )
 def test_plain_text_is_no_question(text, names):
-    """Ordinals of Spanish and Portuguese, ß at the end of a word and û between plain French are read as they are."""
+    """Ordinals of Spanish and Portuguese, ß at a word's end and û in plain French are read as is."""
     assert [outcome(text, name) for name in names] == ["right"] * len(names)
 
 
 def test_a_reading_that_may_be_another_one_is_a_warning():
-    """Romanian with commas has the bytes of the usual Romanian with cedillas: it is never read without a warning."""
+    """Romanian with commas has the usual bytes of Romanian with cedillas: it is read with a warning."""
     rows = ["Cont;Denumire", *(f"{code};Furnizori și alte creanțe {code}" for code in range(401, 460))]
-    both = "read as cp1250, .*'401;Furnizori şi .* with encoding='cp1250'; '401;Furnizori și .* with encoding='iso8859-16'"
+    both = (
+        "read as cp1250, .*'401;Furnizori şi .* with encoding='cp1250'; "
+        "'401;Furnizori și .* with encoding='iso8859-16'"
+    )
     with pytest.warns(GuessedEncodingWarning, match=both):
         to_utf8("\r\n".join(rows).encode("iso8859-16"), None, "f.csv")
 
@@ -186,7 +189,7 @@ def test_a_second_reading_is_enough_to_ask():
 
 
 def test_a_refusal_shows_the_readings():
-    """Where several encodings are about as likely, one line is shown as each reads it, with the option that chooses it."""
+    """Where encodings are about as likely, a line is shown as each reads it, with the option."""
     with pytest.raises(InputError) as caught:
         to_utf8("Compte;Libellé\r\n530;Caisse 100 €".encode("iso8859-15"), None, "f.csv")
     assert str(caught.value).startswith("f.csv, line 1: byte 0xE9 is not valid UTF-8")
@@ -267,7 +270,7 @@ def test_names_of_accounts_are_not_read_wrong(encoding, text):
 
 
 def test_a_guess_is_a_warning():
-    """An encoding that is likely but not certain is a warning that names the option; one that was set is none."""
+    """A likely encoding is a warning that names the option; one that was set is none."""
     data = "Konto;Name\n4910;Porto und Gebühren".encode("cp1252")
     with pytest.warns(GuessedEncodingWarning, match="read as cp1252.*with encoding='cp1252'"):
         assert to_utf8(data, None, "f.csv")[1] == "cp1252"
@@ -285,7 +288,7 @@ def test_set_encoding_wins():
 @pytest.mark.parametrize("order", ["le", "be"])
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
 def test_a_mark_says_the_order_of_bytes(encoding, order):
-    """A file in UTF-16 or UTF-32 with its mark is read in the order that the mark says, whatever was named or found."""
+    """UTF-16 and UTF-32 with a mark are read in its order, whatever was named or found."""
     own = f"{encoding}-{order}"
     data = "\ufeffłódź;1\n".encode(own)
     for named in (encoding, own, encoding.replace("-", "_").upper(), None):
@@ -293,7 +296,7 @@ def test_a_mark_says_the_order_of_bytes(encoding, order):
 
 
 def test_a_mark_of_utf8_is_left_out():
-    """The mark of UTF-8 is no part of the text, with either name, and the encoding is told with it or without it."""
+    """The mark of UTF-8 is no part of the text, and the encoding is told with or without it."""
     assert to_utf8(codecs.BOM_UTF8 + b"a", "utf-8-sig", "f") == (b"a", "utf-8-sig")
     assert to_utf8(codecs.BOM_UTF8 + b"a", "utf-8", "f") == (b"a", "utf-8-sig")
     assert to_utf8(b"a", "utf-8-sig", "f") == (b"a", "utf-8-sig")
@@ -361,8 +364,11 @@ def test_a_space_of_windows_between_thousands(write, text):
 
 
 def test_romanian_with_commas_or_cedillas(write):
-    """The bytes of both are the same: the likelier reading is taken with a warning that shows the other one."""
-    text = "Simbol cont;Denumire\n101;Capital social și rezerve\n401;Furnizori și creditori\n628;Deplasări și detașări\n"
+    """The bytes are the same: the likelier reading is taken with a warning that shows the other."""
+    text = (
+        "Simbol cont;Denumire\n101;Capital social și rezerve\n401;Furnizori și creditori\n628;Deplasări "
+        "și detașări\n"
+    )
     path = write(text, encoding="iso8859-16")
     with pytest.warns(
         GuessedEncodingWarning, match="'101;Capital social și rezerve' with encoding='iso8859-16'"
@@ -389,7 +395,7 @@ def test_chart_in_utf16(write):
     ],
 )
 def test_a_mark_that_says_otherwise_is_named(mark, chosen, of_mark):
-    """Unicode of another form than the file's mark says would be read as other letters: refused in one line."""
+    """Unicode of another form than the mark says would be other letters: refused in one line."""
     data = mark + "Code;Name\n0400;Bank\n".encode(of_mark)
     with pytest.raises(
         InputError, match=rf"^f: begins with the mark of {of_mark}, not of {chosen}: leave encoding= out$"

@@ -17,7 +17,10 @@ from bktools.inputs.general_ledger import read_general_ledger
 ENTRY = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
 CATEGORY = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
-HEADINGS = "entry_id,company_id,date,amount,currency,category_id,employee_id,status,supplier,description,cost_centre,tax_code"
+HEADINGS = (
+    "entry_id,company_id,date,amount,currency,category_id,employee_id,status,"
+    "supplier,description,cost_centre,tax_code"
+)
 
 
 def test_whole_entries(write):
@@ -51,7 +54,7 @@ def test_only_the_identifiers(write):
 
 
 def test_approval_words(write):
-    """Approval is what a status says in a word of ten languages; all else is none, and an empty status is null."""
+    """A status in ten languages tells approval; other words are none, and an empty status is null."""
     said = ["approved", "Genehmigt", "freigegeben", "godkänd", "APPROUVÉ", "not approved", "draft", "yes", ""]
     entries = read_entries(
         write("id;company_id;Status\n" + "".join(f"{ENTRY};{COMPANY};{one}\n" for one in said))
@@ -59,8 +62,8 @@ def test_approval_words(write):
     assert entries["approved"].tolist() == [True] * 5 + [False] * 4
     assert entries["status"].isna().tolist() == [False] * 8 + [True]
     assert (
-        "taken as not approved: 'not approved' (1), 'draft' (1), 'yes' (1), '' (1) (else set approved_values=)"
-        in entries.attrs["bktools"]["notes"]
+        "taken as not approved: 'not approved' (1), 'draft' (1), 'yes' (1), "
+        "'' (1) (else set approved_values=)" in entries.attrs["bktools"]["notes"]
     )
 
 
@@ -130,7 +133,7 @@ EMPLOYEES = pd.DataFrame(
 @pytest.mark.parametrize("category", [CATEGORY.upper(), "Travel", " travel", "T", "t"])
 @pytest.mark.parametrize("employee", ["Anna@example.com", "Anna Ek", CATEGORY])
 def test_names_are_found(write, category, employee):
-    """Categories are found by ID, name or code and employees by ID, e-mail or name; the company is the argument's."""
+    """Categories by ID, name or code, employees by ID, e-mail or name; the company is the argument's."""
     path = write(f"Expense ID,Category,Employee\n{ENTRY},{category},{employee}\n")
     entries = read_entries(path, company=COMPANY, categories=CATEGORIES, employees=EMPLOYEES)
     assert entries[["company_id", "category_id", "employee_id"]].to_numpy().tolist() == [
@@ -139,7 +142,7 @@ def test_names_are_found(write, category, employee):
 
 
 def test_unknown_and_ambiguous_names_are_listed(write):
-    """Names that are unknown or mean several are listed with suggestions; a column of which none is known is refused."""
+    """Unknown and ambiguous names are listed with suggestions; a column of unknown names is refused."""
     path = write(f"id,Category,Employee\n{ENTRY},Travl,Bo\n{ENTRY},Meals & drinks,Anna Ek\n")
     with pytest.raises(InputError) as caught:
         read_entries(path, company=COMPANY, categories=CATEGORIES, employees=EMPLOYEES)
@@ -229,7 +232,7 @@ def test_amounts_get_their_sign(write, content, amounts):
 
 
 def test_signs_that_contradict_are_refused(write):
-    """Amounts with signs of their own that do not agree with the column are refused, and so is a row on both sides."""
+    """Amounts with signs that contradict the column are refused, and so is a row on both sides."""
     with pytest.raises(InputError, match=r"signs of their own, which do not agree.*'sign': 'Sens'"):
         read_entries(write("Amount;Sens\n-1,00;D\n2,00;D\n"))
     with pytest.raises(InputError, match="line 2: 'Soll' and 'Haben' must not both hold an amount"):
@@ -284,7 +287,7 @@ def of_columns(columns):
 
 
 def test_columns_under_unknown_headings_are_proposed_by_their_values(write):
-    """Dates and amounts are proposed without their headings, e-mails in a note; what only looks so passes through."""
+    """Dates and amounts are proposed without headings, e-mails in a note; lookalikes pass through."""
     path = write(of_columns(UNKNOWN))
     with pytest.raises(InputError) as caught:
         read_entries(path, company=COMPANY, employees=EMPLOYEES)
@@ -294,7 +297,10 @@ def test_columns_under_unknown_headings_are_proposed_by_their_values(write):
     assert entries["date"].dt.day.tolist() == [1, 2, 3]
     assert entries["amount"].tolist() == [11.5, 12.0, -13.5]
     assert {"Numer", "Wersja", "Kod", "Stawka", "Termin", "Kto"} <= set(entries.columns)
-    note = "no column found for 'employee_id', 'Kto' looks like it: choose one with columns={'employee_id': 'Kto'}, or"
+    note = (
+        "no column found for 'employee_id', 'Kto' looks like it: choose one with columns={'employee_id': "
+        "'Kto'}, or"
+    )
     note += " leave it out with columns={'employee_id': ''}"
     assert note in entries.attrs["bktools"]["notes"]
     known = read_entries(path, columns={**chosen, "employee_id": "Kto"}, company=COMPANY, employees=EMPLOYEES)
@@ -312,7 +318,7 @@ def test_two_columns_that_look_alike_are_both_shown(write, field, heading):
 
 
 def test_columns_and_values_are_in_one_refusal(write):
-    """A missing column and unreadable values are in one message, whose command settles what a command can settle."""
+    """A missing column and unreadable values are one message; its command settles what it can."""
     text = 'id,Datum,Amount,Status,Spent at\n{id},03/04/2026,"1,234",x,2026-10-31\n'
     path = write(text.format(id=ENTRY))
     with pytest.raises(InputError) as caught:
@@ -347,7 +353,7 @@ def test_both_columns_of_amounts_are_in_one_refusal(write):
     ],
 )
 def test_a_year_comes_from_the_title(write, title, name, year):
-    """Dates without a year take the one year of the rows above the headings and of the name, or are refused."""
+    """Dates without a year take the only year in the rows above and the name, or are refused."""
     path = write(f"{title}\nDatum;Betrag\n31.10.;1,50\n01.11.;2,50\n", name)
     if year is None:
         with pytest.raises(
@@ -387,7 +393,7 @@ def test_a_year_comes_from_the_title_of_a_workbook(tmp_path):
     ],
 )
 def test_net_and_tax_are_amounts(tmp_path, heading, cells, expected):
-    """Columns of amounts beside the amount are amounts by their heading and all their cells; others stay text."""
+    """Columns of amounts beside the amount are amounts by heading and cells; others stay text."""
     path = tmp_path / "entries.csv"
     path.write_text(
         f"Datum;Betrag;{heading}\n01.10.2026;1.190,00;{cells[0]}\n02.10.2026;24,40;{cells[1]}\n",

@@ -89,7 +89,7 @@ def test_workbook_sheet_is_chosen(workbook):
 
 
 def test_workbook_entries(workbook):
-    """Number cells are amounts with a point, date cells are dates, and a sum's last binary digits are not shown."""
+    """Cells of numbers are amounts with a point, dates are dates, and sums show no binary digits."""
     rows = [
         ["id", "company_id", "date", "amount"],
         [ENTRY, COMPANY, dt.date(2026, 10, 31), 1234.567],
@@ -197,7 +197,7 @@ def test_sheet_of_a_text_is_refused(write):
 
 
 def test_a_delimiter_that_was_named(write):
-    """Any one character may be named as the delimiter; a quote, the end of a line or two of them are refused."""
+    """Any one character may be the delimiter; a quote, a line's end or two characters are refused."""
     for delimiter in "|¢ §":
         chart = read_chart_of_accounts(
             write(f"Konto{delimiter}Name\n0400{delimiter}Büro;Haus\n"), delimiter=delimiter
@@ -233,7 +233,7 @@ def test_workbook_without_headings(workbook):
 
 
 def test_a_refusal_lists_the_sheets_that_were_not_taken(workbook):
-    """Where no sheet has what is needed, each is told with why it was not taken, and the option that chooses one."""
+    """Where no sheet has what is needed, each is told with its reason, and the option to choose."""
     path = workbook(
         {
             "Deckblatt": [["Nordlicht GmbH"]],
@@ -245,8 +245,8 @@ def test_a_refusal_lists_the_sheets_that_were_not_taken(workbook):
     with pytest.raises(InputError) as caught:
         read_chart_of_accounts(path)
     assert str(caught.value).endswith(
-        "\nread the sheet 'Konten' with 1 known heading; 'Deckblatt' has no known headings, 'Leer' is empty, 'Namen' has 1"
-        " known heading: choose one with sheet='Namen'"
+        "\nread the sheet 'Konten' with 1 known heading; 'Deckblatt' has no known headings, "
+        "'Leer' is empty, 'Namen' has 1 known heading: choose one with sheet='Namen'"
     )
     with pytest.raises(InputError) as caught:
         read_chart_of_accounts(path, sheet="Konten")

@@ -42,7 +42,7 @@ def read(reader, name, **options):
 
 @pytest.mark.parametrize("name", of_kind("chart"))
 def test_charts(name):
-    """Each chart reads as said beside it, or is refused where that is right; with an option it reads the same."""
+    """Each chart reads as noted beside it, or is refused; with an option it reads the same."""
     for columns in (None, EXPECTED[name].get("options")):
         chart = read(read_chart_of_accounts, name, columns=columns)
         if chart is not None:
@@ -54,7 +54,7 @@ def test_charts(name):
 
 @pytest.mark.parametrize("name", of_kind("entries"))
 def test_entries(name):
-    """Each file of entries has the amounts, dates and columns said beside it, and is not ready for the reason said."""
+    """Each file of entries has the noted amounts, dates and columns, and the noted reasons."""
     right = EXPECTED[name]
     frames = {"categories": CATEGORIES, "employees": EMPLOYEES} if "needs" in right else {}
     entries = read(read_entries, name, company=COMPANY, **frames)

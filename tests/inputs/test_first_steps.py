@@ -57,7 +57,7 @@ def test_describe_nlargest_cumsum_hist_and_groups(path: Path):
 
 
 def test_both_forms_of_amounts_are_the_same_amounts(path: Path):
-    """Only the type of the amounts differs, the source is remembered, and plans of both have the same entries."""
+    """Only the type of the amounts differs, the source is kept, and plans have the same entries."""
     exact, floats = read_entries(path, money="decimal"), read_entries(path)
     assert exact["amount"].tolist() == [Decimal(amount) for amount in PLAIN]
     assert floats["amount"].tolist() == [float(amount) for amount in PLAIN]

@@ -1,4 +1,4 @@
-"""The words of files: no word is there twice or means two things, and headings of common systems are recognised."""
+"""The words of files: no word is repeated or means two things, and usual headings are known."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_every_table_of_words_is_used():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_words_that_mean_two_things_are_told_apart_by_cells(kind):
-    """A heading means one field of a kind of file, or its table says that the cells decide between fields that cells tell."""
+    """A heading means one field of a kind of file, or the cells decide between fields they tell."""
     certain: dict[str, set[str]] = {}
     by_cells: dict[str, set[str]] = {}
     for field, tiers in words.fields(kind).items():
@@ -86,7 +86,7 @@ def test_words_that_mean_two_things_are_told_apart_by_cells(kind):
 
 
 def test_values_that_mean_two_things():
-    """No word says yes and no, active and archived, or both sides; a word for a total is none for a line of a report."""
+    """No word says yes and no, active and archived, or both sides; totals are no report lines."""
     for one, other in (
         ("yes", "no"),
         ("active", "archived"),

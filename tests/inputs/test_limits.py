@@ -180,7 +180,7 @@ HOSTILE = {
 
 
 def peaks(paths):
-    """Read each file; yield what was said of it, the seconds, and the megabytes that this process took at most."""
+    """Read each file; yield its message, the seconds, and this process's peak in megabytes."""
     # Windows has none.
     resource = importlib.import_module("resource")
     for path in paths:
@@ -191,7 +191,7 @@ def peaks(paths):
         except BktoolsError as error:
             said = str(error)
         status = Path("/proc/self/status")
-        # A process begins with the getrusage peak of the one that started it: a test runner, which may have a gigabyte.
+        # A process begins with the getrusage peak of its parent: a test runner, which may have a gigabyte.
         own = (
             int(status.read_text().partition("VmHWM:")[2].split()[0])
             if status.exists()
@@ -203,7 +203,7 @@ def peaks(paths):
 
 @pytest.mark.long
 def test_bombs_are_refused_in_little_memory(tmp_path):
-    """Every hostile file is one line that says what is wrong; no process takes a gigabyte, whatever a file unpacks to."""
+    """Every hostile file is one line with its fault; no process takes a gigabyte for it."""
     paths = []
     for name, (make, _) in HOSTILE.items():
         make(tmp_path / name)
@@ -271,7 +271,7 @@ def test_a_pipe_is_not_waited_for(tmp_path):
 
 
 def test_a_workbook_is_read_where_less_memory_is_allowed(tmp_path):
-    """On a machine that allows a process 4 GB, less than it may take here, a workbook is read all the same."""
+    """A machine that allows a process 4 GB, less than it may take, still reads a workbook."""
     path = _xlsx(tmp_path / "chart.xlsx", HEAD + _row(2, _text("A2", "0400"), _text("B2", "Bank")))
     command = [
         "sh",
@@ -309,7 +309,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_cells_are_one_line(tmp_path, name):
-    """Numbers that are none, bytes that are no text and files that are cut off are named with their line, at once."""
+    """No numbers, no text and cut-off files are named with their line, at once."""
     content, said = BAD[name]
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -104,7 +104,7 @@ def test_what_was_undone_is_told(tmp_path):
     ids=["another's", "LF", "quotes everywhere", "a bare formula", "tabs", "no formula", "not one text"],
 )
 def test_apostrophes_of_others_stay(write, text, code, name):
-    """="0400" is 0400 whoever wrote it; an apostrophe is taken away where `to_csv` must have put it, and only there."""
+    """="0400" is 0400 whoever wrote it; an apostrophe goes only where `to_csv` must have put it."""
     chart = bktools.read_chart_of_accounts(write(text))
     assert chart.loc[0, ["code", "name"]].to_list() == [code, name]
 

@@ -47,7 +47,7 @@ BESIDE = {
 
 
 def write(table, path):
-    """Write a file; Arrow before 21 has views in frames only, and its files have plain text and bytes instead."""
+    """Write a file; Arrow before 21 keeps views in frames only, and files have text and bytes."""
     try:
         pq.write_table(table, path)
     except pa.ArrowNotImplementedError:
@@ -65,7 +65,7 @@ def write(table, path):
 
 @pytest.mark.parametrize("kind", READ)
 def test_ids_of_every_type_are_read(tmp_path, kind):
-    """A UUID is the same whether it is text, a dictionary, a view or the format's own type; in files and in frames."""
+    """A UUID is the same as text, dictionary, view or the format's own type, in files and frames."""
     table = pa.table(READ[kind])
     write(table, tmp_path / "entries.parquet")
     assert bktools.read_entries(tmp_path / "entries.parquet")["id"].tolist() == IDS
@@ -114,7 +114,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_is_no_text_is_refused(tmp_path, kind):
-    """IDs that are no text are refused in frames; a file with them is one without IDs, and a note names the column."""
+    """IDs that are no text are refused in frames; in files a note names the column."""
     table = pa.table({**BASE, "id": REFUSED[kind]})
     with pytest.raises(InputError, match=r"column id (must be text, is |of the entries holds )"):
         bktools.compose_export_jobs(table)

@@ -1,4 +1,4 @@
-"""Small files of the kinds that were once read wrongly: each is read right, or refused with a proposal that is right."""
+"""Small files that were once read wrongly: each is read right, or refused with a right proposal."""
 
 from __future__ import annotations
 
@@ -409,7 +409,7 @@ def test_proposals(write, name):
 
 
 def test_the_sheet_whose_rows_are_whole(tmp_path):
-    """Of sheets without headings, the refusal proposes the one in which each account has a code and a name."""
+    """Of sheets without headings, the one in which each account has code and name is proposed."""
     rows = [["1", "101", "Cash"], ["1", "102", "Bank"], ["2", "201", "Loans"], ["2", "202", "Taxes"]]
     path = tmp_path / "chart.xlsx"
     with xlsxwriter.Workbook(path) as book:
@@ -534,10 +534,13 @@ def test_errors_of_a_ledger_that_may_be_a_part_of_one(write):
 
 
 def test_what_sums_in_binary_leave(write):
-    """Digits that binary sums leave far behind the last decimal are no money: such a ledger is read without them by option."""
+    """Digits that binary sums leave far behind the point are no money; an option reads without them."""
     rows = ("10,2026-10-01,1699.4160000000002,", "20,2026-10-01,,1699.416", "20,2026-10-01,0,0.12345678")
     path = write(table("account,date,debit,credit", *rows))
-    said = r"'debit' holds amounts such as 1699.4160000000002 \(line 2\), whose last digits .* are read with 6 decimals"
+    said = (
+        r"'debit' holds amounts such as 1699.4160000000002 \(line 2\), whose last digits .* are read "
+        r"with 6 decimals"
+    )
     with pytest.raises(
         InputError, match=f"{said}: correct it .* or take it as it is: read it with verify='warn'"
     ):
@@ -559,7 +562,7 @@ def test_what_sums_in_binary_leave(write):
 
 
 def test_a_proposal_shows_rows_sums_and_dates(write):
-    """The refusal shows rows as they would be read, the sums of both sides, the first and the last date, and the columns."""
+    """The refusal shows rows as read, sums of both sides, first and last date, and the columns."""
     text = table(
         "Wann;Wieviel;Was",
         "2026-10-01;5,50;a",
@@ -582,7 +585,7 @@ def test_a_proposal_shows_rows_sums_and_dates(write):
 
 
 def test_an_unknown_name_holds_its_entry_back_and_no_other(write):
-    """One category that nobody knows does not stop the file: its entry is not ready, and a note suggests a name."""
+    """One unknown category does not stop the file: its entry is not ready, a note suggests a name."""
     categories = pd.DataFrame(
         {"id": IDS[:1], "company_id": COMPANY, "name": ["Travel"], "account_id": IDS[3], "archived": False}
     )

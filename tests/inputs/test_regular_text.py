@@ -1,4 +1,4 @@
-"""Text that is read by Arrow is read as the careful reader reads it, and text that is not regular is left to that one."""
+"""Arrow reads text as the careful reader does, and leaves irregular text to that reader."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LINE_ENDS = ("\n", "\r\n")
 
 
 def both(text, width, *, first_line=1, delimiter=";"):
-    """Return the rows and lines by Arrow, None where it leaves the text, and by the careful reader, None for an error."""
+    """Return rows and lines by Arrow, None where it stops, and by the careful reader, None for an error."""
     data = text.encode()
     head = Head(tuple(map(str, range(width))), 0, 1, first_line, (), delimiter)
     regular = regular_body(data, first_line=first_line, width=width, delimiter=delimiter)
@@ -83,7 +83,7 @@ def test_thousands_of_random_texts_by_both_readers():
 @pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
 @pytest.mark.parametrize("end", LINE_ENDS)
 def test_what_programs_write_is_regular(quoting, end):
-    """Tables that programs write go through Arrow: quotes around cells, doubled quotes, empty cells, empty lines."""
+    """Programs' tables go through Arrow: quoted cells, doubled quotes, empty cells and lines."""
     source = random.Random(7)
     cells = ["a", "", "a;b", 'say "hi"', "0400", "Ünï", '"', "null", "NA"]
     for width in (1, 3):
@@ -110,5 +110,5 @@ def test_what_programs_write_is_regular(quoting, end):
     ],
 )
 def test_what_is_not_regular_is_left_to_the_careful_reader(text):
-    """Line breaks in cells, lone carriage returns, quotes inside of cells, rows of other widths, long lines, nothing."""
+    """Line breaks in cells, lone returns, inner quotes, other widths, long lines, nothing."""
     assert both(text, 2)[0] is None

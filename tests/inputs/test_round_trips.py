@@ -80,7 +80,7 @@ def test_cells_come_back(rows, delimiter, line_end, quoting, ends):
     line_end=st.sampled_from(["\n", "\r\n"]),
 )
 def test_names_come_back_in_every_encoding(names, delimiter, encoding, line_end):
-    """A chart's names and codes with leading zeros survive every Unicode encoding, with its byte order mark."""
+    """Names and codes with leading zeros survive every Unicode encoding, with byte order marks."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, delimiter=delimiter, lineterminator=line_end, quoting=csv.QUOTE_ALL)
     writer.writerow(["Konto", "Bezeichnung"])

@@ -1,4 +1,4 @@
-"""What stands close to a rule of the readers, on either side of it: texts, and what is read of each or refused."""
+"""What is near a rule of the readers, on both sides: texts, and what is read or refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
 
 
 def check(read, path, expected, options):
-    """Compare columns and notes of what is read with a dict, or the message of a refusal with parts of it ($: its end)."""
+    """Compare what is read, columns and notes, with a dict, or a refusal with its parts ($: its end)."""
     if not isinstance(expected, dict):
         with pytest.raises((InputError, ArgumentError)) as caught:
             read(path, **options)
@@ -153,7 +153,10 @@ TABLES = {
         f"id,company_id,Tax Code\n{ENTRY},{COMPANY},19%\n",
         {
             "notes": [
-                "'Tax Code' holds tax rates, not identifiers of tax codes: not read; take it all the same with columns={'tax_code_external_id': 'Tax Code'}"
+                (
+                    "'Tax Code' holds tax rates, not identifiers of tax codes: not read; "
+                    "take it all the same with columns={'tax_code_external_id': 'Tax Code'}"
+                )
             ]
         },
         {},
@@ -204,7 +207,10 @@ TABLES = {
         {
             "date": ["2026-02-01", "2026-04-03"],
             "notes": [
-                "'Datum' read with the day first, as in files with semicolons; else set date_format='%m/%d/%Y'"
+                (
+                    "'Datum' read with the day first, as in files with semicolons; "
+                    "else set date_format='%m/%d/%Y'"
+                )
             ],
         },
         {},
@@ -359,7 +365,10 @@ TABLES = {
         "Date,Amount,Description,Text\n2026-10-01,5,a,b\n",
         {
             "notes": [
-                "'Description' (column 3) and 'Text' (column 4) could each be 'description': read it with columns={'description': 'Description'}"
+                (
+                    "'Description' (column 3) and 'Text' (column 4) could each be 'description': "
+                    "read it with columns={'description': 'Description'}"
+                )
             ]
         },
         {},
@@ -552,13 +561,13 @@ def test_words_for_money_out_and_in(write):
 )
 @pytest.mark.filterwarnings("ignore::bktools.errors.GuessedEncodingWarning")
 def test_encodings(write, text, encoding):
-    """Escapes that change the alphabet tell Korean from Japanese, and a few words of one language tell the others."""
+    """Escapes that change the alphabet tell Korean from Japanese; a few words tell others."""
     names = [line.partition(";")[2] for line in text.splitlines()[1:]]
     check(chart, write(text, encoding=encoding), {"name": names, "encoding": encoding}, {})
 
 
 def test_texts_that_are_not_in_one_encoding(write):
-    """A line of UTF-8 far down in another encoding, and half a character of UTF-16, are not read as something else."""
+    """UTF-8 far down in another encoding, and half a UTF-16 character, are not read as others."""
     lines = [f"{code};Büro {code}".encode("cp1252") for code in range(1000, 1700)]
     lines[650] = "1650;Zażółć gęślą jaźń, Środki trwałe".encode()
     mixed = b"Konto;Name\n" + b"\n".join(lines)
@@ -591,7 +600,8 @@ def saft(totals="", line="<Line>", text="x"):
         for number, account, side in ((1, 7140, "DebitAmount"), (2, 1920, "CreditAmount"))
     )
     return (
-        '<?xml version="1.0"?><AuditFile xmlns="urn:OECD:StandardAuditFile-Tax:AT_1.0"><Header/><GeneralLedgerEntries>'
+        '<?xml version="1.0"?><AuditFile '
+        'xmlns="urn:OECD:StandardAuditFile-Tax:AT_1.0"><Header/><GeneralLedgerEntries>'
         f"{totals}<Journal><JournalID>B</JournalID><Transaction><TransactionID>17</TransactionID>"
         f"<TransactionDate>2026-10-07</TransactionDate>{lines}</Transaction></Journal></GeneralLedgerEntries></AuditFile>"
     )
@@ -600,9 +610,9 @@ def saft(totals="", line="<Line>", text="x"):
 DATEV = (
     '"EXTF";700;21;"Buchungsstapel";13;20261101120000000;;"RE";"";"";1001;1;20260101;4;20261001;20261031;"x";"";1;0;0;"EUR"',
     (
-        "Umsatz (ohne Soll/Haben-Kz);Soll/Haben-Kennzeichen;WKZ Umsatz;Kurs;Basis-Umsatz;WKZ Basis-Umsatz;Konto;"
-        "Gegenkonto (ohne BU-Schlüssel);BU-Schlüssel;Belegdatum;Belegfeld 1;Belegfeld 2;Skonto;Buchungstext;"
-        "Generalumkehr (GU)"
+        "Umsatz (ohne Soll/Haben-Kz);Soll/Haben-Kennzeichen;WKZ Umsatz;Kurs;Basis-Umsatz;WKZ "
+        "Basis-Umsatz;Konto;Gegenkonto (ohne BU-Schlüssel);BU-Schlüssel;Belegdatum;Belegfeld 1;Belegfeld "
+        "2;Skonto;Buchungstext;Generalumkehr (GU)"
     ),
     *(
         f'1,00;"S";"EUR";;;"";4930;1200;"{key}";0310;"R";"";;"x";"{mark}"'
@@ -656,7 +666,7 @@ def test_a_file_of_sie_in_another_encoding_than_named(write):
 
 @pytest.mark.parametrize("left_out", TOTALS)
 def test_a_total_that_a_saft_file_does_not_state(write, left_out):
-    """SAF-T files of some systems lack one of their totals: the others are held to the postings, that one to nothing."""
+    """SAF-T files of some systems lack a total: the others are checked, that one is not."""
     xml = saft("".join(f"<{name}>{value}</{name}>" for name, value in TOTALS.items() if name != left_out))
     check(ledger, write(xml, "a.xml"), BOOKED, {})
     for name in set(TOTALS) - {left_out}:
@@ -767,7 +777,7 @@ HEADINGS_OF = {
 
 @pytest.mark.parametrize("read", HEADINGS_OF)
 def test_every_reader_takes_the_options_of_tables(write, workbook, read):
-    """A delimiter that nobody guesses, an encoding that is not the file's first guess, and a sheet by its name."""
+    """A rare delimiter, an encoding that is not the first guess, and a sheet by its name."""
     first, second, value, field = HEADINGS_OF[read]
     rows = [
         [first, second, "Date", "Amount"],
@@ -821,17 +831,23 @@ def test_an_empty_cell_among_numbers(workbook):
 
 ODS = """<?xml version="1.0" encoding="UTF-8"?>
 <office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" office:version="1.3"
- xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+ xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"
+ xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"
  xmlns:calcext="urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0">
-<office:body><office:spreadsheet><table:table table:name="A">{rows}</table:table></office:spreadsheet></office:body>
+<office:body><office:spreadsheet><table:table table:name="A">{rows}</table:table></office:spreadsheet>
+</office:body>
 </office:document-content>"""
 MANIFEST = """<?xml version="1.0" encoding="UTF-8"?>
 <manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0" manifest:version="1.3">
 <manifest:file-entry manifest:full-path="content.xml" manifest:media-type="text/xml"/></manifest:manifest>"""
 TEXT = '<table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
-TWICE = '<table:table-cell table:number-columns-repeated="2" office:value-type="string"><text:p>0</text:p></table:table-cell>'
+TWICE = (
+    '<table:table-cell table:number-columns-repeated="2" '
+    'office:value-type="string"><text:p>0</text:p></table:table-cell>'
+)
 ERROR = (
-    '<table:table-cell table:formula="of:=1/0" office:value-type="string" office:string-value="" calcext:value-type="error">'
+    '<table:table-cell table:formula="of:=1/0" office:value-type="string" office:string-value="" '
+    'calcext:value-type="error">'
     "<text:p>#DIV/0!</text:p></table:table-cell>"
 )
 UNSAVED = '<table:table-cell table:formula="of:=1+1"/>'
@@ -851,7 +867,10 @@ def test_broken_cells_of_an_open_document_are_placed(tmp_path, cells, repeated, 
     """The cell of an error is told, behind rows and cells that the file says once for several."""
     path = tmp_path / "a.ods"
     head = f"<table:table-row>{''.join(map(TEXT.format, ('Konto', 'Name', 'Art')))}</table:table-row>"
-    good = f'<table:table-row table:number-rows-repeated="{repeated}">{TEXT.format("0300") + TEXT.format("x")}</table:table-row>'
+    good = (
+        "<table:table-row "
+        f'table:number-rows-repeated="{repeated}">{TEXT.format("0300") + TEXT.format("x")}</table:table-row>'
+    )
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
         archive.writestr("META-INF/manifest.xml", MANIFEST)

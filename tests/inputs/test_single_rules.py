@@ -34,7 +34,7 @@ def test_excel_s_line_of_the_delimiter_heads_nothing(write):
 
 
 def test_what_is_there_twice_is_counted(write):
-    """Rows that repeat an external ID are counted with their lines; no other column is advised, which may be no ID."""
+    """Repeated external IDs are counted with their lines; no other column is advised."""
     two = "Konto;Name\n1;a\n2;b\n1;c\n2;d\n"
     with pytest.raises(InputError) as caught:
         read_chart_of_accounts(write(two))

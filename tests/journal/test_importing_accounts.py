@@ -53,7 +53,7 @@ def test_each_account_is_an_event(known, service):
 
 @pytest.mark.parametrize("kind", ["frame", "file"])
 def test_what_a_list_does_not_say_stays_known(known, service, kind, tmp_path):
-    """A list of IDs and names takes neither code nor tax code nor the archived flag away; an empty cell does."""
+    """A list of IDs and names takes no code, tax code or archived flag away; an empty cell does."""
     shorter = pd.DataFrame({"id": [BANK], "external_id": ["0400"], "name": ["Bank account"], "code": [None]})
     path = tmp_path / "accounts.csv"
     shorter.to_csv(path, index=False)
@@ -130,7 +130,7 @@ def test_the_sheet_of_a_list_can_be_said(service, tmp_path):
 
 
 def test_a_complete_list_retires_what_it_lacks(known, service):
-    """Only what the service may have, and only of the companies in the list; events keep it. Otherwise nothing is retired."""
+    """Only accounts that the service may have, of the list's companies, are retired; events keep them."""
     other = "423e4567-e89b-42d3-a456-426614174000"
     fees = pd.DataFrame({"id": [FEES], "external_id": ["0500"]})
     elsewhere = fees.assign(company_id=other, external_id="0600")

@@ -37,7 +37,7 @@ def test_files_are_private(service):
 
 
 def test_a_new_folder_is_on_disk_before_anything_is_sent(tmp_path, monkeypatch):
-    """The name of the journal's new folder is flushed to the disk, and not again each time the journal is opened."""
+    """The name of the journal's new folder is flushed to the disk, once, before anything is sent."""
     flushed = []
     fsync = os.fsync
     monkeypatch.setattr("os.fsync", lambda file: (flushed.append(os.fstat(file).st_ino), fsync(file)))
@@ -117,7 +117,7 @@ def of_another_format(path, release: str | None) -> None:
 
 @pytest.mark.parametrize("release", [None, "bktools 9.0 (0123456789)"])
 def test_a_journal_of_another_format_is_left_as_it_is(tmp_path, release):
-    """One line names the version that reads it, for the journal and for its backup, and no byte of it is written."""
+    """One line names the version that reads a journal and its backup, and no byte of it is written."""
     settings = load_settings(
         "https://books.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m"
     )
@@ -175,7 +175,7 @@ def test_a_database_of_something_else_is_left_as_it_is(tmp_path):
 
 
 def test_another_environments_journal_is_refused(tmp_path):
-    """A journal that was copied from elsewhere does not vouch for this environment; it is shown, and not written."""
+    """A journal copied from elsewhere does not vouch for this environment; it is only shown."""
     folders = {"data_dir": tmp_path / "data", "sent_log_dir": tmp_path / "sent_log"}
     one, other = (
         load_settings(name, env={}, base_url=f"https://{name}.example", **folders)
@@ -205,7 +205,7 @@ def test_many_processes_open_a_new_journal_at_once(tmp_path):
 
 
 def test_threads_write_in_turn(service, monkeypatch):
-    """Many threads that write at once wait for each other, not for SQLite, which gives some of them no chance."""
+    """Many threads that write at once wait for each other, not for SQLite, which may starve some."""
     open_for_writing(service.settings).close()
 
     def write(number: int) -> int:

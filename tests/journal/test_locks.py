@@ -50,7 +50,7 @@ def test_files_of_locks_are_private(tmp_path):
 
 
 def test_a_name_that_cannot_be_written_keeps_nobody_from_sending(tmp_path):
-    """Without the file that says who sends, the lock holds all the same, and others are told of another process."""
+    """Without the sender's file the lock holds all the same, and others see "another process"."""
     with sending_for(tmp_path / "new" / "folder", COMPANY):
         pass
     (holder,) = (tmp_path / "new" / "folder" / "locks").glob("*.holder")

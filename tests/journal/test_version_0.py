@@ -1,6 +1,6 @@
-"""Journals of version 0, made once with its code, are upgraded with all their events; killed at any point, nothing is lost.
+"""Journals of version 0, made by its code, are upgraded with all events; a kill at any point loses none.
 
-`version_0/` holds a file and a database with every kind of event that version 0 wrote, with what it showed of them.
+`version_0/` holds a file and a database with every kind of event of version 0, and what it showed.
 """
 
 from __future__ import annotations
@@ -185,15 +185,16 @@ def test_a_killed_upgrade_leaves_one_version_or_the_other(tmp_path, kills):
 
 @pytest.fixture
 def shared(postgres, database, tmp_path):
-    """The database of version 0, with its position in what the machine has seen as if it had never been elsewhere."""
+    """The database of version 0, with its position in what the machine has seen as if unmoved."""
     unpack("postgres", tmp_path)
     address = postgres.address(database)
     text = gzip.decompress((HERE / "postgres.sql.gz").read_bytes()).decode()
     postgres.restore(database, "psql", text.encode())
     with psycopg.connect(address, autocommit=True) as connection:
         (position,) = connection.execute(
-            "SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()), (SELECT oid FROM pg_database "
-            "WHERE datname = current_database()), substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8), "
+            "SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()), "
+            "(SELECT oid FROM pg_database WHERE datname = current_database()), "
+            "substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8), "
             "to_regclass('bktools.events')::oid)"
         ).fetchone()
         connection.execute("UPDATE bktools.about SET value = %s WHERE name = 'incarnation'", [position])
@@ -223,7 +224,7 @@ def _see(folder: Path, position: str, event: int, digest: str) -> None:
 
 
 def test_a_database_is_upgraded_by_its_owner(shared, postgres):
-    """The owner upgrades it in one transaction; the machine's memory of it goes on, and the old tables stay as the copy."""
+    """The owner upgrades it in one transaction; the memory goes on, old tables stay as a copy."""
     require_same(shared, expected("postgres"))
     with open_for_writing(shared.settings) as journal:
         assert journal.problems() == []
@@ -234,7 +235,7 @@ def test_a_database_is_upgraded_by_its_owner(shared, postgres):
 
 
 def test_a_member_of_the_team_waits_for_the_owner_and_keeps_the_rights(shared, postgres, database):
-    """Who is not the owner upgrades nothing and is told who can; afterwards the member's rights are those of the new tables."""
+    """A member upgrades nothing and is told who can; afterwards the member has rights on new tables."""
     role = f"member_{os.getpid()}"
     postgres.sql(f"CREATE ROLE {role} LOGIN PASSWORD '{PASSWORD}'", database)
     postgres.sql(

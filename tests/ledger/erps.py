@@ -1,7 +1,7 @@
-"""Accounting systems as they book exported entries, each in its own style, with planted errors, and the truth of each entry.
+"""Accounting systems that book exported entries in styles, with planted errors, and each entry's truth.
 
-A style says how entries are put together in vouchers, and how a voucher is written. Nothing here knows how the product
-finds anything: a world has entries, postings, and for each entry which error was planted.
+A style says how entries are put together in vouchers, and how a voucher is written. Nothing here knows how
+the product finds anything: a world has entries, postings, and for each entry which error was planted.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Style:
     line : tuple of str
         The columns that make one posting in it.
     tax : str
-        "none"; "one" rate; "account": a rate an account; "code": by entry, with its code; "hidden": by entry, without.
+        "none"; "one" rate; "account": a rate each; "code": by entry, with its code; "hidden": without it.
     late : int
         The most days from an entry to its voucher.
     month_end : bool
@@ -152,7 +152,7 @@ STYLES = {
 
 @dataclass
 class World:
-    """Entries and the ledger as Arrow tables; the planted error of entries by number; the statuses are the product's."""
+    """Entries and ledger as Arrow tables, and planted errors by number; statuses are the product's."""
 
     entries: pa.Table
     ledger: pa.Table
@@ -166,7 +166,7 @@ def world(seed: int, style: Style, count: int = 300, errors: int = 0, *, months:
     pick = random.Random(f"{seed}{style}")
     months = months or max(1, round(count / 2_500))
     rows = _entries(pick, style, count, months)
-    # A credit note is seldom chosen, and an error on one day of equal entries says nothing of which one it is.
+    # A credit note is seldom chosen, and an error among equal entries of a day does not say which it is.
     candidates = [number for number, row in enumerate(rows) if row["currency"] == "EUR"]
     chosen = pick.sample(candidates, errors * len(ERRORS))
     planted = {number: ERRORS[place % len(ERRORS)] for place, number in enumerate(chosen)}
@@ -366,7 +366,7 @@ class _Books:
             )
 
     def noise(self):
-        """Post what has nothing to do with the export: payments, wages, manual vouchers, an accrual and its reversal."""
+        """Post what is not of the export: payments, wages, manual vouchers, an accrual and its reversal."""
         pick, days = self.pick, sorted({row["date"] for row in self.rows})
         first, last = days[0].replace(day=1), days[-1] + dt.timedelta(40)
         for _ in range(max(3, int(len(self.rows) * 0.1))):

@@ -1,4 +1,4 @@
-"""Counts what a verdict says of a world whose truth is known: written apart from the product, by its statuses alone."""
+"""Counts a verdict's results in a world with known truth, by statuses alone, apart from the product."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ EXACT = {
     "reversed": {"reversed"},
     "rebooked": THERE,
 }
-# Errors of one account and month that cancel to the cent leave its total as it was: such entries may be said to be in a sum.
-# Equal entries on one account are interchangeable: what was planted in one may be said of another.
+# Errors of one account and month that cancel to the cent leave its total as it was: such entries may be said
+# to be in a sum. Equal entries on one account are interchangeable: what was planted in one may be said of
+# another.
 
 
 def judged(world, statuses):
-    """Return counts: entries, plain, undecided; falsely missing, falsely booked, otherwise wrong; planted, exact, open."""
+    """Return counts: entries, plain, undecided; false misses, false bookings, wrong; planted, exact."""
     counts: Counter = Counter(entries=len(statuses))
     wrong: list[tuple] = []
     cancelled = _cancelled(world)

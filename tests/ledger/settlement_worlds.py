@@ -1,7 +1,7 @@
-"""Random companies whose accounting systems book a batch in doubt or not, and what the ledger's evidence makes of them.
+"""Random companies whose systems book a batch in doubt or not, and what the ledger's evidence shows.
 
-Run: python tests/ledger/settlement_worlds.py --worlds 2000 [--seed 0]. It prints how often each outcome was proposed, and
-fails when one is wrong.
+Run: python tests/ledger/settlement_worlds.py --worlds 2000 [--seed 0]. It prints how often each outcome was
+proposed, and fails when one is wrong.
 """
 
 from __future__ import annotations

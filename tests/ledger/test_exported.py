@@ -1,4 +1,4 @@
-"""Exported entries of some months beside their file: what the journal lacks, the lines of split entries, changes since."""
+"""Exported entries of some months beside their file: gaps of the journal, split lines, changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def file_of(entries, **changes):
 
 
 def test_an_entry_without_an_amount_has_all_lines_of_the_file():
-    """The journal has two entries without facts; of the split one every line is taken, with its own amount and account."""
+    """Two entries lack facts in the journal; every line of the split one is taken with its own."""
     entries = exported(3)
     sent = entries.head(2).assign(split_line=0)[["entry_id", "batch_id", "state", "split_line"]]
     lines = file_of(entries, split_line=[1, 0, 2])
@@ -38,7 +38,7 @@ def test_an_entry_without_an_amount_has_all_lines_of_the_file():
 
 
 def test_lines_that_are_not_said_to_be_parts_are_refused():
-    """An entry on two lines with different data is refused with the option; the same line twice is taken once."""
+    """An entry on two lines with different data is refused with the option; a repeated line is once."""
     entries = exported(2)
     twice = file_of(pd.concat([entries, entries.tail(1)]))
     assert len(entries_of.with_file(entries.head(2), twice, ENGLISH)) == 2
@@ -61,7 +61,7 @@ def test_what_changed_since_the_export_is_said():
 
 
 def test_entries_of_no_month_are_left_out_of_a_month_with_a_phrase():
-    """Of a named month only its own entries are compared, and those without a month are said; the ledger's months take them."""
+    """A named month takes only its own entries and counts those of no month; a ledger's months take all."""
     entries = exported(3).assign(period=["2026-10", None, None])
     entries.loc[2, "date"] = None
     postings = entries.head(2)

@@ -1,4 +1,4 @@
-"""Advice that was followed in the ledger, in any words and on any later day, is gone when it is verified again."""
+"""Advice that was followed in the ledger, in any words and on any later day, is gone next time."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_another_cost_centre():
 
 
 def test_a_voucher_that_was_looked_up():
-    """An entry that a posting without a text may hold is not decided; once a person has looked at it, it is missing."""
+    """A posting without text leaves an entry undecided; once a person looked, the entry is missing."""
     entries = exported(12)
     row = entry(entries, 5)
     later = row["date"] + pd.Timedelta(days=2)

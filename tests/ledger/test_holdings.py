@@ -13,7 +13,7 @@ from bktools.ledger.holdings import holdings
 
 
 def partly_booked(name, seed, *, has_history):
-    """Return entries, which of them are booked, the ledger, and the entries of the month before, if there is one."""
+    """Return entries, which of them are booked, the ledger, and the earlier month's entries, if any."""
     style, pick = STYLES[name], random.Random(seed)
     made = world(seed, style, 300, 0, months=2 if has_history else 1)
     first = min(row["month"] for row in made.rows)
@@ -34,7 +34,7 @@ def partly_booked(name, seed, *, has_history):
     "name", ["entry, tax", "supplier and day", "account and day, tax", "day, tax pooled", "batch", "month"]
 )
 def test_what_is_booked_is_not_sent_again(name):
-    """With the month before, each entry that is booked is held, or may be; of single entries most others are not there."""
+    """With the month before, each booked entry is held, or may be; most single entries are not there."""
     entries, is_booked, ledger, before = partly_booked(name, 0, has_history=True)
     found = holdings(entries, ledger, exported=before)
     assert found.is_style_known

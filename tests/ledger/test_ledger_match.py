@@ -132,7 +132,7 @@ def test_a_ledger_that_ends_early():
 
 
 def test_another_currency():
-    """An amount in a currency that no posting has is not compared by its number, unless a posting names the entry."""
+    """An amount in a currency of no posting is not compared, unless a posting names the entry."""
     found = one({"currency": "USD"})
     assert found.counts == {"not_decided": 1}
     assert set(found.findings["reason"]) == {"other_currency"}
@@ -146,7 +146,7 @@ def test_another_currency():
 
 @pytest.mark.parametrize("name", ["amount", "date"])
 def test_an_entry_without_a_value(name):
-    """An entry whose amount or date the journal did not keep is not guessed at; the entry beside it is compared."""
+    """An entry without its amount or date is not guessed; the entry beside it is compared."""
     entries = exported(2)
     entries.loc[0, name] = None
     match = match_ledger(entries, ledger(plainly_booked(exported(2))))
@@ -155,7 +155,7 @@ def test_an_entry_without_a_value(name):
 
 
 def test_an_entry_id_decides():
-    """A posting that names the entry answers for it, whatever differs, and for no other entry; its tax line for none."""
+    """A posting that names an entry answers only for it, whatever differs; its tax line for none."""
     entries = exported(2).assign(account_code="5800", description="Bahn")
     entries["amount"] = pd.array([Decimal(50), Decimal(60)], MONEY)
     named = {"description": f"Export {number_id(1)}"}
@@ -212,7 +212,7 @@ def test_refunds():
 
 
 def test_the_payment_of_a_missing_entry_is_no_booking():
-    """A creditor's posting on the day with the amount answers for no entry, where vouchers show what creditors are."""
+    """A creditor's posting with the amount answers for no entry, where vouchers show creditors."""
     entries = exported(12)
     missing = entries.iloc[10].to_dict()
     postings = plainly_booked(entries.drop(index=10)) + booking(99, missing, account="1600")
@@ -311,7 +311,7 @@ def test_sums_splits_changes_and_doubt_are_in_every_view():
 
 
 def test_an_entry_in_doubt_is_not_booked_by_hand():
-    """A missing entry of a batch in doubt is settled first; one that was accepted is booked by hand: it is not sent again."""
+    """A missing entry of a batch in doubt is settled first; an accepted one is booked by hand."""
     entries = exported(12)
     entries.loc[3, "state"] = "UNKNOWN"
     match = match_ledger(entries, ledger(plainly_booked(entries.drop(index=[3, 6]))))
@@ -420,7 +420,7 @@ def test_bad_arguments():
 
 
 def test_hostile_texts_are_text():
-    """HTML, formulas, format braces, terminal escapes and direction marks of names and postings are shown as text."""
+    """HTML, formulas, braces, terminal escapes and direction marks are shown as text."""
     hostile = "<script>alert(1)</script> {money} %s \x1b[31m\u202e=1+1"
     entries = exported().assign(description=hostile, account_name=hostile)
     match = match_ledger(entries, ledger(october(exported())[0]).assign(text=hostile, voucher_id=hostile))
@@ -454,7 +454,7 @@ def test_a_match_can_be_kept():
 
 
 def test_a_match_is_matched_again():
-    """Entries and postings that have a match's own columns, such as a status of their file, are matched like others."""
+    """Entries and postings with a match's own columns, such as a file's status, match like others."""
     entries = exported()
     books = ledger(october(entries)[0])
     first = match_ledger(entries, books)

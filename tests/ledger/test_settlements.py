@@ -21,7 +21,7 @@ ENDED = Sending(dt.datetime(2026, 10, 31, 19, tzinfo=dt.UTC))
 
 
 def two_batches(*states):
-    """Return entries in batches of six, sent one after the other, on the same accounts and in the same month."""
+    """Return entries in batches of six, sent one after the other, on the same accounts and month."""
     entries = exported(6 * len(states)).assign(
         batch_id=[f"batch{number // 6}" for number in range(6 * len(states))]
     )
@@ -33,7 +33,7 @@ def two_batches(*states):
 
 
 def ledger_of(entries, *numbers, sums=()):
-    """Return a ledger with the entries of these numbers one by one, the other sums, and postings from before and after."""
+    """Return a ledger with these entries singly, the other sums, and postings before and after."""
     rows = entries.to_dict("records")
     bank = [
         {"account_code": "1200", "description": "Bank", "date": pd.Timestamp(day)}
@@ -53,14 +53,14 @@ def of_batch1(entries, postings, sending=ENDED, exported_at=EXPORTED, **options)
 
 
 def test_no_proposal_books_twice_or_loses_entries():
-    """In random companies no batch that was booked is proposed to be released, and none that was not to be accepted."""
+    """No booked batch is proposed for release in random companies, and no unbooked one for acceptance."""
     counts, wrong = attack(WORLDS, SEED)
     assert wrong == []
     assert {outcome for *_, outcome in counts} == {"accepted", "released", "not decided"}
 
 
 def test_one_of_two_fits():
-    """With an accepted batch in the ledger, the batch in doubt is accepted if it is there, and released if not."""
+    """With an accepted batch in the ledger, the doubtful batch is accepted if there, else released."""
     entries = two_batches("ACCEPTED", "UNKNOWN")
     assert of_batch1(entries, ledger_of(entries, *range(12))).outcome == "accepted"
     assert of_batch1(entries, ledger_of(entries, *range(6))).outcome == "released"
@@ -142,7 +142,7 @@ def test_entries_that_sum_up_to_zero_are_in_no_sum_for_certain():
 
 
 def test_what_a_person_explained_is_evidence():
-    """A posting on the batch's account decides nothing until it is explained; a voucher that is not there is refused."""
+    """A posting on the batch's account needs an explanation; an absent voucher is refused."""
     entries = two_batches("ACCEPTED", "UNKNOWN")
     postings = ledger_of(entries, *range(6), sums=[("5800", "2026-10-30", 333)])
     found = of_batch1(entries, postings)

@@ -21,7 +21,7 @@ from bktools.ledger.sides import sides_of
 from bktools.ledger.statuses import Status
 from bktools.ledger.verdict import verdict_of
 
-# How many of the entries may be undecided where nothing is planted, and how many of the planted are found exactly.
+# How many entries may be undecided where nothing is planted, and how many planted are found exactly.
 LONG = ("month", "month, tax", "month, sign reversed", "month, foreign", "day, tax pooled, foreign")
 OF_ENTRIES = 0.95
 # In these the ledger has no text that tells a second posting from that of another document.
@@ -60,7 +60,7 @@ def test_planted_errors(name):
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(50))
 def test_fifty_seeds(seed):
-    """In fifty companies nothing is falsely missing or falsely booked: six styles each, in turn, so that each style has ten."""
+    """In fifty companies, with six styles each, nothing is falsely missing or falsely booked."""
     names = [name for place, name in enumerate(STYLES) if place % 5 == seed % 5]
     for name in names:
         for errors in (0, 3):
@@ -70,7 +70,10 @@ def test_fifty_seeds(seed):
 
 def table(seeds, sizes):
     """Yield the lines of the table."""
-    yield "| style | entries | falsely missing | falsely booked | otherwise wrong | not decided, nothing planted | planted | exactly | named |"
+    yield (
+        "| style | entries | falsely missing | falsely booked | otherwise wrong | not decided, "
+        "nothing planted | planted | exactly | named |"
+    )
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     for name in STYLES:
         for size in sizes:

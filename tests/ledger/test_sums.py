@@ -17,7 +17,7 @@ ENTRIES = int(os.environ.get("BKTOOLS_TEST_ENTRIES", "1200"))
 FIRST = dt.date(2026, 1, 1)
 FILES = {"ledger.se": as_sie, "EXTF_ledger.csv": as_datev}
 COSTS = [str(4_900 + number) for number in range(10)]
-# By way of booking: the columns of which there is one posting, the entries in each, and what the match says of it.
+# By way of booking: the columns with one posting, the entries in each, and what the match says of it.
 WAYS = {
     "voucher": (["document_number", "account_code"], 4, "document"),
     "day": (["date", "account_code"], 12, "account_day"),
@@ -88,14 +88,14 @@ def booked(entries, way, differences):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", FILES)
 def test_planted_differences_of_sums_are_found_and_nothing_else(name, way, tmp_path):
-    """Sums by voucher, day, account and month are found in files; a missing, changed and doubled one is told for each."""
+    """Sums by voucher, day, account and month are found; missing, changed and doubled ones are told."""
     entries = entries_of(ENTRIES, way)
     postings, statuses = booked(entries, way, ENTRIES // 200)
     (tmp_path / name).write_bytes(FILES[name](postings))
     ledger = read_general_ledger(tmp_path / name)
     match = match_ledger(entries.drop(columns="month"), ledger)
     found = dict(zip(match.entries["entry_id"], match.entries["status"], strict=True))
-    # A sum that is not there, or that differs by a cent, is named and not explained; one that is there twice is said.
+    # A sum that is missing or a cent off is named and not explained; one that is there twice is said.
     right = {"missing": {"missing", "not_decided"}, "another_amount": {"not_decided"}}
     wrong = {
         entry: (kind, found[entry])
@@ -111,7 +111,7 @@ def test_planted_differences_of_sums_are_found_and_nothing_else(name, way, tmp_p
     ("column", "by"), [("batch_id", "sum_by_batch"), ("document_number", "sum_by_document")]
 )
 def test_gross_entries_of_several_accounts_in_one_voucher_with_their_tax_are_one_sum(column, by):
-    """The cost side of the voucher, with the tax on an account of no entry, is the total of the batch or the document."""
+    """The cost side of a voucher, with the tax on no entry's account, is the batch's total."""
     entries = pd.DataFrame(
         {"entry_id": ["a", "b"], "account_code": COSTS[:2], "amount": [119, 238], column: "R-00001"}
     )
@@ -143,7 +143,7 @@ def test_what_is_booked_alone_and_in_sums_has_arrived():
 
 
 def test_the_evidence_names_the_posting_of_the_sum():
-    """An entry in a sum has the sum, its voucher and how it was found; the entries of a sum that is not there are not booked."""
+    """An entry in a sum has sum, voucher and method; the entries of a missing sum are not booked."""
     entries = entries_of(24, "day")
     postings, _ = booked(entries, "day", 1)
     ledger = pd.DataFrame([row for row in postings if row["account_code"] != CREDITORS])

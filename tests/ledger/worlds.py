@@ -99,8 +99,9 @@ def as_sie(postings):
 
 def as_datev(postings):
     columns = (
-        "Umsatz (ohne Soll/Haben-Kz);Soll/Haben-Kennzeichen;WKZ Umsatz;Kurs;Basis-Umsatz;WKZ Basis-Umsatz;Konto;"
-        "Gegenkonto (ohne BU-Schlüssel);BU-Schlüssel;Belegdatum;Belegfeld 1;Belegfeld 2;Skonto;Buchungstext"
+        "Umsatz (ohne Soll/Haben-Kz);Soll/Haben-Kennzeichen;WKZ Umsatz;Kurs;Basis-Umsatz;WKZ "
+        "Basis-Umsatz;Konto;Gegenkonto (ohne BU-Schlüssel);BU-Schlüssel;Belegdatum;Belegfeld 1;Belegfeld "
+        "2;Skonto;Buchungstext"
     )
     header = (
         '"EXTF";700;21;"Buchungsstapel";13;20261101120000000;;"RE";"";"";1001;1;20260101;4;20260101;20261231;"2026"'
@@ -109,7 +110,8 @@ def as_datev(postings):
     # A row of DATEV is gross, with a key of the tax.
     taxes = {row["voucher_id"]: row["amount"] for row in postings if row["account_code"] == TAX}
     rows = [
-        f'{abs(row["amount"] + taxes.get(row["voucher_id"], 0)):.2f};"{"S" if row["amount"] > 0 else "H"}";"EUR";;;"";{row["account_code"]};{CREDITORS};"{"9" if row["voucher_id"] in taxes else ""}";'
+        f'{abs(row["amount"] + taxes.get(row["voucher_id"], 0)):.2f};"{"S" if row["amount"] > 0 else "H"}";'
+        f'"EUR";;;"";{row["account_code"]};{CREDITORS};"{"9" if row["voucher_id"] in taxes else ""}";'
         f'{row["date"]:%d%m};"{row["document_number"]}";"";;"{row["text"]}"'.replace(".", ",", 1)
         for row in postings
         if row["account_code"] not in (CREDITORS, TAX)
@@ -168,7 +170,8 @@ def as_saft(postings):
     )
     debit = sum(max(row["amount"], Decimal()) for row in postings)
     xml = (
-        '<?xml version="1.0" encoding="UTF-8"?><AuditFile xmlns="urn:StandardAuditFile-Taxation-Financial:NO"><Header>'
+        '<?xml version="1.0" encoding="UTF-8"?><AuditFile '
+        'xmlns="urn:StandardAuditFile-Taxation-Financial:NO"><Header>'
         "<AuditFileVersion>1.0</AuditFileVersion><DefaultCurrencyCode>EUR</DefaultCurrencyCode></Header><MasterFiles>"
         f"<GeneralLedgerAccounts>{accounts}</GeneralLedgerAccounts></MasterFiles><GeneralLedgerEntries><NumberOfEntries>"
         f"{len(vouchers)}</NumberOfEntries><TotalDebit>{debit:.2f}</TotalDebit><TotalCredit>{debit:.2f}</TotalCredit><Journal>"

@@ -1,4 +1,4 @@
-"""A real JupyterLab with Notebook 7 on loopback, and a real Chromium to look with; for the tests and the README's pictures."""
+"""A real JupyterLab with Notebook 7 on loopback, and a real Chromium, for tests and pictures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def chromium() -> str | None:
 
 @contextmanager
 def jupyterlab(home: Path) -> Iterator[str]:
-    """Start a JupyterLab with copies of the notebooks; gives its address as text with {} for a notebook's name.
+    """Start a JupyterLab with copies of the notebooks; give its address, with {} for a notebook's name.
 
     Where the package notebook is installed, `in_notebook_7` gives the same address there.
     """
@@ -135,11 +135,13 @@ def run_all(page: Page) -> None:
     while time.monotonic() < deadline:
         prompts = page.evaluate(
             """() => {
-                const cells = jupyterapp.shell.currentWidget.content.widgets.filter(c => c.model.type === 'code');
+                const widgets = jupyterapp.shell.currentWidget.content.widgets;
+                const cells = widgets.filter(c => c.model.type === 'code');
                 const outputs = cells.flatMap(c => c.model.outputs.toJSON());
                 return {
                     open: cells.filter(c => c.model.executionCount === null).length,
-                    errors: outputs.filter(o => o.output_type === 'error').map(o => o.ename + ': ' + o.evalue),
+                    errors: outputs.filter(o => o.output_type === 'error')
+                        .map(o => o.ename + ': ' + o.evalue),
                 };
             }"""
         )
@@ -186,7 +188,8 @@ _FAINT = """roots => {
         const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
         for (let text = texts.nextNode(); text; text = texts.nextNode()) {
             const node = text.parentElement;
-            if (!text.data.trim() || !node.checkVisibility() || node.closest('style, script, :disabled')) continue;
+            if (!text.data.trim() || !node.checkVisibility()) continue;
+            if (node.closest('style, script, :disabled')) continue;
             count += 1;
             check(node, text.data, {color: getComputedStyle(node).color});
         }
@@ -200,7 +203,7 @@ _FAINT = """roots => {
 
 
 def faint_texts(page: Page, roots: str) -> list[str]:
-    """Return the texts below these elements that are hard to read, each after its contrast; raises where there is no text."""
+    """Return the unreadable texts below these elements after their contrast; raise without text."""
     seen = page.evaluate(_FAINT, roots)
     if not seen["count"]:
         raise RuntimeError(f"there is no text in {roots}")

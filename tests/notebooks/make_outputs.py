@@ -1,4 +1,4 @@
-"""Run the notebooks and keep their outputs: `python tests/notebooks/make_outputs.py [NAME …]`, after they have changed.
+"""Runs the notebooks and keeps their outputs: `python tests/notebooks/make_outputs.py [NAME …]`.
 
 Pictures are kept small. Grids need a running kernel: what stays of them is their table.
 """

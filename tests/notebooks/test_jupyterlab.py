@@ -1,4 +1,4 @@
-"""The notebook of export jobs as an analyst has it: in JupyterLab and Notebook 7, in a browser, with a mouse."""
+"""The notebook of export jobs as analysts use it: in JupyterLab and Notebook 7, with a mouse."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ HOSTILE = f"""
 import pandas as pd
 evil = {EVIL!r}
 marked = entries.head(5).assign(description=evil, currency=evil)
-display(bktools.pick_entries(marked, selection=[True] * 5), bktools.compose_export_jobs(marked.assign(category_id=evil)),
+display(bktools.pick_entries(marked, selection=[True] * 5),
+    bktools.compose_export_jobs(marked.assign(category_id=evil)),
     bktools.Outcomes(pd.DataFrame({{"outcome": [evil], "message": [evil]}})))
 """
 
@@ -103,7 +104,7 @@ def _own_keys_do_nothing(page: Page) -> bool:
 
 @pytest.mark.timeout(180)
 def test_three_entries_by_mouse_become_a_plan(lab: str, browser: Browser):
-    """At 1,100 pixels: without a selection nothing is sent; three clicks select, the totals follow, and the plan is of those."""
+    """At 1,100 pixels: nothing is sent unselected; three clicks select, totals follow, a plan comes."""
     with page_of(browser, lab.format("03_export_jobs.ipynb"), width=1100) as page:
         run_all(page)
         assert "0 entries ready in 0 batches" in _run_again(page, "plan =")
@@ -141,7 +142,7 @@ def test_three_entries_by_mouse_become_a_plan(lab: str, browser: Browser):
 
 
 def _a_table_is_sorted_and_searched(page: Page) -> None:
-    """A table of `show` has a field that searches all of its rows, and headings that sort them; money is in sight."""
+    """A table of `show` has a field that searches all rows, headings that sort, and money in sight."""
     table = page.locator(".bktools-picker:not(.bktools-picking)").first
     table.scroll_into_view_if_needed()
     rows = table.locator("tbody tr")
@@ -163,7 +164,7 @@ def _a_table_is_sorted_and_searched(page: Page) -> None:
 
 
 def _names_are_text(page: Page) -> None:
-    """Markup in names, messages and descriptions is shown as it stands, in the grid, its totals and the views."""
+    """Markup in names, messages and descriptions is shown as text in grid, totals and views."""
     picker = page.locator(".bktools-picking").last
     picker.locator("tbody tr").first.wait_for()
     assert "<img src=x" in picker.locator("tbody tr").first.inner_text()
@@ -174,7 +175,7 @@ def _names_are_text(page: Page) -> None:
 
 @pytest.mark.timeout(180)
 def test_filters_keys_and_a_notebook_opened_again(lab: str, browser: Browser):
-    """In Notebook 7, dark: filters, keys and headings work, names are never markup, a table is kept, all is readable."""
+    """In Notebook 7, dark: filters, keys and headings work, no markup, a table is kept and readable."""
     notebook = in_notebook_7(lab).format("grid.ipynb")
     with page_of(browser, notebook, dark=True) as page:
         run_all(page)

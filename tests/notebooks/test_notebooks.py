@@ -27,7 +27,7 @@ def test_all_of_them_are_here():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_kept_with_small_outputs(name: str):
-    """What is committed can be read where the repository is: tables and pictures, without widgets, and not large."""
+    """Committed outputs can be read in the repository: tables and pictures, small, no widgets."""
     path = NOTEBOOKS / name
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     outputs = [output for cell in cells for output in cell.get("outputs", ())]
@@ -59,7 +59,7 @@ def test_two_lines_switch_to_the_real_service(name: str):
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_it_runs(name: str, tmp_path: Path):
-    """It runs from the first cell to the last within half a minute of one processor, as committed; outputs suit every place."""
+    """Each notebook runs as committed within half a minute of one processor; outputs suit all places."""
     # Imported here: every process of the tests collects this file, and these take seconds.
     import nbformat
     from make_outputs import run, texts_of
@@ -79,7 +79,7 @@ def test_it_runs(name: str, tmp_path: Path):
         )
         assert " at 0x" not in text
         assert output["output_type"] == "stream" or max(map(len, text.split("\n"))) <= 80, text
-        # A widget is gone when the notebook is opened again: only grids are widgets, beside the tables that stay.
+        # A widget is gone when the notebook is opened again: only grids are widgets, beside tables that stay.
         assert WIDGET not in data or text.startswith("grid of ")
         # A picture has its own white page, in a dark notebook, too.
         assert "needs_background" not in output.get("metadata", {})

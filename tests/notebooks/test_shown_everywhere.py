@@ -1,4 +1,4 @@
-"""What results look like outside of JupyterLab: on pages of every kind, light and dark, and as text in 80 columns."""
+"""Results outside of JupyterLab: on pages of every kind, light and dark, and in 80 columns."""
 
 from __future__ import annotations
 
@@ -21,12 +21,16 @@ EVIL = "<img src=x onerror=\"document.title='taken over'\">\x1b[31m 会議費の
 
 # The colours that VS Code (Modern) and marimo give a page; their text is in the page's own colour.
 PLACES = {
-    "VS Code, light": "<body class='vscode-light' style='--vscode-editor-background:#fff;background:#fff;color:#3b3b3b'>",
-    "VS Code, dark": "<body class='vscode-dark' style='--vscode-editor-background:#1f1f1f;background:#1f1f1f;color:#ccc'>",
+    "VS Code, light": "<body class='vscode-light' "
+    "style='--vscode-editor-background:#fff;background:#fff;color:#3b3b3b'>",
+    "VS Code, dark": "<body class='vscode-dark' "
+    "style='--vscode-editor-background:#1f1f1f;background:#1f1f1f;color:#ccc'>",
     "marimo, light": "<body class='light' style='--background:#fff;background:#fff;color:#1c2024'>",
-    "marimo, dark": "<body class='dark' style='--background:#181c1a;background:#181c1a;color:#eceeed;color-scheme:dark'>",
+    "marimo, dark": "<body class='dark' "
+    "style='--background:#181c1a;background:#181c1a;color:#eceeed;color-scheme:dark'>",
     "a page, light": "<meta name='color-scheme' content='light dark'><body>",
-    "a page, dark": "<meta name='color-scheme' content='light dark'><style>:root {color-scheme: light dark}</style><body>",
+    "a page, dark": "<meta name='color-scheme' content='light dark'><style>:root {color-scheme: "
+    "light dark}</style><body>",
 }
 
 
@@ -94,7 +98,7 @@ def _draw_grid(page: Page, picker: Any) -> None:
 @pytest.mark.long
 @pytest.mark.skipif(chromium() is None, reason="no Chromium is installed (apt-get install chromium)")
 def test_everything_is_readable_on_every_page(results: dict[str, Any]):
-    """In VS Code, marimo, exports and plain pages, light and dark: a contrast of 4.5, and no page wider than its window."""
+    """In VS Code, marimo, exports and pages, light and dark: contrast 4.5, nothing wider than its window."""
     # Imported here: every process of the tests collects this file, and these take seconds.
     import nbformat
     from nbconvert import HTMLExporter
@@ -137,7 +141,7 @@ def test_everything_is_readable_on_every_page(results: dict[str, Any]):
 
 
 def test_a_console_of_80_columns(results: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
-    """Printed on a terminal no line is wider than it, identifiers are left out last and named; a log keeps whole lines."""
+    """On a terminal no line is too wide, left-out identifiers are named; a log has whole lines."""
     in_a_log = {name: repr(result) for name, result in results.items()}
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")

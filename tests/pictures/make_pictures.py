@@ -1,7 +1,7 @@
-"""Make the README's pictures from the real thing: `python tests/pictures/make_pictures.py`, with Chromium installed.
+"""Makes the README's pictures from the real thing with Chromium: `python tests/pictures/make_pictures.py`.
 
-Notebook 03 runs in a JupyterLab in a browser: its plan of all entries, and three entries selected by mouse. The sample is
-closed, and its report is shown in both languages.
+Notebook 03 runs in a JupyterLab in a browser: its plan of all entries, and three entries selected by mouse.
+The sample is closed, and its report is shown in both languages.
 """
 
 from __future__ import annotations

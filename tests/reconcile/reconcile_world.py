@@ -137,7 +137,7 @@ NASTY = [
 
 
 def nasty():
-    """Return a chart whose codes and names are all of these, beside accounts that have other names or are missing."""
+    """Return a chart of all these codes and names, and accounts with other names or none."""
     rows = plain()
     company = rows["chart"][0]["company_id"]
     chart = [

@@ -1,4 +1,4 @@
-"""Each check by a table made by hand: the code, the facts, who acts; and findings that depend on the content alone."""
+"""Each check by a table made by hand: code, facts, who acts; findings depend on content alone."""
 
 from __future__ import annotations
 
@@ -355,7 +355,7 @@ def tables_of(rows):
 
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_findings_depend_on_the_content_alone(seed):
-    """Companies give the same rows together as alone, in whatever order the rows stand; the most severe come first."""
+    """Companies give the same rows together as alone, in any order; the most severe come first."""
     worlds = {f"w{number}": world.seeded(seed * 100 + number, 12) for number in range(4)}
     rows = world.side_by_side(worlds)
     for found in rows.values():
@@ -374,7 +374,7 @@ def test_findings_depend_on_the_content_alone(seed):
     ("state", "known"), [("IMPORTED", {"known_since": "2026-10-31"}), ("CREATED", {"none_imported": True})]
 )
 def test_what_is_not_known_ages_with_the_list(state, known):
-    """A missing account is not among those known here, as of the last list; a frame without dates says no date."""
+    """A missing account is unknown as of the last list; a frame without dates gives no date."""
     rows = changed([_without("accounts")])
     moment = pd.Timestamp("2026-10-31T08:00Z")
     nothing = MACHINES | {"known_since": None, "none_imported": None}
@@ -400,7 +400,7 @@ def test_a_list_in_polars_says_when_it_was_imported():
 
 
 def test_lost_zeros_are_repaired_not_updated():
-    """A code that lost its zeros in the chart's file is no reason to change the account, which has the right one."""
+    """A code that lost its zeros in the chart's file does not change the right account."""
     result = reconciled(changed([_set("chart", 0, code="400")]))
     assert "code_differs" not in set(result.findings["check"])
     account = result.actions[result.actions["external_id"] == "0400"]

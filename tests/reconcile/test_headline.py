@@ -9,7 +9,7 @@ from bktools.reconcile import reconcile_accounts
 
 
 def test_the_headline_counts_findings_accounts_and_categories():
-    """Findings by severity, accounts by what is to be done with them, and categories that are covered of all."""
+    """Findings are counted by severity, accounts by action, and covered categories of all."""
     rows = world.plain()
     more = [rows["chart"][0] | {"external_id": f"07{number}", "code": f"07{number}"} for number in range(3)]
     rows["chart"] += more

@@ -12,7 +12,7 @@ from bktools.reconcile.results import RESULTS
 
 
 def test_frames_of_several_engines_give_the_same_tables(engine):
-    """A frame of any engine, beside pandas and a relation of another connection, gives what pandas alone gives."""
+    """A frame of any engine, beside pandas and another relation, gives what pandas gives."""
     rows = world.side_by_side({seed: world.seeded(seed, 12) for seed in range(3)})
     rows["chart"].append(
         {**world.plain()["chart"][0], "external_id": "Summe", "code": "Summe", "name": "Summe"}

@@ -33,7 +33,7 @@ def action(result, external_id):
 
 
 def side_by_side(cases):
-    """Reconcile accounts X0, X1, … of one company, each with its own values in the chart and in the service."""
+    """Reconcile accounts X0, X1, … of one company, each with values of chart and service."""
     rows = world.plain()
     chart, account = rows["chart"][0], rows["accounts"][0]
     for place, (mine, theirs) in enumerate(cases):
@@ -103,7 +103,7 @@ def test_archived_flags_decide_archive_and_unarchive():
 
 
 def test_account_that_left_the_chart_is_archived():
-    """An active account that the chart no longer has is to be archived, and its category is in error unless it is."""
+    """An active account that left the chart is to be archived; until then its category is in error."""
     flags = {"active": False, "archived": True, "unknown": None}
     worlds = {name: world.plain() for name in flags}
     for name, rows in worlds.items():
@@ -148,7 +148,7 @@ def test_nothing_is_matched_on_name_or_code():
 
 
 def test_what_looks_like_an_account_of_the_service_is_left_alone():
-    """A code that lost its zeros waits until the file is mended: it is not created, and its twin is not archived."""
+    """A code that lost its zeros waits for the file's repair: no account is created or archived."""
     zeros = "leading_zeros_lost", "known_with_zeros", "in_chart_without_zeros"
     alike = "external_id_looks_alike", "known_by_other_spelling", "in_chart_by_other_spelling"
     cases = {
@@ -231,7 +231,7 @@ def test_accounts_of_another_company_are_left_alone():
     ("state", "found"), [("CREATED", {"code_differs", "tax_code_differs"}), ("IMPORTED", set())]
 )
 def test_what_an_imported_list_does_not_say_is_unknown(state, found):
-    """A list without codes and tax codes says nothing of them; the service's own answer says that there are none."""
+    """A list without codes and tax codes says nothing of them; the service says there are none."""
     silent = first(state=state, code=None, tax_code_external_id=None)
     result = reconcile_accounts(**frames(accounts=silent))
     assert {check for check in result.findings["check"] if check.endswith("_differs")} == found
@@ -271,7 +271,8 @@ def test_chart_without_company_is_refused_where_it_is_not_plain(companies):
     seen = f"{len(companies)} companies" if companies else "no company"
     with pytest.raises(
         ArgumentError,
-        match=rf"^chart has rows without a company, and the frames have {seen}: add a column company_id to the chart$",
+        match=rf"^chart has rows without a company, and the frames have {seen}: "
+        r"add a column company_id to the chart$",
     ):
         reconcile_accounts(**given)
 

@@ -10,7 +10,7 @@ from bktools.reconcile import reconcile_accounts
 
 
 def test_every_text_comes_back_to_the_letter():
-    """Quotes, line breaks, emoji, right-to-left text and formulas are neither lost nor changed, and messages are one line."""
+    """Quotes, line breaks, emoji, right-to-left text and formulas stay; messages are one line."""
     result = reconcile_accounts(**in_pandas().frames(world.tables(world.nasty())))
     assert all(len(message.splitlines()) == 1 for message in result.findings["message"])
     assert set(result.actions.loc[result.actions["action"] == "create", "name"]) == set(world.NASTY[1::2])

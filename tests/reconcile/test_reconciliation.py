@@ -57,9 +57,8 @@ def test_nothing_to_say_is_said():
     """Without findings the text, and the page say so."""
     fine = reconciled(world.plain())
     assert (
-        repr(fine)
-        == "Reconciliation: 0 findings (0 error, 0 warning, 0 info); accounts: 2 unchanged; 2 of 2 categories "
-        "covered"
+        repr(fine) == "Reconciliation: 0 findings (0 error, 0 warning, 0 info); accounts: 2 unchanged; "
+        "2 of 2 categories covered"
     )
     assert "<table" not in fine._repr_html_()
 
@@ -75,7 +74,7 @@ def test_summary_counts_findings_and_verbs(result):
 
 
 def test_suggestions_are_asked_for_and_not_applied():
-    """A category without an account is offered accounts of its company by name; the coverage stays as it is."""
+    """A category without an account is offered accounts by name; the coverage stays as it is."""
     rows = world.plain()
     rows["categories"][1] |= {"name": "bank charges", "account_id": None}
     result = reconciled(rows)
@@ -123,7 +122,7 @@ def test_csv_holds_the_tables(result, tmp_path):
 
 
 def test_csv_opens_in_a_spreadsheet(tmp_path):
-    """By default no name is a formula, codes keep their zeros, and nobody else can read them; profiles are known."""
+    """By default no name is a formula, codes keep zeros, only the owner reads them; profiles are known."""
     rows = world.plain()
     rows["chart"][0] |= {"name": "=1+1", "code": "0400"}
     found = reconciled(rows)
@@ -145,7 +144,7 @@ def test_csv_that_cannot_be_written_is_an_error(result, tmp_path):
 
 
 def test_it_can_be_pickled():
-    """What another process gets has every table, the actions too, whether they were asked for before or not."""
+    """Another process gets every table, the actions too, whether they were computed before or not."""
     result = reconciled(world.seeded(1, 40))
     for _ in range(2):
         again = pickle.loads(pickle.dumps(result))

@@ -25,7 +25,7 @@ def are_the_same(result, expected):
 
 
 def test_many_companies():
-    """A hundred companies in which everything is wrong, with a list that was imported: the same tables, in the same order."""
+    """A hundred wrong companies, with an imported list: the same tables in the same order."""
     tables = []
     for number in range(COMPANIES // len(world.COMPANIES) + 1):
         rows = world.seeded(number, ROWS // COMPANIES)
@@ -47,7 +47,7 @@ def test_many_companies():
 
 @pytest.mark.long
 def test_a_chart_beside_frames_of_pandas():
-    """A chart that does not say its company is of the only one; what is wrong with a frame is one line at once."""
+    """A chart without a company is the only one's; a wrong frame is one line at once."""
     rows = world.plain()
     rows["chart"][0] |= {"name": "Machines and more"}
     tables = world.tables(rows)

@@ -21,7 +21,7 @@ def reconciled(rows):
 
 @pytest.mark.parametrize("field", WORDS)
 def test_a_difference_has_the_chart_left_and_the_service_right(field):
-    """Whatever two values differ, erp_value and the first in the message are the chart's, the others the service's."""
+    """erp_value and the first value of a message are the chart's; the others are the service's."""
     pick = random.Random(field)
     rows = world.plain()
     ours, theirs = rows["chart"].pop(), rows["accounts"].pop()
@@ -46,7 +46,7 @@ def test_a_difference_has_the_chart_left_and_the_service_right(field):
 
 
 def test_archived_has_the_chart_left_and_the_service_right():
-    """What the chart alone has archived is to be archived in the service; what the service alone has, to be active."""
+    """What only the chart has archived is to be archived in the service; else to be active."""
     rows = world.plain()
     for place, in_chart in enumerate((True, False)):
         rows["chart"][place]["archived"], rows["accounts"][place]["archived"] = in_chart, not in_chart

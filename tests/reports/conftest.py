@@ -1,4 +1,4 @@
-"""Closes of a sandbox, made once: the months that reports are written from, and their folders, which are only read."""
+"""Closes of a sandbox, made once: months for the reports, and their folders, which are only read."""
 
 from __future__ import annotations
 

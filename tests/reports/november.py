@@ -1,4 +1,4 @@
-"""A November with everything in it: entries that come again, changed ones, corrections, a split, a batch in doubt."""
+"""A full November: repeated and changed entries, corrections, a split, a batch in doubt."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def entries_of_november(october: pd.DataFrame, exported: set[str]) -> pd.DataFra
 
 
 def closes_of_november(samples: tuple[Path, Path], root: Path) -> November:
-    """Close October, then November: planned, applied while the answer to its second job is lost, and applied again."""
+    """Close October, then November: planned, applied with a lost answer to job two, applied again."""
     lost = "drop:operation=create_export_job,skip=2,times=1"
     with bktools.Sandbox(root / "sandbox", job_seconds=0.05, faults=[lost]) as service:
         chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)

@@ -16,8 +16,8 @@ class October:
     Parameters
     ----------
     planned, first, again, fixed : Close
-        A dry run; applied by Ada; applied by Ada a second time; applied by Grace and closed by Hedy, when every entry was
-        approved.
+        A dry run; applied by Ada; applied by Ada a second time; applied by Grace and closed by Hedy, when
+        every entry was approved.
     steps : list of str
         The steps of the dry run as they were seen.
     jobs_planned : int

@@ -32,7 +32,7 @@ def _contrast(one: str, other: str) -> float:
 
 
 def test_text_and_bars_are_seen():
-    """All text is dark on white (4.5 is needed), bars have a contrast of 3, and the two meanings differ without colour."""
+    """Text is dark on white (4.5 at least), bars have a contrast of 3, and meanings differ in grey."""
     (ax,) = _draw(COUNTS, note="below")
     assert _contrast(INK, PAGE) > 4.5
     assert all(_contrast(colour, PAGE) >= 3 for colour in (DONE, WAITING, NEUTRAL))
@@ -43,7 +43,7 @@ def test_text_and_bars_are_seen():
 
 
 def test_a_part_has_its_colour_and_its_place_in_every_chart():
-    """Parts stand in the order of the meanings, negative ones to the left of zero; nothing is drawn for a zero."""
+    """Parts stand in the order of meanings, negative ones left of zero; a zero is not drawn."""
     large, small = _draw(COUNTS, pd.DataFrame({"held back": [5, 0], "ready": [0, 2]}, index=["a", "b"]))
     assert [(bar.get_x(), bar.get_width()) for bar in large.patches] == [(0, 60), (0, -30), (60, 40), (0, 1)]
     drawn = [(to_hex(bar.get_facecolor()), bar.get_hatch() or "", bar.get_width()) for bar in small.patches]
@@ -53,7 +53,7 @@ def test_a_part_has_its_colour_and_its_place_in_every_chart():
 
 
 def test_names_are_drawn_as_they_stand():
-    """Dollar signs are no formulas, a newline no second line, control characters and direction marks are escapes."""
+    """Dollar signs are no formulas, a newline is no line, control and direction marks are escapes."""
     names = ["$a$ and $b$", "two\nlines", "x" * 80, "\x1b[31mred\u202eevil", "<script>"]
     (ax,) = _draw(pd.DataFrame({"exported": range(1, 6)}, index=names))
     ax.figure.draw_without_rendering()
@@ -69,7 +69,7 @@ def test_names_are_drawn_as_they_stand():
 
 @pytest.mark.parametrize("groups", [0, 1, 40])
 def test_everything_is_on_the_picture(groups: int):
-    """No text is outside of the picture or over another, whatever the number of bars, and a page shows all of it."""
+    """No text is outside of the picture or over another, with any number of bars, on one page."""
     counts = pd.DataFrame(
         {"exported": range(groups, 0, -1)}, index=[f"a long name of {n}" for n in range(groups)]
     )

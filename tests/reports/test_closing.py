@@ -114,7 +114,7 @@ def test_entries_without_dates_need_a_month(service, given, tmp_path):
 
 
 def test_a_mistyped_date_names_no_month(service, given, tmp_path):
-    """The month that was chosen, and the one entry of 2062 that lies outside of it, are told before anything else."""
+    """The chosen month, and the one entry of 2062 outside of it, are told before anything else."""
     chart, entries = given
     entries.loc[entries.index[0], "date"] = pd.Timestamp(2062, 3, 1)
     with pytest.raises(_SeenError) as seen:
@@ -148,7 +148,7 @@ TODAY = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
     ],
 )
 def test_the_default_month(counts, month):
-    """The last month that has ended and holds more than a stray entry; the current one where none has ended."""
+    """The last month that ended with more than a stray entry, or else the current month."""
     dates = [pd.Timestamp(f"{one}-15") for one, count in counts.items() for _ in range(count)]
     assert month_of(pd.DataFrame({"date": dates}), TODAY) == month
 

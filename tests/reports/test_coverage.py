@@ -31,7 +31,7 @@ def _title(axes) -> str:
 
 
 def test_categories_of_a_close(close: Close):
-    """For one company each state has a bar with its count: the covered blue and first, the others by their number."""
+    """Each state of a company has a bar with its count: covered first in blue, others by number."""
     states = close.after.coverage["state"].str.replace("_", " ").value_counts()
     axes = bktools.plot_coverage(close.after)
     drawn = dict(zip(_labels(axes), _figures(axes), strict=True))
@@ -76,7 +76,8 @@ def test_no_window_and_no_state_outside_of_notebooks():
     code = (
         "import sys, pandas as pd, bktools\n"
         "from decimal import Decimal\n"
-        "frame = pd.DataFrame({'supplier': ['a', 'b'], 'amount': [Decimal(1), Decimal(2)], 'currency': 'EUR'})\n"
+        "frame = pd.DataFrame({'supplier': ['a', 'b'], 'amount': [Decimal(1), Decimal(2)], 'currency': "
+        "'EUR'})\n"
         "spent = bktools.spend(frame, 'supplier')\n"
         "bktools.plot_spend(spent)\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"

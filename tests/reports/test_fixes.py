@@ -1,4 +1,4 @@
-"""The round trip: what people fill in on the sheet "to do" is read back, every line is checked, nothing is lost."""
+"""The round trip: answers on the sheet "to do" are read back, each line checked, nothing lost."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ def test_a_workbook_saved_by_another_program(book: Path, close: Close, category:
 
 
 def test_kept_lines(book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path):
-    """Lines of two copies of a workbook are kept side by side, privately; the newest word on a line counts."""
+    """Lines of two copies are kept side by side, privately; the newest word on a line counts."""
     settings = load_settings("sandbox", data_dir=tmp_path / "data")
     about = category["name"]
     lines = bktools.read_fixes(

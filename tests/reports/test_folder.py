@@ -37,7 +37,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def test_every_file_is_in_the_manifest_and_in_the_readme(folder: Path):
-    """The manifest names each file with its digest and size, README.txt says what each one is; nothing else is there."""
+    """The manifest names each file with digest and size, README.txt explains it; nothing else is there."""
     listed = _manifest(folder)["files"]
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert there == {*listed, MANIFEST}

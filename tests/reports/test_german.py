@@ -1,4 +1,4 @@
-"""The close in German: nothing of it is English, its figures are those of the English one, and its workbook comes back."""
+"""The close in German: no English in it, the same figures, and a workbook that comes back."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_tables_have_english_headings_and_codes(german: Close, folder: Path):
 
 
 def test_a_filled_in_workbook_comes_back(german: Close, close: Close, folder: Path, tmp_path: Path):
-    """An account and a note on German lines are the same fixes as on English ones: lines are known by codes and IDs."""
+    """Account and note on German lines are the same fixes as on English ones, by codes and IDs."""
     account = close.accounts[
         close.accounts["state"].eq("CREATED") & ~close.accounts["archived"].astype(bool)
     ].iloc[0]
@@ -159,7 +159,7 @@ def test_pictures_have_the_words_of_their_language(close: Close):
 
 @pytest.mark.long
 def test_tables_are_sorted_and_added_up_as_they_are_written(browser: Any, german: Close):
-    """Days are sorted by the calendar and amounts by their value; sums of filtered rows have points and commas."""
+    """Days are sorted by date, amounts by value; sums of filtered rows have points and commas."""
     page = browser.new_page()
     page.goto((german.folder / "report.html").as_uri())
     read = "rows => rows.filter(row => !row.hidden).map(row => row.cells[{}].textContent)"

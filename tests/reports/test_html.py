@@ -150,7 +150,7 @@ def test_figures_are_those_of_the_entries(close: Close, parsed: Page):
 
 
 def test_the_head_has_what_a_reader_has_ten_seconds_for(close: Close, report: Path):
-    """Before the contents: month, company, state, each fate, the first three actions with their money, and who acts."""
+    """Before the contents: month, company, state, fates, three actions with their money, who acts."""
     head = report.read_text(encoding="utf-8").partition("<nav")[0].partition("<header>")[2]
     text = " ".join(re.sub("<[^>]*>", " ", head).split())
     assert "Month-end October 2026" in text
@@ -167,7 +167,7 @@ def test_the_head_has_what_a_reader_has_ten_seconds_for(close: Close, report: Pa
 
 
 def test_each_action_is_told_once_by_who_does_it(close: Close, parsed: Page):
-    """A table for each role: step, reason, every thing by its name, entries and money; what no entry waits for is apart."""
+    """A table for each role: step, reason, things by name, entries, money; idle ones stand apart."""
     tables: dict[str, list[dict[str, str]]] = {}
     for action, told in zip(close.actions, close.told, strict=True):
         name = f"to-do-{'apart-' if action.is_apart else ''}{action.role}"
@@ -267,7 +267,7 @@ def test_real_books_and_a_dry_run_say_so(october: October):
 
 @pytest.fixture(scope="module")
 def texts(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Return a function: the month of a company whose entries, categories, employees and accounts have some names."""
+    """Return a function: the month of a company whose entries and lists have some names."""
 
     def close_with(names: list[str], folder: Path) -> Close:
         with bktools.Sandbox(folder, job_seconds=0.05) as service:
@@ -333,7 +333,7 @@ def test_hostile_names_are_text(texts: Any, hostile: Path, tmp_path: Path):
 
 
 def test_nothing_but_its_own_script_may_run(report: Path, parsed: Page):
-    """The policy names the digests of the one style and the one script; no address, no handler, no style attribute."""
+    """The policy names the digests of one style and one script; no address, handler or style attribute."""
     content = report.read_bytes().decode()
     policy = next(given["content"] for tag, given in parsed.elements if "http-equiv" in given)
     for tag in ("style", "script"):
@@ -353,7 +353,7 @@ def test_nothing_but_its_own_script_may_run(report: Path, parsed: Page):
 
 
 def test_tables_are_readable_without_sight(parsed: Page):
-    """A language, a caption and headings with a scope for each table, an alternative text for each picture."""
+    """Each table has language, caption and headings with a scope; each picture has an alternative text."""
     assert ("html", {"lang": "en"}) in parsed.elements
     assert set(parsed.captions) == set(parsed.tables)
     assert all(given["scope"] in {"col", "row"} for tag, given in parsed.elements if tag == "th")
@@ -382,7 +382,7 @@ def test_a_large_close_is_bounded_and_says_where_the_rest_is(close: Close):
 
 
 def test_what_changed_has_numbers_and_what_drives_them(close: Close):
-    """Headline, amounts of both months, the difference in percent, the entries that drive it, and other changes."""
+    """Headline, both amounts, the difference in percent, the entries behind it, and other changes."""
     money = {
         "table": "exported_by_category",
         "change": "more",
@@ -424,7 +424,7 @@ def test_the_folder_has_the_report(folder: Path):
 
 
 def _opened(browser: Any, path: Path, **options: Any) -> tuple[Any, list[str]]:
-    """Return the page, and a list of what should not happen: errors, violations of the policy, dialogs, requests."""
+    """Return the page, and a list of errors, violations of the policy, dialogs and requests."""
     page = browser.new_page(**options)
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text))
@@ -541,7 +541,8 @@ def test_light_and_dark_have_contrast(browser: Any, report: Path, scheme: str):
     page, _ = _opened(browser, report, color_scheme=scheme)
     names = ["ink", "muted", "accent", "error", "warning", "info", "page", "panel"]
     found = page.evaluate(
-        "names => names.map(n => getComputedStyle(document.documentElement).getPropertyValue('--' + n).trim())",
+        "names => names.map(n => getComputedStyle(document.documentElement).getPropertyValue('--' + "
+        "n).trim())",
         names,
     )
     colours = dict(zip(names, map(_luminance, found), strict=True))
@@ -562,7 +563,7 @@ def _luminance(colour: str) -> float:
 
 @pytest.mark.long
 def test_it_prints_on_few_pages(browser: Any, report: Path):
-    """At most 8 pages of A4, each with month, company and state; no controls, 20 rows of a table, the rest named."""
+    """At most 8 pages of A4, each with month, company and state; 20 rows a table, the rest named."""
     page, complaints = _opened(browser, report)
     pdf = page.pdf(prefer_css_page_size=True)
     assert 3 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= MOST_PAGES
@@ -596,7 +597,7 @@ def test_on_a_phone_the_first_screen_says_what_to_do(browser: Any, report: Path)
 
 
 def test_a_later_close_shows_the_whole_month(october: October):
-    """A later close of the month has what an earlier one exported, too: when, by whom, and who approved it."""
+    """A later close of the month has what an earlier one exported, too: when, by whom, who approved."""
     first, last = october.first, october.fixed
     page = Page(last.folder / REPORT)
     exported = {row[""]: row for row in page.rows("statement")}["Exported"]

@@ -37,7 +37,7 @@ TEXTS = [
 ]
 AMOUNTS = ["-12.50", "0.00", "1234567.89", "3.10", "7.00", "-0.01", "99.99", "0.30"]
 
-# How LibreOffice is told what a file has: delimiter, text mark, UTF-8, first line, and English or German numbers.
+# How LibreOffice reads a file: delimiter, text mark, UTF-8, first line, English or German numbers.
 OPENED_AS = {"excel": "44,34,76,1,,1033", "excel-eu": "59,34,76,1,,1031", "machine": "44,34,76,1,1/2,1033"}
 NAMES = {
     "office": "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}",

@@ -57,7 +57,7 @@ def _waiting(plan: bktools.ExportPlan, *currencies: str) -> pd.DataFrame:
 
 
 def test_the_own_currency_is_large_and_each_has_its_decimals():
-    """The company's currency comes first with shares and counts, the others are small; each with its own decimals."""
+    """The company's currency is first, with shares and counts; each currency has its decimals."""
     rows = [(name, "2026-10-01", code, "1234.5") for code in ("EUR", "KWD", "JPY") for name in ("a", "b")]
     rows = [(*row[:3], "1200") if row[2] == "JPY" else row for row in rows]
     charts = bktools.plot_spend(_spent(*rows), currency="KWD")
@@ -78,7 +78,7 @@ def test_the_own_currency_is_large_and_each_has_its_decimals():
 
 
 def test_bars_are_the_sums_and_namesakes_stay_apart():
-    """Each group has the bar of its sum, credits to the left; two categories of one name are told apart by ID."""
+    """Each group has the bar of its sum, credits to the left; categories with one name have IDs."""
     frame = pd.DataFrame(
         {
             "category_id": ["aaaaaaaa-1", "bbbbbbbb-2", "c"],
@@ -107,7 +107,7 @@ def test_many_currencies_and_groups_are_told():
 
 
 def test_months_are_in_order_with_those_without_spend():
-    """Months follow each other, an empty one has an empty bar, what has no date is last; parts are the other key."""
+    """Months follow each other, an empty one has an empty bar, no date is last; parts are the other key."""
     rows = [
         ("a", "2026-10-01", "EUR", "7"),
         ("b", "2026-08-15", "EUR", "2"),
@@ -128,7 +128,7 @@ def test_months_are_in_order_with_those_without_spend():
 
 
 def test_of_many_months_the_latest_are_drawn():
-    """Ten months at most are drawn, the others are told; one wrong date does not make hundreds of empty months."""
+    """Ten months at most are drawn and the others are told; one wrong date makes no empty months."""
     rows = [("a", f"{year}-{month:02}-01", "EUR", "1") for year in (2024, 2025) for month in range(1, 13)]
     axes = bktools.plot_spend(_spent(*rows, by="month"))["EUR"]
     assert (_labels(axes)[0], _labels(axes)[-1], len(_labels(axes))) == ("2025-03", "2025-12", 10)
@@ -146,7 +146,7 @@ def test_the_fifth_part_is_among_the_others():
 
 
 def test_parts_are_chosen_in_the_own_currency():
-    """The parts with a look of their own are the largest of the own currency: amounts of currencies are never added."""
+    """The parts with a look of their own are the largest of the own currency, with no currencies added."""
     rows = [(f"e{number}", "2026-10-01", "EUR", f"{number}") for number in range(1, 6)]
     rows += [(f"j{number}", "2026-10-01", "JPY", f"{number}0000") for number in range(1, 6)]
     spent = _spent(*rows, by=["month", "supplier"])
@@ -171,7 +171,7 @@ def test_nothing_to_draw_is_a_sentence(close: Close):
 
 
 def test_money_of_a_plan_is_whole(close: Close):
-    """Ready and held back, by reason, add up to the amounts of all entries; what is only ready is not called exported."""
+    """Ready and held back, by reason, add up to all entries; what is only ready is not exported."""
     charts = {}
     plan = close.run.plan
     exact = pd.concat([plan.entries, _waiting(plan)]).groupby("currency")["amount"].sum()
@@ -213,7 +213,7 @@ def test_two_colours_have_a_meaning(close: Close):
 
 
 def test_entries_of_a_close_are_drawn_by_their_fate():
-    """A frame with the fate of each entry is drawn as a plan is, without entries of an earlier month or left out."""
+    """A frame with fates is drawn as a plan is, without entries of earlier months or left out."""
     rows = [
         ("exported", "", "10"),
         ("exported_before", "", "5"),
@@ -230,7 +230,7 @@ def test_entries_of_a_close_are_drawn_by_their_fate():
 
 
 def test_money_that_arrived():
-    """A match with the ledger is drawn by what is booked, what is missing or different, and what could not be compared."""
+    """A match with the ledger is drawn by what is booked, missing, different, or not compared."""
     ids = [f"e{number}" for number in range(4)]
     exported = pd.DataFrame(
         {
@@ -256,7 +256,7 @@ def test_money_that_arrived():
 
 
 def test_months_have_what_was_exported_and_held_back(close: Close, entries: pd.DataFrame):
-    """Each month of the entries has a bar of their value, in parts that add up to what is ready and held back."""
+    """Each month has a bar of its value; its parts add up to what is ready and held back."""
     entries = entries[entries["company_id"] == close.company].drop_duplicates("id")
     entries.loc[entries.index[::3], "date"] -= pd.DateOffset(months=1)
     plan = bktools.compose_export_jobs(entries, categories=close.tables["categories"], company=close.company)
@@ -284,7 +284,7 @@ def test_pictures_of_a_close(close: Close):
 
 
 def test_wrong_things_are_refused(close: Close):
-    """Another frame, a plan without amounts: one line that says what is needed. A figure that is passed is drawn on."""
+    """Another frame, or a plan without amounts, is one line with the need. A given figure is used."""
     figure = Figure()
     charts = bktools.plot_money(close.run.plan, figure=figure)
     assert list(figure.axes) == list(charts.values())

@@ -1,4 +1,4 @@
-"""One close, one truth: every page, sheet, table and line has the figures of the table of entries, run after run."""
+"""One close, one truth: every page, sheet, table and line agrees with the table of entries."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def of_cards(html: str) -> Figures:
 
 @pytest.mark.parametrize("run", ["planned", "first", "after"])
 def test_every_view_has_the_figures_of_the_table_of_entries(november: November, run: str):
-    """Counted by plain Python from entries.csv: figures, totals, manifest, JSON, terminal, notebook, report, workbook."""
+    """Counted from entries.csv: figures, totals, manifest, JSON, terminal, notebook, report, workbook."""
     close: Close = getattr(november, run)
     # A later close has moved the first ones.
     moved = {"planned": november.first, "first": november.again, "after": None}[run]
@@ -207,7 +207,7 @@ def test_every_view_has_the_figures_of_the_table_of_entries(november: November, 
 
 
 def test_errors_warnings_and_reasons_are_the_same_everywhere(november: November):
-    """The number of actions by severity, and of entries by reason, in tables, manifest, JSON, terminal and workbook."""
+    """Tables, manifest, JSON, terminal and workbook agree on actions by severity and entries by reason."""
     close = november.after
     folder = close.folder
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["figures"]
@@ -232,7 +232,7 @@ def test_errors_warnings_and_reasons_are_the_same_everywhere(november: November)
 
 
 def test_november_is_what_happened(november: November):
-    """What comes again was exported before, three of it changed; a split entry is one; one job is in doubt, later ones wait."""
+    """Repeated entries were exported before, three of them changed; one split, one job in doubt."""
     close = november.first
     entries = close.entries.set_index("id")
     assert (entries["fate"] == "exported_before").sum() == AGAIN
@@ -254,7 +254,7 @@ def test_november_is_what_happened(november: November):
 
 
 def test_the_folder_is_the_month_and_not_the_run(november: November):
-    """Applied twice, and planned again: the same tables, figures, things to do and report, but for what is about the run."""
+    """Applied twice and planned again: the same tables, figures and report, but for the run's facts."""
     first, again, after = november.again.earlier_folder, november.again.folder, november.after.folder
     for name in TABLES.keys() - ABOUT_THE_RUN:
         assert rows_of(first, name) == rows_of(again, name) == rows_of(after, name), name

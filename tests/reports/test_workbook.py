@@ -1,4 +1,4 @@
-"""The close's workbook: figures as numbers, actions, a list to choose from, and pages that a person can print."""
+"""The close's workbook: figures as numbers, actions, a list of accounts, and pages to print."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _table(book: Path | bytes, heading: str) -> dict[str, list[Any]]:
 
 
 def _written(line: Any, close: Close) -> list[Any]:
-    """Return number and amounts of a line of figures as a workbook has them: floats, and nothing without an amount."""
+    """Return number and amounts of a line as a workbook has them: floats, nothing without an amount."""
     amounts = (line.amounts.get(name) for name in close.figures.currencies)
     return [line.entries, *("" if amount is None else float(amount) for amount in amounts)]
 
@@ -87,7 +87,7 @@ def test_the_sheets_are_in_the_order_of_reading(book: Path):
 
 
 def test_the_first_sheet_has_the_figures_of_the_month(book: Path, close: Close):
-    """Fates, reasons, what to do first, who acts and the export jobs: numbers and amounts by currency, the own one first."""
+    """Fates, reasons, first steps, roles and jobs: numbers and amounts by currency, own one first."""
     fates = {capitalized(label_of(ENGLISH, line)): line for line in close.statement if not line["reason"]}
     held = [line for line in close.statement if line["fate"] == "held_back" and line["reason"]]
     reasons = {capitalized(label_of(ENGLISH, line)): line for line in held}
@@ -118,7 +118,7 @@ def test_the_first_sheet_has_the_figures_of_the_month(book: Path, close: Close):
 
 
 def test_a_second_run_has_the_same_figures(october: October):
-    """What the first run exported is exported on the second run's sheet too: the sheet is the month, not the run."""
+    """What the first run exported is exported on the second sheet too: it is the month, not the run."""
     folders = (october.again.earlier_folder, october.again.folder)
     tables = [
         [
@@ -198,7 +198,7 @@ def test_every_entry_has_a_row(book: Path, close: Close):
 
 
 def test_each_action_and_its_things_have_rows(book: Path, close: Close):
-    """A row an action, with who, what, why, its money by currency; beneath it a row for each of several things."""
+    """A row an action, with who, what, why and its money by currency; below it a row for each thing."""
     head, *rows = _rows(book, "to do")
     found = [dict(zip(head, row, strict=True)) for row in rows]
     lines = list(lines_of(close))
@@ -223,7 +223,7 @@ def test_each_action_and_its_things_have_rows(book: Path, close: Close):
 
 
 def test_the_largest_entries_have_a_sheet(book: Path, close: Close):
-    """The ten largest entries in the company's currency, by size, each with its day, supplier and category."""
+    """The ten largest entries in the company's currency have day, supplier and category, by size."""
     largest = close.figures.largest.to_pylist()
     rows = _rows(book, "largest and new")
     place = next(number for number, row in enumerate(rows) if row[0] == "The largest entries") + 2
@@ -236,7 +236,7 @@ def test_the_largest_entries_have_a_sheet(book: Path, close: Close):
 
 
 def test_accounts_are_chosen_from_a_list(book: Path, close: Close):
-    """Each line that asks for an account, and no other, offers the active accounts of the chart by code and name."""
+    """Each line that asks for an account, and no other, offers the chart's active accounts."""
     head, *rows = _rows(book, "to do")
     asked = [
         number
@@ -259,7 +259,7 @@ def test_accounts_are_chosen_from_a_list(book: Path, close: Close):
 
 
 def test_pages_are_for_people(book: Path, close: Close):
-    """Each page names company, month and state, has its headings, and no identifier within the printed area."""
+    """Each page names company, month and state, has headings, and no identifier in the printed area."""
     workbook = _xml(book, "xl/workbook.xml")
     for number, name in enumerate(SHEETS[:-1], 1):
         sheet = _xml(book, f"xl/worksheets/sheet{number}.xml")
@@ -325,7 +325,7 @@ def _pages(path: Path, folder: Path) -> int:
 @pytest.mark.long
 @needs_office
 def test_it_prints_on_few_pages_without_a_stray_row(book: Path, tmp_path: Path):
-    """A spreadsheet program prints the close of the sample on at most fifteen pages, none with a few rows alone."""
+    """A spreadsheet program prints the sample's close on at most fifteen pages, none nearly empty."""
     pdf = _converted(book, "pdf", tmp_path)
     text = subprocess.run(
         ["pdftotext", "-layout", str(pdf), "-"], capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""Put ids that exist into what Schemathesis generates: with others alone, every valid request would answer 403 or 404."""
+"""Puts existing ids into what Schemathesis generates; without them each request gives 403 or 404."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def map_path_parameters(context, path_parameters):
 
 
 def with_known(values, name, known):
-    """Return values with one of the known ids, always the same for the same values; what is no UUID stays wrong."""
+    """Return values with a known id, equal for equal values; what is no UUID stays wrong."""
     if not isinstance(values, dict) or not is_uuid(values.get(name)):
         return values
     chosen = known[len(json.dumps(values, default=str)) % len(known)]

@@ -7,7 +7,7 @@ from bktools.sandbox import write_sample_ledger, write_sample_months
 
 
 def test_the_planted_differences_are_found(samples, service, tmp_path):
-    """Of the entries in euros five did not plainly arrive; those in other currencies are booked at the rates of the ledger."""
+    """Five entries in euros did not plainly arrive; other currencies are booked at the ledger's rates."""
     chart = bktools.read_chart_of_accounts(samples[0])
     categories = bktools.load_categories(service=service)
     known = bktools.load_accounts(service=service)
@@ -35,7 +35,7 @@ def test_the_planted_differences_are_found(samples, service, tmp_path):
 
 
 def test_six_months_and_a_budget(tmp_path):
-    """The sample has entries of each month with one ID each, one unusual amount, and a budget of every cost centre."""
+    """The sample has unique entries of each month, one unusual amount, and a budget of all cost centres."""
     entries_file, budget_file = write_sample_months(tmp_path)
     entries, budget = bktools.read_entries(entries_file), bktools.read_entries(budget_file, currency="EUR")
     assert entries["id"].is_unique

@@ -31,7 +31,7 @@ def test_unknown_credentials(shared, header):
 
 
 def test_api_key_only_where_the_interface_says(shared, reader):
-    """The API key with an empty password opens the category search and the read of one employee, nothing else."""
+    """The API key with an empty password opens category search and one employee, nothing else."""
     employee = reader.get("/v2/employees", params={"limit": 1}).json()["data"][0]
     company = {"companyId": shared.company_id}
     calls = [

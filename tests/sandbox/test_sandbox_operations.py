@@ -106,7 +106,7 @@ def account(server, external_id="4711", **fields):
 
 
 def test_account_is_created_matched_or_refused(server, client):
-    """New: 201; the same again: 200 with the same account; with something differing: 409, and nothing changes."""
+    """New: 201; repeated: 200 with the same account; different: 409, and nothing changes."""
     sent = account(server, code="0400 ", taxCodeExternalId="VSt19")
     created = client.post(ACCOUNTS, json=sent)
     assert created.status_code == 201
@@ -125,7 +125,7 @@ def test_account_is_created_matched_or_refused(server, client):
 
 
 def test_a_tax_code_that_is_not_sent_is_not_compared(server, client):
-    """A chart without tax codes does not tell them, so its accounts match with any tax code; null is compared."""
+    """A chart without tax codes is silent about them, so any tax code matches; null is compared."""
     sent = account(server, "not sent", code="0400", taxCodeExternalId="VSt19")
     created = client.post(ACCOUNTS, json=sent)
     again = client.post(
@@ -136,7 +136,7 @@ def test_a_tax_code_that_is_not_sent_is_not_compared(server, client):
 
 
 def test_metadata_are_compared_as_json(server, client):
-    """Metadata in another order and with other spaces are the same; another number or a missing field is not."""
+    """Metadata in other order and spacing are the same; another number or a missing field is not."""
 
     def status(metadata):
         sent = f'{json.dumps(account(server, "compared"))[:-1]}, "metadata": {metadata}}}'
@@ -207,7 +207,7 @@ def job_body(server, entries=2, **fields):
 
 
 def test_export_job_lives(server, client):
-    """A job goes from pending over in_progress to completed with its timestamps; meanwhile the company takes no other."""
+    """A job goes from pending to in_progress to completed; meanwhile its company takes no other."""
     body = job_body(server)
     created = client.post(JOBS, json=body)
     assert created.status_code == 201
@@ -242,7 +242,7 @@ def test_export_job_lives(server, client):
     ],
 )
 def test_export_job_ends_otherwise(tmp_path, outcome, status, reason, stamp):
-    """A failed, a partly failed and an expired job carry reason, type and the timestamp of their end, and only that."""
+    """Failed, partly failed and expired jobs have only reason, type and the timestamp of their end."""
     with Server(tmp_path, job_seconds=0.05) as server:
         server.configure_company(server.company_id, job_outcome=outcome, job_expires_in=0)
         headers = {"Authorization": f"Bearer {server.token}"}
@@ -256,7 +256,7 @@ def test_export_job_ends_otherwise(tmp_path, outcome, status, reason, stamp):
 
 
 def test_refusals_follow_the_configuration(server, client):
-    """Each of the refusals is reached by configuring the company, and undone the same way; no entry is accepted."""
+    """Configuring the company reaches and undoes each refusal; no entry is accepted."""
     company = server.company_id
 
     def create():

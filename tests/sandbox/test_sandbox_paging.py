@@ -165,7 +165,7 @@ def test_cursor_belongs_to_its_query(search, refusal):
 
 
 def test_cursors_hold_while_rows_come_and_go(server, client):
-    """Rows removed and added while paging: no other row is lost or comes twice, and the cursor's own row may go."""
+    """Rows come and go during paging: no other is lost or repeated, and the cursor's row may go."""
     before = server.category_ids()
     seen, cursor = [], None
     while True:
@@ -247,7 +247,7 @@ def test_a_page_by_cursor_costs_the_same_anywhere(tmp_path):
 
 
 def test_cursors_of_several_keys_hold_while_rows_come_and_go(server, client):
-    """A page after a row that was removed meanwhile goes on behind where it was, and a new row is met in its place."""
+    """A page after a removed row goes on behind its old place, and meets a new row in its place."""
     keys = {"sorting_keys": ["archived", "name"], "sorting_order": ["DESC", "DESC"], "limit": 50}
 
     def read(**paging):

@@ -1,7 +1,7 @@
-"""Schemathesis, a fuzzer for descriptions in OpenAPI, against the sandbox's main host, with every check it has.
+"""Schemathesis, a fuzzer for OpenAPI descriptions, against the sandbox's main host, with all its checks.
 
-`BKTOOLS_TEST_RUNS=1000 pytest -s tests/sandbox/test_sandbox_schemathesis.py` tries that many cases an operation, those of
-its other phases as well, and prints how many there were.
+`BKTOOLS_TEST_RUNS=1000 pytest -s tests/sandbox/test_sandbox_schemathesis.py` tries that many cases an
+operation, those of its other phases as well, and prints how many there were.
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ pytestmark = pytest.mark.timeout(60 + CASES)
 
 
 def fuzz(server, folder):
-    """Run Schemathesis; return its exit code, what it printed, and how often each operation answered which status."""
+    """Run Schemathesis; return exit code, output, and how often each operation gave which status."""
     report = folder / "report.ndjson"
     program = [
         sys.executable,
         "-c",
         "import sys; from schemathesis.cli import schemathesis; sys.exit(schemathesis())",
     ]
-    options = f"--url {server.base_url} --exclude-path {BALANCE} --max-examples {CASES} --seed 1 --checks all --continue-on-failure"
+    options = (
+        f"--url {server.base_url} --exclude-path {BALANCE} --max-examples {CASES} --seed 1 --checks "
+        "all --continue-on-failure"
+    )
     if not IS_LONG:
         options += " --phases fuzzing"
     kept = f"--generation-database none --no-color --report ndjson --report-ndjson-path {report}"
@@ -72,7 +75,7 @@ def answered(report):
 
 @pytest.mark.long
 def test_main_host_keeps_its_description(idle, tmp_path):
-    """Whatever is sent, there is no failure of the server, no breach of a schema, no status that is not described."""
+    """Whatever is sent, the server never fails, breaks a schema, or gives an undescribed status."""
     code, printed, statuses = fuzz(idle[0], tmp_path)
     for label, counted in sorted(statuses.items()):
         print(f"{label}: {counted.total()} cases, {dict(sorted(counted.items()))}")

@@ -1,6 +1,7 @@
 """The state outlives everything: restarts, kills, and processes that start at once.
 
-`BKTOOLS_TEST_KILLS=200 pytest -s tests/sandbox/test_sandbox_state.py -k kills` kills that often and prints what was lost.
+`BKTOOLS_TEST_KILLS=200 pytest -s tests/sandbox/test_sandbox_state.py -k kills` kills that often and prints
+what was lost.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def serve(folder, categories):
 
 
 def write_until_killed(folder, kill_number, seconds):
-    """Create accounts one after the other until the server is killed; return the external IDs it answered for."""
+    """Create accounts one by one until the server is killed; return the answered external IDs."""
     process = warm.Process(serve, folder, 240)
     url, token, company = process.read()
     # It begins with the first answer, so that a slow machine does not kill before anything was written.
@@ -59,7 +60,7 @@ def write_until_killed(folder, kill_number, seconds):
 
 @pytest.mark.timeout(60 + 3 * KILLS)
 def test_kills_lose_nothing_that_was_answered(tmp_path):
-    """After kills at random instants of writing, every create that was answered is there, and the file is sound."""
+    """After kills at random instants, every answered create is there, and the file is sound."""
     instants = random.Random(1)
     answered = [
         name
@@ -77,7 +78,7 @@ def test_kills_lose_nothing_that_was_answered(tmp_path):
 
 
 def test_kills_while_the_world_is_made(tmp_path):
-    """A start that is killed before its world is whole leaves nothing that the next start could take for one."""
+    """A start that is killed before its world is whole leaves nothing that the next one could use."""
     instants = random.Random(2)
     cut_short = False
     while not cut_short:

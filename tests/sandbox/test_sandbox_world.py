@@ -133,7 +133,7 @@ def test_sample_entries(tmp_path):
 
 
 def test_the_entries_are_a_companys_month(tmp_path):
-    """An entry's supplier, text, amount and cost centre are those of its category, and names hold nothing hostile."""
+    """An entry's supplier, text, amount and cost centre fit its category, and names are not hostile."""
     _, file = write_sample_data(tmp_path)
     rows = list(csv.DictReader(io.StringIO(file.read_text("utf-8"), newline="")))
     named = {row["id"]: row["name"] for row in World().categories_of(0)}

@@ -125,7 +125,7 @@ def tunnel():
 
 @pytest.mark.parametrize("kind", CERTIFICATES)
 def test_a_certificate_that_is_not_trusted_is_not_offline(secure, converse, trusted, monkeypatch, kind):
-    """A cached copy is no answer to it; the message names the host, the fault and the way out; nothing was sent."""
+    """A cached copy is no answer to it; host, fault and way out are named, and nothing was sent."""
     names, options, said = CERTIFICATES[kind]
     good = secure()
     assert len(bktools.load_categories(service=converse(good, ca_bundle=trusted))) == 5
@@ -187,7 +187,7 @@ def test_a_host_without_tls_is_an_error_of_its_own(converse):
 
 
 def test_a_proxy_that_refuses(serve, converse):
-    """Its address is named without its password; it is asked once, and a cached copy does not take its place."""
+    """The address is named without its password; it is asked once, and no cached copy replaces it."""
     proxy = serve(lambda _: answer(b"", 407, proxy_authenticate="Basic"))
     address = f"http://jane:the-password@127.0.0.1:{proxy.port}"
     service = converse("https://books.example", proxy=address)
@@ -204,7 +204,7 @@ def test_a_proxy_that_refuses(serve, converse):
 
 
 def test_nothing_for_this_machine_goes_through_a_proxy(serve, converse):
-    """The sandbox and every loopback address are asked directly: the proxy sees neither the request nor the token."""
+    """Loopback addresses are asked directly: the proxy sees neither the request nor the token."""
     proxy, service = serve(lambda _: answer(b"", 407)), serve(SmallService(ROWS))
     for host in ("127.0.0.1", "localhost"):
         asked = converse(
@@ -277,7 +277,7 @@ def test_a_proxy_behind_tls_is_trusted_as_the_service_is(secure, converse, trust
 
 
 def test_requests_go_through_a_proxy_and_end_in_time(secure, converse, trusted, tunnel):
-    """Through a tunnel rows come, the proxy never sees the credential, and drops do not outlast the deadline."""
+    """Rows come through a tunnel, the proxy never sees the credential, and drops end in time."""
     assert (
         len(
             converse(behind(secure(BEHIND)), proxy=tunnel.url, ca_bundle=trusted)
@@ -303,7 +303,7 @@ def test_requests_go_through_a_proxy_and_end_in_time(secure, converse, trusted, 
 
 @pytest.mark.parametrize("is_behind_tls", [False, True])
 def test_an_answer_that_comes_in_parts_is_read_whole(secure, converse, trusted, issuer, is_behind_tls):
-    """A read that waits looks at its deadline many times, and loses nothing of what TLS has received meanwhile."""
+    """A read that waits checks its deadline many times, and loses nothing that TLS has received."""
     small = SmallService(ROWS)
 
     def slowly(asked):

@@ -1,4 +1,4 @@
-"""A service that repeats what it was sent: no error that it causes shows a credential, in whatever way it is written."""
+"""A service repeats what it was sent: no error of it shows a credential, in any spelling."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def load(serve, converse, script, **settings):
 @pytest.mark.parametrize("cap", [1, 7, 42, 43, 44, 100])
 @pytest.mark.parametrize("latency", [0.0, 0.025])
 def test_a_silent_page_cap_loses_nothing(serve, converse, cap, latency):
-    """The service gives fewer rows than asked and does not say so; one by one or side by side, all come, in order."""
+    """The service silently gives fewer rows than asked; one by one or side by side, all come in order."""
     small = SmallService(ROWS, cap=cap, latency=latency if cap > 5 else 0.0)
     assert load(serve, converse, small) == IDS
     least = -(-len(ROWS) // cap)
@@ -103,7 +103,7 @@ def test_a_wrong_total_is_said(serve, converse, wrong, latency):
 
 @pytest.mark.parametrize("counted", [115, 134])
 def test_the_last_page_must_be_the_last(serve, converse, counted):
-    """Side by side, as many rows as were counted are no whole table when the page that should end it has a next one."""
+    """A full count of rows is no whole table when the page that should end it has a next one."""
     rows = [row(number) for number in range(140)]
     # The first page and whole ones of 19 more rows: what follows them shows in `hasNextPage` alone.
     assert counted % 19 == 1
@@ -117,7 +117,7 @@ def test_the_last_page_must_be_the_last(serve, converse, counted):
 
 
 def test_a_page_that_ends_before_the_last_is_read_again(serve, converse):
-    """Side by side, a page that says there is no next one, where more were counted, makes the exact way the one taken."""
+    """A page without a next one, where more were counted, makes the client read the exact way."""
     rows = [row(number) for number in range(140)]
     cursors = []
 
@@ -213,7 +213,7 @@ def later(date_in):
 
 @pytest.mark.parametrize("said", ["0", "1", 0, -500, "", "soon", "-3", "1e9999", "٣"])
 def test_too_many_requests(serve, converse, said):
-    """429 is waited out, whichever way the service says for how long: seconds, a date (so far from now), nonsense."""
+    """429 is waited out, whether the service gives seconds, a date, or nonsense."""
     retry_after = later(said) if isinstance(said, int) else said
     small = SmallService(ROWS)
     small.fault = lambda number: answer(b"", 429, retry_after=retry_after) if number == 2 else None
@@ -419,7 +419,7 @@ def test_an_answer_that_nobody_asked_for_answers_nothing(serve, converse):
 
 @pytest.mark.parametrize("field", ["name", "metadata"])
 def test_half_a_character_is_replaced_and_told(serve, converse, field):
-    """A name or metadata with half of a surrogate pair is read with a visible sign; the warning names its record."""
+    """Text with half of a surrogate pair gets a visible sign; the warning names its record."""
 
     def script(asked):
         page = json.dumps(SmallService(ROWS, cap=100).page(asked))

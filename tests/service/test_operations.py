@@ -127,7 +127,7 @@ def test_plain_texts_of_the_balance_host(serve, converse, status, text, kind):
 
 
 def test_a_balance_without_its_host(converse):
-    """Where only the main host is configured, the message names the setting of the other, and nothing is sent."""
+    """With the main host alone, the message names the other's setting, and nothing is sent."""
     service = converse("https://books.example.com")
     with (
         pytest.warns(DeprecationWarning, match="deprecated"),

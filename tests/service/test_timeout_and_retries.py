@@ -1,4 +1,4 @@
-"""`timeout=` and `retries=` of `connect`: how long an answer may take, and how often a request is sent again."""
+"""`timeout=` and `retries=` of `connect`: the longest answer, and the number of repeats."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_timeout(serve):
 
 
 def test_what_the_settings_mean():
-    """Without them everything is as it was; a long timeout lengthens the whole call; an export job has 300 s at least."""
+    """Without them nothing changes; a long timeout lengthens the call; export jobs have 300 s at least."""
     usual = load_settings(LOCAL, env={})
     assert (limits_of(usual), policy_of(usual).attempts) == (Limits(), RetryPolicy().attempts)
     assert limits_of(usual, shortest=300.0) == Limits(read=300.0, whole=600.0)

@@ -1,4 +1,4 @@
-"""What a failure hands to whoever asks the service's support, and what the log tells: each wait once, and no credential."""
+"""What a failure tells the service's support, and what the log tells: each wait, no credential."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ONCE = RetryPolicy(attempts=1)
     ids=["status", "no JSON", "encoding", "cut", "echoed"],
 )
 def test_an_error_has_the_headers_and_the_request_id(serve, converse, kind, steps):
-    """The request id is a field and ends the message; cookies and credentials are in no field and no copy of the error."""
+    """The request id is a field and ends the message; no field or copy has cookies or credentials."""
     service = converse(serve(lambda _: steps), token=TOKEN, retry=ONCE)
     with pytest.raises(kind) as caught:
         service.search_categories(COMPANY)
@@ -62,7 +62,7 @@ def test_an_error_without_an_answer_has_none(converse):
 
 
 def test_each_retry_is_one_line_at_info(serve, converse, caplog):
-    """A root logger at INFO gets a line for each retry and each wait, from bktools alone, with the request id."""
+    """A logger at INFO gets a line for each retry and each wait, only from bktools, with request id."""
     caplog.set_level(logging.INFO)
     faults = {
         1: answer({}, 503, X_Request_Id="first"),

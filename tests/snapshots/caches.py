@@ -52,7 +52,7 @@ class Cache:
         return self.store.history(query)
 
     def name_in(self, snapshot: Snapshot) -> str | None:
-        """Return the name in the rows of a snapshot when it is whole and of one piece, None when it is damaged."""
+        """Return the name in a snapshot's rows when it is whole, None when it is damaged."""
         found = self.store.read(snapshot)
         if found is None:
             return None

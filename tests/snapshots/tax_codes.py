@@ -1,4 +1,4 @@
-"""A noun that bktools does not have, described in this one file as `bktools/contract/` describes those it has."""
+"""A noun that bktools lacks, described in one file as `bktools/contract/` describes its nouns."""
 
 from __future__ import annotations
 

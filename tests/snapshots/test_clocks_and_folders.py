@@ -1,4 +1,4 @@
-"""Clocks that were wrong, folders that are none, locks of others: snapshots are used as they should be, or one error."""
+"""Wrong clocks, odd folders and locks of others: snapshots are used as they should, or one error."""
 
 from __future__ import annotations
 

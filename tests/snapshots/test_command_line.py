@@ -65,7 +65,7 @@ def test_snapshots_are_listed_shown_pruned_and_found():
 
 
 def test_the_newest_file_of_a_table_is_that_of_its_company():
-    """With --company the file has the rows of that company; a table that was not loaded is an error that says so."""
+    """With --company the file has that company's rows; a table that was not loaded is an error."""
     run("categories", "--company", "all")
     first, second, *_ = sorted(
         set(duckdb.sql(f"SELECT DISTINCT company_id FROM read_parquet({files()})").fetchall())

@@ -1,4 +1,4 @@
-"""Rows on their way from pages to columns: ids that come twice are found, and types are those of the record."""
+"""Rows from pages to columns: repeated ids are found, and types are those of the record."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def records_of(ids):
 
 @pytest.mark.parametrize("again", [[0], [0, 0], [4_999, 17, 17]])
 def test_an_id_that_comes_again_is_counted(again):
-    """A row that came twice is an error with the number of such rows, in any case of the letters of its ID."""
+    """A repeated row is an error with the count of repeats, in any case of the letters of its ID."""
     ids = [str(uuid.UUID(int=number * 0x9E3779B97F4A7C15 + 10**30)) for number in range(5_000)]
     records = records_of([*ids, *(ids[place].upper() for place in again)])
     with pytest.raises(
@@ -83,7 +83,7 @@ def test_the_columns_of_a_record_are_its_fields():
 
 
 def test_what_is_no_uuid_is_refused_by_its_column():
-    """An ID that is no UUID is an error that names the column; a UUID in capital letters becomes one in small ones."""
+    """An ID that is no UUID is an error that names the column; capitals become small letters."""
     good = {"id": str(uuid.UUID(int=10)).upper(), "company_id": COMPANY, "category_group_id": COMPANY}
     good |= {"name": "x", "archived": True, "account_id": None, "tax_code_id": None, "metadata": None}
     for name, value in (("id", "x"), ("account_id", f"{COMPANY}\n"), ("tax_code_id", "")):
@@ -95,7 +95,7 @@ def test_what_is_no_uuid_is_refused_by_its_column():
 
 
 def test_only_ids_of_other_things_share_a_dictionary(cache):
-    """Ids that repeat are kept once; text that is its own is written as it is, without a dictionary that never helps."""
+    """Repeated ids are stored once; other text is written as it is, without a useless dictionary."""
     group = pq.read_metadata(cache.commit("x", query=QUERY).path).row_group(0)
     columns = [group.column(number) for number in range(group.num_columns)]
     shared = {column.path_in_schema for column in columns if column.has_dictionary_page}

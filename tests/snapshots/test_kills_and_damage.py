@@ -1,4 +1,4 @@
-"""Killed at any instant, many processes at once, a full disk, a flipped bit: old or new, whole, never a mixture."""
+"""Kills, many processes, a full disk, a flipped bit: a snapshot is old or new, whole, never mixed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def committing_child(folder, name):
 
 @pytest.mark.long
 def test_killed_while_committing(tmp_path):
-    """After each kill the newest snapshot is the one before or the one that was being written, and all are whole."""
+    """After each kill the newest snapshot is the previous or the new one, and all are whole."""
     cache = Cache(tmp_path)
     cache.commit(0)
     taken = []
@@ -84,7 +84,7 @@ def writes_and_reads(folder, name):
 
 
 def test_processes_write_and_read_the_same(tmp_path):
-    """Of a new cache, each finds the snapshots of all, always reads a whole one, and no commit of anybody is lost."""
+    """Processes that share a new cache see all snapshots, read whole ones, and lose no commit."""
     running = [warm.Process(writes_and_reads, tmp_path, number) for number in range(2)]
     counts = [process.read() for process in running]
     assert [process.wait() for process in running] == [0] * 2

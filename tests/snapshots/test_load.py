@@ -148,7 +148,7 @@ def test_whatever_comes_from_the_sandbox_says_so(service):
 
 
 def test_a_table_says_where_it_comes_from(service):
-    """A frame names environment, address, table, companies and rows, as they were asked for; so does an employee."""
+    """A frame names environment, address, table, companies and rows, as asked; so does an employee."""
     settings = replace(service.settings, environment="staging")
     with bktools.Service(settings) as staging:
         frame = bktools.load_categories([settings.company], archived=False, service=staging)

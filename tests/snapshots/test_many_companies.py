@@ -58,7 +58,7 @@ def asked(monkeypatch):
 
 
 def test_three_of_forty_fail_and_the_others_are_whole(group, monkeypatch):
-    """The rows of 37 companies, a line for each of the three, never complete; a second load asks for three."""
+    """The rows of 37 companies, three failures as lines, never complete; the next load asks for three."""
     bad = failing(group)
     companies = asked(monkeypatch)
     with pytest.warns(IncompleteTableWarning, match="3 of 40 companies could not be read"):
@@ -166,11 +166,11 @@ def test_words_that_are_no_choice(group):
 
 
 def test_companies_have_names(group, tmp_path, monkeypatch):
-    """A name stands for its UUID, also in what is said of a failure; another name is an error that lists them."""
+    """A name stands for its UUID, also in a failure's text; an unknown name is an error with a list."""
     first, second = group.ids[:2]
     (tmp_path / "config.toml").write_text(
-        f'[production]\nbase_url = "{group.server.base_url}"\ntoken = "{group.server.token}"\ncompany = "acme"\n'
-        f'[production.companies]\nacme = "{first}"\nother = "{second}"\n'
+        f'[production]\nbase_url = "{group.server.base_url}"\ntoken = "{group.server.token}"\ncompany = '
+        f'"acme"\n[production.companies]\nacme = "{first}"\nother = "{second}"\n'
     )
     monkeypatch.setenv("BKTOOLS_CONFIG", str(tmp_path / "config.toml"))
     with bktools.connect("production") as service:

@@ -1,4 +1,4 @@
-"""`Service.pages`: the rows of a load, page by page; the end of the loop says whether they are the whole table."""
+"""`Service.pages`: the rows of a load, page by page; the loop's end says whether they are all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bktools.errors import ArgumentError, DriftError, UnreadableAnswerError, Unv
 
 
 def test_pages_are_the_table(sandbox, service):
-    """Pages of several companies have the rows and the order of a load; so have those of a filter, and of employees."""
+    """Pages of companies have a load's rows in its order; so have filtered pages and employees."""
     companies = [company.id for company in sandbox.server.companies()][:2]
     for table, load, filters, company in [
         ("categories", bktools.load_categories, {}, companies),
@@ -41,7 +41,7 @@ def test_a_page_is_requested_when_it_is_asked_for(served_by):
 
 
 def test_the_end_says_whether_the_pages_are_the_table(served_by):
-    """A wrong count, a row that comes twice, and rows that a filter should have left out are errors, or warnings."""
+    """A wrong count, a repeated row and rows against a filter are errors, or warnings."""
     rows = [row(number) for number in range(25)]
 
     def counts_more(page, begin):

@@ -1,4 +1,4 @@
-"""Old snapshots go by a rule: what is younger than some days stays, and the last one of each month, and the newest."""
+"""Old snapshots go by a rule: recent ones stay, and the last one of each month, and the newest."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_every_query_keeps_its_days_and_its_months(cache):
         for days in (60, 55, 53, 40, 23, 20, 1):
             cache.commit(f"{days}", moment=NOW - days * A_DAY, query=query)
     gone = cache.store.prune(MONTH, now=NOW)
-    # The 30th of September, the 13th of October as the last of the old ones, and what is younger than thirty days.
+    # September 30, October 13 as the last of the old ones, and what is younger than thirty days.
     assert days_left(cache) == days_left(cache, OTHER) == [53, 23, 20, 1]
     assert (gone.snapshots, gone.size > 0) == (6, True)
     assert [cache.name_in(snapshot) for snapshot in cache.history()] == ["53", "23", "20", "1"]
@@ -61,7 +61,7 @@ def test_the_newest_stays_however_old(cache):
 
 
 def test_equal_content_is_kept_once_a_day(cache):
-    """After a week, a snapshot with the rows of the one before, of the same day, goes; every other one stays."""
+    """After a week, a snapshot equal to the one before, of the same day, goes; all others stay."""
     for days, names in ((9, "aaba"), (8, "aa"), (3, "aaa")):
         for hour, name in enumerate(names):
             cache.commit(name, moment=NOW - days * A_DAY + hour * AN_HOUR)
@@ -72,7 +72,7 @@ def test_equal_content_is_kept_once_a_day(cache):
 
 
 def test_a_damaged_snapshot_keeps_its_place(cache):
-    """A snapshot that was set aside is pruned as if it were whole, so that its moment stays unanswered as long."""
+    """A damaged snapshot is pruned like a whole one, so its moment stays unanswered as long."""
     for days in (60, 59, 40, 39, 1):
         taken = cache.commit("same", moment=NOW - days * A_DAY)
         if days in (59, 40):

@@ -1,4 +1,4 @@
-"""Rows come, go and change between pages: the result is complete, or there is a DriftError; never a short table."""
+"""Rows come, go and change between pages: the result is complete, or there is a DriftError."""
 
 # ruff: noqa: D102, FBT001 - the rules say by their names what they do
 
@@ -33,9 +33,9 @@ def category(number: int, version: int = 0) -> Category:
 class ChangingTable(RuleBasedStateMachine):
     """A table with all its past states; each page of a reading is answered from one of them.
 
-    Cursors are followed one after another, so their pages see later and later states. Pages side by side are answered
-    in any order. Rows are in an order of their own (`by_update` False: they come anywhere and stay where they are) or
-    in that of their last change (they come and are moved to the end).
+    Cursors are followed one after another, so their pages see later and later states. Pages side by side are
+    answered in any order. Rows are in an order of their own (`by_update` False: they come anywhere and stay
+    where they are) or in that of their last change (they come and are moved to the end).
     """
 
     by_update = False
@@ -164,7 +164,7 @@ class ChangingTableByUpdate(ChangingTable):
 class ShrinkingTableByPosition(ChangingTable):
     """Cursors are positions, and rows go: the rows behind them move to places that were read already.
 
-    No row comes: one that comes for one that goes hides both from a reader, as the service's count stays the same.
+    No row comes: one that replaces a lost one hides both from a reader, as the service's count stays.
     """
 
     by_position = True
@@ -175,7 +175,7 @@ class ShrinkingTableByPosition(ChangingTable):
 
 @pytest.mark.parametrize("machine", [ChangingTable, ChangingTableByUpdate, ShrinkingTableByPosition])
 def test_the_result_is_complete_or_there_is_a_drift_error(machine, monkeypatch):
-    """Every row that was there all the time is there once, and no other (more readings with BKTOOLS_TEST_RUNS=…)."""
+    """Every row of the whole time is there once, and no other (BKTOOLS_TEST_RUNS=… gives more runs)."""
     monkeypatch.setattr(pages, "LATENCY", 0.0)
     monkeypatch.setattr(pages, "FEWEST_PAGES", 1)
     monkeypatch.setattr(pages, "SMALLEST_PAGE", 2)
@@ -194,8 +194,8 @@ def test_the_result_is_complete_or_there_is_a_drift_error(machine, monkeypatch):
     )
     assert ChangingTable.readings >= RUNS
     assert ChangingTable.quick > 0
-    # In the order of the last change a row may come a second time. In an order that stays, it takes rows that come and
-    # go so that the count fits no total, twice in a row.
+    # In the order of the last change a row may come a second time. In an order that stays, it takes rows that
+    # come and go so that the count fits no total, twice in a row.
     share = ChangingTable.drifts / ChangingTable.readings
     print(f"{ChangingTable.readings} readings, {ChangingTable.drifts} ended in a DriftError")
     # Few runs are a rough sample.

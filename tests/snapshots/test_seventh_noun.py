@@ -1,4 +1,4 @@
-"""A seventh read endpoint is one file of its noun and one route: paging, loads, snapshots and files follow from them."""
+"""A seventh read endpoint is one file of its noun and one route; the rest follows from them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_pages_of_typed_records(service):
 
 
 def test_loads_and_snapshots(service):
-    """The frame has the record's fields; the second load is the snapshot; a moment of the past is read from history."""
+    """The frame has the record's fields; the second load is the snapshot, and history answers the past."""
     frame = load(service)
     assert frame["name"].tolist() == [row["name"] for row in ROWS]
     assert list(frame.columns) == [

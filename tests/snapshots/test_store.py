@@ -1,4 +1,4 @@
-"""Snapshots on disk: private, by environment and query, in the order of the commits, readable by every engine."""
+"""Snapshots on disk: private, by environment and query, ordered by commits, readable everywhere."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def files_of(service):
 
 
 def test_files_are_readable_by_the_owner_alone(service):
-    """Nobody else can read a file or a folder of the cache; no name has text from outside, and nothing is left over."""
+    """Only the owner can read the cache; no name has text from outside, and nothing is left over."""
     bktools.load_employees(email="ada@example.com", service=service)
     paths = list(service.settings.cache_dir.rglob("*"))
     for path in paths:
@@ -46,7 +46,7 @@ def test_every_load_is_a_file_that_engines_read(service):
 
 
 def test_a_damaged_file_is_set_aside_and_fetched_again(service):
-    """A flipped bit is found, the next load is whole again, and the moment of the damaged one is not answered."""
+    """A flipped bit is found, the next load is whole, and the damaged moment is not answered."""
     before = bktools.load_categories(service=service)
     bktools.load_categories(refresh=True, service=service)
     moment = dt.datetime.now(dt.UTC)
@@ -72,7 +72,7 @@ def test_a_query_is_the_same_in_any_order_of_its_filters(cache):
 
 
 def test_the_order_is_that_of_the_commits(cache):
-    """A clock that goes back changes no order; of two commits that took one number, both stay, by their times."""
+    """A clock that goes back changes no order; two commits with one number both stay, by time."""
     moment = dt.datetime(2026, 10, 31, tzinfo=dt.UTC)
     for name, time in (("a", moment), ("b", moment - A_DAY), ("c", moment - 2 * A_DAY)):
         last = cache.commit(name, moment=time)
@@ -96,7 +96,7 @@ def test_another_environment_never_finds_a_snapshot(cache, tmp_path):
 
 
 def test_a_cache_of_version_0_is_one_history(tmp_path):
-    """Each credential had a folder of its own with a keyed name: their snapshots become one history, by time."""
+    """Folders of credentials with keyed names become one history in the order of time."""
     cache = Cache(tmp_path / "cache")
     moments = [dt.datetime(2026, month, 3, tzinfo=dt.UTC) for month in (8, 9, 10)]
     folder = cache.store.folder(QUERY)

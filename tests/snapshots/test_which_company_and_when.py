@@ -39,7 +39,7 @@ def test_the_oldest_stale_snapshot_is_the_one_that_is_named(service, served_by, 
 
 @pytest.mark.parametrize(("configured", "sent"), [(SECOND, SECOND), (SECOND.upper(), SECOND), (None, None)])
 def test_the_configured_company_is_meant_where_none_is_named(served_by, configured, sent):
-    """Without a company the configured one is asked for, without that one all of them, and "all" is all in any case."""
+    """Without a company the configured one is used, without that all, and "all" always means all."""
     asked = []
 
     def script(request):
@@ -53,7 +53,7 @@ def test_the_configured_company_is_meant_where_none_is_named(served_by, configur
 
 
 def test_without_employees_a_company_must_be_named(served_by):
-    """Which companies a credential can see is told by its employees: where it sees none, nothing is guessed."""
+    """Employees tell which companies a credential sees; where it sees none, nothing is guessed."""
     service = served_by(lambda _: answer(NO_ROWS), company=None)
     with pytest.raises(ArgumentError, match=r"^company must be given: the credential can see no employee"):
         bktools.load_categories(service=service)
@@ -118,7 +118,7 @@ def test_a_token_that_is_renewed_before_every_load_keeps_one_history(served_by, 
 
 
 def test_employees_of_all_companies_are_fresh_for_their_own_credential_alone(served_by):
-    """Who asks decides which companies these are: another token asks the service, and finds the moments of the past."""
+    """The credential decides which companies these are: another token asks anew, and finds the past."""
     first = served_by(lambda _: answer(NO_ROWS))
 
     def source(service, **options):

@@ -64,7 +64,7 @@ def delete_at(*requests):
 
 @pytest.mark.parametrize("total", [len, lambda _: None], ids=["counted", "not counted"])
 def test_no_row_is_lost_where_cursors_are_positions(served_by, monkeypatch, total):
-    """Rows that are deleted while pages are read move others across the cursors; the table is read again, with proof."""
+    """Rows that are deleted during a load move others; the table is read again, with proof."""
     # A machine under load is slow, and pages side by side would see the rows go in an order of their own.
     monkeypatch.setattr("bktools.service.pages.LATENCY", 60.0)
     script = ByPosition(360, total=total, meanwhile=delete_at(4, 7, 9, 11, 15))
@@ -104,7 +104,7 @@ def test_cursors_are_opaque(served_by, latency):
 
 @pytest.mark.parametrize("total", [lambda _: 10_000, lambda _: 40, lambda rows: next(ESTIMATES) + len(rows)])
 def test_a_count_that_is_an_estimate_needs_a_word(served_by, total):
-    """By default it is an error that names the way out; with it the rows come, with a warning, and are not complete."""
+    """An estimated count is an error with a way out; with that the rows come, with a warning."""
     service = served_by(ByPosition(60, total=total))
     with pytest.raises(
         DriftError,
@@ -126,7 +126,7 @@ def test_a_count_that_is_an_estimate_needs_a_word(served_by, total):
 
 
 def test_two_counts_without_proof_are_an_error(served_by):
-    """A count that changed once while pages came that are not shown to join is named with both of its values."""
+    """A count that changed while pages came without proof of joining is an error with both values."""
     before, after = (ByPosition(60, total=lambda _, count=count: count, start=False) for count in (60, 61))
     service = served_by(lambda asked: after(asked) if asked.one("after") else before(asked))
     with pytest.raises(DriftError, match=r"60 rows came while the service's count went from 60 to 61"):
@@ -156,7 +156,7 @@ def test_rows_that_come_twice_are_never_accepted(served_by):
     ],
 )
 def test_categories_that_were_not_asked_for_are_an_error(served_by, company, filters, said):
-    """A filter that the service ignores is named, with the number of rows and the way out; nothing is kept."""
+    """A filter that the service ignores is named, with row count and way out; nothing is kept."""
 
     def script(asked):
         rows = [
@@ -216,7 +216,7 @@ def test_employees_that_were_not_asked_for_are_an_error(served_by, filters, said
 
 
 def test_an_e_mail_is_one_address_in_any_case(served_by):
-    """Services keep addresses in the case they like; a row that leaves the field out is no proof against the filter."""
+    """Services keep addresses in any case; a row without the field is no proof against the filter."""
     rows = [employee(1), employee(2, email="P1@EXAMPLE.COM"), employee(3, email=None)]
     frame = bktools.load_employees(email="p1@example.com", service=served_by(employees(*rows)))
     assert len(frame) == 3

@@ -40,7 +40,7 @@ def _plainly(rows) -> dict[tuple[str, str], Decimal]:
 
 @given(ENTRIES, ENTRIES)
 def test_differences_are_those_of_a_plain_loop(this, that):
-    """Each group whose sums differ has both sums and the exact difference, and the largest of a currency is first."""
+    """Each group whose sums differ has both and the exact difference, the largest first."""
     now, before = _plainly(this), _plainly(that)
     changes = versus(_frame(this), _frame(that), by="supplier")
     expected = {
@@ -84,7 +84,7 @@ NOVEMBER = pd.DataFrame(
 
 
 def test_drivers_are_the_entries_that_differ():
-    """A renamed category is one group; entries that both months have are no drivers, and equal groups have no row."""
+    """A renamed category is one group; common entries are no drivers, equal groups have no row."""
     (row,) = versus(NOVEMBER, OCTOBER).to_dict("records")
     assert (row["category_name"], row["category_id"], row["difference"]) == ("Trips", "c2", 1880.1)
     assert row["percent"] == 939.6
@@ -103,7 +103,7 @@ def test_sums_of_spend_give_the_same_differences(sums_of: str):
 
 
 def test_a_budget_is_compared_by_name(tmp_path: Path):
-    """A budget without IDs and currency is compared by name, whatever its capitals; its own groups have rows, too."""
+    """A budget without IDs and currency matches names in any case; its own groups have rows, too."""
     file = tmp_path / "budget.csv"
     file.write_text("Category;Amount\nrent;1.000,50\nTRIPS;2.080,20\nGifts;50,00\n", encoding="utf-8")
     changes = versus(NOVEMBER, bktools.read_entries(file))
@@ -115,7 +115,7 @@ def test_a_budget_is_compared_by_name(tmp_path: Path):
 
 
 def test_the_threshold_leaves_small_differences_out():
-    """From an amount or a share on, and the number of the others is told; a group that is new always counts."""
+    """A threshold by amount or share; the rest is counted, and a new group always counts."""
     by_supplier = versus(NOVEMBER, OCTOBER, by="supplier", threshold=500)
     assert by_supplier["supplier"].to_list() == ["Fair"]
     assert by_supplier.attrs["bktools"]["below_threshold"] == 1
@@ -128,7 +128,7 @@ def test_the_threshold_leaves_small_differences_out():
 
 
 def test_bad_input_is_one_line():
-    """A budget without a currency beside several currencies, or without the key, is refused with the way out."""
+    """A budget without a currency beside several currencies, or without the key, is refused."""
     both = NOVEMBER.assign(currency=["EUR", "EUR", "USD"])
     budget = pd.DataFrame({"category_name": ["Rent"], "amount": [1.0]})
     with pytest.raises(InputError, match="that: has no column currency, and this has EUR, USD"):

@@ -68,7 +68,7 @@ def _plain_share(amount: Decimal | None, amounts: list[Decimal]) -> Fraction | N
 
 @given(ENTRIES)
 def test_sums_are_those_of_a_plain_loop(rows):
-    """Each group of each currency has its count and exact sum, once; a missing value is a group of its own."""
+    """Each group of each currency has count and exact sum once; a missing value is its own group."""
     found = spend(_frame(rows), ["supplier", "month"])
     expected = sorted(
         (
@@ -90,7 +90,7 @@ def test_sums_are_those_of_a_plain_loop(rows):
 
 @given(ENTRIES)
 def test_shares_and_order(rows):
-    """Shares follow the documented rule to four digits; where asked, the largest amount of the total's sign comes first."""
+    """Shares follow the documented rule to four digits; the largest of the total's sign can be first."""
     found = spend(_frame(rows), "supplier", shares=True)
     sizes = found.groupby("currency", sort=False)["entries"].sum()
     assert list(sizes) == sorted(sizes, reverse=True)
@@ -190,7 +190,7 @@ def test_names_are_shown_and_namesakes_stay_apart():
 
 
 def test_keys_come_in_their_order():
-    """Months, numbers, dates, ordered categories and texts come in their order, a missing one last; shares are within the first key."""
+    """Months, numbers, dates, ordered categories and texts are in order, a missing one is last."""
     sizes = pd.Categorical(["small", "large", "small", None], ["small", "large"], ordered=True)
     frame = pd.DataFrame(
         {
@@ -211,7 +211,7 @@ def test_keys_come_in_their_order():
 
 
 def test_any_column_and_no_column():
-    """Any column is a key, as text: dates are ISO, flags are words; without keys there is one row a currency."""
+    """Any column is a key, as text: dates are ISO, flags are words; without keys, a row a currency."""
     frame = pd.DataFrame(
         {
             "Amount": ["x", "y", "y"],
@@ -327,7 +327,7 @@ def test_keys_are_names(by):
 
 
 def test_a_key_may_be_the_heading_of_the_file(tmp_path):
-    """The heading that a person reads in the file names the field that was read from it, in `spend` and in `versus`."""
+    """A heading of the file names the field that was read from it, in `spend` and in `versus`."""
     path = tmp_path / "entries.csv"
     path.write_text("Datum;Betrag;Kostenstelle\n01.10.2026;5,00;IT\n02.10.2026;7,50;IT\n", encoding="utf-8")
     entries = read_entries(path, currency="EUR")

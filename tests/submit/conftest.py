@@ -19,7 +19,7 @@ from bktools.service.transport import Limits
 
 @pytest.fixture
 def talking(monkeypatch, tmp_path, backend) -> Callable:
-    """A function that starts a raw service and returns a connection to it; time limits are those of a test."""
+    """Return a function that starts a raw service and connects to it, with a test's time limits."""
 
     @contextmanager
     def start(answer: Answer, *, read: float = 0.5) -> Iterator[tuple[RawService, Service]]:
@@ -36,7 +36,7 @@ def talking(monkeypatch, tmp_path, backend) -> Callable:
 
 @pytest.fixture
 def run(sandbox, service, backend, monkeypatch, tmp_path) -> Callable[[str], tuple[int, str]]:
-    """A function that runs a command against the test's sandbox, in a folder of its own, and gives code and output."""
+    """Return a function that runs a command in a folder of its own, and gives code and output."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BKTOOLS_BASE_URL", sandbox.server.base_url)
     monkeypatch.setenv("BKTOOLS_TOKEN", sandbox.server.token)

@@ -14,9 +14,10 @@ EVIDENCE = "ledger of November, every entry looked up"
 
 
 def printed_commands(said: str) -> list[str]:
-    """Return the commands that a text prints, with a name and evidence filled in; the arguments of `bktools`."""
+    """Return the commands that a text prints, with name and evidence filled in, for `bktools`."""
     found = re.findall(
-        r"bktools ((?:journal (?:restore|move)|export (?:status|resolve)) .*?)(?= \(|\)|;|\. | says |, |\n|$)",
+        r"bktools ((?:journal (?:restore|move)|export (?:status|resolve)) .*?)(?= \(|\)|;|\. | says |, "
+        r"|\n|$)",
         said,
     )
     return [

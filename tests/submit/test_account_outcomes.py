@@ -1,4 +1,4 @@
-"""What an answer to the creation of an account means, each from a real socket: the outcome, and what is remembered."""
+"""Answers to an account's creation, each from a real socket: the outcome, and what is remembered."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ OUTCOMES = {
 
 @pytest.mark.parametrize("case", OUTCOMES)
 def test_an_answer_and_its_outcome(talking, case):
-    """Each answer has one outcome, in the frame and in the list of accounts known here, and as many requests as it may."""
+    """Each answer has one outcome, in frame and list of accounts, and as many requests as allowed."""
     answer, outcome, message, requests = OUTCOMES[case]
     with talking(answer) as (raw, service):
         made = bktools.create_accounts(to_create(ASKED), apply=True, service=service)
@@ -102,7 +102,7 @@ def test_an_answer_and_its_outcome(talking, case):
 
 
 def test_what_the_service_holds_is_remembered_not_what_was_asked(talking):
-    """Where the answer differs from what was asked, the answer is known; where it says nothing, what was asked."""
+    """Where the answer differs from the request, it counts; where it says nothing, the request does."""
     with talking(answers(200, name="Bank AG", code=None, archived=False)) as (_, service):
         bktools.create_accounts(to_create(ASKED), apply=True, service=service)
         known = bktools.load_accounts(service=service).iloc[0]
@@ -127,7 +127,7 @@ def test_one_refusal_stops_no_other_account(talking):
 
 
 def test_a_refused_credential_stops_all(talking):
-    """Where the next account would fare no better nothing more is sent, and a second run goes on from there."""
+    """Nothing more is sent after a refused credential, and a second run goes on from there."""
     answer = one_after_another(answers(201), answers(401, ""), answers(201), answers(201))
     accounts = to_create(*(ASKED | {"external_id": name} for name in ("1", "2", "3")))
     with talking(answer) as (raw, service):
@@ -141,7 +141,7 @@ def test_a_refused_credential_stops_all(talking):
 
 
 def test_the_intent_is_known_before_the_request(talking):
-    """When a request arrives the journal says already that the accounts of its group are being created, and nothing more."""
+    """When a request arrives, the journal already has the accounts of its group, and no others."""
     seen = []
 
     def answer(raw, connection, request):

@@ -1,4 +1,4 @@
-"""A chart of another company is not written, because accounts cannot be deleted; what is no account is not created."""
+"""A chart of another company is not written, as accounts cannot be deleted; nor is a line of no account."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OTHERS = [(f"8{number}", f"Fee {number}") for number in range(10, 20)]
 
 
 def chart_of(accounts, company, path) -> pd.DataFrame:
-    """Write accounts as a chart, and read it; the columns are named, so that odd lines are not asked about."""
+    """Write accounts as a chart, and read it; named columns make odd lines unquestioned."""
     path.write_text(
         "".join(f"{code};{name}\n" for code, name in [("Konto", "Bezeichnung"), *accounts]), encoding="utf-8"
     )
@@ -34,7 +34,7 @@ def chart_of(accounts, company, path) -> pd.DataFrame:
 
 @pytest.fixture
 def reconciled(service, tmp_path):
-    """A function that reconciles a chart with what is known, and with categories on accounts by their external IDs."""
+    """Return a function that reconciles a chart with known accounts, and categories by external ID."""
     company = service.settings.company
 
     def reconciled(chart, used=()):
@@ -81,7 +81,10 @@ DOUBTFUL = {
     "most names differ": (
         [(code, f"Other {code}") for code, _ in FIRST[:4]] + FIRST[4:] + OTHERS,
         (),
-        "other names for 4 of 6 accounts that company .* has by the same ID, such as 0400 Machines .Other 0400.",
+        (
+            "other names for 4 of 6 accounts that company .* has by the same ID, such as "
+            "0400 Machines .Other 0400."
+        ),
     ),
 }
 FINE = {
@@ -96,7 +99,7 @@ FINE = {
 @pytest.mark.usefixtures("known")
 @pytest.mark.parametrize("case", DOUBTFUL)
 def test_a_chart_of_another_company_is_not_written(sandbox, service, reconciled, case):
-    """Nothing is created without the word for a new chart; the message has the counts, examples and both ways out."""
+    """Nothing is created without the word for a new chart; the message has counts and both ways."""
     chart, used, said = DOUBTFUL[case]
     before = len(sandbox.server.accounts())
     found = reconciled(chart, used)
@@ -148,7 +151,8 @@ def saft(name: str, number: str, accounts) -> str:
 
 def datev(name: str, number: str, accounts) -> str:
     adviser, client = number.split("-")
-    header = f'"EXTF";700;20;"Kontenbeschriftungen";3;20261101120000000;;"RE";"";"";{adviser};{client};20260101;4;;;"";""'
+    about = '"EXTF";700;20;"Kontenbeschriftungen";3;20261101120000000;;"RE";"";""'
+    header = f'{about};{adviser};{client};20260101;4;;;"";""'
     rows = "".join(f'{code};"{text}";"de-DE"\n' for code, text in accounts)
     return f"{header}\nKonto;Kontobeschriftung;Sprach-ID\n{rows}"
 
@@ -177,7 +181,7 @@ def test_a_file_of_any_format_names_its_company(service, reconciled, read, writt
 
 
 def test_a_file_of_another_company_is_not_written(service, reconciled, read):
-    """The first chart that was written is remembered with the company in its file; another company's asks, once."""
+    """The first chart written is remembered with its company; another company's chart asks, once."""
     mine = read("Ours AB", "556000-0001", FIRST)
     bktools.create_accounts(reconciled(mine), service=service)
     assert reconciled(read("Theirs AB", "556000-0002", FIRST)).another_chart == ""
@@ -218,7 +222,7 @@ NO_ACCOUNTS = [("Konten", " "), ("9990", ""), ("Summe", "Summe"), ("Total", "95 
 
 
 def test_what_is_no_account_is_not_created(service, reconciled, tmp_path):
-    """Lines without a name and totals are listed with their line and what to do; the other accounts are created."""
+    """Lines without a name, and totals, are listed with what to do; other accounts are created."""
     path = tmp_path / "chart.csv"
     chart = chart_of([*FIRST, *NO_ACCOUNTS], service.settings.company, path)
     found = reconciled(chart)
@@ -236,7 +240,7 @@ def test_what_is_no_account_is_not_created(service, reconciled, tmp_path):
 
 
 def test_a_line_that_is_no_account_is_refused_alone(sandbox, service):
-    """Actions made by hand are held to the same: each such line is refused with the reason, the others are created."""
+    """Each such line made by hand is refused with its reason; the other accounts are created."""
     company = service.settings.company
     frame = pd.DataFrame([("9990", "9990", None), ("Summe", "Summe", "Summe"), ("9991", "9991", "Total")])
     frame.columns = ["external_id", "code", "name"]
@@ -253,7 +257,7 @@ def test_a_line_that_is_no_account_is_refused_alone(sandbox, service):
 
 @pytest.fixture
 def samples_without_tax_codes(service, samples, tmp_path):
-    """A function that reads the sample chart without its column of tax codes, or with nothing in the column."""
+    """Return a function that reads the sample chart without tax codes, or with an empty column."""
 
     def read(*, has_column):
         chart = pd.read_csv(samples[0], sep=";", dtype="str", keep_default_na=False)
@@ -297,7 +301,7 @@ def test_tax_codes_that_a_chart_does_not_tell_are_not_compared(service, samples,
 def test_a_close_without_tax_codes_holds_back_no_entry_for_them(
     service, samples, samples_without_tax_codes, tmp_path
 ):
-    """As many entries are ready as with the chart that tells them, and the close says what was not compared."""
+    """As many entries are ready as with tax codes, and the close says what was not compared."""
     entries = bktools.read_entries(samples[1])
     chart = samples_without_tax_codes(has_column=False)
     closed = bktools.close_month(chart, entries, month="2026-10", folder=tmp_path / "close", service=service)

@@ -119,7 +119,7 @@ def sends_until_interrupted(address, folders, ids):
 
 
 def test_ctrl_c_while_many_are_sent(talking, tmp_path):
-    """Requests that wait for their rate were not sent and may be sent again; those on their way are in doubt."""
+    """Requests that wait for their rate were not sent; those on their way are in doubt."""
     ids = [f"00000000-0000-4000-8000-{number:012}" for number in range(8)]
 
     def hang(raw, connection, request):

@@ -1,4 +1,4 @@
-"""Copies of the journal taken at every state of a batch: none of them sends, settles, closes or imports, until it is restored."""
+"""Copies of the journal in every state of a batch: none sends, settles, closes or imports unrestored."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def _files(folder: Path) -> dict[Path, bytes]:
 
 @pytest.mark.parametrize("state", STATES)
 def test_an_old_copy_writes_nothing_and_books_nothing_twice(talking, tmp_path, state):
-    """Whatever state the copy has, each command refuses, and the sent log stays; restored, each entry is booked once."""
+    """Each command refuses any old copy, and the sent log stays; once restored, each entry is booked once."""
     data, copied = tmp_path / "own" / "data", tmp_path / "copy"
-    # The request during which the copy is taken: the first is on its way, or accepted while the second one is.
+    # The request during which the copy is taken: the first is on its way, or accepted during the second.
     during = {"SENDING": 1, "ACCEPTED": 2}.get(state)
 
     def answer(raw, connection, request):

@@ -73,6 +73,6 @@ def test_a_company_in_capitals_is_the_same(service):
 
 
 def test_something_else_than_a_reconciliation_is_refused(service):
-    """The line says what is needed and what was given; columns with the names of a reconciliation make none."""
+    """The line names what is needed and what was given; columns alone make no reconciliation."""
     with pytest.raises(ArgumentError, match="must be a result of reconcile_accounts, is a DataFrame"):
         bktools.create_accounts(pd.DataFrame({"actions": ["create"]}), service=service)

@@ -124,7 +124,7 @@ def test_sums_of_what_was_exported_are_those_of_the_journal(sandbox, service):
 
 
 def test_a_plan_without_a_history_does_not_pass_over_a_change(sandbox, service):
-    """The same entries submitted again are told as accepted only while their data are those that were sent."""
+    """Entries submitted again count as accepted only while their data are those that were sent."""
     sent = bought(sandbox.server.company_id)
     plans = [
         bktools.compose_export_jobs(sent.assign(amount=amounts(text, "88.00")))
@@ -144,7 +144,7 @@ def test_a_plan_without_a_history_does_not_pass_over_a_change(sandbox, service):
 
 @pytest.mark.parametrize("in_doubt", [False, True])
 def test_the_same_facts_under_another_id_are_a_warning(sandbox, service, in_doubt):
-    """An entry that the service issued again is compared with what was sent, also in an earlier month and in doubt."""
+    """A reissued entry is compared with what was sent, also in an earlier month and in doubt."""
     company = sandbox.server.company_id
     if in_doubt:
         sandbox.server.inject(Fault("drop", "create_export_job", times=1))
@@ -163,7 +163,7 @@ def test_the_same_facts_under_another_id_are_a_warning(sandbox, service, in_doub
 
 @pytest.mark.parametrize("in_doubt", [False, True])
 def test_the_same_facts_under_another_id_in_one_file_are_held_back(sandbox, service, in_doubt):
-    """Of a sent entry and another one with its facts in one file none is sent, until a person says that both were bought."""
+    """Of a sent entry and its twin in one file none is sent, until a person says both were bought."""
     company = sandbox.server.company_id
     if in_doubt:
         sandbox.server.inject(Fault("drop", "create_export_job", times=1))

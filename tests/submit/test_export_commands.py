@@ -1,4 +1,4 @@
-"""`bktools export` and `bktools journal` as a user types them: one prepares, another approves, doubt is settled."""
+"""`bktools export` and `bktools journal` as users type them: prepare, approve, settle doubt."""
 
 from __future__ import annotations
 

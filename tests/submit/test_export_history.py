@@ -19,7 +19,7 @@ from bktools.sandbox.faults import Fault
 
 @pytest.fixture
 def doubted(sandbox, run, monkeypatch):
-    """A function that submits a plan of one batch for a company, lost on its way, and gives the plan and the batch."""
+    """Return a function that submits a one-batch plan, lost on its way, and gives plan and batch."""
 
     def submit(company: str | None = None, *, number: int = 0, lost: bool = True):
         plan = bktools.compose_export_jobs(entries_of(company or sandbox.server.company_id, 1, number))
@@ -32,12 +32,12 @@ def doubted(sandbox, run, monkeypatch):
 
 
 def test_evidence_is_kept_for_good(doubted, sandbox):
-    """After a release and a new submission the events still say who released the batch, when, and on what evidence."""
+    """After a release and a new submission the events still say who released the batch, and why."""
     plan, batch = doubted()
     begun = pd.Timestamp.now(tz="UTC")
     bktools.resolve_export_job(batch, "released", evidence="no booking of 31 Oct", by="Ada")
     sandbox.server.clear_faults()
-    # The job whose answer was lost may still run; nothing in the journal explains it, so it is said to be another's.
+    # The job whose answer was lost may still run; unexplained by the journal, it is said to be another's.
     again = bktools.submit_export_jobs(plan, apply=True, wait=30, others_export=True)
     assert again["outcome"].to_list() == ["ACCEPTED"]
     assert bktools.load_export_jobs()["message"].str.contains("no booking").to_list() == [False]
@@ -74,7 +74,7 @@ def test_history_shows_events(doubted, run, tmp_path):
 
 
 def test_a_batch_that_is_none_is_said(doubted, run):
-    """Neither entries, events nor the batch itself of what the journal does not have: it says so, as resolve does."""
+    """An unknown batch has no entries, events or record: history says so, as resolve does."""
     doubted(lost=False)
     for option in ("", "--entries", "--events"):
         with pytest.raises(
@@ -99,7 +99,7 @@ def test_a_job_of_another_batch_is_said(sandbox, doubted, run):
 
 
 def test_what_comes_next_is_said(doubted, run):
-    """History says how a batch in doubt is settled, and settling it says what to do then; one batch is no plural."""
+    """History says how to settle a batch in doubt, settling says what to do then; one is no plural."""
     _, batch = doubted()
     said = run("export history")[1]
     assert re.search(rf"outcome unknown: batch {batch} .* bktools export resolve {batch} ", said)

@@ -1,4 +1,4 @@
-"""Submissions, crashes, restored backups, second folders and aliases in any order: nothing is booked twice."""
+"""Submissions, crashes, backups, second folders and aliases in any order: nothing is booked twice."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Killed(BaseException):
 
 
 class Service:
-    """The service's side, scripted, so that every interleaving can be had; real sockets and kills have tests beside."""
+    """The service's side, scripted for every interleaving; other tests have sockets and kills."""
 
     def __init__(self) -> None:
         self.accepted: Counter[str] = Counter()
@@ -334,7 +334,7 @@ class Exports(RuleBasedStateMachine):
         try:
             restore(self.places[at], source, by="Ada")
         except JournalError as error:
-            # There is none yet, it is in the other folder, or the copy is of a journal that another place used.
+            # There is none yet, it is in the other folder, or the copy's journal was used in another place.
             known = ("nothing was ever sent with this data folder", "which still exists")
             if source is None and not any(text in str(error) for text in known):
                 raise
@@ -360,7 +360,7 @@ class Exports(RuleBasedStateMachine):
 
 
 class SharedExports(Exports):
-    """The same with three machines that share one database: connections are cut, copies of files do not exist."""
+    """Three machines share one database: connections are cut, and there are no copies of files."""
 
     postgres: Any
 
@@ -427,7 +427,7 @@ class TestExports(Exports.TestCase):
 
 @pytest.mark.parametrize("seed", range(max(RUNS // 4, 1)))
 def test_exports_of_a_team(postgres, seed):
-    """Every order of events ends with each entry booked once, when machines share a database whose connections are cut."""
+    """Any order of events books each entry once, when machines share a database with cut connections."""
     chance = random.Random(seed)
     team = type("Team", (SharedExports,), {"postgres": postgres})()
 

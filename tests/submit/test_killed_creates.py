@@ -1,4 +1,4 @@
-"""Creating accounts, killed at any instant and run again: each exists once, and the journal knows of every one."""
+"""Creating accounts, killed at any instant and run again: each exists once, and is in the journal."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def creates(address, token, company, count):
     not hasattr(os, "fork"), reason="this system cannot fork, so no process can be killed this way"
 )
 def test_killed_at_any_instant(tmp_path):
-    """After kills at random instants and one run to the end, each account exists once and is known with its id."""
+    """After kills at random instants and a full run, each account exists once, with its id known."""
     count = 150
     with Server(tmp_path / "server") as server:
         world = (server.base_url, server.token, server.company_id, count)

@@ -113,7 +113,7 @@ def test_lines_are_held_back_together(read):
 
 
 def test_a_selection_takes_whole_entries(read):
-    """A mask that selects one line selects its entry; a frame that lacks a line of an entry is refused for it."""
+    """A mask that selects one line selects its entry; a frame without all lines is refused."""
     entries = read(split_lines=True)
     plan = bktools.compose_export_jobs(entries, selection=entries["amount"] < 7)
     assert plan.entries["id"].to_list() == [ONE, ONE]
@@ -159,7 +159,7 @@ def test_a_split_entry_is_sent_once(read, sandbox, service, tmp_path):
     ],
 )
 def test_the_lines_are_compared_when_they_come_again(read, service, change, said):
-    """A changed line is an error of the entry; lines in another order are no change; sums are those of the journal."""
+    """A changed line is an error of its entry; another order is no change; sums are the journal's."""
     plan = bktools.compose_export_jobs(read(split_lines=True))
     bktools.submit_export_jobs(plan, apply=True, service=service)
     lines = [[*line] for line in LINES]
@@ -177,7 +177,7 @@ def test_the_lines_are_compared_when_they_come_again(read, service, change, said
 
 
 def test_lines_without_amounts_are_not_compared(read, service):
-    """Entries that lack the amounts, or the categories, are no change: which amount has which category is unknown."""
+    """Entries without amounts or categories are no change: which amount has which is unknown."""
     entries = read(split_lines=True)
     bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, service=service)
     history = bktools.load_export_jobs(entries=True, service=service)
@@ -210,7 +210,7 @@ def test_a_mapping_remembers_that_lines_are_parts(read, run, sandbox):
 
 
 def test_each_line_is_found_in_the_ledger(read, service):
-    """The ledger has a posting for each line on its own account; a line that is missing is a finding, a repeated one refused."""
+    """Each line has a posting on its account; a missing line is a finding, a repeated one refused."""
     bktools.submit_export_jobs(
         bktools.compose_export_jobs(read(split_lines=True)), apply=True, service=service
     )

@@ -1,4 +1,4 @@
-"""After a restore of a shared journal, the ledger shows what a machine that is gone had sent, and nothing is booked twice."""
+"""After a restore of a shared journal, the ledger shows what a lost machine sent: nothing is sent twice."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def machine(sandbox, tmp_path, postgres, database):
 
 @pytest.fixture
 def after_a_restore(machine, entries, sandbox, postgres, database):
-    """Ada's connection after a restore: Bob, who is gone, had sent entries 12 to 15, and no journal knows them."""
+    """Ada's connection after a restore: Bob, now gone, had sent entries 12 to 15, unknown to all journals."""
     ada, bob = machine("ada"), machine("bob")
     for person, first, end in ((ada, 0, 8), (bob, 8, 12)):
         assert outcomes(entries.iloc[first:end], person) == {"ACCEPTED"}
@@ -88,7 +88,7 @@ def outcomes(entries: pd.DataFrame, service: bktools.Service, **frames: object) 
 def test_what_the_ledger_holds_is_not_sent_and_the_rest_waits_no_longer(
     after_a_restore, entries, sandbox, run, monkeypatch, tmp_path
 ):
-    """By a plan whose ledger was exported later: its ready entries go out, those of the lost machine do not, others wait."""
+    """With a later ledger, a plan's ready entries go out, the lost machine's do not, and others wait."""
     ada = after_a_restore
     (row,) = submitted(entries.iloc[16:], ada)
     assert (row["outcome"], "--plan PLAN --by NAME" in row["message"]) == ("BLOCKED", True)

@@ -14,7 +14,7 @@ ROOT = Path(bktools.__file__).parents[1]
 
 
 def test_a_users_script_passes_and_a_wrong_call_is_found(tmp_path: Path):
-    """A strict checker finds nothing in a script with every public name, and what is wrong in calls of another one."""
+    """A strict checker passes a script with all public names, and finds the faults in another one."""
     tree = ast.parse(SCRIPT.read_text(encoding="utf-8"))
     used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     assert set(bktools.__all__) - used == {"Service"}

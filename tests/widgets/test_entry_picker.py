@@ -88,7 +88,7 @@ def test_entries_of_any_index(entries: pd.DataFrame):
 
 
 def test_many_split_entries_are_selected_whole():
-    """Each line of 8,000 split entries selects the other one at once; an entry of one line is selected by itself."""
+    """Each line of 8,000 split entries selects the other at once; a single line selects only itself."""
     count = 16_000
     entries = pd.DataFrame(
         {"id": [str(uuid.UUID(int=number // 2)) for number in range(count)] + [str(uuid.UUID(int=count))]}
@@ -111,7 +111,7 @@ def test_entries_without_amounts(entries: pd.DataFrame):
 
 
 def test_entries_without_a_currency_are_counted(entries: pd.DataFrame):
-    """An entry that lacks its currency or its amount is in the count, and the amounts of the others stay exact."""
+    """An entry without currency or amount is in the count, and other amounts stay exact."""
     awkward = entries.head(4).copy()
     awkward["currency"] = pd.array(["EUR", None, "EUR", None], dtype=STRINGS)
     awkward["amount"] = [1.1, 2.2, None, 4.4]
@@ -139,7 +139,7 @@ def test_text_of_an_entry_is_no_markup(entries: pd.DataFrame):
 
 
 def test_a_plan_shows_ready_or_why_not_with_names(entries: pd.DataFrame, service: bktools.Service):
-    """Names first, then identifiers, which are hidden; each entry of a plan is ready or says why it is not."""
+    """Names come first, identifiers are hidden; each entry is ready or says why it is not."""
     categories, employees = bktools.load_categories(service=service), bktools.load_employees(service=service)
     plan = bktools.compose_export_jobs(entries, categories=categories, employees=employees)
     picker = bktools.pick_entries(plan)

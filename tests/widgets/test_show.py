@@ -59,7 +59,7 @@ class _Cells(HTMLParser):
 
 
 def test_a_notebook_shows_names_and_money_first():
-    """Money has the decimals of its currency, dates are ISO, missing values are empty, identifiers are last and whole."""
+    """Money has its currency's decimals, dates are ISO, null is empty, identifiers are last and whole."""
     head, *rows = _Cells(show(FRAME)._repr_html_()).rows
     columns = [
         "date",
@@ -163,7 +163,7 @@ def test_frames_of_other_tools_and_of_the_sandbox(tmp_path):
 
 
 def test_a_grid_has_all_rows_a_title_and_the_order_of_the_frame():
-    """In a notebook all rows can be sorted and searched, a page has those asked for; spend keeps its keys first."""
+    """A notebook sorts and searches all rows, a page has the number asked for; spend keeps its keys first."""
     frame = pd.DataFrame(
         {
             "who": ["Ada", "Ben", "Ben"],

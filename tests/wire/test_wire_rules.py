@@ -1,4 +1,4 @@
-"""The sandbox against the interface's rules: for each field and parameter, typed by hand, what is taken and what is refused."""
+"""The sandbox against the interface's rules: typed by hand, what each field takes and refuses."""
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ REFUSED = [
 FIELDS = {
     "category": "id companyId categoryGroupId name archived accountId taxCodeId metadata",
     "account": "archived code companyId externalId id name taxCodeExternalId metadata",
-    "leading job": "id companyId createdAt expiresIn isInteractive numberOfItems status vendorBasedBookkeeping",
+    "leading job": "id companyId createdAt expiresIn isInteractive numberOfItems status "
+    "vendorBasedBookkeeping",
     "job": "completedAt createdBy expiredAt failureReason failureReasonType lastUpdatedAt startedAt",
     "employee": "id companyId email firstName lastName avatar code jobTitle phone role",
     "envelope": "currentRequestPagination hasNextPage hasPreviousPage startCursor endCursor total",
@@ -150,7 +151,7 @@ def unique(path, field, value):
 
 @pytest.mark.parametrize(("path", "field"), [(path, field) for path in BODIES for field in BODIES[path]])
 def test_fields_of_bodies(path, field, server, client):
-    """A field takes the values of its type and refuses every other one; null and nothing are for what is not required."""
+    """A field takes the values of its type and refuses others; null is for fields not required."""
     kind, required = BODIES[path][field]
     taken, refused = TYPES[kind]
     body = good(path, server)

@@ -71,7 +71,7 @@ def credentials(server):
 
 @pytest.mark.parametrize("case", wire.cases(), ids=wire.name_of)
 def test_sandbox_answers_as_the_interface_says(case, server, client, names, credentials):
-    """Each sentence of the interface that shows a request holds: status, content type and shape of the answer."""
+    """Each sentence of the interface that shows a request holds: status, content type and shape."""
     request = wire.filled(case["request"], names)
     if "fault" in case:
         server.inject(parse_fault(case["fault"]))

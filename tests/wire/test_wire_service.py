@@ -132,7 +132,7 @@ def ask(service, operation, arguments):
 
 @pytest.mark.parametrize("case", wire.cases(), ids=wire.name_of)
 def test_client_asks_and_reads_as_the_interface_says(case, hosts, talk):
-    """The client sends what a case shows, or refuses to before anything leaves; it reads the answer or raises."""
+    """The client sends what a case shows, or refuses before that; it reads the answer or raises."""
     host = hosts[case["request"]["host"]]
     host.status = case["response"]["status"]
     host.body = json.dumps(wire.filled(case["response"]["example"], NAMES), ensure_ascii=False).encode()
@@ -191,7 +191,7 @@ def authorization(request):
 
 
 def meaning(body, default):
-    """Return a body without what is null, which is as if it were left out, and with the documented defaults."""
+    """Return a body without nulls, which mean a missing field, and with the documented defaults."""
     return default | {name: value for name, value in body.items() if value is not None}
 
 
@@ -216,7 +216,7 @@ def differences(example, answer):
 
 
 def test_every_operation_has_a_case():
-    """Each operation of the contract is asked for, and its answer read, in a case typed from the interface."""
+    """Each operation of the contract is called and read in a case typed from the interface."""
     shown = {OPERATIONS[case["request"]["path"]] for case in wire.cases() if case["client"] == "decodes"}
     assert shown == {endpoint.operation for endpoint in ENDPOINTS}
 

@@ -1,12 +1,13 @@
 """Cases typed by hand from the interface: requests, the shape of their answers, and one answer in full.
 
-A shape is JSON. A name stands for a kind of value (`uuid`, `text`, `flag`, `integer`, `number`, `time`, `cursor`,
-`object`), `a|b` for either, `=x` for the text x itself; a number or flag for itself; an object for one with these
-fields (`name?`: may be missing) and any others; a list for one whose items all have the shape of its only item.
+A shape is JSON. A name stands for a kind of value (`uuid`, `text`, `flag`, `integer`, `number`, `time`,
+`cursor`, `object`), `a|b` for either, `=x` for the text x itself; a number or flag for itself; an object for
+one with these fields (`name?`: may be missing) and any others; a list for one whose items all have the shape
+of its only item.
 
-`{"...": "category", "archived": false}` is the shape or example of that name in `named.json` with these fields changed;
-`{"text": "x", "times": 255}` in a body is a long text. `client` says what `Service` makes of the same answer, or how it
-refuses to ask; a `fault` is one that the sandbox is told to have first.
+`{"...": "category", "archived": false}` is the shape or example of that name in `named.json` with these
+fields changed; `{"text": "x", "times": 255}` in a body is a long text. `client` says what `Service` makes of
+the same answer, or how it refuses to ask; a `fault` is one that the sandbox is told to have first.
 """
 
 from __future__ import annotations

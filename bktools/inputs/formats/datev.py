@@ -1,7 +1,7 @@
 """DATEV's EXTF and DTVF files: a header of 31 cells, headings, and rows whose cells have fixed places.
 
-A row of a Buchungsstapel posts an amount to an account and the opposite one to its contra account. A date is day and
-month; its year is that of the fiscal year in the header, as is the length of the accounts.
+A row of a Buchungsstapel posts an amount to an account and the opposite one to its contra account. A date is
+day and month; its year is that of the fiscal year in the header, as is the length of the accounts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LABELS, _POSTINGS = "20", "21"
 _DATE = "%Y%m%d"
 # Some of the headings, which are on the second line.
 _HEADINGS = ("Konto", "Kontobeschriftung", "Kontenbeschriftung", "WKZ Umsatz", "Belegdatum", "Buchungstext")
-# Places in the header, and in a row of a Buchungsstapel, which DATEV reads by place whatever the headings say.
+# Places in the header and in a row of a Buchungsstapel, which DATEV reads by place, not by heading.
 _CATEGORY, _NAME, _CREATED, _ADVISER, _CLIENT, _YEAR_BEGINS, _LENGTH, _FROM, _TO, _CURRENCY = (
     2,
     3,
@@ -94,14 +94,18 @@ def ledger(file: File) -> Ledger:
     header, table = _read(file, _POSTINGS, "no postings: export the Buchungsstapel")
     if len(table.headings) <= _TEXT or not normal(table.headings[_AMOUNT]).startswith("umsatz"):
         raise table.error(
-            "its columns are not those of a DATEV Buchungsstapel (Umsatz, Soll/Haben-Kennzeichen, …): export it again",
+            "its columns are not those of a DATEV Buchungsstapel (Umsatz, Soll/Haben-Kennzeichen, …): "
+            "export it again",
             table.heading_line,
         )
     incomplete = np.logical_or.reduce(
         [cells.blank(table.columns[place]) for place in (_AMOUNT, _ACCOUNT, _CONTRA)]
     )
     incomplete &= not incomplete.all()
-    remark = "rows without an amount or one of their two accounts, such as sums, which are no postings and are left out"
+    remark = (
+        "rows without an amount or one of their two accounts, such as sums, "
+        "which are no postings and are left out"
+    )
     doubts = cells.counted(table, {remark: incomplete})
     table = table.rows(~incomplete)
     _refuse_wrong_rows(table)
@@ -165,13 +169,13 @@ def _texts(values: npt.NDArray[Any]) -> pa.ChunkedArray:
 
 
 def _read(file: File, category: str, lacking: str) -> tuple[_Header, Table]:
-    """Return the header and the rows; a file of another category is an `InputError` that says what it lacks."""
+    """Return header and rows; refuse a file of another category with the name of what it lacks."""
     head = [cell.strip() for cell in first_cells(file)] + [""] * _CURRENCY
     begins, length = parsed(head[_YEAR_BEGINS], _DATE), head[_LENGTH]
     if begins is None or not (length.isdecimal() and 4 <= int(length) <= 9):
         raise file.error(
-            "the DATEV header does not say when the fiscal year begins (cell 13) and how long accounts are (cell 14):"
-            " export the file again",
+            "the DATEV header does not say when the fiscal year begins (cell 13) and how long accounts are "
+            "(cell 14): export the file again",
             line=1,
         )
     name = head[_NAME] or "another kind"
@@ -227,7 +231,8 @@ def _doubts(table: Table, header: _Header, days: pa.ChunkedArray) -> list[str]:
     if first is not None and last is not None:
         bounds = (pa.scalar(day, schema.DATE) for day in (first, last))
         outside = cells.mask(pc.or_(pc.less(days, next(bounds)), pc.greater(days, next(bounds))))
-    # Some programs turn Soll/Haben for a reversal, others leave it to its mark; the older one is a key such as 20.
+    # Some programs turn Soll/Haben for a reversal, others rely on its mark; an older mark is a key such as
+    # 20.
     is_reversal = cells.matches(cells.trimmed(table.columns[_KEY]), r"^[23]\d$")
     place = place_of(table, "Generalumkehr (GU)", "Generalumkehr")
     if place is not None:
@@ -235,8 +240,10 @@ def _doubts(table: Table, header: _Header, days: pa.ChunkedArray) -> list[str]:
     return cells.counted(
         table,
         {
-            f"rows dated outside of {first} to {last}, the period in the header, such as opening balances": outside,
-            "rows marked as general reversals (Generalumkehr), whose Soll/Haben is read as written though it may be"
+            f"rows dated outside of {first} to {last}, the period in the header, "
+            "such as opening balances": outside,
+            "rows marked as general reversals (Generalumkehr), whose Soll/Haben is read as written though "
+            "it may be"
             " meant the other way round": is_reversal,
         },
     )

@@ -1,4 +1,4 @@
-"""FEC, the fichier des écritures comptables of French tax audits: a posting a line, with tabs or pipes between cells."""
+"""FEC, the fichier des écritures comptables of French tax audits: one posting a line, with tabs or pipes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HEADINGS = ("EcritureNum", "CompteNum")
 _CURRENCY = "EUR"
 _NOTE = "read as FEC"
 _DELIMITERS = "\t|;"
-# What ISO 8859 has no characters for, and what UTF-16 has.
+# Bytes that are no characters in ISO 8859 and that UTF-16 contains.
 _NOT_LATIN = bytes([0, *range(0x80, 0xA0)])
 _SPACE = pa.scalar(" ", schema.TEXT)
 
@@ -82,7 +82,7 @@ def _read(file: File) -> Table:
 
 
 def _split(file: File, data: bytes, encoding: str | None, delimiter: str) -> Table:
-    """Return the cells of a file whose texts are not quoted, as the norm has it: a quote is a character like others."""
+    """Return the cells of a file without quoted texts, as in the norm: a quote is like other characters."""
     text, read_as = to_utf8(data, encoding, file.source)
     headings = tuple(map(str.strip, text.split(b"\n", 1)[0].decode().strip().split(delimiter)))
     body = regular_body(text, first_line=2, width=len(headings), delimiter=delimiter, has_quotes=False)

@@ -1,4 +1,4 @@
-"""What a format of accounting files is: how it is recognised, and how its chart and its general ledger are read."""
+"""What a format of accounting files is: how to recognise it, and how to read its chart and its ledger."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 @dataclass(frozen=True)
 class File:
-    """A file that was looked into but not read: its first 64 KiB, unpacked, and the encoding that the caller said."""
+    """A file that was looked into but not read: its first 64 KiB, unpacked, and the caller's encoding."""
 
     path: Path
     head: bytes
@@ -103,11 +103,11 @@ class File:
             return hashlib.file_digest(raw, "sha256").hexdigest()
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the file's bytes, unpacked; a file that is larger than it may be, or damaged, is an `InputError`."""
+        """Yield the file's bytes, unpacked; refuse a file that is larger than it may be, or damaged."""
         most = UNPACKED if self.is_packed else LARGEST
         too_large = self.error(
-            f"{'unpacks to' if self.is_packed else 'has'} more than {most // MIB:,} MB: export it again in parts, by month or"
-            " company"
+            f"{'unpacks to' if self.is_packed else 'has'} more than {most // MIB:,} MB: "
+            "export it again in parts, by month or company"
         )
         try:
             if self.path.stat().st_size > LARGEST:
@@ -124,7 +124,10 @@ class File:
             raise _unreadable(self.path, error) from None
 
     def data(self) -> bytes:
-        """Return the file's bytes, unpacked; a text with a line that no file has is an `InputError` before it is in memory."""
+        """Return the file's bytes, unpacked.
+
+        Refuse an impossible line of text before it is in memory.
+        """
         pieces = []
         length = 0
         for piece in self.pieces():
@@ -133,8 +136,8 @@ class File:
             length = len(piece) - end - 1 + (length if end < 0 else 0)
             if self.kind == "text" and length > LONGEST_LINE:
                 raise self.error(
-                    f"the line has more than {LONGEST_LINE // MIB} MB: the file is damaged, or its lines end in a way that is"
-                    " not known here",
+                    f"the line has more than {LONGEST_LINE // MIB} MB: the file is damaged, "
+                    "or its lines end in a way that is not known here",
                     sum(piece.count(b"\n") for piece in pieces) + 1,
                 )
         return b"".join(pieces)
@@ -145,7 +148,7 @@ class File:
             yield number, line.rstrip(b"\r\n")
 
     def table(self, rows: Rows, nothing: str, *notes: str, **about: Any) -> Table:
-        """Return rows headed by fields as the table of this file; `nothing` is the error where there are no rows."""
+        """Return rows headed by fields as this file's table; `nothing` is the error if there are no rows."""
         if not rows:
             raise self.error(nothing)
         places = {field: place for place, field in enumerate(rows.headings)}
@@ -170,7 +173,7 @@ class Total(NamedTuple):
 
     name: str
     stated: Decimal
-    # What it is held to: "debit" or "credit", or the reader's own count.
+    # The total's subject: "debit" or "credit", or the reader's own count.
     counted: str | Decimal
 
 
@@ -178,21 +181,22 @@ class Total(NamedTuple):
 class Ledger:
     """Postings as cells, and the totals that the file states, which are held to the postings.
 
-    The table has columns for `account_code`, `date`, `debit` and `credit` or `amount` with or without `side`, and some
-    of `account_name`, `currency`, `text`, `document_number`, `voucher_id`, `tax_code`, `cost_centre`, `foreign_amount` and
-    `foreign_currency`: what was paid in another currency than that of the books.
+    The table has columns for `account_code`, `date`, `debit` and `credit` or `amount` with or without `side`,
+    and some of `account_name`, `currency`, `text`, `document_number`, `voucher_id`, `tax_code`,
+    `cost_centre`, `foreign_amount` and `foreign_currency`: what was paid in another currency than that of the
+    books.
     """
 
     table: Table
     # Without them the columns of amounts and dates must show it.
     decimal: str | None = "."
     date_format: str | None = "%Y-%m-%d"
-    # Of all amounts where no column says it.
+    # The currency of all amounts for which no column says it.
     currency: str | None = None
     totals: Sequence[Total] = ()
     # Account to the sum of its postings, as the file says it.
     movements: Mapping[str, Decimal] = field(default_factory=dict)
-    # What the reader could read in two ways, and read in one.
+    # Values that the reader could read in two ways, and read in one.
     doubts: Sequence[str] = ()
     # The day on which the file was exported, as it says.
     exported_at: dt.date | None = None
@@ -201,7 +205,7 @@ class Ledger:
 
 
 def day_of(text: str | None) -> dt.date | None:
-    """Return the day with which a time of a header begins, such as 20261003 or 2026-10-03T08:00; None where there is none."""
+    """Return the day of a header's time, such as 20261003 or 2026-10-03T08:00; None where there is none."""
     try:
         return dt.datetime.strptime((text or "").strip().replace("-", "")[:8], "%Y%m%d").date()  # noqa: DTZ007 - a day alone
     except ValueError:

@@ -26,7 +26,7 @@ def recognises(file: File) -> bool:
 
 
 def chart(file: File) -> Table:
-    """Return the accounts but the root; the external ID is GnuCash's own, which stays when an account is renamed."""
+    """Return all accounts but the root; the external ID is GnuCash's own, which survives a renaming."""
     found = records(file, frozenset({"gnc:account"}), skipped=_SKIPPED | {"transaction"})
     accounts = {account.text("id"): account for account in found}
     rows = Rows("external_id", "code", "name", "type")
@@ -98,7 +98,8 @@ def _decimal(split: Record) -> str:
     match = _VALUE.fullmatch(value)
     if match is None:
         raise split.error(
-            f"split:value is {value[:40]!r}, must be a fraction such as 12050/100: save the file again in GnuCash"
+            f"split:value is {value[:40]!r}, must be a fraction such as 12050/100: "
+            "save the file again in GnuCash"
         )
     sign, digits, denominator = match.groups()
     return f"{sign}{Decimal(digits).scaleb(1 - len(denominator)):f}"

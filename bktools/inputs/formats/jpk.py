@@ -1,4 +1,4 @@
-"""JPK_KR, the audit file of Polish ledgers: accounts with their balances, a journal of vouchers, and their postings."""
+"""JPK_KR, the audit file of Polish ledgers: accounts with balances, a journal of vouchers, postings."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def _add(rows: Rows, record: Record, vouchers: dict[str, dict[str, str]], names:
     voucher = vouchers.get(number)
     if voucher is None:
         raise record.error(
-            f"NrZapisu {number[:40]!r} is not in the journal (Dziennik), so that its date is unknown: export the file"
-            " whole"
+            f"NrZapisu {number[:40]!r} is not in the journal (Dziennik), so that its date is unknown: "
+            "export the file whole"
         )
     for side, column in _SIDES.items():
         account = record.text(f"KodKonta{side}")

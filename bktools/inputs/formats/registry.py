@@ -15,7 +15,7 @@ from bktools.inputs.formats.format import File, Format
 
 @cache
 def known_formats() -> tuple[Format, ...]:
-    """Return the formats that the files of this folder name in `FORMATS`, in the order of the files' names."""
+    """Return the formats that this folder's files name in `FORMATS`, in the order of the files' names."""
     modules = (
         import_module(f"{formats.__name__}.{module.name}") for module in iter_modules(formats.__path__)
     )
@@ -27,7 +27,7 @@ def recognised(
 ) -> tuple[File, Format] | None:
     """Return the file and its format, None for a table of no format.
 
-    An argument of those that are for tables is an `ArgumentError` for a file of a format, which states it itself.
+    An argument for tables is an `ArgumentError` for a file of a format, which states it itself.
     """
     file = File.at(path, encoding)
     form = next((one for one in known_formats() if one.recognises(file)), None)
@@ -50,5 +50,6 @@ def refuse_ledgers(path: str | PathLike[str], encoding: str | None = None) -> No
         file, form = of_format
         read = "bktools ledger" if is_command() else "read_general_ledger"
         raise file.error(
-            f"is a general ledger or chart of the format {form.name}, not a file of entries: read it with {read}"
+            f"is a general ledger or chart of the format {form.name}, not a file of entries: "
+            f"read it with {read}"
         )

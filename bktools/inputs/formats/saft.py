@@ -1,7 +1,8 @@
-"""SAF-T, the Standard Audit File for Tax of the OECD, as Norway, Portugal, Denmark, Lithuania, Romania and others have it.
+"""SAF-T, the Standard Audit File for Tax of the OECD, of Norway, Portugal, Denmark, Lithuania and others.
 
-The countries' schemas share the names of their elements and differ in what stands around them, so elements are found by
-name wherever they are. An amount is the element itself in Portugal and Austria, and an element below it elsewhere.
+The countries' schemas share the names of their elements and differ in what stands around them, so elements
+are found by name wherever they are. An amount is the element itself in Portugal and Austria, and an element
+below it elsewhere.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ _SKIPPED = frozenset(
         "SourceDocuments",
     }
 )
-# Of an account: debit is positive, and what the file states moves by closing less opening.
+# The signs of an account's balances: debit is positive, and the movement is closing less opening.
 _BALANCES = {
     "OpeningDebitBalance": -1,
     "OpeningCreditBalance": 1,
     "ClosingDebitBalance": 1,
     "ClosingCreditBalance": -1,
 }
-# Of the company, in the header itself in Portugal and below it elsewhere.
+# The company's numbers stand in the header itself in Portugal, and below it elsewhere.
 _NUMBERS = (
     "Company/RegistrationNumber",
     "Company/TaxRegistrationNumber",
@@ -104,7 +105,10 @@ def ledger(file: File) -> Ledger:
             if moved := [sign * record.number(name) for name, sign in _BALANCES.items() if record.text(name)]:
                 movements[code] = sum(moved, Decimal())
     nothing = "is a SAF-T file without postings (GeneralLedgerEntries): export it with the general ledger"
-    of_moved = f"vouchers posted in another month (GLPostingDate) than that of their own date, read there: {in_another_month}"
+    of_moved = (
+        "vouchers posted in another month (GLPostingDate) than that of their own date, read there: "
+        f"{in_another_month}"
+    )
     table = file.table(rows, nothing, note, *[of_moved] * bool(in_another_month))
     posted = set(pc.unique(table.columns[table.places["account_code"]]).to_pylist())
     # An account that sums up others, as Portugal has them, has no postings of its own.
@@ -129,7 +133,7 @@ def _is_account(record: Record) -> bool:
 
 
 def _is_in_another_month(voucher: Record) -> bool:
-    """Whether a voucher was posted in another month than that of its own date: there the ledger of its system shows it."""
+    """Whether a voucher was posted in another month than its date's, as the ledger of its system shows."""
     # Lithuania and others may add a time to a date.
     own, posted = (voucher.text(name)[:7] for name in ("TransactionDate", "GLPostingDate"))
     return bool(own and posted) and own != posted

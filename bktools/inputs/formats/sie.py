@@ -1,7 +1,8 @@
-"""SIE 4, the exchange format of Swedish bookkeeping: `#LABEL` and its fields, a record a line, vouchers in braces.
+"""SIE 4, the exchange format of Swedish bookkeeping: `#LABEL` and fields on each line, vouchers in braces.
 
-An amount is positive for debit. `#RTRANS` is a posting that was added later; the same posting follows as `#TRANS`, for
-programs that do not know it, and counts once. `#BTRANS` is a posting that was struck out, and does not count.
+An amount is positive for debit. `#RTRANS` is a posting that was added later; the same posting follows as
+`#TRANS`, for programs that do not know it, and counts once. `#BTRANS` is a posting that was struck out, and
+does not count.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _ONE_FIELD = r'(?:"(?:\\"|[^"])*"|\{[^{}]*\}|[^\s"{}]+)'
 _SPACED = r"\s+"
 _OF_VOUCHER = ("series", "number", "date", "text")
 _OF_POSTING = ("account", "objects", "amount", "date", "text", "quantity", "sign")
-# What programs write for å, ä, ö, é in Windows' encoding, and in the one of the format, PC8.
+# The bytes for å, ä, ö, é in Windows' encoding, and in the format's own, PC8.
 _IN_WINDOWS = tuple(b"\xe5\xe4\xf6\xe9\xc5\xc4\xd6\xc9")
 _IN_PC8 = tuple(b"\x86\x84\x94\x82\x8f\x8e\x99\x90")
 _SPACE = pa.scalar(" ", schema.TEXT)
@@ -66,7 +67,7 @@ class _Records(NamedTuple):
     lines: Sequence[int]
     labels: Sequence[str]
     texts: Sequence[str]
-    # Of each label, where its records are.
+    # The places of the records by label.
     places: Mapping[str, Sequence[int]]
 
     def fields(self, at: int) -> list[str]:
@@ -140,12 +141,12 @@ def ledger(file: File) -> Ledger:
     postings, vouchers = _postings(records)
     if not postings:
         raise file.error(
-            f"is a SIE file of type {kind or 'unknown'} without vouchers (#VER): export it as SIE type 4, with"
-            " transactions"
+            f"is a SIE file of type {kind or 'unknown'} without vouchers (#VER): export it as SIE type 4, "
+            "with transactions"
         )
     table = _posted(records, postings, vouchers, f"read as SIE type {kind or '4'}")
     opening, closing, results = (_balances(records, label) for label in ("IB", "UB", "RES"))
-    # The sum that the postings of an account must have is its closing less its opening balance, or its result.
+    # An account's postings must have this sum: its closing less its opening balance, or its result.
     movements = {code: amount - opening.get(code, Decimal()) for code, amount in closing.items()}
     currency = records.value("VALUTA") or "SEK"
     return Ledger(
@@ -314,8 +315,8 @@ def _label(word: bytes) -> str:
 def _encoding(file: File, whole: bytes, lines: Sequence[int]) -> str:
     """Return the encoding of the records: UTF-8 where the bytes are, else PC8 (cp437) as the format has it.
 
-    Programs that write Windows' encoding, whatever the file says, are told by their å, ä and ö, which are Greek letters
-    in PC8; in UTF-8 no character begins with a byte that is a letter in PC8.
+    Programs that write Windows' encoding, whatever the file says, are told by their å, ä and ö, which are
+    Greek letters in PC8; in UTF-8 no character begins with a byte that is a letter in PC8.
     """
     if file.encoding is not None:
         return to_utf8(b"", file.encoding, file.source)[1]

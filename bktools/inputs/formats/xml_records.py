@@ -1,7 +1,7 @@
 """XML → records of text, one at a time, however large the file is.
 
-Python's own expat parses the stream. A document type is refused before it is parsed, because accounting formats have
-none: entities are never expanded and addresses never opened.
+Python's own expat parses the stream. A document type is refused before it is parsed, because accounting
+formats have none: entities are never expanded and addresses never opened.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LONGEST_TAG = 1 << 23
 _ROOT = re.compile(r"<(?![?!])(?:[\w.-]+:)?(?=[\w.-])")
 _COMMENT = re.compile(r"(?s)<!--.*?-->")
 
-# What expat says of a file that ends too early.
+# The messages of expat for a file that ends too early.
 _CUT_OFF = {
     expat.errors.codes[text]
     for text in (expat.errors.XML_ERROR_NO_ELEMENTS, expat.errors.XML_ERROR_UNCLOSED_TOKEN)
@@ -29,7 +29,7 @@ _CUT_OFF = {
 
 
 def from_first_element(file: File) -> str:
-    """Return the head of an XML file from its first element on, whose prefix is left out; no text for another file."""
+    """Return an XML file's head from its first element, without prefix; "" for a file of another kind."""
     text = file.text.lstrip()
     root = _ROOT.search(_COMMENT.sub("", text)) if text.startswith("<") else None
     return f"<{root.string[root.end() :]}" if root else ""
@@ -38,10 +38,11 @@ def from_first_element(file: File) -> str:
 def records(file: File, wanted: frozenset[str], *, skipped: frozenset[str] = frozenset()) -> Iterator[Record]:
     """Yield the wanted records of a file as they end, with the texts of the elements below them.
 
-    A text is named by the path of its element without prefixes, and of several the first one is kept. The name of an
-    attribute stands behind `@`; the record's own text has no name. Records are wanted with or without the prefix of
-    their namespace; elements that are skipped are passed over with all that is in them. A file that is not well-formed,
-    ends too early, has a document type, or is larger or deeper than it may be is an `InputError`.
+    A text is named by the path of its element without prefixes, and of several the first one is kept. The
+    name of an attribute stands behind `@`; the record's own text has no name. Records are wanted with or
+    without the prefix of their namespace; elements that are skipped are passed over with all that is in them.
+    A file that is not well-formed, ends too early, has a document type, or is larger or deeper than it may be
+    is an `InputError`.
     """
     reader = _Reader(file, wanted, skipped)
     parser = reader.parser
@@ -95,8 +96,8 @@ class _Reader:
 
     def _refuse_doctype(self, *_: object) -> None:
         raise self.error(
-            "has a document type (<!DOCTYPE …>), which accounting formats do not have and which can make a small file grow"
-            " without end: export it again, or delete it from the file"
+            "has a document type (<!DOCTYPE …>), which accounting formats do not have and which can make a "
+            "small file grow without end: export it again, or delete it from the file"
         )
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:

@@ -16,7 +16,8 @@ SIE = """#FLAGGA 0
 #TRANS 1930 {} -800.00
 }
 """
-FEC = """JournalCode|EcritureNum|EcritureDate|CompteNum|CompteLib|PieceRef|EcritureLib|Debit|Credit|Montantdevise|Idevise
+FEC = """\
+JournalCode|EcritureNum|EcritureDate|CompteNum|CompteLib|PieceRef|EcritureLib|Debit|Credit|Montantdevise|Idevise
 AC|1|20261003|5800|Travel|p|t|90,00|0,00|100,00|USD
 AC|1|20261003|1930|Bank|p|t|0,00|90,00|100,00|USD
 AC|2|20261004|5800|Travel|p|t|10,00|0,00|0|

@@ -47,7 +47,7 @@ def test_a_currency_without_the_books_amount(write):
 
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-8-sig", "utf-8"])
 def test_a_row_is_two_postings(write, encoding):
-    """Signs by S and H, the contra account, the books' amount of a foreign one, filled account, date and tax code."""
+    """Signs by S and H, contra account, booked amount of a foreign one, account, date, tax code."""
     found = ledger(write, batch(*ROWS), encoding)
     assert found[["account_code", "amount", "currency", "document_number"]].values.tolist() == [
         ["0027", 119.0, "EUR", "R-77"],
@@ -151,7 +151,7 @@ def test_rows_that_break_a_rule(write, row, why):
     ],
 )
 def test_rows_that_may_be_no_postings(write, row, why, amounts):
-    """Opening balances, sums and rows without an amount are refused with the way out, and with it read or left out."""
+    """Balances, sums and rows without amount are refused with the way out, which reads or drops them."""
     text = batch(ROWS[0], row)
     with pytest.raises(InputError, match=why) as caught:
         ledger(write, text)
@@ -191,7 +191,7 @@ def test_headers(write, options, why):
 
 
 def test_columns_in_another_order(write):
-    """DATEV reads a row by the places of its cells: a file that has others is refused, whatever its headings say."""
+    """DATEV reads cells by place: a file in another order is refused, whatever its headings say."""
     with pytest.raises(InputError, match="line 2: its columns are not those of a DATEV Buchungsstapel"):
         ledger(write, batch("27;1200", *ROWS).replace(COLUMNS, COLUMNS.replace("Umsatz", "Betrag")))
 
@@ -206,7 +206,8 @@ def test_a_short_header(write):
 
 
 def labels(*rows, length="4"):
-    header = f'"EXTF";700;20;"Kontenbeschriftungen";3;20261031120000000;;"RE";"";"";1001;1;20260101;{length};;;"";"";;;;;;;;;;;;;'
+    about = '"EXTF";700;20;"Kontenbeschriftungen";3;20261031120000000;;"RE";"";""'
+    header = f'{about};1001;1;20260101;{length};;;"";"";;;;;;;;;;;;;'
     return "\r\n".join((header, "Konto;Kontobeschriftung;SprachId", *rows, ""))
 
 

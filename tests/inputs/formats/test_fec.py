@@ -1,4 +1,4 @@
-"""FEC by the French norm (article A. 47 A-1): 18 columns, tabs or pipes, debit and credit or amount and sense."""
+"""FEC by the French norm (article A. 47 A-1): 18 columns, tabs or pipes, two forms of amounts."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def fec(rows=ROWS, delimiter="\t", sense=None):
 @pytest.mark.parametrize("delimiter", ["\t", "|"])
 @pytest.mark.parametrize("sense", [None, "DC"])
 def test_every_form_of_the_norm(write, encoding, delimiter, sense):
-    """Tabs and pipes, debit and credit or amount and sense, in the norm's encodings, are the same postings."""
+    """Tabs and pipes, debit and credit or amount and sense, in all encodings, are equal postings."""
     found = bktools.read_general_ledger(write(fec(delimiter=delimiter, sense=sense), "FEC.txt", encoding))
     assert [f"{amount:.2f}" for amount in found["amount"]] == AMOUNTS
     assert found["voucher_id"].tolist() == ["AC 1"] * 3 + ["BQ 1"] * 2
@@ -167,7 +167,7 @@ def test_accounts_repeat_and_are_one(write):
 
 @pytest.mark.parametrize("quote", ["", '"'])
 def test_empty_rows(write, quote):
-    """Rows without anything, as spreadsheets leave below a table, are none, whether the headings are quoted or not."""
+    """Rows without anything, as spreadsheets leave them, are none, with quoted headings or not."""
     heading, rows = fec().split("\r\n", 1)
     text = "\t".join(f"{quote}{cell}{quote}" for cell in heading.split("\t"))
     path = write(f"{text}\r\n{rows}{heading.count(chr(9)) * chr(9)}\r\n\r\n", "FEC.txt")
@@ -188,7 +188,7 @@ def test_words_of_windows(write):
 
 
 def test_quotes_are_characters(write):
-    """The norm quotes no text: one that begins with a quote is kept to the letter, in a file that quotes no heading."""
+    """The norm quotes no text: a quote at the beginning stays, in a file without quoted headings."""
     rows = [tuple(cell.replace("Règlement", '"Le Bistro" SARL') for cell in row) for row in ROWS]
     found = bktools.read_general_ledger(write(fec(rows), "FEC.txt"))
     assert found["text"][4] == '"Le Bistro" SARL'

@@ -1,4 +1,4 @@
-"""The table of formats: files of each as people have them, what is named and not read, and files that mean harm."""
+"""The table of formats: files of each as people have them, unread ones, and hostile ones."""
 
 from __future__ import annotations
 
@@ -125,8 +125,14 @@ def zipped(*names):
 
 
 MT940 = b":20:STARTUMS\r\n:25:10020030/1234567\r\n:28C:1/1\r\n:60F:C261001EUR1,00\r\n"
-CAMT = b'<?xml version="1.0"?><Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt/></Document>'
-JPK = b'<?xml version="1.0"?><JPK xmlns="http://x/"><Naglowek><KodFormularza kodSystemowy="%s">JPK</KodFormularza>'
+CAMT = (
+    b'<?xml version="1.0"?><Document '
+    b'xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt/></Document>'
+)
+JPK = (
+    b'<?xml version="1.0"?><JPK xmlns="http://x/"><Naglowek><KodFormularza '
+    b'kodSystemowy="%s">JPK</KodFormularza>'
+)
 LOCKED = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504) + "EncryptedPackage".encode("utf-16-le") + bytes(96)
 
 NOT_READ = [
@@ -219,7 +225,10 @@ HOSTILE_XML = {
         "xml, line 1: has a document type (<!DOCTYPE",
     ),
     "quadratic entity": (
-        f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "{"a" * 50_000}">]><AuditFile>{"&a;" * 10_000}</AuditFile>',
+        (
+            '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a '
+            f'"{"a" * 50_000}">]><AuditFile>{"&a;" * 10_000}</AuditFile>'
+        ),
         "xml, line 1: has a document type (<!DOCTYPE",
     ),
     "entity of another file": (
@@ -245,7 +254,7 @@ HOSTILE_XML = {
 
 @pytest.mark.parametrize("name", HOSTILE_XML)
 def test_xml_that_means_harm(write, name):
-    """XML that is damaged, or made to take memory or time, is one line within a few seconds of this process's own time."""
+    """Damaged XML, or XML that takes memory or time, is one line within a few seconds of processor time."""
     text, why = HOSTILE_XML[name]
     path = write(text, "a.xml")
     begun = time.process_time()
@@ -260,7 +269,7 @@ def test_xml_that_means_harm(write, name):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", EXPECTED)
 def test_any_damage(tmp_path, name):
-    """Bytes cut off, changed, left out and repeated: a file is read or is refused in one line, never anything else."""
+    """Bytes cut off, changed, removed or repeated: a file is read, or refused in one line."""
     random = Random(name)
     whole = (FILES / name).read_bytes()
     path = tmp_path / name
@@ -319,7 +328,7 @@ def test_one_line_of_20_mb(tmp_path):
 
 
 def growth(small, large):
-    """Read a small ledger and a large one; yield the rows of the large one, and how many megabytes the peak grew."""
+    """Read a small and a large ledger; yield the large one's rows, and the peak's growth in megabytes."""
 
     def peak():
         return int(Path("/proc/self/status").read_text(encoding="utf-8").partition("VmHWM:")[2].split()[0])
@@ -331,7 +340,7 @@ def growth(small, large):
 
 @pytest.mark.long
 def test_memory_of_a_large_saft_file(tmp_path):
-    """SAF-T is streamed: 15 MB of it take no more memory than the postings that are returned, many times less than a tree."""
+    """SAF-T is streamed: 15 MB take no more memory than the returned postings, far less than a tree."""
     path = tmp_path / "large.xml"
     line = (
         "<Line><RecordID>1</RecordID><AccountID>{}</AccountID><Analysis><AnalysisType>A</AnalysisType></Analysis>"
@@ -363,7 +372,7 @@ def test_memory_of_a_large_saft_file(tmp_path):
     "name", ["accounts.se", "000000000FEC20261231.txt", "datev_postings.csv", "saft.xml"]
 )
 def test_a_general_ledger_is_no_file_of_entries(name):
-    """Reading entries from a general ledger's format is refused in one line that names the format and its reader."""
+    """A general ledger's format is refused as entries in one line, with its format and reader."""
     with pytest.raises(
         InputError, match=r"is a general ledger.*format (SIE|FEC|DATEV|SAF-T), .* with read_general_ledger$"
     ):

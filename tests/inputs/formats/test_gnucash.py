@@ -15,20 +15,26 @@ ROOT, ASSETS, BANK, TRAVEL, SHARES = (f"{number:032x}" for number in range(1, 6)
 def account(guid, name, kind, parent=None, code=""):
     coded = f"<act:code>{code}</act:code>" if code else ""
     above = f'<act:parent type="guid">{parent}</act:parent>' if parent else ""
-    return f"""<gnc:account version="2.0.0"><act:name>{name}</act:name><act:id type="guid">{guid}</act:id><act:type>{kind}</act:type>
+    return f"""<gnc:account version="2.0.0"><act:name>{name}</act:name><act:id type="guid">{guid}</act:id>
+<act:type>{kind}</act:type>
 <act:commodity><cmdty:space>CURRENCY</cmdty:space><cmdty:id>EUR</cmdty:id></act:commodity><act:commodity-scu>100</act:commodity-scu>
-{coded}<act:slots><slot><slot:key>placeholder</slot:key><slot:value type="string">true</slot:value></slot></act:slots>{above}</gnc:account>"""
+{coded}<act:slots><slot><slot:key>placeholder</slot:key><slot:value type="string">true</slot:value></slot>
+</act:slots>{above}</gnc:account>"""
 
 
 def transaction(guid, text, *splits, number="", date="2026-10-05 10:59:00 +0000"):
     rows = "".join(
-        f"""<trn:split><split:id type="guid">{guid}</split:id><split:memo>{memo}</split:memo><split:reconciled-state>n</split:reconciled-state>
-<split:value>{value}</split:value><split:quantity>{quantity}</split:quantity><split:account type="guid">{of}</split:account></trn:split>"""
+        f"""<trn:split><split:id type="guid">{guid}</split:id><split:memo>{memo}</split:memo>
+<split:reconciled-state>n</split:reconciled-state>
+<split:value>{value}</split:value><split:quantity>{quantity}</split:quantity>
+<split:account type="guid">{of}</split:account></trn:split>"""
         for of, value, quantity, memo in splits
     )
-    return f"""<gnc:transaction version="2.0.0"><trn:id type="guid">{guid}</trn:id><trn:currency><cmdty:space>CURRENCY</cmdty:space>
+    return f"""<gnc:transaction version="2.0.0"><trn:id type="guid">{guid}</trn:id><trn:currency>
+<cmdty:space>CURRENCY</cmdty:space>
 <cmdty:id>EUR</cmdty:id></trn:currency><trn:num>{number}</trn:num><trn:date-posted><ts:date>{date}</ts:date></trn:date-posted>
-<trn:date-entered><ts:date>2026-11-01 08:00:00 +0000</ts:date></trn:date-entered><trn:description>{text}</trn:description>
+<trn:date-entered><ts:date>2026-11-01 08:00:00 +0000</ts:date></trn:date-entered>
+<trn:description>{text}</trn:description>
 <trn:slots><slot><slot:key>date-posted</slot:key></slot></trn:slots><trn:splits>{rows}</trn:splits></gnc:transaction>"""
 
 
@@ -58,7 +64,9 @@ BOOK = f"""<?xml version="1.0" encoding="utf-8" ?>
 <gnc:count-data cd:type="transaction">2</gnc:count-data><gnc:count-data cd:type="price">1</gnc:count-data>
 <gnc:pricedb version="1"><price><price:value>314/100</price:value></price></gnc:pricedb>
 {ACCOUNTS}{TRANSACTIONS}
-<gnc:template-transactions>{account("e" * 32, "Template Root", "ROOT")}{transaction("d" * 32, "Rent", (BANK, "0/100", "0/100", ""))}</gnc:template-transactions>
+<gnc:template-transactions>{account("e" * 32, "Template Root", "ROOT")}
+{transaction("d" * 32, "Rent", (BANK, "0/100", "0/100", ""))}
+</gnc:template-transactions>
 <gnc:budget version="2.0.0"><bgt:name>2026</bgt:name></gnc:budget>
 </gnc:book></gnc-v2>"""
 
@@ -122,14 +130,23 @@ def test_a_damaged_book(write, old, new, why):
 @pytest.mark.parametrize(
     "headings",
     [
-        '"Date","Transaction ID","Number","Description","Notes","Commodity/Currency","Full Account Name","Account Name"',
-        "Date;Transaction ID;Transaction Number;Description;Commodity/Currency;Memo;Full Account Name;Account Name",
-        "Type,Full Account Name,Account Name,Account Code,Description,Account Color,Notes,Symbol,Namespace,Hidden",
+        (
+            '"Date","Transaction ID","Number","Description","Notes","Commodity/Currency","Full Account '
+            'Name","Account Name"'
+        ),
+        (
+            "Date;Transaction ID;Transaction Number;Description;Commodity/Currency;Memo;Full Account "
+            "Name;Account Name"
+        ),
+        (
+            "Type,Full Account Name,Account Name,Account Code,Description,Account "
+            "Color,Notes,Symbol,Namespace,Hidden"
+        ),
         "type,full_name,name,code,description,color,notes,commoditym,commodityn,hidden,tax,placeholder",
     ],
 )
 def test_csv_exports_are_named(write, headings):
-    """Transactions, of which most rows lack what stands above them, and the account tree are not read as tables."""
+    """Transactions with rows that lack values from above, and account trees, are not read as tables."""
     path = write(f"{headings}\nBANK,Assets:Bank,Bank,1930,,,,EUR\n", "export.csv")
     for read in (bktools.read_chart_of_accounts, bktools.read_general_ledger, bktools.read_entries):
         with pytest.raises(

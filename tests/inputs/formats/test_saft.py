@@ -1,4 +1,4 @@
-"""SAF-T of the OECD family and JPK_KR, by their public schemas: amounts in each country's way, and the files' own totals."""
+"""SAF-T and JPK_KR by their public schemas: amounts in each country's way, and the files' totals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def family(
 </MasterFiles>
 <GeneralLedgerEntries><NumberOfEntries>{number}</NumberOfEntries><TotalDebit>{debit}</TotalDebit><TotalCredit>{credit}</TotalCredit>
 <Journal><JournalID>B</JournalID><Description>Bank</Description>
-<Transaction><TransactionID>17</TransactionID><TransactionDate>2026-10-07</TransactionDate><Description>Flight &amp; fees</Description>
+<Transaction><TransactionID>17</TransactionID><TransactionDate>2026-10-07</TransactionDate>
+<Description>Flight &amp; fees</Description>
 <GLPostingDate>2026-10-31</GLPostingDate><DocArchivalNumber>AR1</DocArchivalNumber>{lines}</Transaction></Journal></GeneralLedgerEntries>
 <SourceDocuments><SalesInvoices><Invoice><Line><AccountID>3000</AccountID><CreditAmount>5.00</CreditAmount></Line></Invoice></SalesInvoices></SourceDocuments>
 {around}</AuditFile>"""
@@ -48,7 +49,8 @@ def account(code, name, kind="AccountType", value="GL"):
     closing = "<ClosingCreditBalance>979.00</ClosingCreditBalance>"
     if code == "7140":
         closing = "<ClosingDebitBalance>981.00</ClosingDebitBalance>"
-    return f"""<Account><AccountID>{code}</AccountID><AccountDescription>{name}</AccountDescription><{kind}>{value}</{kind}>
+    return f"""<Account><AccountID>{code}</AccountID><AccountDescription>{name}</AccountDescription>
+<{kind}>{value}</{kind}>
 <OpeningDebitBalance>1.00</OpeningDebitBalance>{closing}</Account>"""
 
 
@@ -57,7 +59,8 @@ ACCOUNTS = (
 )
 GROUPED = (
     "<GeneralLedgerAccounts><TaxonomyReference>S</TaxonomyReference>"
-    f"{account('7140', 'Travel', 'GroupingCategory', 'GM')}{account('1920', 'Bank', 'GroupingCategory', 'GM')}"
+    f"{account('7140', 'Travel', 'GroupingCategory', 'GM')}"
+    f"{account('1920', 'Bank', 'GroupingCategory', 'GM')}"
     "</GeneralLedgerAccounts>"
 )
 NESTED = (
@@ -158,7 +161,7 @@ def test_the_encoding_that_the_xml_states(write, encoding):
         (
             "<CreditAmount><Amount>980.00",
             "<CreditAmount><Amount>970.00",
-            "'B 17' .line 14. does not balance: debit 980.00",
+            "'B 17' .line 17. does not balance: debit 980.00",
         ),
     ],
 )
@@ -174,18 +177,18 @@ def test_totals_and_vouchers(write, old, new, why):
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("<AccountID>1920</AccountID><CreditAmount>", "<CreditAmount>", "line 14: a Line has no AccountID"),
-        ("<CreditAmount><Amount>980.00</Amount></CreditAmount>", "", "line 14: a Line has no amount"),
+        ("<AccountID>1920</AccountID><CreditAmount>", "<CreditAmount>", "line 17: a Line has no AccountID"),
+        ("<CreditAmount><Amount>980.00</Amount></CreditAmount>", "", "line 17: a Line has no amount"),
         ("<Amount>980.00", "<Amount>INF", "must hold amounts"),
         ("<Amount>980.00", "<Amount>9.8E2", "must hold amounts"),
         ("2026-10-07", "2026-10-7", "must hold dates such as 2026-10-31"),
         ("2026-10-07", "2026-10-32", "must hold dates such as 2026-10-31"),
         ("<TransactionDate>2026-10-07</TransactionDate>", "", "'date' is the date and must not be empty"),
-        ("<TotalDebit>980.00", "<TotalDebit>a lot", "line 11: TotalDebit is 'a lot', must be a number"),
+        ("<TotalDebit>980.00", "<TotalDebit>a lot", "line 13: TotalDebit is 'a lot', must be a number"),
     ],
 )
 def test_what_is_no_number_or_date(write, old, new, why):
-    """A line without its account, amount or date, or with another thing in its place, is one line with its place."""
+    """A line without account, amount or date, or with another thing there, is one line with its place."""
     with pytest.raises(InputError, match=why) as caught:
         bktools.read_general_ledger(write(COUNTRIES["Norway"].replace(old, new), "saft.xml"))
     assert "\n" not in str(caught.value)
@@ -204,14 +207,34 @@ def test_a_file_of_master_data_alone(write):
 
 JPK = """<?xml version="1.0" encoding="UTF-8"?>
 <tns:JPK xmlns:tns="http://jpk.mf.gov.pl/wzor/2016/03/09/03091/">
-<tns:Naglowek><tns:KodFormularza kodSystemowy="JPK_KR (1)" wersjaSchemy="1-0">JPK_KR</tns:KodFormularza><tns:DomyslnyKodWaluty>PLN</tns:DomyslnyKodWaluty></tns:Naglowek>
-<tns:ZOiS typ="G"><tns:KodKonta>131</tns:KodKonta><tns:OpisKonta>Rachunek bieżący</tns:OpisKonta><tns:TypKonta>bilansowe</tns:TypKonta><tns:BilansOtwarciaWinien>5000.00</tns:BilansOtwarciaWinien><tns:BilansOtwarciaMa>0.00</tns:BilansOtwarciaMa><tns:ObrotyWinien>0.00</tns:ObrotyWinien><tns:ObrotyMa>1230.00</tns:ObrotyMa><tns:ObrotyWinienNarast>0.00</tns:ObrotyWinienNarast><tns:ObrotyMaNarast>1230.00</tns:ObrotyMaNarast><tns:SaldoWinien>3770.00</tns:SaldoWinien><tns:SaldoMa>0.00</tns:SaldoMa></tns:ZOiS>
-<tns:ZOiS typ="G"><tns:KodKonta>402</tns:KodKonta><tns:OpisKonta>Usługi obce</tns:OpisKonta><tns:TypKonta>wynikowe</tns:TypKonta><tns:ObrotyWinien>1000.00</tns:ObrotyWinien></tns:ZOiS>
-<tns:ZOiS typ="G"><tns:KodKonta>222</tns:KodKonta><tns:OpisKonta>VAT naliczony</tns:OpisKonta><tns:TypKonta>bilansowe</tns:TypKonta></tns:ZOiS>
-<tns:Dziennik typ="G"><tns:LpZapisuDziennika>1</tns:LpZapisuDziennika><tns:NrZapisuDziennika>PK/1</tns:NrZapisuDziennika><tns:OpisDziennika>Bank</tns:OpisDziennika><tns:NrDowoduKsiegowego>FV 7/2026</tns:NrDowoduKsiegowego><tns:RodzajDowodu>FV</tns:RodzajDowodu><tns:DataOperacji>2026-10-05</tns:DataOperacji><tns:DataDowodu>2026-10-04</tns:DataDowodu><tns:DataKsiegowania>2026-10-31</tns:DataKsiegowania><tns:KodOperatora>AB</tns:KodOperatora><tns:OpisOperacji>Licencja</tns:OpisOperacji><tns:DziennikKwotaOperacji>1230.00</tns:DziennikKwotaOperacji></tns:Dziennik>
+<tns:Naglowek><tns:KodFormularza kodSystemowy="JPK_KR (1)" wersjaSchemy="1-0">JPK_KR</tns:KodFormularza>
+<tns:DomyslnyKodWaluty>PLN</tns:DomyslnyKodWaluty></tns:Naglowek>
+<tns:ZOiS typ="G"><tns:KodKonta>131</tns:KodKonta><tns:OpisKonta>Rachunek bieżący</tns:OpisKonta>
+<tns:TypKonta>bilansowe</tns:TypKonta><tns:BilansOtwarciaWinien>5000.00</tns:BilansOtwarciaWinien>
+<tns:BilansOtwarciaMa>0.00</tns:BilansOtwarciaMa><tns:ObrotyWinien>0.00</tns:ObrotyWinien>
+<tns:ObrotyMa>1230.00</tns:ObrotyMa><tns:ObrotyWinienNarast>0.00</tns:ObrotyWinienNarast>
+<tns:ObrotyMaNarast>1230.00</tns:ObrotyMaNarast><tns:SaldoWinien>3770.00</tns:SaldoWinien>
+<tns:SaldoMa>0.00</tns:SaldoMa></tns:ZOiS>
+<tns:ZOiS typ="G"><tns:KodKonta>402</tns:KodKonta><tns:OpisKonta>Usługi obce</tns:OpisKonta>
+<tns:TypKonta>wynikowe</tns:TypKonta><tns:ObrotyWinien>1000.00</tns:ObrotyWinien></tns:ZOiS>
+<tns:ZOiS typ="G"><tns:KodKonta>222</tns:KodKonta><tns:OpisKonta>VAT naliczony</tns:OpisKonta>
+<tns:TypKonta>bilansowe</tns:TypKonta></tns:ZOiS>
+<tns:Dziennik typ="G"><tns:LpZapisuDziennika>1</tns:LpZapisuDziennika>
+<tns:NrZapisuDziennika>PK/1</tns:NrZapisuDziennika><tns:OpisDziennika>Bank</tns:OpisDziennika>
+<tns:NrDowoduKsiegowego>FV 7/2026</tns:NrDowoduKsiegowego><tns:RodzajDowodu>FV</tns:RodzajDowodu>
+<tns:DataOperacji>2026-10-05</tns:DataOperacji><tns:DataDowodu>2026-10-04</tns:DataDowodu>
+<tns:DataKsiegowania>2026-10-31</tns:DataKsiegowania><tns:KodOperatora>AB</tns:KodOperatora>
+<tns:OpisOperacji>Licencja</tns:OpisOperacji><tns:DziennikKwotaOperacji>1230.00</tns:DziennikKwotaOperacji>
+</tns:Dziennik>
 <tns:DziennikCtrl><tns:LiczbaWierszyDziennika>1</tns:LiczbaWierszyDziennika><tns:SumaKwotOperacji>1230.00</tns:SumaKwotOperacji></tns:DziennikCtrl>
-<tns:KontoZapis typ="G"><tns:LpZapisu>1</tns:LpZapisu><tns:NrZapisu>PK/1</tns:NrZapisu><tns:KodKontaWinien>402</tns:KodKontaWinien><tns:KwotaWinien>1000.00</tns:KwotaWinien><tns:KwotaWinienWaluta>230.00</tns:KwotaWinienWaluta><tns:KodWalutyWinien>EUR</tns:KodWalutyWinien><tns:OpisZapisuWinien>Netto</tns:OpisZapisuWinien><tns:KodKontaMa>131</tns:KodKontaMa><tns:KwotaMa>1230.00</tns:KwotaMa></tns:KontoZapis>
-<tns:KontoZapis typ="G"><tns:LpZapisu>2</tns:LpZapisu><tns:NrZapisu>PK/1</tns:NrZapisu><tns:KodKontaWinien>222</tns:KodKontaWinien><tns:KwotaWinien>230.00</tns:KwotaWinien><tns:KodKontaMa>null</tns:KodKontaMa><tns:KwotaMa>0.00</tns:KwotaMa></tns:KontoZapis>
+<tns:KontoZapis typ="G"><tns:LpZapisu>1</tns:LpZapisu><tns:NrZapisu>PK/1</tns:NrZapisu>
+<tns:KodKontaWinien>402</tns:KodKontaWinien><tns:KwotaWinien>1000.00</tns:KwotaWinien>
+<tns:KwotaWinienWaluta>230.00</tns:KwotaWinienWaluta><tns:KodWalutyWinien>EUR</tns:KodWalutyWinien>
+<tns:OpisZapisuWinien>Netto</tns:OpisZapisuWinien><tns:KodKontaMa>131</tns:KodKontaMa>
+<tns:KwotaMa>1230.00</tns:KwotaMa></tns:KontoZapis>
+<tns:KontoZapis typ="G"><tns:LpZapisu>2</tns:LpZapisu><tns:NrZapisu>PK/1</tns:NrZapisu>
+<tns:KodKontaWinien>222</tns:KodKontaWinien><tns:KwotaWinien>230.00</tns:KwotaWinien>
+<tns:KodKontaMa>null</tns:KodKontaMa><tns:KwotaMa>0.00</tns:KwotaMa></tns:KontoZapis>
 <tns:KontoZapisCtrl><tns:LiczbaWierszyKontoZapisj>2</tns:LiczbaWierszyKontoZapisj><tns:SumaWinien>1230.00</tns:SumaWinien><tns:SumaMa>1230.00</tns:SumaMa></tns:KontoZapisCtrl>
 </tns:JPK>
 """
@@ -256,7 +279,7 @@ def test_jpk(write):
         (
             "KwotaMa>1230.00",
             "KwotaMa>1220.00",
-            "the voucher 'PK/1' .line 9. does not balance: debit 1230.00, credit 1220.00",
+            "the voucher 'PK/1' .line 23. does not balance: debit 1230.00, credit 1220.00",
         ),
         ("NrZapisu>PK/1", "NrZapisu>PK/9", "NrZapisu 'PK/9' is not in the journal"),
     ],
@@ -285,7 +308,7 @@ def test_figures_of_several_vouchers(write):
 
 
 def test_balances_of_accounts_are_verified(write):
-    """Closing less opening balance is what the postings of an account add up to; sums of accounts have no postings."""
+    """An account's postings sum up to closing less opening balance; sums of accounts have none."""
     grouped = GROUPED.replace(
         "</GeneralLedgerAccounts>",
         "<Account><AccountID>71</AccountID><AccountDescription>All travel</AccountDescription>"
@@ -295,7 +318,8 @@ def test_balances_of_accounts_are_verified(write):
     text = family("urn:OECD:StandardAuditFile-Tax:PT_1.04_01", grouped, PORTUGAL, currency="CurrencyCode")
     found = bktools.read_general_ledger(write(text, "saft.xml"))
     assert (
-        "the file's own figures agree with its postings: TotalDebit, TotalCredit, NumberOfEntries, the balances of 2"
+        "the file's own figures agree with its postings: TotalDebit, TotalCredit, NumberOfEntries, "
+        "the balances of 2"
         " accounts" in found.attrs["bktools"]["notes"]
     )
     wrong = write(text.replace(">981.00<", ">982.00<"), "saft.xml")
@@ -308,7 +332,7 @@ def test_balances_of_accounts_are_verified(write):
 
 
 def test_vouchers_that_are_posted_in_another_month(write):
-    """A voucher is in the month in which the ledger of its system shows it; a note counts those of another own month."""
+    """A voucher is in the month in which its ledger shows it; a note counts those of another month."""
     lines = "".join(NESTED.format(line="Line"))
     text = family("urn:StandardAuditFile-Taxation-Financial:NO", ACCOUNTS, lines)
     read = bktools.read_general_ledger(write(text, "saft.xml"))

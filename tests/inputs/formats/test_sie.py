@@ -1,4 +1,4 @@
-"""SIE 4 by its public description: every record that carries a number, in both encodings, whole and damaged."""
+"""SIE 4 by its public description: all records with numbers, both encodings, whole and damaged."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def ledger(write, text, encoding="cp437", **options):
 
 @pytest.mark.parametrize("encoding", ["cp437", "utf-8", "utf-8-sig", "cp1252"])
 def test_every_record_that_carries_a_number(write, encoding):
-    """Postings, struck-out and added ones, balances of this year and the last, quantities, objects and budgets."""
+    """Postings, struck-out and added ones, balances of two years, quantities, objects and budgets."""
     found = ledger(write, HEAD + VOUCHERS, encoding)
     assert found[["account_code", "amount", "voucher_id", "text"]].values.tolist() == [
         ["5800", 800.0, "A 1", "Biljett"],
@@ -82,7 +82,7 @@ def test_every_record_that_carries_a_number(write, encoding):
 
 
 def test_a_posting_that_was_added_later(write):
-    """A posting that was added later counts, whether or not it is repeated for programs that do not know it."""
+    """A posting that was added later counts, whether or not it is repeated for older programs."""
     text = (
         '#FLAGGA 0\n#SIETYP 4\n#VER A 1 20261003 "Tåg"\n{\n#RTRANS 5800 {} 10.00\n#TRANS 1930 {} -10.00\n}\n'
     )
@@ -131,7 +131,7 @@ def test_the_chart(write, encoding):
     ],
 )
 def test_what_does_not_agree(write, old, new, why):
-    """A voucher or an account that is not what the file says is one line that names it; `verify="warn"` goes on."""
+    """A voucher or account that does not agree is one line with its name; `verify="warn"` goes on."""
     text = (HEAD + VOUCHERS).replace(old, new)
     with pytest.raises(InputError, match=why) as caught:
         ledger(write, text)
@@ -169,12 +169,13 @@ def test_damaged_files(write, text, why):
 
 
 def test_letters_of_two_encodings(write):
-    """Letters of PC8 beside letters of Windows' encoding are not guessed; records that are not read do not count."""
+    """Letters of PC8 beside those of Windows are not guessed; unread records do not count."""
     data = (HEAD + VOUCHERS).encode("cp437")
     path = write(data.replace(b"#FNAMN", '#FNAMN "Å"\n#FTYP'.encode("cp1252")), "bok.se")
     with pytest.raises(
         InputError,
-        match=r"line 15: holds letters of two encodings.*choose one with encoding='cp437' or encoding='cp1252'",
+        match=r"line 15: holds letters of two encodings.*choose one with encoding='cp437' or "
+        r"encoding='cp1252'",
     ):
         bktools.read_general_ledger(path)
     assert len(bktools.read_general_ledger(path, encoding="cp437")) == 5
@@ -193,7 +194,7 @@ def test_an_encoding_that_is_said_is_used(write, encoding):
 
 
 def test_what_is_verified_and_what_is_not_is_told(write):
-    """Balances of accounts are verified; the checksum and the balances of objects are told as not verified."""
+    """Balances of accounts are verified; checksum and balances of objects are told as unverified."""
     found = ledger(write, HEAD.replace("#GEN", "#KSUMMA\n#GEN", 1) + VOUCHERS + "#KSUMMA 123456\n")
     notes = found.attrs["bktools"]["notes"]
     assert "not verified: #KSUMMA, #OIB, #OUB of the file" in notes
@@ -209,7 +210,7 @@ def test_what_is_verified_and_what_is_not_is_told(write):
     ],
 )
 def test_a_repetition_is_told_by_account_objects_and_amount(write, added, repetition):
-    """A posting that repeats an added one counts once, whatever date, text and signature it has; another one counts."""
+    """A posting that repeats an added one counts once, whatever its date, text and signature."""
     head = '#FLAGGA 0\n#SIETYP 4\n#VER A 1 20261003 "Tåg"\n{\n'
     read = ledger(write, f"{head}#RTRANS {added}\n#TRANS {repetition}\n#TRANS 1930 {{}} -10.00\n}}\n")
     assert read["amount"].tolist() == [10, -10]
@@ -219,7 +220,7 @@ def test_a_repetition_is_told_by_account_objects_and_amount(write, added, repeti
 
 
 def test_added_postings_before_their_repetitions(write):
-    """Repetitions may follow behind several added postings; an equal posting behind them is one of its own."""
+    """Repetitions may follow several added postings; an equal posting after them is its own."""
     lines = [
         *["#RTRANS 5800 {} 5.00", "#RTRANS 5810 {} 6.00"],
         *["#TRANS 5800 {} 5.00", "#TRANS 5810 {} 6.00"],
