@@ -152,8 +152,8 @@ class SentLog:
                 self.replace(MACHINE, machine.encode())
         return machine
 
-        """Return what this machine has seen of a shared database, by folder; nothing before the first use."""
     def seen(self) -> list[Seen]:
+        """Return what this machine has seen of a shared database, by folder; nothing before the first use."""
         contents = ((_content(folder / SEEN), folder / SEEN) for folder in self.folders)
         bodies = (body for content, path in contents for body in _bodies(content, path))
         return [
