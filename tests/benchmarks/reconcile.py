@@ -104,7 +104,7 @@ SIZES = {1_000_000: 4, 100_000: 2}
 
 
 def by_datacompy(folder: Path, expected: int) -> tuple[float, float]:
-    """Compare by datacompy in an environment of its own; return its figures when it finds as many differences."""
+    """Compare by datacompy in its own environment; return its figures if it finds as many differences."""
     command = [python_with(*PEERS), str(HERE / "reconcile_by_datacompy.py"), str(folder)]
     said = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     if said["rows"] != expected:

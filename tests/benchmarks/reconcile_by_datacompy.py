@@ -1,4 +1,4 @@
-"""Compare two Parquet files with datacompy on Polars twice, and print the figures of the second time; run by reconcile.py."""
+"""Compare two Parquet files with datacompy on Polars twice, and print the figures of the second time."""
 
 from __future__ import annotations
 

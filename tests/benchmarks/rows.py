@@ -1,4 +1,4 @@
-"""What the benchmarks share: runs in turn, rows of one form, environments of peers, and the page of results."""
+"""The benchmarks share runs in turn, rows of one form, environments of peers, and the page of results."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ def write(name: str, rows: Sequence[Row], libraries: Sequence[str], *, path: Pat
     machine = (
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
     )
-    about = f"{machine} at the end, Python {platform.python_version()}, {versions}; {dt.datetime.now(dt.UTC):%Y-%m-%d}"
+    day = f"{dt.datetime.now(dt.UTC):%Y-%m-%d}"
+    about = f"{machine} at the end, Python {platform.python_version()}, {versions}; {day}"
     heading = name.capitalize()
     table = [
         "| work | measure | goal | reached | | notes |",

@@ -1,4 +1,4 @@
-"""The benchmarks still run, at tiny size and without the peers' environments, and measure the same work of each way."""
+"""The benchmarks run at tiny size without the peers' environments, and each way does the same work."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = [
 
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_every_goal_gets_a_figure(name, tmp_path):
-    """Each goal has a row of its own, requests are counted exactly, and the section takes its place on the page."""
+    """Each goal has its own row, requests are counted exactly, and a section takes its place on the page."""
     rows = BENCHMARKS[name].measure(tiny=True, peers=False)
     assert len({(row.work, row.measure) for row in rows}) == len(rows) > 1
     assert all(row.reached >= 0 for row in rows)
@@ -40,7 +40,7 @@ def test_every_goal_gets_a_figure(name, tmp_path):
 
 
 def test_what_was_planted_in_a_ledger_is_found_and_nothing_else():
-    """Every difference of the world is found, the merge agrees about what is alone, and a wrong answer is noticed."""
+    """Every difference is found, the merge agrees about what is alone, and a wrong answer is noticed."""
     entries, postings, planted = ledger.world(2_000)
     ledger.check(entries, postings, planted)
     assert set(planted) == {"booked", *ledger.PLANTED}

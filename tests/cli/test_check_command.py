@@ -1,4 +1,4 @@
-"""`bktools check`: the outcome of each check in good and in bad situations, and the code that it ends with."""
+"""`bktools check`: the outcome of each check in good and in bad situations, and the exit code."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def without(*checks):
 
 
 def test_all_is_well(run):
-    """Each check has a line; with a journal its events and its sent log are checked; Python has the same rows."""
+    """Each check has a line; a journal's events and sent log are checked; Python has the same rows."""
     code, outcomes, text = run()
     assert (code, outcomes) == (Exit.DONE, GOOD)
     assert "token, set and not shown (BKTOOLS_TOKEN)" in text

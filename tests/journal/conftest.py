@@ -30,7 +30,7 @@ def journal(service) -> Iterator[WritableJournal]:
 
 @pytest.fixture
 def machine(tmp_path, postgres, database) -> Callable[..., Settings]:
-    """A function that gives the settings of a machine: its folders, and the shared database or a file of its own."""
+    """A function that gives the settings of a machine: its folders, and the database or its own file."""
 
     def settings(
         name: str = "first",

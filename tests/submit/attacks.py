@@ -1,8 +1,10 @@
 """Attacks on the promise that nothing is booked twice: kills, flipped bytes, cut files, copies put back, lost disks.
 
-A program of its own: `python tests/submit/attacks.py --kills 1000 --flips 500 --truncations 200 --restores 200`. The
-service is another process on bare sockets, which accepts and then fails in most cases, and counts what it accepted. The
-last line of output is a JSON object with the figures. `shared_attacks.py` does the same to a journal in a database.
+    python tests/submit/attacks.py --kills 1000 --flips 500 --truncations 200 --restores 200
+
+The service is another process on bare sockets, which accepts and then fails in most cases, and counts what it
+accepted. The last line of output is a JSON object with the figures. `shared_attacks.py` attacks a journal in
+a database.
 """
 
 from __future__ import annotations
@@ -91,7 +93,7 @@ def judge_and_settle(address: str, service: bktools.Service) -> Counter[str]:
 
 
 def kills(address: str, count: int, chance: random.Random) -> dict[str, Any]:
-    """Kill one or two processes that submit one plan, again and again, and let the last plan end; return the figures."""
+    """Kill one or two processes that submit a plan, again and again, until the last plan ends."""
     figures: Counter[str] = Counter()
     with bktools.connect(address, token="t", requests_per_minute=0) as service:
         while figures["kills"] < count:

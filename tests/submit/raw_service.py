@@ -1,8 +1,8 @@
 """The export endpoint on bare sockets, so that it can do what no HTTP server lets one do.
 
-In a process of its own it accepts jobs and then fails, as its seed decides, and counts every entry it accepted.
-`GET /accepted` answers the counts. Connections are served one after another, so what was sent before a question is counted
-before its answer.
+As a process of its own it accepts jobs, then fails as its seed decides, and counts every entry it accepted.
+`GET /accepted` answers the counts. Connections are served one after another, so requests that were sent
+before a question are counted before its answer.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def serving(seed: int) -> Iterator[str]:
 
 @contextmanager
 def faulty_service(seed: int) -> Iterator[str]:
-    """Start a process that serves with the faults of a seed, also for a process that may start none of `warm`."""
+    """Serve with the faults of a seed in a new process, where `warm` may start none; give its address."""
     program = f"import raw_service\nfor address in raw_service.serving({seed}): print(address, flush=True)"
     command = [sys.executable, "-c", program]
     with subprocess.Popen(command, cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True) as process:

@@ -1,9 +1,10 @@
-"""Attacks on a journal that three machines share: kills of senders, cut connections to the database, and restores of it.
+"""Attacks on a journal that three machines share: killed senders, cut connections, restored databases.
 
-A program of its own: `PYTHONPATH=tests python tests/submit/shared_attacks.py --kills 1000 --cuts 200 --restores 50`. It
-starts a PostgreSQL server of its own. The service is another process, which accepts and then fails in most cases, and
-counts what it accepted. The machines are three data folders, each with a sent log of its own, whose processes send the
-same plans at the same time. The last line of output is a JSON object with the figures.
+    PYTHONPATH=tests python tests/submit/shared_attacks.py --kills 1000 --cuts 200 --restores 50
+
+It starts a PostgreSQL server of its own. The service is another process, which accepts and then fails in most
+cases, and counts what it accepted. The machines are three data folders, each with its own sent log, whose
+processes send the same plans at the same time. The last line of output is a JSON object with the figures.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ def kills_and_cuts(
 
 
 class Person:
-    """One of the team: a machine with folders of its own, and a role of the database, or a file without one."""
+    """One of the team: a machine with its own folders, and a role of the database, or a file without one."""
 
     def __init__(self, name: str, folder: Path, address: str, journal: str | None) -> None:
         self.name = name
@@ -236,11 +237,11 @@ def restores(
 ) -> Counter[str]:
     """Restore as often as wanted, in each way in turn; return the figures.
 
-    In each round three people send, a copy of the database is kept, they send on, and the copy takes the place of the
-    database. Then all of them submit everything again. In other rounds two of them move their files to one database.
-    Whoever is refused runs the printed command to the letter, or asks the colleagues whom the message names to run it;
-    whoever is told that an outcome is unknown looks it up and records it. The figures count these steps and the answers
-    of the service that the journal does not have any more.
+    In each round three people send, a copy of the database is kept, they send on, and the copy takes the
+    place of the database. Then all of them submit everything again. In other rounds two of them move their
+    files to one database. Whoever is refused runs the printed command to the letter, or asks the colleagues
+    whom the message names to run it; whoever is told that an outcome is unknown looks it up and records it.
+    The figures count these steps and the answers of the service that the journal lost.
     """
     figures: Counter[str] = Counter()
     plans = (new_plan(number, companies=2, entries=4) for number in itertools.count(10**6))
@@ -267,7 +268,7 @@ def _restore(
     plans: Iterator[bktools.ExportPlan],
     chance: random.Random,
 ) -> int:
-    """Send, keep a copy, send on, restore it, and submit all again; return the number of answers that were lost."""
+    """Send, keep a copy, send on, restore it, and submit all again; return the number of lost answers."""
     for person in team:
         # Everybody has sent before the copy, so that its rows name all of them.
         person.submits(next(plans), team)
@@ -294,7 +295,7 @@ def _restore(
 
 
 def _move_files(postgres: Server, address: str, folder: Path, plans: Iterator[bktools.ExportPlan]) -> None:
-    """Two people send with files of their own, move both to one database, and submit what the other one sent."""
+    """Two people send with their own files, move both to one database, and submit what the other one sent."""
     with postgres.database() as database:
         sent = {}
         for name in NAMES[:2]:

@@ -1,4 +1,4 @@
-"""Killed, flipped, cut and restored at random, against a service that accepts and then fails: no entry twice."""
+"""Killed, flipped, cut and restored at random, while a service accepts and then fails: no entry twice."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def figures_of(attacks, capsys, **wanted: int) -> dict:
 
 @pytest.mark.timeout(600 + KILLS)
 def test_killed_flipped_cut_and_restored(capsys):
-    """A few of each attack (more kills with KILLS=…): nothing is accepted twice, and the journal never says what is not."""
+    """Of a few of each attack (more kills with KILLS=…) nothing is accepted twice, and no state is wrong."""
     figures = figures_of(attacked, capsys, kills=KILLS, flips=25, truncations=3, restores=2)
     assert figures["flips found"] == 25
     assert figures["wrong histories"] == 0

@@ -429,7 +429,7 @@ def test_what_was_sent_while_somebody_withdrew_it_stays_in_doubt(sandbox, connec
     ],
 )
 def test_only_a_job_that_may_still_run_is_waited_for(talking, monkeypatch, age, expires, outcome):
-    """A job explains a refusal for as long as its answer says (else an hour), and not when the clock was set back."""
+    """A job explains a refusal as long as its answer says, else an hour, unless the clock was set back."""
 
     def answer(raw, connection, request):
         if len(raw.requests) == 1:
