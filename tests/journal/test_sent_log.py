@@ -62,16 +62,21 @@ def test_one_place_makes_up_for_the_other(sent, place):
     assert len(sent.sent_log.of_all()[COMPANY]) == 2
 
 
-@pytest.mark.parametrize("lost", [("2", "3"), ("1", "3"), ("1", "4"), ("23", "4"), ("3", "12")])
+@pytest.mark.parametrize(
+    ("lost", "events"),
+    [
+        *((lost, (1, 2, 3, 4)) for lost in (("2", "3"), ("1", "3"), ("1", "4"), ("23", "4"), ("3", "12"))),
+        # After a restore events start at a lower number.
+        (("", "23"), (5, 6, 2, 3)),
+    ],
+)
 @pytest.mark.parametrize("places", [(0, 1), (1, 0)], ids=["beside the journal first", "outside first"])
-def test_lines_that_each_place_lost_keep_their_order(tmp_path, lost, places):
+def test_lines_that_each_place_lost_keep_their_order(tmp_path, lost, events, places):
     """Where both places lost lines, they tell together what happened, in the order in which it was written."""
     marks = log_in(tmp_path / "inner", tmp_path / "outer")
-    for name in "1234":
+    for name, event in zip("1234", events, strict=True):
         marks.write(
-            SentLine(
-                "journal", int(name), "d", name, "plan", COMPANY, "SENDING", "sending", "{}", "2026-10-31"
-            )
+            SentLine("journal", event, "d", name, "plan", COMPANY, "SENDING", "sending", "{}", "2026-10-31")
         )
     for place, gone in zip(places, lost, strict=True):
         (file,) = marks.folders[place].glob("*.log")
