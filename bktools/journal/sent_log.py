@@ -98,7 +98,7 @@ class SentLog:
         self.folders = (inner / FOLDER, outer)
         self.journal = journal
         self._about = {"journal": journal.id, "location": journal.location, **origin}
-        # What was read of each file: it only ever grows, and a command may compare it many times.
+        # The content and lines read from each file, which only grows; a command may compare it many times.
         self._read: dict[Path, tuple[bytes, list[SentLine]]] = {}
 
     def write(self, line: SentLine) -> None:

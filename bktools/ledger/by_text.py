@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from bktools.ledger.differences import Open
-from bktools.ledger.explanation import LATER
+from bktools.ledger.explained import LATER
 from bktools.ledger.judgement import Judgement, entry_amounts, has_amount, place_amounts
+from bktools.ledger.open_groups import Open
 from bktools.ledger.statuses import Status
 from bktools.ledger.steps import How
 

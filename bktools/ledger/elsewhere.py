@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from bktools.ledger.differences import Cell, Open
-from bktools.ledger.explanation import EARLIER, KNOWN, LATER
+from bktools.ledger.explained import EARLIER, KNOWN, LATER
 from bktools.ledger.judgement import Judgement, entry_amounts, known, place_amounts
+from bktools.ledger.open_groups import Cell, Open
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain, How
 
@@ -33,59 +33,88 @@ class Place:
     cell: Cell | None = None
 
 
+@dataclass(frozen=True)
+class _Search:
+    """What is known of the places in which entries are looked for."""
+
+    judgement: Judgement
+    rest: Open
+    # By amount, as it is compared.
+    places: Mapping[tuple[bool, int], Sequence[Place]]
+    # The sizes of the free postings, in order.
+    sizes: np.ndarray
+    # How many entries that are out have a key and an amount; how many entries of any account have an amount.
+    wanted: Mapping[tuple[int, int], int]
+    frequent: Mapping[int, int]
+    is_known: bool
+
+    def is_telling(self, row: Mapping[str, Any]) -> bool:
+        """Whether no other entry has the amount of an entry."""
+        return self.frequent[row["gross"]] == 1
+
+
 def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
     """Judge the entries out of their group by their amount in another place.
 
     What is found nowhere stays in `out`.
     """
     rest.out = [entry for entry in rest.out if judgement.is_open(entry) and rest.entries[entry]["is_home"]]
-    places = defaultdict(list)
-    for amount, place in _places(rest):
-        places[amount].append(place)
-    sizes = np.sort(np.abs(np.array([row["amount"] for row in rest.free.values()] or [0], dtype=np.int64)))
-    wanted = Counter((rest.entries[entry]["key"], rest.entries[entry]["gross"]) for entry in rest.out)
-    # An amount that several entries of any account have tells none.
-    amounts = judgement.state.every_entry["gross"]
-    frequent = Counter(amounts.filter(amounts.is_in([rest.entries[entry]["gross"] for entry in rest.out])))
+    search = _search(judgement, rest)
     used: set[int] = set()
-    is_known = known(judgement) >= KNOWN
     left = []
     for entry in rest.out:
         row = rest.entries[entry]
-        found = [
-            place
-            for amount in entry_amounts(judgement, row)
-            for place in places[amount]
-            if place.posting not in used
-            and not (place.cell and (place.cell.is_settled or entry in place.cell.values))
-        ]
-        is_telling = frequent[row["gross"]] == 1
-        found = [
-            place
-            for place in found
-            if place.cell is None or (is_telling and _is_of_group(judgement, entry, row, place))
-        ]
-        each = {place.posting: place for place in found}.values()
-        same = [place for place in each if place.key == row["home"] and place.day >= row["day"] - EARLIER]
-        others = [place for place in each if place.key != row["home"] and _is_near(judgement, row, place)]
+        found = [place for place in _possible(search, entry, row) if place.posting not in used]
+        same = [place for place in found if place.key == row["home"] and place.day >= row["day"] - EARLIER]
+        others = [place for place in found if place.key != row["home"] and _is_near(judgement, row, place)]
         others = [place for place in others if not _is_taken_from(judgement, row, place)]
         if not same and not others:
             left.append(entry)
             continue
-        _judge_places(
-            judgement,
-            rest,
-            entry,
-            same,
-            others,
-            wanted[row["key"], row["gross"]],
-            sizes,
-            used,
-            is_known=is_known,
-            is_telling=is_telling,
-        )
+        place = _own_place(search, entry, row, same) if same else _other_place(search, entry, row, others)
+        if place is None:
+            continue
+        used.add(place.posting)
+        if place.cell is not None:
+            place.cell.is_settled = True
+            judgement.whole(place.cell.values, place.posting, How.DIFFERENCE)
     rest.use(*used)
     rest.out = left
+
+
+def _search(judgement: Judgement, rest: Open) -> _Search:
+    places = defaultdict(list)
+    for amount, place in _places(rest):
+        places[amount].append(place)
+    amounts = judgement.state.every_entry["gross"]
+    return _Search(
+        judgement,
+        rest,
+        places,
+        np.sort(np.abs(np.array([row["amount"] for row in rest.free.values()] or [0], dtype=np.int64))),
+        Counter((rest.entries[entry]["key"], rest.entries[entry]["gross"]) for entry in rest.out),
+        Counter(amounts.filter(amounts.is_in([rest.entries[entry]["gross"] for entry in rest.out]))),
+        known(judgement) >= KNOWN,
+    )
+
+
+def _possible(search: _Search, entry: int, row: dict[str, Any]) -> list[Place]:
+    """Return the places that have the amount of an entry; a cell only where its group may have the entry."""
+    places = (
+        place for amount in entry_amounts(search.judgement, row) for place in search.places.get(amount, ())
+    )
+    possible = {
+        place.posting: place
+        for place in places
+        if place.cell is None
+        or (
+            not place.cell.is_settled
+            and entry not in place.cell.values
+            and search.is_telling(row)
+            and _is_of_group(search.judgement, entry, row, place)
+        )
+    }
+    return [*possible.values()]
 
 
 def _places(rest: Open) -> Iterator[tuple[tuple[bool, int], Place]]:
@@ -127,69 +156,64 @@ def _is_dated(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:
     return judgement.style.grain is Grain.ENTRY or bool(0 <= place.day - row["due"] <= lag)
 
 
-def _judge_places(
-    judgement: Judgement,
-    rest: Open,
-    entry: int,
-    same: list[Place],
-    others: list[Place],
-    wanted: int,
-    sizes: np.ndarray,
-    used: set[int],
-    *,
-    is_known: bool,
-    is_telling: bool,
-) -> None:
-    """Say where an entry is, if only one place is possible, and chance does not put its amount there."""
-    row, agree = rest.entries[entry], judgement.state.texts.agree
-    at_home = (
-        [place for place in rest.by_key[row["home"]] if judgement.state.texts.by_text(place) == entry]
-        if not same
-        else []
-    )
+def _own_place(search: _Search, entry: int, row: dict[str, Any], same: list[Place]) -> Place | None:
+    """Say on which day an entry is on its account, and return the place.
+
+    Return None where several places, or several entries, come into question.
+    """
+    judgement = search.judgement
+    near = [place for place in same if place.day - row["day"] <= LATER]
+    place = min(same, key=lambda place: abs(place.day - row["day"]))
+    is_strange = place.cell is None and judgement.state.texts.agree(entry, place.posting) is False
+    is_late = place.day - row["day"] > max(WEEK, judgement.style.lag)
+    # Then a posting of an amount that recurs may be of any entry that has it.
+    is_doubtful = not near or (is_strange and is_late)
+    if search.wanted[row["key"], row["gross"]] > len(same) or (
+        is_doubtful and _recurs(judgement, row, len(same))
+    ):
+        judgement.undecided([entry], Reason.SEVERAL_FIT, [place.posting for place in same])
+        return None
+    is_on_time = place.day == row["day"] and place.cell is None
+    judgement.say(entry, Status.BOOKED if is_on_time else Status.ANOTHER_DATE, How.ELSEWHERE, place.posting)
+    return place
+
+
+def _other_place(search: _Search, entry: int, row: dict[str, Any], others: list[Place]) -> Place | None:
+    """Say on which other account an entry is, and return the place.
+
+    Return None where no text and no amount tells the account, or chance may put the amount there.
+    """
+    judgement, texts = search.judgement, search.judgement.state.texts
+    at_home = [posting for posting in search.rest.by_key[row["home"]] if texts.by_text(posting) == entry]
     if at_home:
         # The entry was moved to its account by an amount that it cannot have.
         judgement.undecided([entry], Reason.SEVERAL_FIT, at_home)
-        return
-    if not same:
-        told = [place for place in others if place.cell is None and agree(entry, place.posting)]
-        in_cells = [place for place in others if place.cell is not None]
-        if not told and is_known and len(others) == len(in_cells) == 1:
-            told = in_cells
-        if (
-            not told
-            and is_known
-            and len(others) == 1
-            and _is_dated(judgement, row, others[0])
-            and is_telling
-            and _chance(judgement, row, sizes) <= BY_CHANCE
-            and agree(entry, others[0].posting) is not False
-        ):
-            told = others
-        if len(told) != 1 or wanted > 1:
-            judgement.undecided([entry], Reason.SEVERAL_FIT, [place.posting for place in others])
-            return
-        place, status = told[0], Status.ANOTHER_ACCOUNT
-    else:
-        near = [place for place in same if place.day - row["day"] <= LATER]
-        if wanted > len(same) or (not near and _recurs(judgement, row, len(same))):
-            judgement.undecided([entry], Reason.SEVERAL_FIT, [place.posting for place in same])
-            return
-        place = min(same, key=lambda place: abs(place.day - row["day"]))
-        is_strange = place.cell is None and agree(entry, place.posting) is False
-        if (
-            is_strange
-            and place.day - row["day"] > max(WEEK, judgement.style.lag)
-            and _recurs(judgement, row, len(same))
-        ):
-            judgement.undecided([entry], Reason.SEVERAL_FIT, [place.posting for place in same])
-            return
-        status = Status.BOOKED if place.day == row["day"] and place.cell is None else Status.ANOTHER_DATE
-    used.add(place.posting)
-    judgement.say(entry, status, How.ELSEWHERE, place.posting)
+        return None
+    told = [place for place in others if place.cell is None and texts.agree(entry, place.posting)]
+    if (
+        not told
+        and search.is_known
+        and len(others) == 1
+        and _is_told_by_amount(search, entry, row, others[0])
+    ):
+        told = others
+    if len(told) != 1 or search.wanted[row["key"], row["gross"]] > 1:
+        judgement.undecided([entry], Reason.SEVERAL_FIT, [place.posting for place in others])
+        return None
+    judgement.say(entry, Status.ANOTHER_ACCOUNT, How.ELSEWHERE, told[0].posting)
+    return told[0]
+
+
+def _is_told_by_amount(search: _Search, entry: int, row: dict[str, Any], place: Place) -> bool:
+    """Whether chance hardly puts an amount at a place: a cell's difference, or a posting in time."""
     if place.cell is not None:
-        place.cell.is_settled = True
-        judgement.whole(place.cell.values, place.posting, How.DIFFERENCE)
+        return True
+    return (
+        _is_dated(search.judgement, row, place)
+        and search.is_telling(row)
+        and _chance(search.judgement, row, search.sizes) <= BY_CHANCE
+        and search.judgement.state.texts.agree(entry, place.posting) is not False
+    )
 
 
 def _chance(judgement: Judgement, row: dict[str, Any], sizes: np.ndarray) -> float:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from bktools.ledger.explanation import EARLIER, KNOWN, LARGEST_TAX, LATER, Explained
+from bktools.ledger.explained import EARLIER, KNOWN, LARGEST_TAX, LATER, Explained
 from bktools.ledger.habits import CONTRA, COST
 from bktools.ledger.steps import Grain, How, Measure
 from bktools.ledger.taxes import rounding
@@ -32,6 +32,10 @@ BY_CHANCE = 0.01
 MOST_PAIRS = 2_000_000
 # Sums of one time that are solved together, and determinants that are as good as zero.
 MOST_SOLVED, SINGULAR = 30, 1e-6
+# Rounding usually leaves this part of its largest effect; then so many more sums than rates have to agree.
+USUAL, ENOUGH = 0.25, 4
+# An equation is off by so many times its own rounding at most, whatever the rates leave open.
+MOST_OFF = 3.0
 # A rate leaves so much open, as a multiple of what rounding does.
 OPEN = 2.0
 # A wider range of rates says nothing.
@@ -269,7 +273,19 @@ def _solved(candidates: _Candidates, rates: tuple[Rate, ...]) -> list[Rate]:
 def _best_solution(
     amounts: np.ndarray, rest: np.ndarray, slack: np.ndarray
 ) -> list[tuple[float, float]] | None:
-    """Return the rates, with widths, that most equations meet, if these are more than chance explains."""
+    """Return the rates, with widths, that most equations meet, if these are more than chance explains.
+
+    Rounding is seldom as large as it may be. So the first search is for many equations that rounding hardly
+    moves: an equation with an error does not change their rates.
+    """
+    close = _solution(amounts, rest, USUAL * slack, more=ENOUGH)
+    return _solution(amounts, rest, slack, more=2) if close is None else close
+
+
+def _solution(
+    amounts: np.ndarray, rest: np.ndarray, slack: np.ndarray, *, more: int
+) -> list[tuple[float, float]] | None:
+    """Return the rates, each with its width, that so many more equations than rates meet within the slack."""
     count, unknowns = amounts.shape
     best: tuple[int, float, np.ndarray] | None = None
     combinations = [*itertools.combinations(range(count), unknowns)]
@@ -281,13 +297,14 @@ def _best_solution(
         solved, error = inverse @ rest[[*chosen]], np.abs(inverse) @ slack[[*chosen]]
         if (solved <= 0).any():
             continue
-        tolerance = slack + np.abs(amounts) @ error
+        # Rates that few sums show badly would let any sum agree.
+        tolerance = np.minimum(slack + np.abs(amounts) @ error, MOST_OFF * slack)
         meets = np.abs(amounts @ solved - rest) <= tolerance
         chance = np.prod(np.minimum(2 * tolerance / np.maximum(np.abs(rest), 1), 1), where=meets)
         chance /= np.prod(np.minimum(2 * tolerance / np.maximum(np.abs(rest), 1), 1)[[*chosen]])
         if best is None or (meets.sum(), -chance) > (best[0], -best[1]):
             best = (int(meets.sum()), float(chance), meets)
-    if best is None or best[0] < unknowns + 2 or best[1] * len(combinations) > BY_CHANCE:
+    if best is None or best[0] < unknowns + more or best[1] * len(combinations) > BY_CHANCE:
         return None
     own, left, open_ = amounts[best[2]], rest[best[2]], slack[best[2]]
     weighted = own / open_[:, None]
@@ -317,8 +334,9 @@ def _shared(pairs: pl.DataFrame, rates: tuple[Rate, ...]) -> tuple[pl.DataFrame,
     for (currency,), own in pairs.group_by("currency", maintain_order=True):
         of_currency = [rate for rate in rates if rate.currency == currency]
         known = [rate.value for rate in of_currency]
-        # Entries that a known rate explains show no other rate.
+        # What a known rate explains shows no other one, and a day has one rate.
         left = own.filter(~_is_at(of_currency)) if known else own
+        left = left.filter(~pl.col("when").is_in([*{day for rate in of_currency for day in rate.days}]))
         while left.height > 1:
             if known:
                 left = left.filter((pl.col("rate") / known[0]).log().abs() <= NEAR)
@@ -332,8 +350,8 @@ def _shared(pairs: pl.DataFrame, rates: tuple[Rate, ...]) -> tuple[pl.DataFrame,
             rates = (*rates, Rate(str(currency), value, width, frozenset(best["when"].to_list())))
             leaves = pl.col("slack") + width * pl.col("foreign").abs() * value
             found.append(best.filter(leaves < pl.col("smallest") / 2).select("x", "y"))
-            taken_x, taken_y = best["x"].implode(), best["y"].implode()
-            left = left.filter(~pl.col("x").is_in(taken_x), ~pl.col("y").is_in(taken_y))
+            taken = [~pl.col(name).is_in(best[name].implode()) for name in ("x", "y", "when")]
+            left = left.filter(*taken)
     return pl.concat(found), rates
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from bktools.ledger.sides import Sides
+from bktools.ledger.text_columns import numbered
 
 COST, CONTRA, TAX = range(3)
 
@@ -104,7 +105,7 @@ def _with_vouchers(postings: pl.DataFrame) -> pl.DataFrame:
             is_end = postings["amount"].cum_sum() == 0
             if is_end[-1] and MOST_LINES * is_end.sum() >= postings.height:
                 voucher = is_end.cum_sum().shift(1, fill_value=0).cast(pl.String)
-    return postings.with_columns(voucher=voucher.cast(pl.Categorical).to_physical().cast(pl.Int64))
+    return postings.with_columns(voucher=numbered(voucher))
 
 
 def _roles(postings: pl.DataFrame) -> tuple[list[int], list[int]]:
@@ -114,13 +115,13 @@ def _roles(postings: pl.DataFrame) -> tuple[list[int], list[int]]:
     the side of the costs, small, and frequent or at one constant rate. An account of a wrong booking is
     neither.
     """
-    costs = (
-        postings.filter("is_used", pl.col("voucher").is_not_null())
-        .group_by("voucher")
-        .agg(cost=pl.sum("amount"))
-    )
+    postings = postings.select("voucher", "account", "amount", "is_used")
+    others, used = postings.filter(~pl.col("is_used")), postings.filter("is_used")
+    if not used.join(others, on="voucher", how="semi").height:
+        return [], []
+    costs = used.filter(pl.col("voucher").is_not_null()).group_by("voucher").agg(cost=pl.sum("amount"))
     costs = costs.filter(pl.col("cost") != 0)
-    others = postings.filter(~pl.col("is_used")).join(costs, on="voucher", how="semi")
+    others = others.join(costs, on="voucher", how="semi")
     if not others.height:
         return [], []
     other, cost = pl.col("other"), pl.col("cost")
@@ -162,7 +163,12 @@ def _with_sides(postings: pl.DataFrame) -> pl.DataFrame:
     has_tax = bool((postings["role"] == TAX).any())
     is_beside = (pl.col("role") == TAX) if has_tax else (pl.col("role") != CONTRA)
     beside = postings.filter(pl.col("voucher").is_not_null(), pl.col("is_used") | is_beside)
-    sides = beside.group_by("voucher").agg(
+    # Where nothing stands beside the accounts of entries, no voucher has more than these have.
+    others = beside.filter(~pl.col("is_used")).select("voucher").unique()
+    if not others.height:
+        return postings.with_columns(line_gross=pl.lit(None, pl.Int64))
+    sides = beside.join(others, on="voucher", how="semi")
+    sides = sides.group_by("voucher").agg(
         side=pl.sum("amount"),
         on_account=pl.col("amount").filter("is_used").sum(),
         accounts=pl.col("account").filter("is_used").n_unique(),

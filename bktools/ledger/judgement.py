@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bktools.ledger.explanation import Explained
+from bktools.ledger.explained import Explained
+from bktools.ledger.sides import Numbers
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain, How
 from bktools.ledger.style import Style
@@ -42,9 +44,6 @@ class Judgement:
     posting: np.ndarray
     # The day of each entry.
     day: np.ndarray
-    # The group of each entry, as numbers, and how many entries of it are on the account.
-    group: np.ndarray
-    size: np.ndarray
     notes: dict[int, Note] = field(default_factory=dict)
     # Postings that are the second one of an entry, or take one back: row to entry.
     doubles: dict[int, int] = field(default_factory=dict)
@@ -53,6 +52,22 @@ class Judgement:
     undone: set[int] = field(default_factory=set)
     # Entries in a sum that is explained but for one entry, by the posting of the sum.
     in_sums: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    @functools.cached_property
+    def group(self) -> Numbers:
+        """The group of each entry, as a number."""
+        return self._of_entries(pl.struct(self.style.grain.group).rank("dense").cast(pl.Int64))
+
+    @functools.cached_property
+    def size(self) -> Numbers:
+        """How many entries of its group are on the account of each entry."""
+        return self._of_entries(pl.len().over(*self.style.grain.group, "home").cast(pl.Int64))
+
+    def _of_entries(self, value: pl.Expr) -> Numbers:
+        every = self.state.every_entry
+        values = np.zeros(len(self.status), np.int64)
+        values[every["e"].to_numpy()] = every.select(value).to_series().to_numpy()
+        return values
 
     def say(
         self, entry: int, status: Status, how: How | None = None, posting: int = -1, note: Note | None = None
@@ -109,14 +124,10 @@ def begun(state: Explained, style: Style, count: int) -> Judgement:
     posting = np.full(count, -1, np.int64)
     days = state.books.postings["day"].to_numpy()
     day = np.zeros(count, np.int64)
-    day[state.every_entry["e"].to_numpy()] = state.every_entry["day"].to_numpy()
+    day[: len(state.days)] = state.days
     for group in state.groups:
-        first = group.lines.group_by("gid").agg(pl.min("p"))
-        members = group.members.join(first, on="gid", maintain_order="left").with_columns(
-            count=pl.len().over("gid")
-        )
-        entries, at = members["e"].to_numpy(), members["p"].to_numpy()
-        is_sum = members["count"].to_numpy() > 1
+        entries, at = group.first["e"].to_numpy(), group.first["p"].to_numpy()
+        is_sum = group.first["count"].to_numpy() > 1
         if style.grain.is_long:
             # A sum of one entry has the day of sums.
             is_sum = is_sum | (group.grain is style.grain) | (group.how is How.SOME_DAYS_LATER)
@@ -126,13 +137,7 @@ def begun(state: Explained, style: Style, count: int) -> Judgement:
             is_sum[:] = False
         status[entries] = np.where(is_sum, Status.IN_A_SUM, alone)
         how[entries], grain[entries], posting[entries] = group.how, group.grain, at
-    groups, sizes = np.arange(count), np.ones(count, np.int64)
-    if style.grain is not Grain.ENTRY:
-        numbers = state.every_entry["e"].to_numpy()
-        names = style.grain.group
-        groups[numbers] = state.every_entry.select(pl.struct(names).rank("dense")).to_series()
-        sizes[numbers] = state.every_entry.select(pl.len().over(*names, "home")).to_series()
-    return Judgement(state, style, status, how, grain, posting, day, groups, sizes)
+    return Judgement(state, style, status, how, grain, posting, day)
 
 
 def _named(state: Explained, entries: np.ndarray, at: np.ndarray, same: np.ndarray) -> np.ndarray:

@@ -91,7 +91,7 @@ def match_ledger(
     """
     said = said_of(ledger, style, reverse_sign)
     inputs = read(exported, ledger)
-    refuse_repeated(inputs.exported)
     sides = sides_of(inputs)
+    refuse_repeated(sides, inputs.exported)
     verdict = verdict_of(sides, grain=said.grain, sign=said.sign, explained=explained_rows(inputs, explained))
     return result(inputs, sides, verdict, words(language))

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from bktools.ledger.differences import SEARCH, Cell, Open, excess
-from bktools.ledger.explanation import EARLIER, KNOWN, LATER
+from bktools.ledger.explained import EARLIER, KNOWN, LATER
 from bktools.ledger.judgement import Judgement, Note, amounts_of, known
+from bktools.ledger.open_groups import Cell, Open, excess
+from bktools.ledger.sole_entry import SEARCH
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
 from bktools.ledger.style import Style
@@ -307,5 +308,7 @@ def _other_days(judgement: Judgement) -> dict[tuple[int, int], list[int]]:
     rows = judgement.state.every_entry.filter(pl.col("e").is_in(entries)).select("e", "key", "gross")
     found = defaultdict(list)
     for entry, key, gross in rows.iter_rows():
-        found[key, gross].append(int(days[judgement.posting[entry]]))
+        # A posting that names its entry is of no other one.
+        if judgement.state.texts.named.get(int(judgement.posting[entry])) != entry:
+            found[key, gross].append(int(days[judgement.posting[entry]]))
     return found

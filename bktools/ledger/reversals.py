@@ -14,14 +14,13 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from bktools.ledger.explanation import EARLIER, LATER, Explained, without
+from bktools.ledger.explained import EARLIER, LATER, Explained, without
 from bktools.ledger.habits import COST
 from bktools.ledger.judgement import Judgement, Note, amounts_of
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.style import Style
 
-# A posting equal to an entry of a sum is its double only where chance is smaller than this.
-BY_CHANCE = 0.002
+_NO_PAIRS = pl.DataFrame(schema={"e": pl.Int64, "p": pl.Int64})
 # More cases are not judged one by one.
 MOST_CASES = 50_000
 
@@ -73,6 +72,42 @@ def _alike(state: Explained, ours: list[int], theirs: list[int]) -> set[int]:
         if not taken & {one, other}:
             taken |= {one, other}
     return taken
+
+
+def in_own_months(state: Explained, undone: set[int]) -> tuple[Explained, set[int]]:
+    """Return the explanation, and the postings that undo one another, after corrections of the month.
+
+    A posting in another month is taken back by a later one, and a third one books the entry in its own month:
+    the third posting is the entry's, and the first two undo one another.
+    """
+    if not undone:
+        return state, undone
+    postings = state.books.postings.select("p", "key", "amount", "day", "month")
+    of_undone = postings.filter(pl.col("p").is_in([*undone]))
+    anew = of_undone.select("key", "amount", "month", q="p")
+    back = of_undone.select("key", amount=-pl.col("amount"), back="day")
+    pairs = pl.concat(
+        [group.first.select("e", "p") for group in state.groups if group.is_alone] or [_NO_PAIRS]
+    )
+    wrong = pairs.join(postings.join(anew, on=["key", "amount"], how="semi"), on="p")
+    wrong = wrong.join(state.every_entry.select("e", own="month"), on="e").filter(
+        pl.col("own") != pl.col("month")
+    )
+    moved = wrong.join(anew, left_on=["key", "amount", "own"], right_on=["key", "amount", "month"])
+    moved = moved.join(back, on=["key", "amount"]).filter(pl.col("back") >= pl.col("day")).unique(["e", "q"])
+    # Of equal entries it is not known which one was moved.
+    moved = moved.filter(~pl.struct("key", "amount").is_duplicated())
+    named = [state.texts.entry_named(posting) for posting in moved["q"]]
+    is_own = [name in (None, entry) for name, entry in zip(named, moved["e"], strict=True)]
+    moved = moved.filter(pl.Series(is_own, dtype=pl.Boolean))
+    if not moved.height:
+        return state, undone
+    own = pl.col("p").replace(moved["p"].to_list(), moved["q"].to_list())
+    groups = tuple(
+        replace(group, lines=group.lines.with_columns(own)) if group.is_alone else group
+        for group in state.groups
+    )
+    return replace(state, groups=groups), undone - {*moved["q"]} | {*moved["p"]}
 
 
 def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) -> None:
@@ -133,6 +168,7 @@ def judge_whole_sums(judgement: Judgement, free: pl.DataFrame, of_style: Collect
     parts = [
         group.lines.select("p", pl.col("gid").cast(pl.Int64), step=pl.lit(number))
         for number, group in enumerate(state.groups)
+        if not group.is_alone
     ]
     if not parts or not free.height:
         return
@@ -170,12 +206,12 @@ def _matched(judgement: Judgement, free: pl.DataFrame) -> pl.DataFrame:
     )
     entries = home.filter(pl.Series(is_there)).with_columns(posting=pl.Series(at[is_there]))
     is_alone = judgement.status[entries["e"].to_numpy()] != Status.IN_A_SUM
-    postings = judgement.state.books.postings.select(posting="p", own_amount="amount", at="day")
-    joined = entries.with_columns(is_alone=pl.Series(is_alone)).join(
-        postings, on="posting", maintain_order="left"
-    )
+    postings = judgement.state.books.postings
     # The posting of a sum is that of no single entry.
-    return joined.with_columns(own_amount=pl.when("is_alone").then("own_amount"))
+    own_amount = pl.when(pl.Series(is_alone)).then(postings["amount"].gather(entries["posting"]))
+    return entries.with_columns(
+        is_alone=pl.Series(is_alone), own_amount=own_amount, at=postings["day"].gather(entries["posting"])
+    )
 
 
 def _judge(
@@ -213,7 +249,9 @@ def _judge(
     is_told = bool(said[nearest[0]])
     name = Status.BOOKED_TWICE if sign > 0 else Status.REVERSED
     place = (judgement.doubles, judgement.reversals)[sign < 0]
-    if sign > 0 and not is_told:
+    # The posting that takes a credit note back is a cost like any other.
+    is_cost = sign > 0 or int(judgement.state.books.postings["amount"][posting]) > 0
+    if is_cost and not is_told:
         if _is_told_by_amount(judgement, nearest[0], posting):
             judgement.undecided(nearest, Reason.EQUAL_POSTING, (posting,))
             place[posting] = nearest[0]

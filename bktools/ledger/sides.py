@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.ledger.inputs import Inputs, has_values
+from bktools.ledger.text_columns import Recurring, nulls, numbers_of, recurring, trimmed
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 
@@ -56,62 +56,46 @@ def sides_of(inputs: Inputs) -> Sides:
     scale, (gross, amount, own) = _whole(
         _column(ours, "amount", inputs), _column(theirs, "amount", inputs), _column(theirs, "foreign_amount")
     )
-    currencies = [_text(ours, "currency"), _text(theirs, "currency")]
-    currencies = [one.str.to_uppercase() for one in currencies]
-    own_currency = _text(theirs, "foreign_currency").str.to_uppercase()
-    accounts = [_text(ours, "account_code", inputs), _text(theirs, "account_code", inputs)]
+    accounts = [_recurring(side, "account_code", inputs) for side in (ours, theirs)]
     if "account_code" not in inputs.compared:
-        accounts = [one.fill_null("") for one in accounts]
+        accounts = [one.filled("") for one in accounts]
+    of_ours, of_theirs = numbers_of(*accounts)
     days = [_days(ours, inputs), _days(theirs, inputs)]
-    is_compared = "currency" in inputs.compared
-    home = _home(currencies, accounts, days, (gross, amount), is_compared=is_compared)
-    of_books = UNKNOWN if home is None else home
-    # An entry without a currency is in the ledger's where that is known, and else in one of its own.
-    currencies = [currencies[0].fill_null("?" if home is None else home), currencies[1].fill_null(of_books)]
-    account_numbers = _numbered(*accounts)
-    numbers = _numbered(*currencies, own_currency, pl.Series([of_books], dtype=pl.String))
-    home_number = numbers[3][0]
-    in_ledger = pl.concat([currencies[1], own_currency.drop_nulls()]).unique().implode()
+    currencies = [_recurring(side, "currency", in_capitals=True) for side in (ours, theirs)]
+    home = _home(
+        [one.each for one in currencies],
+        [of_ours, of_theirs],
+        days,
+        (gross, amount),
+        is_compared="currency" in inputs.compared,
+    )
+    money = _currencies(currencies, _recurring(theirs, "foreign_currency", in_capitals=True), home)
     entries = pl.DataFrame(
         {
             "e": np.arange(len(ours)),
-            "account": account_numbers[0],
-            "key": account_numbers[0] * CURRENCIES + numbers[0],
-            "home": account_numbers[0] * CURRENCIES + home_number,
+            "account": of_ours,
+            "key": of_ours * CURRENCIES + money.ours,
+            "home": of_ours * CURRENCIES + money.home,
             **_calendar(days[0]),
             "gross": nulls(len(ours), pl.Int64) if gross is None else gross,
-            "currency": currencies[0],
-            "is_home": currencies[0].is_in(currencies[1].unique().implode()),
-            "is_shown": currencies[0].is_in(in_ledger),
-            **{
-                name: _text(ours, source)
-                for name, source in (
-                    ("supplier", "supplier"),
-                    ("document", "document_number"),
-                    ("batch", "batch_id"),
-                    ("tax_code", "tax_code"),
-                )
-            },
-            "description": _text(ours, "description"),
-            "cost_centre": _text(ours, "cost_centre"),
-            "id": _text(ours, "entry_id").str.to_lowercase(),
+            "currency": money.entries.each,
+            "is_home": money.is_home,
+            "is_shown": money.is_shown,
+            **_texts_of_entries(ours),
         }
     )
     is_known = pl.col("gross").is_not_null() & pl.col("day").is_not_null() & pl.col("account").is_not_null()
     postings = pl.DataFrame(
         {
             "p": np.arange(len(theirs)),
-            "currency": currencies[1],
-            "account": account_numbers[1],
-            "key": account_numbers[1] * CURRENCIES + numbers[1],
+            "currency": money.postings.each,
+            "account": of_theirs,
+            "key": of_theirs * CURRENCIES + money.theirs,
             **_calendar(days[1]),
             "amount": nulls(len(theirs), pl.Int64) if amount is None else amount,
             "own": nulls(len(theirs), pl.Int64) if own is None else own,
-            "own_key": account_numbers[1] * CURRENCIES + numbers[2],
-            "voucher": _text(theirs, "voucher_id"),
-            "document": _text(theirs, "document_number"),
-            "text": _text(theirs, "text"),
-            "cost_centre": _text(theirs, "cost_centre"),
+            "own_key": of_theirs * CURRENCIES + money.own,
+            **_texts_of_postings(theirs),
         }
     )
     postings = postings.with_columns(id=_named_ids(postings, entries))
@@ -123,12 +107,63 @@ def sides_of(inputs: Inputs) -> Sides:
     )
 
 
-def refuse_repeated(entries: pa.Table) -> None:
+class _Currencies(NamedTuple):
+    """The currencies of both sides, as texts and as numbers."""
+
+    entries: Recurring
+    postings: Recurring
+    ours: pl.Series
+    theirs: pl.Series
+    # Of the amounts that postings have beside the ledger's own.
+    own: pl.Series
+    # The number of the ledger's currency.
+    home: int
+    # Whether the ledger has the currency of each entry, and whether it has it as one beside its own, too.
+    is_home: pl.Series
+    is_shown: pl.Series
+
+
+def _currencies(both: list[Recurring], own: Recurring, home: str | None) -> _Currencies:
+    """Return the currencies. An entry without one has the ledger's if that is known, else one of its own."""
+    of_books = UNKNOWN if home is None else home
+    ours, theirs = both[0].filled("?" if home is None else home), both[1].filled(of_books)
+    books = Recurring(pl.Series([0]), pl.Series([of_books], dtype=pl.String))
+    of_ours, of_theirs, of_own, of_home = numbers_of(ours, theirs, own, books)
+    shown = pl.concat([theirs.texts, own.texts.drop_nulls()])
+    is_home, is_shown = (ours.of_each(ours.texts.is_in(texts.implode())) for texts in (theirs.texts, shown))
+    return _Currencies(ours, theirs, of_ours, of_theirs, of_own, of_home[0], is_home, is_shown)
+
+
+def _texts_of_entries(ours: pa.Table) -> dict[str, pl.Series]:
+    return {
+        "supplier": _text(ours, "supplier"),
+        "document": _text(ours, "document_number"),
+        "batch": _recurring(ours, "batch_id").each,
+        "tax_code": _recurring(ours, "tax_code").each,
+        "description": _text(ours, "description"),
+        "cost_centre": _recurring(ours, "cost_centre").each,
+        "id": _text(ours, "entry_id").str.to_lowercase(),
+    }
+
+
+def _texts_of_postings(theirs: pa.Table) -> dict[str, pl.Series]:
+    return {
+        "voucher": _text(theirs, "voucher_id"),
+        "document": _text(theirs, "document_number"),
+        "text": _text(theirs, "text"),
+        "cost_centre": _recurring(theirs, "cost_centre").each,
+    }
+
+
+def refuse_repeated(sides: Sides, entries: pa.Table) -> None:
     """Refuse entries that are there twice; of a split entry each line is there once."""
-    key = ["entry_id", *(["split_line"] if has_values(entries, "split_line") else [])]
-    frame = pl.DataFrame(pl.from_arrow(entries.select(key))).with_columns(
-        pl.col("entry_id").str.strip_chars().str.to_lowercase()
-    )
+    ids = sides.entries["id"]
+    # Different hashes are those of different texts, and are counted faster than texts.
+    if ids.hash().n_unique() == len(ids):
+        return
+    frame = pl.DataFrame({"entry_id": ids})
+    if has_values(entries, "split_line"):
+        frame = frame.with_columns(split_line=pl.Series(pl.from_arrow(entries.column("split_line"))))
     if frame.n_unique() < frame.height:
         repeated = frame.filter(frame.is_duplicated())["entry_id"].unique().sort()
         raise InputError(
@@ -164,23 +199,14 @@ def _column(table: pa.Table, name: str, inputs: Inputs | None = None) -> pa.Chun
     )
 
 
-def _text(table: pa.Table, name: str, inputs: Inputs | None = None) -> pl.Series:
-    """Return a column of trimmed texts, nulls for empty ones; only nulls if it is missing or not compared."""
-    column = _column(table, name, inputs)
-    if column is None or pa.types.is_null(column.type):
-        return nulls(len(table), pl.String)
-    texts = (
-        pl.Series(pl.from_arrow(column), dtype=pl.String).str.strip_chars()
-        if len(column)
-        else pl.Series(dtype=pl.String)
-    )
-    is_empty = texts.str.len_bytes() == 0
-    return texts.set(is_empty, None) if is_empty.any() else texts
+def _text(table: pa.Table, name: str) -> pl.Series:
+    return trimmed(_column(table, name), len(table))
 
 
-def nulls(count: int, kind: Any) -> pl.Series:
-    """Return a column of nulls."""
-    return pl.Series(values=None, dtype=kind).extend_constant(None, count)
+def _recurring(
+    table: pa.Table, name: str, inputs: Inputs | None = None, *, in_capitals: bool = False
+) -> Recurring:
+    return recurring(_column(table, name, inputs), len(table), in_capitals=in_capitals)
 
 
 def _days(table: pa.Table, inputs: Inputs) -> pl.Series:
@@ -197,15 +223,13 @@ def _days(table: pa.Table, inputs: Inputs) -> pl.Series:
 
 
 def _calendar(days: pl.Series) -> dict[str, pl.Series]:
-    dates = days.cast(pl.Int32).cast(pl.Date)
-    return {"day": days, "month": (dates.dt.year().cast(pl.Int64) - EPOCH_YEAR) * MONTHS + dates.dt.month()}
-
-
-def _numbered(*columns: pl.Series) -> list[pl.Series]:
-    """Return texts as numbers, the same text with the same number in each of the columns."""
-    ends = [*itertools.accumulate((len(column) for column in columns), initial=0)]
-    numbers = pl.concat(columns).cast(pl.Categorical).to_physical().cast(pl.Int64)
-    return [numbers[start:end] for start, end in itertools.pairwise(ends)]
+    """Return the numbers of days, and of their months, each of which is worked out once."""
+    if days.null_count() == len(days):
+        return {"day": days, "month": nulls(len(days), pl.Int64)}
+    first, last = int(days.min()), int(days.max())  # type: ignore[arg-type]
+    dates = pl.Series(np.arange(first, last + 1, dtype=np.int32)).cast(pl.Date)
+    months = (dates.dt.year().cast(pl.Int64) - EPOCH_YEAR) * MONTHS + dates.dt.month()
+    return {"day": days, "month": months.gather(days - first)}
 
 
 def _whole(*columns: pa.ChunkedArray | None) -> tuple[int, list[pl.Series | None]]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
-from bktools.ledger.explanation import KNOWN, Explained
+from bktools.ledger.explained import KNOWN, Explained
 from bktools.ledger.habits import COST
 from bktools.ledger.steps import Grain, How
 
@@ -55,8 +56,7 @@ def style_of(state: Explained, grain: Grain | None = None) -> Style:
     sums: Counter[Grain] = Counter()
     for group in state.groups:
         if not group.is_alone:
-            counts = group.members.group_by("gid").len()["len"]
-            sums[group.grain] += int(counts.filter(counts > 1).sum())
+            sums[group.grain] += int((group.first["count"] > 1).sum())
     if grain is None:
         explained = sum(group.members.height for group in state.groups)
         best, count = sums.most_common(1)[0] if sums else (Grain.ENTRY, 0)
@@ -72,24 +72,23 @@ def _lags(state: Explained, grain: Grain) -> pl.Series:
 
     Where entries have postings of their own, they count from each entry.
     """
-    last = pl.col("day").max().over(grain.group) if grain.is_long else pl.col("day")
-    entries = state.every_entry.select("e", last=last)
-    postings = state.books.postings.select("p", when="day")
-    found = [pl.Series("lag", dtype=pl.Int64)]
+    days, booked = state.days, state.books.postings["day"].to_numpy()
+    if grain.is_long:
+        days = days.copy()
+        of_groups = state.every_entry.select(pl.col("day").max().over(grain.group)).to_series()
+        days[state.every_entry["e"].to_numpy()] = of_groups.to_numpy()
+    found = [np.zeros(0, np.int64)]
     for group in state.groups:
         if group.is_alone and grain is not Grain.ENTRY:
             continue
         if group.is_alone:
             # A sample shows the delay.
-            pairs = group.members.gather_every(1 + group.members.height // SAMPLE).join(group.lines, on="gid")
-            pairs = pairs.join(entries, on="e").join(postings, on="p")
-            found.append(pairs.select(lag=pl.col("when") - pl.col("last"))["lag"])
+            pairs = group.first.gather_every(1 + group.members.height // SAMPLE)
+            found.append(booked[pairs["p"].to_numpy()] - days[pairs["e"].to_numpy()])
             continue
-        days = group.members.join(entries, on="e").group_by("gid").agg(pl.max("last"), count=pl.len())
-        days = days.filter((pl.col("count") > 1) == (grain is not Grain.ENTRY))
-        booked = group.lines.join(postings, on="p").group_by("gid").agg(pl.min("when"))
-        found.append(days.join(booked, on="gid").select(lag=pl.col("when") - pl.col("last"))["lag"])
-    return pl.concat(found)
+        counts, last, first = group.spans(days, booked)
+        found.append((first - last)[(counts > 1) == (grain is not Grain.ENTRY)])
+    return pl.Series("lag", np.concatenate(found))
 
 
 def _usual(lags: pl.Series) -> int:
@@ -105,19 +104,16 @@ def with_due(state: Explained, style: Style) -> pl.DataFrame:
 
     It is the day of its other accounts, else the usual one.
     """
-    last = pl.col("day").max().over(style.grain.group) if style.grain.is_long else pl.col("day")
-    due = state.every_entry.select("e", due=last + style.shift)
-    entries = state.entries.join(due, on="e", how="left", maintain_order="left")
+    entries = state.entries.with_columns(due=pl.col("day") + style.shift)
+    if style.grain.is_long:
+        last = state.every_entry.select("e", due=pl.col("day").max().over(style.grain.group) + style.shift)
+        entries = state.entries.join(last, on="e", how="left", maintain_order="left")
     if style.grain is Grain.ENTRY or not (
         style.grain.is_long or (style.lag and _accounts_of_vouchers(state) > 1)
     ):
         return entries
     group = list(style.grain.group)
-    members = [
-        one.members.join(one.lines.group_by("gid").agg(pl.min("p")), on="gid").select("e", "p")
-        for one in state.groups
-        if one.how in OF_A_GROUP
-    ]
+    members = [one.first.select("e", "p") for one in state.groups if one.how in OF_A_GROUP]
     booked = pl.concat([pl.DataFrame(schema={"e": pl.Int64, "p": pl.Int64}), *members])
     booked = booked.join(state.every_entry.select("e", *group), on="e")
     booked = booked.join(state.books.postings.select("p", when="day"), on="p")

@@ -18,9 +18,10 @@ from bktools.ledger.findings import found
 from bktools.ledger.habits import CONTRA, COST
 from bktools.ledger.inputs import OF_POSTING, Inputs
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.sides import Numbers, Sides, money_column, nulls
+from bktools.ledger.sides import Numbers, Sides, money_column
 from bktools.ledger.statuses import Status
 from bktools.ledger.steps import Grain, How, Measure
+from bktools.ledger.text_columns import nulls
 from bktools.ledger.verdict import Verdict
 from bktools.wording import Words
 
@@ -48,8 +49,7 @@ def result(inputs: Inputs, sides: Sides, verdict: Verdict, words: Words) -> Ledg
     """Return the match, with its sentences in a language."""
     owners = _owners(verdict)
     free = _not_exported(sides, verdict, owners)
-    codes = np.array([status.code for status in Status], dtype=object)
-    statuses = pa.array(codes[verdict.status], TEXT)
+    statuses = pa.array([status.code for status in Status], TEXT).take(pa.array(verdict.status))
     entries = _with_evidence(inputs, verdict)
     entries = entries.append_column("status", statuses).append_column(
         "bookings", pa.array(_bookings(verdict))
@@ -60,8 +60,9 @@ def result(inputs: Inputs, sides: Sides, verdict: Verdict, words: Words) -> Ledg
     own = np.full(len(entries), -1)
     # The first finding of an entry is the most severe one.
     own[rows[::-1]] = np.arange(len(rows))[::-1]
+    at = _or_null(own)
     for name, source in {"differences": "message", "to_do": "to_do", "who": "who"}.items():
-        entries = entries.append_column(name, findings.column(source).take(_or_null(own)))
+        entries = entries.append_column(name, findings.column(source).take(at))
     days: Any = pl.Series(pl.from_arrow(inputs.ledger.column("date")))
     return LedgerMatch(
         entries=to_pandas(entries.select(in_reading_order(entries.column_names))),
@@ -87,8 +88,8 @@ def _or_null(numbers: Numbers) -> pa.Array:
 def _owners(verdict: Verdict) -> Numbers:
     """Return for each posting its entry, of a sum the first one; -1 where it has none."""
     owners = np.full(verdict.postings.height, -1)
-    first = verdict.members.group_by("gid").agg(pl.min("e"))
-    lines = verdict.lines.join(first, on="gid")
+    members, lines = _of_sums(verdict)
+    lines = lines.join(members.group_by("gid").agg(pl.min("e")), on="gid")
     owners[lines["p"].to_numpy()] = lines["e"].to_numpy()
     judged = np.flatnonzero(verdict.posting >= 0)[::-1]
     alone = judged[owners[verdict.posting[judged]] < 0]
@@ -98,17 +99,18 @@ def _owners(verdict: Verdict) -> Numbers:
     return _with_tax(verdict, owners)
 
 
+def _of_sums(verdict: Verdict) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the members and the lines of the groups that may have several entries or postings."""
+    return verdict.members.filter(~pl.col("is_alone")), verdict.lines.filter(~pl.col("is_alone"))
+
+
 def _with_tax(verdict: Verdict, owners: Numbers) -> Numbers:
     """Return the owners with those of what stands beside the costs in their vouchers, such as tax."""
     of_voucher = verdict.postings.select("p", "voucher", "role", "is_used").with_columns(e=pl.Series(owners))
-    own = (
-        of_voucher.filter(pl.col("voucher").is_not_null(), pl.col("e") >= 0)
-        .group_by("voucher")
-        .agg(first=pl.min("e"))
-    )
-    beside = of_voucher.filter(pl.col("e") < 0, ~pl.col("is_used"), pl.col("role") != CONTRA).join(
-        own, on="voucher"
-    )
+    beside = of_voucher.filter(pl.col("e") < 0, ~pl.col("is_used"), pl.col("role") != CONTRA)
+    own = of_voucher.filter(pl.col("voucher").is_not_null(), pl.col("e") >= 0)
+    own = own.join(beside, on="voucher", how="semi").group_by("voucher").agg(first=pl.min("e"))
+    beside = beside.join(own, on="voucher")
     owners[beside["p"].to_numpy()] = beside["first"].to_numpy()
     return owners
 
@@ -145,11 +147,12 @@ def _booked(verdict: Verdict) -> pl.Series:
     at = pl.Series(np.maximum(verdict.posting, 0))
     booked = amounts.gather(at) if len(amounts) else nulls(len(at), pl.Int64)
     booked = booked.set(pl.Series(verdict.posting < 0), None)
-    lines = verdict.lines.join(
-        verdict.postings.select("p", net="amount", whole=pl.coalesce("gross", "amount")), on="p"
+    members, lines = _of_sums(verdict)
+    lines = lines.with_columns(
+        net=verdict.postings["amount"].gather(lines["p"]), whole=amounts.gather(lines["p"])
     )
     totals = lines.group_by("gid").agg(pl.sum("net"), pl.sum("whole"), count=pl.len())
-    sums = verdict.members.join(totals.filter(pl.col("count") > 1), on="gid")
+    sums = members.join(totals.filter(pl.col("count") > 1), on="gid")
     if sums.height:
         total = pl.when(pl.col("measure") == int(Measure.NET)).then("net").otherwise("whole")
         booked = booked.scatter(sums["e"], sums.select(total).to_series())

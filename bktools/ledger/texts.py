@@ -39,6 +39,8 @@ class Texts:
     form: pl.Expr
     # Whether the ledger has that very text of most entries.
     is_exact: bool
+    # The texts of all postings, in lower case.
+    posting_texts: pl.Series
     # Whether texts of one matter are at least similar, so that others are of another matter.
     tell: bool
     # The words of an entry, and of a posting, by their rows.
@@ -71,9 +73,22 @@ class Texts:
         return (None if self.is_exact else True) if same else False
 
 
+# What texts say before any is read.
+UNREAD = Texts(
+    form=pl.lit(None, pl.String),
+    is_exact=False,
+    posting_texts=pl.Series(dtype=pl.String),
+    tell=False,
+    entry_words=lambda _: frozenset(),
+    posting_words=lambda _: frozenset(),
+    named={},
+    by_text=lambda _: None,
+)
+
+
 def posting_text() -> pl.Expr:
     """Return the text of a posting as texts are compared."""
-    return pl.col("text").str.strip_chars().str.to_lowercase()
+    return pl.col("text").str.to_lowercase()
 
 
 def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame) -> Texts:
@@ -84,30 +99,27 @@ def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame)
         form.alias(str(place)) for place, form in enumerate(forms)
     )
     wanted = sample.unpivot(value_name="said").select("said").unique()
-    said = (
-        {*postings.select(said=posting_text()).join(wanted, on="said", how="semi")["said"]}
-        if longest
-        else set()
-    )
+    posting_texts = postings.select(said=posting_text())
+    said = {*posting_texts.join(wanted, on="said", how="semi")["said"]} if longest else set()
     shares = [sum(text in said for text in sample[str(place)] if text) for place in range(len(forms))]
     # The first form that most entries have, else the best one.
     best = next((place for place, share in enumerate(shares) if share >= MOST * sample.height), None)
     # Texts that several entries share, such as the supplier, name none of them.
     is_exact = best is not None and sample.height > 0 and sample[str(best)].n_unique() >= MOST * sample.height
     form = forms[best if best is not None else shares.index(max(shares))]
-    entry_texts = (
-        entries.select(form).to_series() if is_exact else entries.select(_form(FORMS[0], None)).to_series()
-    )
-    posting_texts = postings["text"]
     # Both frames begin with the row 0 and have every row.
-    entry_words = functools.cache(lambda row: words(entry_texts[row]))
-    posting_words = functools.cache(lambda row: words(posting_texts[row]))
+    spoken = form if is_exact else _form(FORMS[0], None)
+    entry_texts = functools.cache(lambda: entries.select(spoken).to_series())
+    entry_words = functools.cache(lambda row: words(entry_texts()[row]))
+    posting_words = functools.cache(lambda row: words(posting_texts["said"][row]))
     first = pairs.head(FEW)
-    own = _told(first["e"], first["p"], entry_words, posting_words)
+    ours = [words(text) for text in entries[first["e"]].select(spoken).to_series()]
+    theirs = [posting_words(row) for row in first["p"]]
+    own = _alike(ours, theirs)
     # Where the posting of another entry agrees as well, as "Import" does, texts tell nothing apart.
     # Neighbours may be of one document.
     half = first.height // 2
-    others = _told(first["e"], pl.concat([first["p"][half:], first["p"][:half]]), entry_words, posting_words)
+    others = _alike(ours, [*theirs[half:], *theirs[:half]])
     tell = (own >= MOST or (is_exact and own == 0)) and (first.height < SEVERAL or others < own / 2)
     ids = (
         postings.filter(pl.col("id").is_not_null()).select("p", "id").join(entries.select("e", "id"), on="id")
@@ -119,7 +131,14 @@ def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame)
         lambda row: _sole(index(), posting_words(row)) if 0 < entries.height <= MOST_NAMED else None
     )
     return Texts(
-        form, is_exact, tell, entry_words, posting_words, dict(ids.select("p", "e").iter_rows()), by_text
+        form,
+        is_exact,
+        posting_texts["said"],
+        tell,
+        entry_words,
+        posting_words,
+        dict(ids.select("p", "e").iter_rows()),
+        by_text,
     )
 
 
@@ -146,19 +165,13 @@ def _sole(index: Mapping[str, list[tuple[int, frozenset[str]]]], theirs: frozens
     return found[0] if len(found) == 1 else None
 
 
-def _told(
-    entries: pl.Series,
-    postings: pl.Series,
-    entry_words: Callable[[int], frozenset[str]],
-    posting_words: Callable[[int], frozenset[str]],
-) -> float:
+def _alike(ours: Sequence[frozenset[str]], theirs: Sequence[frozenset[str]]) -> float:
     """Return the share of pairs whose texts are similar."""
-    same = [_are_similar(entry_words(e), posting_words(p)) for e, p in zip(entries, postings, strict=True)]
-    return sum(bool(one) for one in same) / max(len(same), 1)
+    return sum(map(bool, map(_are_similar, ours, theirs))) / max(len(ours), 1)
 
 
 def _form(names: tuple[str, ...], longest: int | None) -> pl.Expr:
-    joined = pl.concat_str(names, separator=" ", ignore_nulls=True).str.strip_chars().str.to_lowercase()
+    joined = pl.concat_str(names, separator=" ", ignore_nulls=True).str.to_lowercase()
     return joined if longest is None else joined.str.slice(0, longest)
 
 

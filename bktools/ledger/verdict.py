@@ -12,18 +12,22 @@ import numpy.typing as npt
 import polars as pl
 
 from bktools.ledger.by_text import judge_by_text
-from bktools.ledger.differences import judge_cells, judge_doubles_in_sums, open_of
+from bktools.ledger.differences import judge_cells
 from bktools.ledger.elsewhere import judge_elsewhere
+from bktools.ledger.errors_in_sums import judge_errors_in_sums
 from bktools.ledger.exchange import Rate, exchanged
-from bktools.ledger.explanation import Explained, explained_by_totals, without_odd_sums
+from bktools.ledger.explained import Explained
+from bktools.ledger.explanation import explained_by_totals
 from bktools.ledger.habits import books_of
 from bktools.ledger.judgement import THERE, Judgement, Note, begun
+from bktools.ledger.open_groups import open_of
 from bktools.ledger.proof import judge_missing
-from bktools.ledger.reversals import judge_multiples, judge_whole_sums, without_undone
+from bktools.ledger.reversals import in_own_months, judge_multiples, judge_whole_sums, without_undone
 from bktools.ledger.sides import Numbers, Sides
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
 from bktools.ledger.style import Style, style_of
+from bktools.ledger.sums import without_odd_sums
 from bktools.ledger.whole_vouchers import judge_pooled
 
 # Statuses of an entry that is in the ledger.
@@ -64,7 +68,8 @@ class Verdict:
     undone : frozenset
         Postings that undo one another.
     members, lines : DataFrame
-        The groups that agree to the cent: (gid, e, measure) and (gid, p).
+        The groups that agree to the cent: (gid, e, measure, is_alone) and (gid, p, is_alone). A group that is
+        alone has one entry and one posting.
     postings : DataFrame
         The postings with their role, their gross amount, and the sign of the entries.
     scale : int
@@ -146,6 +151,7 @@ def verdict_of(
     if is_known:
         style = replace(style, known=1.0, is_partial=True)
     state, undone = without_undone(state, style)
+    state, undone = in_own_months(state, undone)
     judgement = begun(state, style, sides.entries.height)
     judgement.undone |= undone
     for entry in sides.entries.filter(~pl.col("is_known"))["e"].to_list():
@@ -170,7 +176,7 @@ def _judge_rest(judgement: Judgement) -> None:
         judge_pooled(judgement, rest)
     judge_cells(judgement, rest)
     judge_elsewhere(judgement, rest)
-    judge_doubles_in_sums(judgement, rest)
+    judge_errors_in_sums(judgement, rest)
     free = judgement.state.used.filter(pl.col("p").is_in([*rest.free]))
     judge_whole_sums(judgement, free, rest.of_style)
     judge_multiples(judgement, free, in_sums=True)
@@ -208,13 +214,16 @@ def _verdict(sides: Sides, judgement: Judgement, rates: tuple[Rate, ...]) -> Ver
 
 def _groups(state: Explained) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the members and the lines of all groups, numbered through."""
-    members = [pl.DataFrame(schema={"gid": pl.Int64, "e": pl.Int64, "measure": pl.Int8})]
-    lines = [pl.DataFrame(schema={"gid": pl.Int64, "p": pl.Int64})]
+    members = [
+        pl.DataFrame(schema={"gid": pl.Int64, "e": pl.Int64, "measure": pl.Int8, "is_alone": pl.Boolean})
+    ]
+    lines = [pl.DataFrame(schema={"gid": pl.Int64, "p": pl.Int64, "is_alone": pl.Boolean})]
     first = 0
     for group in state.groups:
-        gid = pl.col("gid").cast(pl.Int64) + first
-        members.append(group.members.select(gid, "e", measure=pl.lit(int(group.measure), pl.Int8)))
-        lines.append(group.lines.select(gid, "p"))
+        gid, is_alone = pl.col("gid").cast(pl.Int64) + first, pl.lit(group.is_alone)
+        measure = pl.lit(int(group.measure), pl.Int8)
+        members.append(group.members.select(gid, "e", measure=measure, is_alone=is_alone))
+        lines.append(group.lines.select(gid, "p", is_alone=is_alone))
         first += 1 + int(group.members["gid"].max())  # type: ignore[arg-type]
     return pl.concat(members), pl.concat(lines)
 

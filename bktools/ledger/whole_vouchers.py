@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bktools.ledger.differences import Cell, Open, share_off, sole
 from bktools.ledger.habits import CONTRA, COST
 from bktools.ledger.judgement import Judgement, amounts_of
+from bktools.ledger.open_groups import Cell, Open
+from bktools.ledger.sole_entry import share_off, sole
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import How
 from bktools.ledger.taxes import meets_by_rates

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pandas as pd
 import pytest
 from settlement_worlds import attack
-from worlds import booking, exported, ledger
+from worlds import FORMATS, booking, exported, ledger, october
 
 import bktools
 from bktools.errors import ArgumentError
@@ -157,39 +157,31 @@ def test_what_a_person_explained_is_evidence():
         of_batch1(entries, postings, explained=["A 99"])
 
 
+SIE = '#FLAGGA 0\n#GEN {day}\n#SIETYP 4\n#VER A 1 20261003 "x"\n{{\n#TRANS 5800 {{}} 8.00\n#TRANS 1930 {{}} -8.00\n}}\n'
+
+
+def in_format(name, day):
+    """Return a ledger in a format whose head says when it was exported."""
+    if name == "ledger.se":
+        return SIE.format(day=day).encode()
+    entries = exported(3)
+    file = FORMATS[name](october(entries)[0])
+    if name == "saft.xml":
+        return file.replace(
+            b"<DefaultCurrencyCode>",
+            f"<AuditFileDateCreated>{day}</AuditFileDateCreated><DefaultCurrencyCode>".encode(),
+        )
+    return file.replace(b"20261101120000000", day.encode())
+
+
 @pytest.mark.parametrize(
-    ("name", "lines"),
-    [
-        (
-            "a.se",
-            [
-                "#FLAGGA 0",
-                "#GEN 20261103",
-                "#SIETYP 4",
-                '#VER A 1 20261003 "x"',
-                "{",
-                "#TRANS 5800 {} 8.00",
-                "#TRANS 1930 {} -8.00",
-                "}",
-            ],
-        ),
-        (
-            "b.se",
-            [
-                "#FLAGGA 0",
-                "#GEN someday",
-                "#SIETYP 4",
-                '#VER A 1 20261003 "x"',
-                "{",
-                "#TRANS 5800 {} 8.00",
-                "#TRANS 1930 {} -8.00",
-                "}",
-            ],
-        ),
-    ],
+    ("name", "day"),
+    [("ledger.se", "20261103"), ("EXTF_ledger.csv", "20261103093000000"), ("saft.xml", "2026-11-03")],
 )
-def test_a_file_says_when_it_was_exported(tmp_path, name, lines):
+def test_a_file_says_when_it_was_exported(tmp_path, name, day):
     """The date in the head of a ledger is kept and noted; one that is no date is none."""
-    (tmp_path / name).write_text("\n".join(lines))
-    about = bktools.read_general_ledger(tmp_path / name).attrs["bktools"]
-    assert about["exported_at"] == ("2026-11-03" if name == "a.se" else None)
+    for said, expected in ((day, "2026-11-03"), ("someday", None)):
+        (tmp_path / name).write_bytes(in_format(name, said))
+        about = bktools.read_general_ledger(tmp_path / name).attrs["bktools"]
+        assert about["exported_at"] == expected
+        assert any("2026-11-03" in note for note in about["notes"]) == (expected is not None)

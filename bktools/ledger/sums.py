@@ -1,0 +1,231 @@
+"""Sums of groups that agree to the cent: on their day, rests of days, some days later, rests of months."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import polars as pl
+
+from bktools.ledger.explained import EARLIER, KNOWN, LATER, Explained, Matched, measures
+from bktools.ledger.pairs import in_one, paired
+from bktools.ledger.single_entries import matched_entries, without_others
+from bktools.ledger.steps import SUMS, Grain, How, Measure, Step
+from bktools.ledger.taxes import rounding
+
+# Sums are dated when so many entries of them are booked on their day.
+ON_THE_DAY = 0.95
+# A ledger books sums when so many of the explained entries are in one.
+OF_SUMS = 0.1
+
+
+def sums_of_groups(state: Explained) -> Explained:
+    """Match sums of groups on their day, rests of days, what is some days later, then rests of months."""
+    units = (False, True) if state.books.has_vouchers else (False,)
+    for measure, grain, of_voucher in itertools.product((*measures(state), Measure.OWN), SUMS, units):
+        if not grain.is_long or state.share < KNOWN:
+            state = _step(state, Step(grain, measure, of_voucher))
+    for measure in measures(state):
+        state = _rest(state, How.REST_OF_DAY, ["key", "day"], measure)
+    if state.has_net and state.entries.height:
+        for off in (1, -1, 2, -2):
+            state = _step(state, Step(Grain.SUPPLIER_DAY, Measure.NET, units[-1], off=off))
+    if _are_sums_dated(state):
+        # Then a posting some days later is of no single entry: it may take back, or correct.
+        return _months(state)
+    state = matched_entries(state, How.SOME_DAYS_LATER, ["key", "total"], is_near=True)
+    for measure, grain, of_voucher in itertools.product(measures(state), SUMS[:2], units):
+        state = _step(state, Step(grain, measure, of_voucher, is_dated=False))
+    return _months(state)
+
+
+def _are_sums_dated(state: Explained) -> bool:
+    """Whether the ledger books sums, and on the day of their entries."""
+    if state.share < KNOWN / 2:
+        return False
+    booked = state.books.postings["day"].to_numpy()
+    sums = on_day = long = 0
+    for group in state.groups:
+        if group.is_alone:
+            continue
+        long += group.members.height if group.grain in (Grain.BATCH, Grain.MONTH) else 0
+        counts, last, first = group.spans(state.days, booked)
+        sums += int(counts[counts > 1].sum())
+        on_day += int(counts[(counts > 1) & (first == last)].sum())
+    every = sum(group.members.height for group in state.groups)
+    return long < OF_SUMS * every <= sums and on_day >= ON_THE_DAY * sums
+
+
+def without_odd_sums(state: Explained, grain: Grain) -> Explained:
+    """Return the explanation; sums of foreign grains stay only where nothing else explains their entries.
+
+    Among many postings some are by chance the sum of a group some weeks earlier.
+    """
+    every = sum(group.members.height for group in state.groups)
+    odd = tuple(
+        group
+        for group in state.groups
+        if group.how is How.SUM
+        and group.grain.is_long
+        and group.grain is not grain
+        and group.members.height < OF_SUMS * every
+    )
+    if not odd:
+        return state
+    state = _freed(state, odd)
+    if grain is Grain.ENTRY:
+        state = matched_entries(state, How.SOME_DAYS_LATER, ["key", "total"], is_near=True)
+    elif not grain.is_long:
+        for measure, of_voucher, is_dated in itertools.product(measures(state), (False, True), (True, False)):
+            state = _step(
+                state, Step(grain, measure, of_voucher and state.books.has_vouchers, is_dated=is_dated)
+            )
+    for group in odd:
+        taken = [
+            side.join(open_.select(key), on=key, how="anti")["gid"]
+            for side, open_, key in ((group.members, state.entries, "e"), (group.lines, state.postings, "p"))
+        ]
+        left = [
+            side.filter(~pl.col("gid").is_in(pl.concat(taken).implode()))
+            for side in (group.members, group.lines)
+        ]
+        state = state.take(group.how, *left, grain=group.grain, measure=group.measure)
+    return state
+
+
+def _freed(state: Explained, odd: tuple[Matched, ...]) -> Explained:
+    """Return the explanation without some groups, whose entries and postings are open."""
+    members, lines = (
+        pl.concat([getattr(group, name) for group in odd])[key]
+        for name, key in (("members", "e"), ("lines", "p"))
+    )
+    names = pl.DataFrame(
+        {"p": lines, "names": [state.texts.by_text(posting) for posting in lines]},
+        schema_overrides={"names": pl.Int64},
+    )
+    postings = state.books.postings.join(names, on="p").select(state.postings.columns)
+    entries = state.every_entry.filter(pl.col("e").is_in(members.implode()))
+    return replace(
+        state,
+        entries=pl.concat([state.entries, entries]),
+        postings=pl.concat([state.postings, postings]),
+        groups=tuple(group for group in state.groups if group not in odd),
+    )
+
+
+def _months(state: Explained) -> Explained:
+    """Match rests of months, where the ledger has long groups or not enough is explained."""
+    if state.share < KNOWN or any(group.grain.is_long for group in state.groups):
+        for measure in measures(state):
+            state = _rest(state, How.REST_OF_MONTH, ["key", "month"], measure)
+    return state
+
+
+def _step(state: Explained, step: Step) -> Explained:
+    """Match the groups of a step with postings, or with lines of vouchers, of the same total."""
+    entries, postings = _compared(state, step)
+    if not (entries.height and postings.height):
+        return state
+    names, whole = _group_of(state.every_entry, step.grain)
+    group = [*names, "group"]
+    entries = entries.with_columns(group=whole)
+    ours = _groups(entries, group, step)
+    if step.grain in (Grain.BATCH, Grain.MONTH):
+        # Such a sum holds all entries of its group; the few that another posting has were booked again.
+        sizes = state.every_entry.group_by(*names, group=whole).agg(every=pl.len())
+        ours = ours.join(sizes, on=group).filter(2 * pl.col("count") > pl.col("every"))
+    found = _with_their_total(ours, _units(postings, step.measure, of_voucher=step.of_voucher), step)
+    if not found.height:
+        return state
+    members = entries.join(found.select(*group, "gid"), on=group).select("gid", "e")
+    # A single entry has no posting that names another one.
+    alone = members.join(found.filter(pl.col("count") == 1).select("gid", "p"), on="gid")
+    others = alone.filter(~pl.col("gid").is_in(without_others(alone, postings)["gid"].implode()))["gid"]
+    if len(others):
+        members, found = (side.filter(~pl.col("gid").is_in(others.implode())) for side in (members, found))
+    lines = found.select("gid", "p")
+    if step.of_voucher:
+        places = found.select("voucher", "key", "gid", day="when")
+        lines = postings.join(places, on=["voucher", "key", "day"]).select("gid", "p")
+    return state.take(How.SUM, members, lines, grain=step.grain, measure=step.measure)
+
+
+def _compared(state: Explained, step: Step) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the open entries and postings that a step compares."""
+    is_own = step.measure is Measure.OWN
+    columns = [*dict.fromkeys(("e", "key", "day", "month", step.measure.ours, *step.grain.group))]
+    is_grouped = pl.col(step.grain.group[0]).is_not_null()
+    is_compared = ~pl.col("is_home") if is_own else pl.col("is_home")
+    entries = state.entries.lazy().filter(is_compared, is_grouped).select(columns).collect()
+    return entries, state.used.with_columns(key="own_key") if is_own else state.used
+
+
+def _groups(entries: pl.DataFrame, group: list[str], step: Step) -> pl.DataFrame:
+    """Return the groups of a step with their total, where it is known, by the number `x`."""
+    value = pl.col(step.measure.ours)
+    groups = entries.group_by(group).agg(
+        key=pl.first("key"),
+        total=value.sum() + step.off,
+        count=pl.len(),
+        is_known=value.null_count() == 0,
+        first=pl.min("day"),
+        last=pl.max("day"),
+        month=pl.first("month"),
+    )
+    least = max(2 * abs(step.off), 2 if step.grain.is_long else 1)
+    return groups.filter("is_known", pl.col("total") != 0, pl.col("count") >= least)
+
+
+def _with_their_total(ours: pl.DataFrame, theirs: pl.DataFrame, step: Step) -> pl.DataFrame:
+    """Return the groups, numbered by `gid`, with the posting or voucher of their total that is near them."""
+    ours = ours.with_columns(day="last").with_row_index("x")
+    theirs = theirs.filter(pl.col("total").is_not_null()).with_row_index("y")
+    pairs = paired(ours, theirs, ["key", *step.join, "total"], surplus=step.is_dated)
+    found = pairs.join(ours.drop("day", "month"), on="x")
+    found = found.join(theirs.select("y", "p", "voucher", when="day"), on="y")
+    is_near = (pl.col("when") - pl.col("first") >= -EARLIER) & (pl.col("when") - pl.col("last") <= LATER)
+    return found.filter(is_near).with_columns(gid="x")
+
+
+def _group_of(entries: pl.DataFrame, grain: Grain) -> tuple[list[str], pl.Expr]:
+    """Return what makes a group on an account: columns of texts, and the others as one number."""
+    columns = [*grain.group, "key"]
+    names = [name for name in columns if entries.schema[name] != pl.Int64]
+    numbers = [name for name in columns if name not in names]
+    whole = in_one(numbers, entries)
+    return names, pl.struct(numbers).rank("dense") if whole is None else whole
+
+
+def _units(postings: pl.DataFrame, measure: Measure, *, of_voucher: bool) -> pl.DataFrame:
+    """Return the postings with their total, or what each voucher has on an account."""
+    if not of_voucher:
+        return postings.with_columns(total=measure.theirs)
+    own = pl.col(measure.theirs)
+    whole = pl.when(own.is_not_null().all()).then(own.sum())
+    total = pl.coalesce(pl.first("line_gross"), whole) if measure is Measure.GROSS else whole
+    lines = postings.filter(pl.col("voucher").is_not_null()).group_by("voucher", "key", "day")
+    return lines.agg(total=total, month=pl.first("month"), p=pl.min("p"), count=pl.len()).filter(
+        (pl.col("count") > 1) | (measure is Measure.GROSS)
+    )
+
+
+def _rest(state: Explained, how: How, key: list[str], measure: Measure) -> Explained:
+    """Match what is open of a key with one total on both sides: many entries with many postings."""
+    value, amount = pl.col(measure.ours), pl.col(measure.theirs)
+    entries, postings = state.home, state.used
+    ours = entries.group_by(key).agg(ours=value.sum(), count=pl.len(), knows=value.is_not_null().all())
+    theirs = postings.group_by(key).agg(theirs=amount.sum(), is_known=amount.is_not_null().all())
+    open_ = rounding(pl.col("count")) if measure is Measure.NET else 0
+    both = (
+        ours.join(theirs, on=key)
+        .filter("knows", "is_known", pl.col("ours") != 0, (pl.col("ours") - pl.col("theirs")).abs() <= open_)
+        .with_row_index("gid")
+    )
+    grain = Grain.ACCOUNT_DAY if "day" in key else Grain.MONTH
+    members, lines = (side.join(both, on=key) for side in (entries, postings))
+    # A line that names an entry belongs to the group of that entry.
+    others = lines.filter(pl.col("names").is_not_null()).join(
+        members, left_on=["gid", "names"], right_on=["gid", "e"], how="anti"
+    )
+    members, lines = (side.filter(~pl.col("gid").is_in(others["gid"].implode())) for side in (members, lines))
+    return state.take(how, members, lines, grain=grain, measure=measure)
