@@ -117,6 +117,8 @@ def checks(environment: str | None = None, *, company: str | None = None) -> Ite
         return
     sources = settings.sources
     where = f", {settings.base_url} ({sources['base_url']})" if settings.base_url else ""
+    # A bare address is its own name.
+    where = "" if settings.environment == settings.base_url else where
     yield Checked("configuration", OK, f"{settings.environment} ({sources['environment']}){where}")
     try:
         with open_service(settings) as service:
@@ -183,7 +185,7 @@ def _company(
         companies = sorted({str(row["companyId"]) for row in rows if row.get("companyId")})
         to_do = "set BKTOOLS_COMPANY, or give --company"
         if companies:
-            to_do += f"; the employees are of {', '.join(companies)}"
+            to_do += f"; the employees are of {', '.join(map(settings.name_of, companies))}"
         yield Checked("company", WARNING, "no company is configured", to_do)
         return
     name = settings.name_of(company)

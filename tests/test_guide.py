@@ -38,6 +38,15 @@ def test_tables_are_those_of_the_code(topic: str):
     assert made(PAGES[topic]) == PAGES[topic]
 
 
+@pytest.mark.parametrize("topic", ["reasons", "accounts"])
+def test_no_code_is_cut_in_the_terminal(topic: str):
+    """Each code of a table stands whole in a line of the page, so that it can be copied and looked for."""
+    codes = re.findall(r"^\| `(\w+)` \|", PAGES[topic], re.MULTILINE)
+    words = set(in_terminal(topic, 100).split())
+    assert codes
+    assert set(codes) <= words
+
+
 def test_links_lead_somewhere():
     """Links between pages are pages, and each error leads to one."""
     links = {link for text in PAGES.values() for link in re.findall(r"\]\(([^)]+)\)", text)}
@@ -123,7 +132,9 @@ def world(tmp_path_factory, samples):
     folder = tmp_path_factory.mktemp("guide")
     (folder / "config.toml").touch()
     (folder / "chart.csv").write_bytes(samples[0].read_bytes())
-    (folder / "entries.csv").write_bytes(samples[1].read_bytes())
+    for name in ("entries", "october", "november"):
+        (folder / f"{name}.csv").write_bytes(samples[1].read_bytes())
+    (folder / "budget.csv").write_text("Category;Amount\nBeratung;5000,00\n", encoding="utf-8")
     chart = (folder / "chart.csv").read_text("utf-8-sig").replace("Konto;Bezeichnung", "Kontonr;Text", 1)
     (folder / "konten.csv").write_text(chart, encoding="utf-8")
     write_account_list(folder)

@@ -107,7 +107,8 @@ def in_terminal(topic: str, width: int | None = None) -> str:
     import shutil
 
     from rich.console import Console, ConsoleOptions, RenderResult
-    from rich.markdown import CodeBlock, Heading, Markdown
+    from rich.markdown import CodeBlock, Heading, Markdown, TableElement
+    from rich.table import Table
     from rich.text import Text
 
     class Left(Heading):
@@ -124,10 +125,21 @@ def in_terminal(topic: str, width: int | None = None) -> str:
             for line in self.text.plain.rstrip().splitlines():
                 yield Text(f" {line}", no_wrap=True, overflow="ignore")
 
-    class Page(Markdown):
-        """Markdown with such headings and such code."""
+    class Codes(TableElement):
+        """A table whose columns of single words are not cut: a code can be copied and looked for."""
 
-        elements = Markdown.elements | {"heading_open": Left, "fence": Whole}
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            for table in super().__rich_console__(console, options):
+                if isinstance(table, Table):
+                    for column in table.columns:
+                        column.no_wrap = not any(" " in str(cell) for cell in column.cells)
+                        column.overflow = "fold"
+                yield table
+
+    class Page(Markdown):
+        """Markdown with such headings, such code and such tables."""
+
+        elements = Markdown.elements | {"heading_open": Left, "fence": Whole, "table_open": Codes}
 
     width = width or min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns)
     out = io.StringIO()

@@ -14,8 +14,8 @@ MOST_VALUES = 12
 def summary_of(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the counts of a table: one row for all of it, then one for each column and value.
 
-    A column counts when it holds no identifiers, has at most 12 values, and some rows share one. A table with
-    amount and currency has a row for each currency, with the exact sum.
+    A column counts when it holds neither identifiers nor numbers, has at most 12 values, and some rows share
+    one. A table with amount and currency has a row for each currency, with the exact sum.
     """
     import pandas as pd
 
@@ -25,7 +25,10 @@ def summary_of(frame: pd.DataFrame) -> pd.DataFrame:
     if money:
         exact = to_pandas(to_arrow(frame[money]), money="decimal")
         frame = frame.assign(amount=exact.set_index(frame.index)["amount"])
-    others = frame[[name for name in frame.columns if name not in money and not name.endswith("id")]]
+    numbers = {*frame.select_dtypes("number").columns}
+    others = frame[
+        [name for name in frame.columns if name not in {*money, *numbers} and not name.endswith("id")]
+    ]
     texts = others.astype("str").where(others.notna())
     parts = [_counted("rows", pd.Series("all", index=frame.index), frame, money)]
     for name in texts.columns:

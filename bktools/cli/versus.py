@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import bktools
+from bktools.caller import command
 from bktools.cli import files, options, results
 from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.spend import OF_THE_SERVICE
@@ -40,7 +41,8 @@ def versus(
     sides = [files.read_entries(file, company, names) for file in (entries, replace(entries, path=that))]
     for side in sides:
         note(files.recognised(side.attrs["bktools"]))
-    changes = bktools.versus(sides[0], sides[1], by=keys, threshold=threshold, **names)
+    with command(entries.names):
+        changes = bktools.versus(sides[0], sides[1], by=keys, threshold=threshold, **names)
     smaller = changes.attrs["bktools"]["below_threshold"]
     left = f", {counted(smaller, 'smaller one', 'smaller ones')} left out" if smaller else ""
     note(f"{counted(len(changes), 'difference')}{left}")

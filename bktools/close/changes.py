@@ -52,6 +52,7 @@ SUMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "exported_by_employee": (("employee_id",), ("employee_name",)),
 }
 EXPORTED, HELD_BACK = "exported", "held_back"
+STILL_OPEN = "still_open"
 SHOWN_DRIVERS = 3
 
 # The fields of a table that are compared, and the code of a change of each.
@@ -185,7 +186,7 @@ def months_between(
     rows = [row for name in SUMS for row in _exported(name, old, new, words)]
     rows += _held_back(before, after, words)
     rows = _largest_first(rows)
-    large = [row for row in rows if row["table"] == EXPORTED or is_large(row)]
+    large = [row for row in rows if row["table"] == EXPORTED or is_large(_sized(row))]
     moments = [pc.max(rows["sent_at"]).as_py() for rows in (old, new)]
     changes = []
     if None not in moments:
@@ -195,13 +196,19 @@ def months_between(
             not_compared.append(words("change.no_copies", error=error))
     table = _table([*large, *changes])
     about: dict[str, Any] = {"before": before.period, "after": after.period, "not_compared": not_compared}
-    about |= {"headline": headline_of(table, before.period, words), "below_threshold": len(rows) - len(large)}
+    # The threshold leaves rows out, and changes no number.
+    headline = headline_of([*rows, *table.slice(len(large)).to_pylist()], before.period, words)
+    about |= {"headline": headline, "below_threshold": len(rows) - len(large)}
     return described(table, about)
 
 
-def headline_of(table: pa.Table, before: str, words: Words) -> list[str]:
+def _sized(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row as the threshold measures it: what is still open is of the size of its amount."""
+    return row | {"difference": row["amount_after"], "share": None} if row["change"] == STILL_OPEN else row
+
+
+def headline_of(rows: Sequence[Mapping[str, Any]], before: str, words: Words) -> list[str]:
     """Return the changes in few lines: what was exported by currency, then how many of each kind."""
-    rows = table.to_pylist()
     lines = [
         words(
             f"change.headline_{row['change']}",
@@ -329,11 +336,16 @@ def _held_back(before: PeriodRecord, after: PeriodRecord, words: Words) -> Itera
     """Yield what became of entries that the first month held back, and the second's new ones, by reason."""
     for record, is_earlier in ((before, True), (after, False)):
         for part in sums_of(as_entries(record.tables["held_back"]), "outcome", "reason"):
-            became = "resolved" if part["outcome"] == "resolved" else "still_open"
+            became = "resolved" if part["outcome"] == "resolved" else STILL_OPEN
+            change = became if is_earlier else "new"
             for currency, money in part.money.items():
-                yield _figures(*((money, NOTHING) if is_earlier else (NOTHING, money))) | {
+                was, now = (
+                    NOTHING if change == "new" else money,
+                    NOTHING if change == "resolved" else money,
+                )
+                yield _figures(was, now) | {
                     "table": HELD_BACK,
-                    "change": became if is_earlier else "new",
+                    "change": change,
                     "field": part["reason"],
                     "currency": currency,
                     "about": words.name("entry", part["reason"]),
@@ -363,7 +375,8 @@ def between_moments(
         for row in accounts.select(["id", "code", "external_id", "name"]).to_pylist()
     }
     old, new = (
-        to_arrow(load_categories(company, as_of=moment, service=service)) for moment in (before, after)
+        to_arrow(load_categories(company, as_of=moment, progress=False, service=service))
+        for moment in (before, after)
     )
     for row in differences(old, new, CATEGORIES):
         change = {"table": "categories", **row}
@@ -371,7 +384,10 @@ def between_moments(
             change["field"] = "account"
             change |= {side: named.get(row[side], row[side]) for side in ("before", "after")}
         yield change
-    old, new = (_people(load_employees(company, as_of=moment, service=service)) for moment in (before, after))
+    old, new = (
+        _people(load_employees(company, as_of=moment, progress=False, service=service))
+        for moment in (before, after)
+    )
     for row in differences(old, new, EMPLOYEES):
         yield {"table": "employees", **row}
 

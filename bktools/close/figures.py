@@ -22,6 +22,7 @@ WITH_REASONS = (READY, HELD, LEFT_OUT)
 LARGEST = 10
 # Kinds that may be new in a month: the column that tells, and the column that names it.
 NEW = {"supplier": ("supplier", "supplier"), "category": ("category_id", "category_name")}
+GROUPS = [key for key, _ in NEW.values()]
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Figures:
     """All figures of a month, each made on first use from one table of entries.
 
     `own` is the company's own currency, `last` the entries exported in the last month that was closed, and
-    `earlier` those of all months before.
+    `earlier` the `GROUPS` of the entries that all months before exported or held back.
     """
 
     def __init__(self, entries: pa.Table, own: str | None, last: pa.Table, earlier: pa.Table) -> None:
@@ -93,7 +94,7 @@ class Figures:
 
     @cached_property
     def new(self) -> dict[str, list[Sum]]:
-        """The suppliers and categories (`id` and `name`) that no month before exported, the largest first.
+        """The suppliers and categories (`id` and `name`) that no month before has, the largest first.
 
         Nothing without a month before.
         """

@@ -17,6 +17,7 @@ from bktools.close.actions import Actions
 from bktools.close.changes import as_entries, months_between
 from bktools.close.close import Close, Run
 from bktools.close.entries import HELD, entries_of
+from bktools.close.figures import GROUPS
 from bktools.close.record import record_in
 from bktools.connection import company_named, words_for
 from bktools.contract import rules
@@ -29,7 +30,7 @@ from bktools.frames.sums import money_of, threshold_of
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import THE_OUTCOME
-from bktools.journal.periods import approve, record_close, sent_entries
+from bktools.journal.periods import approve, held_back, record_close, sent_entries
 from bktools.journal.records import this_user
 from bktools.journal.statements import exported_elsewhere, not_booked
 from bktools.journal.writing import open_for_writing
@@ -38,6 +39,7 @@ from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.submit.accounts import create_with
 from bktools.submit.export_jobs import Submission
+from bktools.wording import Words
 
 Result = TypeVar("Result")
 
@@ -87,6 +89,7 @@ class Closing:
             None if self.approved_by is None else rules.not_blank("approved_by", self.approved_by)
         )
         self.begun_at = dt.datetime.now(dt.UTC)
+        self.tables = _as_table(self.chart, "chart"), _as_table(self.entries, "entries")
         # The month is taken from the calendar of this machine, not from UTC.
         today = self.begun_at.astimezone()
         if "date" in self.entries and not pd.api.types.is_datetime64_any_dtype(self.entries["date"]):
@@ -119,10 +122,10 @@ class Closing:
         company, month, service, journal = self.company_id, self.period, self.service, self._journal
         settings = service.settings
         if self.month is None:
-            self._step("month", why_this_month, self.entries, month)
+            self._step("month", why_this_month, self.entries, month, self.words)
         categories = self._loaded("categories", self.categories, load_categories)
         employees = self._loaded("employees", self.employees, load_employees)
-        chart, entries = _as_table(self.chart), _as_table(self.entries)
+        chart, entries = self.tables
         charts = {"companies_in_charts": companies_in_charts(journal)}
         accounts = described(accounts_in(journal, company), charts)
         before = self._step("reconciled", reconcile_accounts, chart, accounts, categories)
@@ -196,11 +199,13 @@ class Closing:
         listed = actions.all()
         tables = {"categories": categories, "employees": employees, "chart": chart, "accounts": accounts}
         sources = {name: source_of(table) for name, table in {**tables, "entries": entries}.items()}
-        earlier_entries = _earlier(sent, month)
+        earlier_entries = _before(sent.filter(pc.equal(sent["state"], "ACCEPTED")), month)
         last = earlier_entries.filter(
             pc.equal(earlier_entries["sent_in"], pc.max(earlier_entries["sent_in"]))
         )
-        tables |= {"entries": rows, "coverage": coverage, "last": last, "earlier": earlier_entries}
+        waiting = _before(held_back(journal, company, sent), month)
+        earlier_groups = pa.concat_tables([part.select(GROUPS) for part in (earlier_entries, waiting)])
+        tables |= {"entries": rows, "coverage": coverage, "last": last, "earlier": earlier_groups}
         if len(last) and len(record.tables["events"]):
             earlier = record_in(journal, last["sent_in"][0].as_py(), company, settings.environment, sent)
             tables["changes"] = months_between(
@@ -247,7 +252,7 @@ class Closing:
 
     def _loaded(self, name: str, frame: pd.DataFrame | None, load: Callable[..., pd.DataFrame]) -> pa.Table:
         load = load if frame is None else lambda *_, **_options: frame
-        return _as_table(self._step(name, load, self.company_id, refresh=True, service=self.service))
+        return _as_table(self._step(name, load, self.company_id, refresh=True, service=self.service), name)
 
     def _assumed(self, before: Reconciliation, created: list[dict[str, Any]]) -> dict[str, str]:
         """Return the account of each category whose account becomes known when the planned ones are created.
@@ -300,14 +305,13 @@ def _with_planned(accounts: pa.Table, assumed: Iterable[str]) -> pa.Table:
     return pa.concat_tables([accounts.cast(planned.schema), planned]) if rows else accounts
 
 
-def _earlier(sent: pa.Table, month: str) -> pa.Table:
-    """Return the entries that the months before this one exported, as a table of entries."""
-    accepted = sent.filter(pc.equal(sent["state"], "ACCEPTED"))
-    return as_entries(accepted.filter(pc.fill_null(pc.less(accepted["period"], month), False)))
+def _before(rows: pa.Table, month: str) -> pa.Table:
+    """Return entries of the journal that are of the months before this one, as a table of entries."""
+    return as_entries(rows.filter(pc.fill_null(pc.less(rows["period"], month), False)))
 
 
-def _as_table(frame: pd.DataFrame) -> pa.Table:
-    return described(to_arrow(frame), source_of(frame))
+def _as_table(frame: pd.DataFrame, name: str) -> pa.Table:
+    return described(to_arrow(frame, name), source_of(frame))
 
 
 def month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
@@ -328,14 +332,17 @@ def month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
     return str(likely.index[likely >= likely.max() * LEAST_SHARE].max())
 
 
-def why_this_month(entries: pd.DataFrame, period: str) -> str:
+def why_this_month(entries: pd.DataFrame, period: str, words: Words) -> str:
     """Return a sentence with the chosen month and the number of entries in other months."""
     counts = _counts(entries)
-    others = [f"{count:,} of {month}" for month, count in counts[counts.index != period].items()]
-    more = f" and {len(others) - SHOWN_MONTHS} more months" if len(others) > SHOWN_MONTHS else ""
     # The latest months first: their entries wait for the next close, or their dates are mistyped.
-    outside = f"; other entries: {', '.join(others[: -SHOWN_MONTHS - 1 : -1])}{more}" if others else ""
-    return f"{period}, by the dates of the entries{outside} (another: {setting('month', 'YYYY-MM')})"
+    others = [
+        words("report.terminal.of_month", count=count, month=month)
+        for month, count in counts[counts.index != period][::-1].items()
+    ]
+    outside = words.listed(others, most=SHOWN_MONTHS) or None
+    way = setting("month", "YYYY-MM")
+    return words("report.terminal.chosen_month", period=period, others=outside, way=way)
 
 
 def _counts(entries: pd.DataFrame) -> pd.Series:

@@ -7,7 +7,8 @@ checks which read them are skipped.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,17 +31,34 @@ DEVIATIONS = 3.5
 TO_STANDARD = 1.4826
 # The deviations of all kinds are wide: ten times the amount that one of ten exceeds is unusual, too.
 TOP, REACH_OF_TOP, ENOUGH_FOR_TOP = 0.9, 10.0, 20
-# With what an amount is compared, first the narrowest, and how many times the median is never unusual: the
-# more kinds of purchases, the more. Only a category is of one kind, so that an amount may be too small for
-# it, too.
-USUAL_LEVELS = (
-    ("category", ("category_key",), 3.0),
-    ("supplier", ("supplier",), 5.0),
-    ("account", ("account_key",), 10.0),
-    ("company", (), 10.0),
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Entries with which an amount is compared.
+
+    `reach` is how many times the median is never unusual: the more kinds of purchases, the more. `enough` is
+    the least number of entries, and `spread` the widest median deviation of their logarithms. Only among
+    amounts of one kind may an amount be too small, too.
+    """
+
+    level: str
+    keys: tuple[str, ...]
+    reach: float
+    enough: int = ENOUGH
+    spread: float = math.inf
+    is_both_ways: bool = False
+
+
+# First the narrowest. Few entries of a supplier of steady amounts show a decimal point in the wrong place.
+KINDS = (
+    Kind("category", ("category_key",), 3.0, is_both_ways=True),
+    Kind("supplier", ("supplier",), 8.0, enough=5, spread=math.log(1.2), is_both_ways=True),
+    Kind("supplier", ("supplier",), 5.0),
+    Kind("account", ("account_key",), 10.0),
+    Kind("company", (), 10.0),
 )
-BOTH_WAYS = {"category"}
-_KINDS = [key for _, keys, _ in USUAL_LEVELS for key in keys]
+_KEYS = sorted({key for kind in KINDS for key in kind.keys})
 
 # Lines that a finding names; the others are counted.
 NAMED = 3
@@ -443,39 +461,54 @@ def _with_usual(rows: pl.DataFrame) -> pl.DataFrame:
     if "supplier" in rows.columns:
         sized = sized.with_columns(supplier=_lower("supplier").str.strip_chars())
     sized = sized.select(
-        "row", "size", "units", "company_id", "currency", *(name for name in _KINDS if name in rows.columns)
+        "row",
+        "size",
+        "units",
+        "company_id",
+        "currency",
+        *(key for key in _KEYS if key in rows.columns),
+        is_credit=c.amount < 0,
     )
-    levels = [_unusual_in(sized.lazy(), *level) for level in USUAL_LEVELS if {*level[1]} <= {*rows.columns}]
-    found = pl.concat(pl.collect_all(levels)).unique("row", keep="first", maintain_order=True)
-    limits = {"usual_low": _rounded(c.low.exp()), "usual_high": _rounded(c.high.exp())}
+    kinds = [_unusual_in(sized.lazy(), kind) for kind in KINDS if {*kind.keys} <= {*rows.columns}]
+    found = pl.concat(pl.collect_all(kinds)).unique("row", keep="first", maintain_order=True)
+    limits = {"usual_low": _rounded(c.told_low.exp()), "usual_high": _rounded(c.told_high.exp())}
     return _joined(rows, found.select("row", "usual_entries", "usual_of", **limits), "row")
 
 
-def _unusual_in(rows: pl.LazyFrame, level: str, keys: Sequence[str], least_reach: float) -> pl.LazyFrame:
-    """Return rows whose amount is unusual for their keys, currency and company, with the limits."""
-    reach = pl.max_horizontal(pl.lit(least_reach).log(), DEVIATIONS * TO_STANDARD * c.spread)
+def _unusual_in(rows: pl.LazyFrame, kind: Kind) -> pl.LazyFrame:
+    """Return rows whose amount is unusual for their kind, currency and company, with what is usual."""
+    reach = pl.max_horizontal(pl.lit(kind.reach).log(), DEVIATIONS * TO_STANDARD * c.spread)
+    # Steady amounts lie much closer than what is still not unusual.
+    told = pl.min_horizontal(reach, pl.lit(kind.spread))
     top = pl.when(c.usual_entries >= ENOUGH_FOR_TOP).then(c.top + pl.lit(REACH_OF_TOP).log())
-    low = c.middle - reach if level in BOTH_WAYS else pl.lit(None, pl.Float64)
+    lows = (c.middle - reach, c.middle - told) if kind.is_both_ways else [pl.lit(None, pl.Float64)] * 2
     groups = (
-        rows.filter(*(c(key) != "" for key in keys))
-        .group_by("company_id", "currency", *keys)
+        rows.filter(*(c(key) != "" for key in kind.keys))
+        .group_by("company_id", "currency", *kind.keys)
         .agg(
             # Rows that go with their group need no join afterwards.
             "row",
             "size",
+            "is_credit",
             usual_entries=pl.len(),
             middle=c.size.median(),
             spread=(c.size - c.size.median()).abs().median(),
             top=c.size.quantile(TOP),
             units=c.units.first(),
         )
-        .filter(c.usual_entries >= ENOUGH)
-        .with_columns(low=low, high=pl.min_horizontal(c.middle + reach, top), usual_of=pl.lit(level))
+        .filter(c.usual_entries >= kind.enough, c.spread <= kind.spread)
+        .with_columns(
+            low=lows[0],
+            high=pl.min_horizontal(c.middle + reach, top),
+            told_low=lows[1],
+            told_high=pl.min_horizontal(c.middle + told, top),
+            usual_of=pl.lit(kind.level),
+        )
     )
-    each = groups.select("row", "size", "usual_entries", "usual_of", "low", "high", "units").explode(
-        "row", "size"
-    )
-    return each.filter((c.size > c.high) | (c.size < c.low))
+    of_group = ("usual_entries", "usual_of", "low", "high", "told_low", "told_high", "units")
+    each = groups.select("row", "size", "is_credit", *of_group).explode("row", "size", "is_credit")
+    # A credit may be of a small part of a purchase.
+    return each.filter((c.size > c.high) | ((c.size < c.low) & ~c.is_credit))
 
 
 def _rounded(value: pl.Expr) -> pl.Expr:

@@ -90,7 +90,7 @@ def _about(words: Words, found: pa.Table) -> list[str]:
     made = []
     for day, supplier, description, amount, currency, line in parts:
         text = (supplier or "").strip() or (description or "").strip()
-        money = "" if amount is None else f"{words.amount(amount, currency)} {currency or ''}".strip()
+        money = "" if amount is None else words.money({currency or "": amount})
         told = [words.day(day) if day else "", visible_line(text), money]
         made.append(", ".join(filter(None, told)) or f"{words.noun('line', 1)} {line}")
     return made

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from bktools import views
+from bktools.caller import is_command
 from bktools.consoles import INDENT, listed, room
 from bktools.wording import Words
 
@@ -58,7 +59,8 @@ def as_lines(findings: pd.DataFrame, words: Words, section: str) -> list[str]:
     """Return a line a check, and one that says where all findings are; they are indented."""
     rows = [(severity, f"{count:,}", *told) for severity, count, *told in by_check(findings, words, section)]
     lines = listed(rows, room(), indent=INDENT, to_the_right=[1])
-    return [*lines, f"{INDENT}all of them are in .findings"] if lines else []
+    where = "--out FOLDER writes all of them" if is_command() else "all of them are in .findings"
+    return [*lines, f"{INDENT}{where}"] if lines else []
 
 
 def as_html(findings: pd.DataFrame, words: Words, section: str, noun: str, where: str) -> str:

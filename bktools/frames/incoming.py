@@ -69,7 +69,7 @@ def _parquet_errors(path: str | Path, name: str) -> Iterator[None]:
         yield
     except (OSError, pa.ArrowException) as error:
         raise InputError(
-            f"cannot be read as Parquet ({_first_line(error)})", source=f"{name} {path}"
+            f"cannot be read as Parquet ({_first_line(error)}){schema.READ_FIRST}", source=f"{name} {path}"
         ) from None
 
 

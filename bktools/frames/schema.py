@@ -15,6 +15,7 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
@@ -204,11 +205,12 @@ def to_pandas(
         if pa.types.is_decimal(field.type) and money != "decimal":
             column = amounts.floats(table.column(place))
             if column is None and money == "float":
-                raise InputError(
-                    f"{field.name} {amounts.longest(table.column(place)):f} has more than the "
-                    f"{amounts.FLOAT_DIGITS} digits"
-                    ' that a float keeps: read it with money="decimal"'
-                )
+                long = amounts.longest(table.column(place))
+                most = amounts.FLOAT_DIGITS
+                why = f"{field.name} {long:f} has more than the {most} digits that a float keeps"
+                error = InputError(f'{why}: read it with money="decimal"')
+                error.why, error.settings = why, (("money", "decimal"),)
+                raise error
             table = table if column is None else table.set_column(place, field.name, column)
     frame: pd.DataFrame = table.to_pandas(types_mapper=_pandas_type, date_as_object=False)
     if provenance is not None:
@@ -220,10 +222,15 @@ def to_pandas(
 _NO_COLUMN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
+# The way out where a path stands in the place of a frame.
+READ_FIRST = ": read the file with read_chart_of_accounts, read_entries or read_general_ledger"
+
+
 def to_arrow(frame: pd.DataFrame | pa.Table, name: str = "the frame") -> pa.Table:
     """Return a DataFrame as an Arrow table without its index; missing values become null."""
     if not isinstance(frame, pd.DataFrame | pa.Table):
-        raise InputError(f"{name} must be a pandas DataFrame or an Arrow table, is a {type(frame).__name__}")
+        what = f"{name} must be a pandas DataFrame or an Arrow table, is a {type(frame).__name__}"
+        raise InputError(f"{what}{READ_FIRST if isinstance(frame, str | Path) else ''}")
     headings = (
         frame.column_names if isinstance(frame, pa.Table) else [str(heading) for heading in frame.columns]
     )

@@ -434,13 +434,18 @@ class Reading:
             free = [place for place in free if not looks.count_rows(table, place)]
         alike = self._looks[field]() if field in self._looks else looks.columns_like(field, table, free)
         by_cells = [place for place in alike if place in free]
-        by_word = self._with_word_inside(field, free, self.vocabulary.words_of(field))
+        known = self.vocabulary.words_of(field)
+        by_word = self._with_word_inside(field, free, known)
+        # A heading says more than cells do, also where some of its cells cannot be read.
+        by_cells.sort(key=lambda place: not words.are_inside(table.headings[place], known))
         both = [place for place in by_word if place in by_cells]
         # A ledger may know its accounts by their names alone.
         named = self.vocabulary.fields[field][0].by_cells if field == "account_code" else frozenset()
         headed = [place for place, heading in enumerate(table.headings) if normal(heading) in named]
+        own_names = [self.places["account_name"]] if named and self.has("account_name") else []
         first, second = (by_word, by_cells) if field in looks.FITS else (by_cells, by_word)
-        return looks.likeliest_first(field, table, [*dict.fromkeys([*headed, *both, *first, *second])])
+        candidates = dict.fromkeys([*headed, *both, *first, *second, *own_names])
+        return looks.likeliest_first(field, table, [*candidates])
 
     def _with_word_inside(self, field: str, free: Sequence[int], known: frozenset[str]) -> list[int]:
         """Return columns with one of the words inside their headings, and cells that suit the field."""

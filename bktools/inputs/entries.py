@@ -26,7 +26,7 @@ from bktools.inputs.evidence import contradictions, lone_half, running_balance
 from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.looks import columns_like
 from bktools.inputs.prepared_rows import fill_down as filled_down
-from bktools.inputs.prepared_rows import to_fill_down
+from bktools.inputs.prepared_rows import without_empty
 from bktools.inputs.proposals import proposing
 from bktools.inputs.report_rows import keep_rows, leave_reports
 from bktools.inputs.splits import with_splits
@@ -39,6 +39,9 @@ _SPLITS = ("split_line", "entry_total")
 _LIKE_A_UUID = r"^\s*[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}"
 # Words inside of headings of amounts beside the amount of an entry.
 _FURTHER_AMOUNTS = headings("net_amount") | headings("without_tax") | headings("tax")
+# What tells rows apart, and what names an entry beside its amount.
+_IDENTITIES = ("id", "date")
+_NAMES = ("supplier", "description", "category_id", "employee_id")
 _TEXTS = ("supplier", "description", "cost_centre", "tax_code")
 # The service's own UUID of no category.
 _NO_CATEGORY = "00000000-0000-0000-0000-000000000000"
@@ -168,13 +171,13 @@ def read_entries(
     frames: Frames = {"category_id": categories, "employee_id": employees}
     own_names = _find_columns(reading, frames, company, required)
     problems += _missing(reading)
-    filled_down(reading, fill_down)
+    filled_down(reading, fill_down, _IDENTITIES, lacks_all=True)
     # Columns that say which entries are split stay among the others, too: they may say something else.
     splits = {field: places.pop(field) for field in _SPLITS if field in places}
     others = [
         place for place in reading.free() if reading.table.headings[place] and place not in own_names.values()
     ]
-    keep_rows(reading, "entries", ("id", "date"), lacks_all=True, others=others)
+    keep_rows(reading, "entries", _IDENTITIES, lacks_all=True, others=others)
     if reading.has("date", "amount"):
         needed = [field for field in ("id", "date", "amount", "debit", "credit") if field in places]
         neither = np.logical_and.reduce([reading.blank(field) for field in needed])
@@ -201,11 +204,14 @@ def read_entries(
     # The file's own names are kept beside the IDs.
     result |= {field: _without_ids(table.columns[place]) for field, place in own_names.items()}
     result["line"] = reading.lines()
-    if "id" not in places:
+    # Amounts without dates are a budget, which has no entries.
+    if "id" not in places and "date" in places:
+        like_ids = [table.headings[place] for place in others if _is_like_ids(table.columns[place])]
+        heading = like_ids[0] if len(like_ids) == 1 else "HEADING"
         notes.append(
             "the file has no entry IDs of the service: its entries can be analysed and checked, "
             "not exported; export them from the service with their IDs, or name the column that holds them "
-            f"with {option('id')}"
+            f"with {option('id', heading)}"
         )
     ordered = {field.name: result[field.name] for field in schema.ENTRIES if field.name in result}
     further = _further_amounts(table, others, decimal)
@@ -263,6 +269,12 @@ def _own_names(reading: Reading, frames: Frames, required: Sequence[str]) -> dic
     return own_names
 
 
+def _is_like_ids(column: pa.ChunkedArray) -> bool:
+    """Whether each row has a UUID of its own."""
+    has_all = len(column) > 0 and column.null_count == 0 and cells.matches(column, rules.UUID_REGEX).all()
+    return bool(has_all and pc.count_distinct(column).as_py() == len(column))
+
+
 def _has_uuids(reading: Reading, field: str) -> bool:
     column = reading.column(field)
     return any(cells.matches(rows, _LIKE_A_UUID).any() for rows in (column.slice(0, _FIRST_ROWS), column))
@@ -298,11 +310,9 @@ def _read_dates(reading: Reading, date_format: str | None) -> None:
     if reading.has("date") and not reading.has("id"):
         rule = "is the date and must not be empty (fill it in, or delete rows that are no entries)"
         with reading.trying():
-            filled = to_fill_down(reading, "date")
-            rows_with = (
-                {} if filled else {"rows_with": cells.heading_of(reading.table, reading.places["date"])}
-            )
-            reading.refuse("date", reading.blank("date"), rule, instead=rows_with, fill_down=filled)
+            empty = reading.blank("date")
+            way_out = without_empty(reading, "date", *_NAMES) if empty.any() else {}
+            reading.refuse("date", empty, rule, **way_out)
     reading.read("date", dates.dates, date_format, reading.notes)
 
 

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from os import PathLike
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -23,7 +22,7 @@ from bktools.inputs.evidence import contradictions, lone_half
 from bktools.inputs.formats.format import Ledger
 from bktools.inputs.formats.registry import recognised
 from bktools.inputs.prepared_rows import fill_down as filled_down
-from bktools.inputs.prepared_rows import split_accounts, titles_above, to_fill_down
+from bktools.inputs.prepared_rows import split_accounts, titles_above, without_empty
 from bktools.inputs.proposals import proposing
 from bktools.inputs.report_rows import keep_rows, leave_reports
 from bktools.inputs.signed_amounts import MONEY
@@ -38,6 +37,8 @@ _LONG = rf"[.,]\d{{{_DECIMALS + 1},}}\D*$"
 # Rows without amounts that a ledger may have, as a share.
 _FEW, _MOST = 0.1, 0.5
 _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id", "tax_code")
+# Fields that tell postings apart.
+_IDENTITIES = ("account_code", "date")
 # Columns that few ledgers have; an empty one is left out.
 _SELDOM = ("cost_centre", "foreign_currency")
 
@@ -203,7 +204,7 @@ def _find_postings(reading: Reading, filled: str | None, report_rows: str | None
         )
         others = [error for error in reading.problems if error.field != "account_code"]
         raise_all([above, *others], reading.table)
-    filled_down(reading, filled)
+    filled_down(reading, filled, _IDENTITIES, lacks_all=False)
     if reading.has("debit", "credit"):
         # The amount beside them says the same once more, in whatever sign and currency.
         reading.leave("amount", "side")
@@ -212,7 +213,7 @@ def _find_postings(reading: Reading, filled: str | None, report_rows: str | None
         reading.leave("debit", "credit")
     elif not {*MONEY} & {error.field for error in reading.problems}:
         reading.problems.append(reading.missing("amount"))
-    keep_rows(reading, "postings", ("account_code", "date"), lacks_all=False)
+    keep_rows(reading, "postings", _IDENTITIES, lacks_all=False)
     if reading.has("debit", "credit"):
         neither = reading.blank("debit") & reading.blank("credit")
         # Rows such as opening balances post nothing, if they are few.
@@ -230,7 +231,11 @@ def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Dec
                 f"is the {field.replace('_', ' ')} and must not be empty (delete rows that are no postings)"
             )
             with reading.trying():
-                reading.refuse(field, reading.blank(field), rule, **_without_empty(reading, ledger, field))
+                empty = reading.blank(field)
+                # A format has no such option.
+                has_way_out = empty.any() and not ledger.is_whole
+                way_out = without_empty(reading, field, "account_code") if has_way_out else {}
+                reading.refuse(field, empty, rule, **way_out)
     reading.read("date", dates.dates, ledger.date_format, reading.notes, is_of_format=ledger.is_whole)
     sums = _read_amounts(reading, ledger)
     if sums and not ledger.is_whole and "amount" in places:
@@ -253,15 +258,6 @@ def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Dec
         result["currency"] = pc.fill_null(stated, ledger.currency)
     result["line"] = reading.lines()
     return pa.table({field.name: result[field.name] for field in schema.LEDGER if field.name in result}), sums
-
-
-def _without_empty(reading: Reading, ledger: Ledger, field: str) -> Mapping[str, Any]:
-    """Return the option that reads rows in which a field is empty, or leaves them out; a format has none."""
-    if ledger.is_whole:
-        return {}
-    if filled := to_fill_down(reading, "account_code", "date", "voucher_id"):
-        return {"fill_down": filled}
-    return {"instead": {"rows_with": cells.heading_of(reading.table, reading.places[field])}}
 
 
 def _lacking_amount(reading: Reading, ledger: Ledger) -> Mapping[str, str]:

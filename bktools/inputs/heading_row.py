@@ -30,6 +30,9 @@ _FIGURE = re.compile(
 )
 
 
+_PARTS = re.compile(r"\d[./,-]\d")
+
+
 class Row(NamedTuple):
     """A row, the line it starts on and the line after it (from 1)."""
 
@@ -157,7 +160,12 @@ def made_headings(count: int) -> tuple[str, ...]:
 
 
 def _is_data(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row is data: it has a figure where nearly all other cells of a column have one."""
+    """Whether the first row is data: it has a figure where nearly all other cells of a column have one.
+
+    A row that is alone is data where it has a date or an amount with decimals; a year may be a heading.
+    """
+    if len(rows) == 1:
+        return any(is_figure(cell) and _PARTS.search(cell) for cell in rows[0])
     for place, cell in enumerate(rows[0]):
         below = [row[place] for row in rows[1:] if place < len(row) and row[place].strip()]
         if is_figure(cell) and below and sum(map(is_figure, below)) >= _MOST * len(below):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +16,14 @@ from bktools.errors import ArgumentError
 from bktools.frames import schema
 from bktools.inputs import cells, looks
 from bktools.inputs.columns import Reading
+from bktools.inputs.report_rows import has_amount, report_lines
+from bktools.inputs.signed_amounts import MONEY
 
 # A code, then a name: 466300 Travel, 1-1110 BNZ Cheque Account, 400: Rent.
 _JOINED = r"(?s)^\s*(?P<code>\d[\d.\-/]*)(?:\s*[:\x{B7}\x{2013}]\s*|\s+-\s+|\s+)(?P<name>\S.*)$"
 _LEAST, _SHARE = 2, 0.1
+# What may stand only in the first of its rows.
+FILLED = ("account_code", "date", "voucher_id")
 
 
 def split_accounts(reading: Reading, split: bool, code: str, name: str) -> None:  # noqa: FBT001 - the caller's own flag
@@ -43,10 +49,11 @@ def split_accounts(reading: Reading, split: bool, code: str, name: str) -> None:
     reading.settle(**{code: place, name: len(table.headings)})
 
 
-def fill_down(reading: Reading, fields: str | None) -> None:
+def fill_down(reading: Reading, fields: str | None, identities: Sequence[str], *, lacks_all: bool) -> None:
     """Fill empty cells of these fields with the ones above them, in rows that hold something.
 
-    Rows that hold nothing else are titles, such as the account above its postings: they are left out.
+    Rows that hold nothing else are titles, such as the account above its postings: they are left out. Cells
+    of report lines, and of sums without any text, stay empty.
     """
     names = [name.strip() for name in (fields or "").split(",") if name.strip()]
     for field in names:
@@ -61,26 +68,54 @@ def fill_down(reading: Reading, fields: str | None) -> None:
     places = {reading.places[name] for name in names}
     others = [cells.blank(column) for place, column in enumerate(columns) if place not in places]
     is_title = holds & np.logical_and.reduce([*others, holds])
+    is_filled = holds & ~report_lines(reading, identities, lacks_all=lacks_all) & ~_are_bare(reading)
     for place in places:
-        filled = pc.fill_null(pc.fill_null_forward(cells.or_null(columns[place]).combine_chunks()), "")
-        columns[place] = pa.chunked_array([pc.if_else(pa.array(holds), filled, "")], schema.TEXT)
+        column = cells.or_null(columns[place]).combine_chunks()
+        above = pc.if_else(pa.array(is_filled | is_title), pc.fill_null_forward(column), column)
+        columns[place] = pa.chunked_array([pc.fill_null(above, "")], schema.TEXT)
     reading.table = replace(reading.table, columns=columns)
     reading.skip({"rows skipped as titles of the rows below them": is_title}, "postings")
     reading.notes.append(f"empty cells filled with the ones above them: {', '.join(names)}")
 
 
-def to_fill_down(reading: Reading, *fields: str) -> str:
+def to_fill_down(reading: Reading) -> str:
     """Return which fields stand only in the first of their rows, in the form that `fill_down` takes."""
-    money = [reading.blank(field) for field in ("amount", "debit", "credit") if reading.has(field)]
-    if not money:
-        return ""
-    has_amount = ~np.logical_and.reduce(money)
+    rows = has_amount(reading) & ~_are_bare(reading)
     needed = []
-    for field in (field for field in fields if reading.has(field)):
-        lacks = reading.blank(field) & has_amount
-        if len(lacks) and not lacks[0] and lacks.sum() >= max(_LEAST, _SHARE * has_amount.sum()):
+    for field in (field for field in FILLED if reading.has(field)):
+        lacks = reading.blank(field) & rows
+        if len(lacks) and not lacks[0] and lacks.sum() >= max(_LEAST, _SHARE * rows.sum()):
             needed.append(field)
     return ",".join(needed)
+
+
+def without_empty(reading: Reading, field: str, *named_by: str) -> dict[str, Any]:
+    """Return the option that reads rows in which a field is empty, or leaves them out.
+
+    There is none where a row would be left out that has an amount and one of the fields `named_by`.
+    """
+    if fields := to_fill_down(reading):
+        return {"fill_down": fields}
+    lacks = reading.blank(field) & has_amount(reading)
+    if any(
+        (lacks & ~reading.blank(other)).any() for other in named_by if other != field and reading.has(other)
+    ):
+        return {}
+    return {"instead": {"rows_with": cells.heading_of(reading.table, reading.places[field])}}
+
+
+def _are_bare(reading: Reading) -> cells.Mask:
+    """Return the rows that hold money alone, as a sum does, where others hold a text, too."""
+    filled = {
+        place: ~cells.blank(column)
+        for place, column in enumerate(reading.table.columns)
+        if place not in {reading.places[field] for field in MONEY if reading.has(field)}
+    }
+    texts = filled.keys() - {reading.places[field] for field in FILLED if reading.has(field)}
+    if not any(filled[place].any() for place in texts):
+        return np.zeros(len(reading.table.lines), dtype=bool)
+    are_bare: cells.Mask = has_amount(reading) & ~np.logical_or.reduce([*filled.values()])
+    return are_bare
 
 
 def titles_above(reading: Reading) -> int | None:

@@ -12,8 +12,10 @@ from functools import partial, wraps
 from typing import Any, NamedTuple, ParamSpec
 
 import pandas as pd
+import pyarrow as pa
 
 from bktools.errors import InputError
+from bktools.frames.money import floats
 from bktools.inputs.cells import quoted
 from bktools.inputs.refusals import Settings, settle
 from bktools.wording.numbers import counted
@@ -36,6 +38,7 @@ _SHOWN = (
     *("category_id", "employee_id"),
 )
 _SHOWN_CHARACTERS = 40
+_AMOUNTS = ("amount", "foreign_amount")
 
 P = ParamSpec("P")
 
@@ -52,7 +55,7 @@ def proposing(rows: str, **exact: str) -> Callable[[Callable[P, pd.DataFrame]], 
             try:
                 return read(*path, **options)
             except InputError as refused:
-                _propose(partial(read, *path), options | exact, refused, rows)
+                _propose(partial(read, *path), options, exact, refused, rows)
                 raise
 
         return read_or_propose
@@ -61,21 +64,34 @@ def proposing(rows: str, **exact: str) -> Callable[[Callable[P, pd.DataFrame]], 
 
 
 def _propose(
-    read: Callable[..., pd.DataFrame], options: Mapping[str, Any], refused: InputError, rows: str
+    read: Callable[..., pd.DataFrame],
+    given: Mapping[str, Any],
+    exact: Mapping[str, str],
+    refused: InputError,
+    rows: str,
 ) -> None:
     """Make what was tried the way out of a refusal, with the rows as they would be read."""
+    options = {**given, **exact}
     tries = [_tried(read, options, refused, refused.settings)]
     # Another sheet of the workbook may be the one that is meant.
     others = () if _is_whole(tries[0].frame) else refused.sheets[:_MOST_SHEETS]
     tries += [_tried(read, options, refused, (("sheet", sheet),)) for sheet in others]
     best = max(tries, key=lambda one: (_is_whole(one.frame), -1 if one.frame is None else len(one.frame)))
     if best.frame is not None:
-        settle(refused, best.settings)
+        # What was tried kept each amount exactly; the caller's own form may not.
+        needed = {} if _are_kept(best.frame, given) else exact
+        settle(refused, (*best.settings, *needed.items()))
         refused.proposal = tuple(_shown(best.frame, rows))
     elif best.settings:
         # A person should know of the problem that remains before correcting this one.
         settle(refused, () if best.is_circle else best.settings)
         refused.proposal = (f"Then: {best.error.why}",)
+
+
+def _are_kept(frame: pd.DataFrame, given: Mapping[str, Any]) -> bool:
+    """Whether the amounts, decimals here, are kept in the caller's own form, which is floats by default."""
+    columns = [pa.chunked_array([pa.array(frame[name])]) for name in frame if name in _AMOUNTS]
+    return given.get("money", "float") != "float" or all(floats(column) is not None for column in columns)
 
 
 class _Try(NamedTuple):

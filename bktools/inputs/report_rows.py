@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from decimal import Decimal
+from operator import add
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +17,14 @@ from bktools.inputs.columns import Reading
 from bktools.inputs.running_sums import numbers_of
 from bktools.inputs.signed_amounts import MONEY
 from bktools.inputs.table import Table
+from bktools.inputs.words import normal
 
 # Fields whose texts stand beside a word for a balance, too.
 _BESIDE_A_WORD = ("date", "account_code", "account_name", "currency", "sign", "side", "company_id")
 _BALANCES = words.values("balance")
 _ALONE = words.TOTALS | _BALANCES | words.values("turnover")
 _REPORT = words.TOTALS | _BALANCES | words.values("footer")
+_MOST = 0.5
 
 
 def keep_rows(
@@ -30,8 +33,7 @@ def keep_rows(
     """Leave out the rows that are none of `what`, which notes count.
 
     These rows have a broken cell, hold nothing (in fields and the other columns), repeat the headings, or are
-    totals, balances and lines of a report: such a row lacks all of the fields that tell rows apart, or
-    without `lacks_all` one of them, and has a cell that begins with a word for it, such as Total.
+    lines of a report (`report_lines`).
     """
     if reading.rows_with is not None:
         remark = f"rows left out that hold nothing under {reading.table.headings[reading.rows_with]!r}"
@@ -42,18 +44,62 @@ def keep_rows(
         reading.table = cells.without_blank_rows(reading.table, places, others=others)
     if not places or not (lacks_all or reading.has(*identities)):
         return
-    table = reading.table
-    again = are_headings(table, places)
-    is_report = np.zeros(len(table.lines), dtype=bool)
-    lacking = [_lacks(reading.column(field)) for field in identities if reading.has(field)]
-    both = np.logical_and if lacks_all else np.logical_or
-    if lacking and (rows := both.reduce(lacking)).any():
-        is_report[rows] = np.logical_or.reduce([says_report(column) for column in table.rows(rows).columns])
+    again = are_headings(reading.table, places)
     remarks = {
         "rows skipped as headings that are repeated": again,
-        f"rows skipped as totals or lines of a report, not {what}": is_report & ~again,
+        f"rows skipped as totals or lines of a report, not {what}": (
+            report_lines(reading, identities, lacks_all=lacks_all) & ~again
+        ),
     }
     reading.skip(remarks, what)
+
+
+def report_lines(reading: Reading, identities: Sequence[str], *, lacks_all: bool) -> cells.Mask:
+    """Return the rows that are totals, balances or other lines of a report.
+
+    Such a row lacks all of the fields that tell rows apart, or without `lacks_all` one of them, and has a
+    cell that begins with a word for it, such as Total. A supplier's name may begin so, too: a row with an
+    amount is a total only where the cell is the word alone, the name of another cell follows the word, or
+    the amount adds up those above.
+    """
+    table = reading.table
+    columns = [reading.column(field) for field in identities if reading.has(field)]
+    both = np.logical_and if lacks_all else np.logical_or
+    lines = np.zeros(len(table.lines), dtype=bool)
+    rows = both.reduce([_lacks(column) for column in columns]) if columns else lines
+    if rows.any():
+        lines[rows] = np.logical_or.reduce([says_report(column) for column in table.rows(rows).columns])
+    with_amount = lines & has_amount(reading)
+    if not with_amount.any():
+        return lines
+    doubtful = with_amount.copy()
+    doubtful[with_amount] = ~_are_shown(reading, columns, with_amount)
+    if doubtful.any():
+        doubtful &= ~_add_up(_money(reading), with_amount)
+    return lines & ~doubtful
+
+
+def has_amount(reading: Reading) -> cells.Mask:
+    """Return the rows in which a column of money holds something."""
+    blank = [reading.blank(field) for field in MONEY if reading.has(field)]
+    return ~np.logical_and.reduce(blank) if blank else np.zeros(len(reading.table.lines), dtype=bool)
+
+
+def _are_shown(reading: Reading, identities: Sequence[pa.ChunkedArray], rows: cells.Mask) -> cells.Mask:
+    """Return which of the rows are lines of a report by their texts alone."""
+    chosen = pa.array(rows)
+    shown = [
+        # A cell that begins so is no date and no code of an account.
+        says_report(column.filter(chosen))
+        for column in identities
+        if (cells.matches(column, r"\d") | cells.blank(column)).mean() > _MOST
+    ]
+    for column in reading.table.columns:
+        few = column.filter(chosen)
+        names = {normal(text) for text in pc.unique(column).to_pylist()} if says_report(few).any() else set()
+        shown.append(cells.mask(words.are_alone(few, _REPORT, names)))
+    are_shown: cells.Mask = np.logical_or.reduce(shown)
+    return are_shown
 
 
 def leave_reports(reading: Reading, what: str, report_rows: str | None) -> None:
@@ -96,30 +142,39 @@ def leave_reports(reading: Reading, what: str, report_rows: str | None) -> None:
 
 def _report_or_not(reading: Reading, rows: cells.Mask, *, is_ledger: bool) -> str | None:
     """Return what amounts say of rows that look like report lines: skip, keep, or None for neither."""
-    columns = [numbers_of(reading.table, reading.places[field]) for field in MONEY if field in reading.places]
+    columns = _money(reading)
     is_total = ~np.logical_or.reduce([_says_balance(column) for column in reading.table.columns]) & rows
-    if any(not _adds_up(columns, rows, int(row)) for row in np.flatnonzero(is_total)):
+    if (is_total & ~_add_up(columns, rows)).any():
         return None
     if not is_ledger or not (rows & ~is_total).any():
         return "skip"
     with_all, without = (_sum(columns, chosen) for chosen in (np.ones_like(rows), ~rows))
-    if with_all == 0:
+    # Balances that add up to zero open the books by themselves.
+    if with_all in (0, without):
         return "keep"
     return "skip" if without == 0 else None
 
 
-def _adds_up(columns: Sequence[Sequence[Decimal | None]], rows: cells.Mask, row: int) -> bool:
-    """Whether a row's amounts are sums of rows above: of all, or of those since the last such row."""
-    before = np.flatnonzero(rows[:row])
-    begins = {0, int(before[-1]) + 1 if len(before) else 0}
-    stated = [(column[row], column) for column in columns if column and column[row]]
-    return bool(stated) and any(
-        all(
-            amount == sum((column[at] or Decimal() for at in range(begin, row) if not rows[at]), Decimal())
-            for amount, column in stated
+def _money(reading: Reading) -> list[Sequence[Decimal | None]]:
+    numbers = (numbers_of(reading.table, reading.places[field]) for field in MONEY if reading.has(field))
+    return [column for column in numbers if column]
+
+
+def _add_up(columns: Sequence[Sequence[Decimal | None]], rows: cells.Mask) -> cells.Mask:
+    """Return which rows hold the sums of rows above: of all, or of those since the last such row."""
+    agree = np.zeros_like(rows)
+    of_all, since = ([Decimal()] * len(columns) for _ in range(2))
+    for row in range(int(np.flatnonzero(rows)[-1]) + 1 if columns else 0):
+        amounts = [column[row] or Decimal() for column in columns]
+        if not rows[row]:
+            of_all, since = ([*map(add, sums, amounts)] for sums in (of_all, since))
+            continue
+        agree[row] = any(amounts) and any(
+            all(amount in (0, total) for amount, total in zip(amounts, sums, strict=True))
+            for sums in (of_all, since)
         )
-        for begin in begins
-    )
+        since = [Decimal()] * len(columns)
+    return agree
 
 
 def _sum(columns: Sequence[Sequence[Decimal | None]], chosen: cells.Mask) -> Decimal:
@@ -128,7 +183,6 @@ def _sum(columns: Sequence[Sequence[Decimal | None]], chosen: cells.Mask) -> Dec
     sums = [
         sum((column[at] or Decimal() for at in np.flatnonzero(chosen).tolist()), Decimal())
         for column in columns
-        if column
     ]
     return sum((sign * amount for sign, amount in zip(signs, sums, strict=False)), Decimal())
 
@@ -140,13 +194,15 @@ def _are_nothing_but_a_word(reading: Reading) -> cells.Mask:
     """
     table = reading.table
     passed_over = {reading.places[field] for field in _BESIDE_A_WORD if field in reading.places}
-    alone = np.ones(len(table.lines), dtype=bool)
+    columns = [column for place, column in enumerate(table.columns) if place not in passed_over]
+    begin = [cells.matches(column, words.beginnings("total", "balance", "turnover")) for column in columns]
+    alone: cells.Mask = np.logical_or.reduce([*begin, np.zeros(len(table.lines), dtype=bool)])
     says = np.zeros(len(table.lines), dtype=bool)
-    for place, column in enumerate(table.columns):
-        if place in passed_over or not alone.any():
-            continue
+    for column, may_be_word in zip(columns, begin, strict=True):
+        if not alone.any():
+            break
         is_text = cells.matches(column, r"\pL{4}") & alone
-        is_word = is_text & words.may_begin(column, "total", "balance", "turnover")
+        is_word = is_text & may_be_word
         if is_word.any():
             is_word[is_word] = cells.mask(words.are_alone(column.filter(pa.array(is_word)), _ALONE))
         alone &= ~is_text | is_word

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from itertools import permutations
@@ -34,13 +35,15 @@ def _conventions(of_money: bool) -> Sequence[tuple[frozenset[str], Sides]]:  # n
     """Return the ways to read short words, each with the headings that name it, such as D/C."""
     debit = words.values("debit") | (words.values("money_out") if of_money else frozenset())
     credit = words.values("credit") | (words.values("money_in") if of_money else frozenset())
-    return [
+    by_letters = [
         (
             frozenset(map("".join, permutations(pair))),
             Sides(debit | {pair[0]}, (credit - {pair[0]}) | {pair[1]}),
         )
         for pair in (*words.pairs("letters"), *words.pairs("asked"))
     ]
+    of_sage = (frozenset[str](), Sides(words.values("sage_debit"), words.values("sage_credit")))
+    return by_letters if of_money else [*by_letters, of_sage]
 
 
 def debits(table: Table, place: int, *, of_money: bool, way_out: str = "") -> pa.ChunkedArray:
@@ -86,12 +89,13 @@ def _texts(table: Table, place: int) -> set[str]:
 
 
 def _flags(heading: str, of_money: bool) -> list[Sides]:  # noqa: FBT001 - as above
-    """Return what yes and no say under a heading that names one side alone, such as Expense? or is_credit."""
+    """Return what yes and no say under a heading that is one side's name, such as Expense? or is_credit.
+
+    More words make another heading of it: a bank's charge is no side.
+    """
     yes, no = words.values("yes"), words.values("no")
-    both = _conventions(of_money)[0][1]
-    is_debit, is_credit = (
-        words.are_inside(heading, frozenset(word for word in side if len(word) > 1)) for side in both
-    )
+    name = normal(re.sub(r"(?i)^is[\s_]+|^is(?=[A-Z])", "", heading.strip()))
+    is_debit, is_credit = (len(name) > 1 and name in side for side in _conventions(of_money)[0][1])
     return [Sides(yes, no) if is_debit else Sides(no, yes)] if is_debit != is_credit else []
 
 

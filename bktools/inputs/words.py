@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -142,19 +140,12 @@ def begin(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
     return _each(column, begins)
 
 
-def may_begin(column: pa.ChunkedArray, *tables: str) -> npt.NDArray[np.bool_]:
-    """Return where a cell may begin with a word of these tables of values: a quick test, as few cells do.
+@cache
+def beginnings(*tables: str) -> str:
+    """Return a pattern of the cells that may begin with a word of these tables of values: a quick test.
 
     Words are compared as the tables write them, with or without their accents.
     """
-    flags: npt.NDArray[np.bool_] = pc.match_substring_regex(column, _beginnings(tables)).to_numpy(
-        zero_copy_only=False
-    )
-    return flags
-
-
-@cache
-def _beginnings(tables: tuple[str, ...]) -> str:
     words = {
         word.strip()
         for table in tables
@@ -168,17 +159,22 @@ def _beginnings(tables: tuple[str, ...]) -> str:
     return rf"(?i)^\W*(?:{'|'.join(sorted(map(re.escape, firsts)))})"
 
 
-def are_alone(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
-    """Return whether each cell is one of the words, with figures, months and small words at most."""
+def are_alone(column: pa.ChunkedArray, words: frozenset[str], names: Collection[str] = ()) -> pa.ChunkedArray:
+    """Return whether each cell is one of the words, with figures, months and small words at most.
+
+    One of `names` may stand behind the word, too, as in `Total for Travel`; the form of a company may not:
+    `Total SA`.
+    """
 
     def is_alone(text: str) -> bool:
         parts = re.split(r"[\s:;,.]+", text.strip()[:_LONGEST_ALONE])
         counts = range(min(_MOST_WORDS, len(parts)), 0, -1)
         count = next((count for count in counts if normal(" ".join(parts[:count])) in words), 0)
-        behind = (
-            part for part in parts[count:] if len(part) > _SMALL_WORD and not any(map(str.isdigit, part))
-        )
-        return count > 0 and not any(behind)
+        behind = parts[count:]
+        if not count or normal("".join(behind)) in values("company_form"):
+            return False
+        is_small = all(len(part) <= _SMALL_WORD or any(map(str.isdigit, part)) for part in behind)
+        return is_small or any(normal(" ".join(behind[at:])) in names for at in range(len(behind)))
 
     return _each(column, is_alone)
 

@@ -17,15 +17,16 @@ import os
 import posixpath
 import re
 import sys
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from decimal import Decimal
-from typing import Any
-from xml.etree import ElementTree as ET
-from xml.etree.ElementTree import Element
+from typing import TYPE_CHECKING, Any
 
 import python_calamine as calamine
+
+if TYPE_CHECKING:
+    # What few workbooks need is imported where it is used: this process starts anew for each of them.
+    import zipfile
+    from xml.etree.ElementTree import Element
 
 Broken = list[tuple[int, int, str]]
 
@@ -85,14 +86,14 @@ def _answer(data: bytes, sheet: str | int | None) -> tuple[dict[str, Any], list[
     with_empty_cells: list[str] = []
     for name in asked:
         rows = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
-        columns = [[row[place] for row in rows] for place in range(len(rows[0]) if rows else 0)]
-        packed = [_packed(column) for column in columns]
+        packed = [_packed(column) for column in zip(*rows, strict=True)]
         sheets[name] = [(len(text), len(numbers)) for text, numbers in packed]
         cells += [part for parts in packed for part in parts]
         # A broken cell looks empty.
-        if any("" in column for column in columns):
+        if any(text.startswith(b"\0") or b"\0\0" in text for text, _ in packed):
             with_empty_cells.append(name)
-    return {"names": names, "sheets": sheets, "broken": _broken(data, with_empty_cells)}, cells
+    broken = _broken(data, with_empty_cells) if with_empty_cells else {}
+    return {"names": names, "sheets": sheets, "broken": broken}, cells
 
 
 def _packed(column: Sequence[object]) -> tuple[bytes, bytes]:
@@ -100,10 +101,11 @@ def _packed(column: Sequence[object]) -> tuple[bytes, bytes]:
     kinds = {*map(type, column)}
     # Nearly all columns hold one kind of value below their heading.
     other = next(iter(kinds - {str}), str)
-    if kinds <= {str, other}:
+    texts: Sequence[Any] = column
+    if kinds <= {str, other} != {str}:
         write = _TEXTS[other]
         texts = [cell if cell.__class__ is str else write(cell) for cell in column]
-    else:
+    elif kinds != {str}:
         texts = [_TEXTS[type(cell)](cell) for cell in column]
     text = _END.join([*texts, ""])
     if text.count(_END) > len(texts):
@@ -118,6 +120,8 @@ def _of_number(number: float) -> str:
     text = f"{number:.15g}"
     if "e" not in text:
         return text
+    from decimal import Decimal
+
     return str(int(number)) if number.is_integer() else f"{Decimal(text):f}"
 
 
@@ -147,6 +151,8 @@ def _broken(data: bytes, asked: list[str]) -> dict[str, Broken] | None:
     """Return broken cells by sheet; None for workbooks in which they cannot be told from empty cells."""
     if not data.startswith(b"PK"):
         return None
+    import zipfile
+
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         files = set(archive.namelist())
         if "content.xml" in files:
@@ -179,6 +185,8 @@ def _parts(archive: zipfile.ZipFile) -> dict[str, str]:
 
 
 def _elements(xml: bytes) -> Iterator[tuple[str, Element]]:
+    from xml.etree import ElementTree as ET
+
     # Nothing is fetched, entities that grow are refused by expat, and this process has little memory to lose.
     return ET.iterparse(io.BytesIO(xml), events=("start", "end"))  # noqa: S314
 

@@ -26,6 +26,7 @@ from typing import Any
 import pyarrow as pa
 
 from bktools import disk
+from bktools.caller import in_shell
 from bktools.close.changes import COLUMNS as CHANGES
 from bktools.close.close import Close, Run
 from bktools.close.sentences import table_of
@@ -79,8 +80,10 @@ TABLES: dict[str, Callable[[Close], pa.Table]] = {
 }
 
 
-def check_target(folder: Path, environment: str, company: str) -> None:
+def check_target(folder: Path, environment: str, company: str, name: str = "") -> None:
     """Refuse a folder that a close of a company must not replace, before anything else is done.
+
+    A message proposes a folder with the short `name` of the company.
 
     Raises
     ------
@@ -107,7 +110,8 @@ def check_target(folder: Path, environment: str, company: str) -> None:
     elif folder.is_dir() and any(folder.iterdir()):
         why = "holds something else than a close"
     if why:
-        raise InputError(f"{folder} {why}: give another folder with --out, such as close")
+        other = in_shell(f"{folder}-{name or company}")
+        raise InputError(f"{folder} {why}: give another folder with --out, such as --out {other}")
     with disk.storage_errors(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         probe = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"

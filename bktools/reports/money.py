@@ -397,10 +397,12 @@ def _labels(rows: pd.DataFrame, keys: list[str], nothing: str = "all") -> list[s
     labels = pd.Series(names or [nothing] * len(rows), rows.index, dtype="str")
     if not rows.columns[-1].endswith("_id") or rows.columns[-1] in keys:
         return labels.to_list()
-    twice = labels.groupby(rows["currency"]).transform(lambda of_currency: of_currency.duplicated(keep=False))
+    # One group has a row a month where the month is another key.
+    identifiers = rows[rows.columns[-1]].astype("str").fillna("")
+    twice = identifiers.groupby([rows["currency"], labels]).transform("nunique") > 1
     return [
-        f"{label} ({str(identifier)[:8]})" if is_twice else label
-        for label, identifier, is_twice in zip(labels, rows[rows.columns[-1]], twice, strict=True)
+        f"{label} ({identifier[:8]})" if is_twice and identifier else label
+        for label, identifier, is_twice in zip(labels, identifiers, twice, strict=True)
     ]
 
 

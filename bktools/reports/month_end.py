@@ -143,7 +143,8 @@ def close_month(
     # Folders are checked before anything is sent, too.
     target = Path(folder or f"month-end-{closing.period}")
     target = target if apply else planned_beside(target)
-    check_target(target, closing.service.settings.environment, closing.company_id)
+    settings = closing.service.settings
+    check_target(target, settings.environment, closing.company_id, settings.name_of(closing.company_id))
     close = closing.run()
     earlier = earlier_close(target, applied=apply)
     try:

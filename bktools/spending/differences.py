@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.caller import is_command, setting
 from bktools.errors import InputError
 from bktools.frames.columns import amounts_of, days_of, in_one_scale, text_of, with_column
 from bktools.frames.incoming import in_memory, source_of
@@ -85,10 +87,15 @@ def versus(
     is_large = threshold_of(threshold)
     by = keys_of(by, this, that)
     columns = columns_of(by) | {"entries"}
-    this, that = in_memory(this, "this", columns), in_memory(that, "that", columns)
-    that = _in_currency_of(this, that)
+    given = {"this": this, "that": that}
+    this, that = (in_memory(frame, name, columns) for name, frame in given.items())
+    sources = [Path(source_of(frame).get("source") or name).name for name, frame in given.items()]
+    that = _in_currency_of(this, that, *sources)
     frames = {"categories": categories, "accounts": accounts, "employees": employees}
-    sides = [grouped_by(rows, by, **frames) for rows in (this, that)]
+    sides = [
+        grouped_by(rows, by, source=source, given=[*given.values()], **frames)
+        for source, rows in zip(sources, (this, that), strict=True)
+    ]
     joined = _joined_by(sides)
     labels: dict[Group, dict[str, str | None]] = {}
     now, before = (_sums(side, joined, labels) for side in sides)
@@ -122,16 +129,19 @@ def versus(
 _NOTHING = Money(0, None)
 
 
-def _in_currency_of(this: pa.Table, that: pa.Table) -> pa.Table:
+def _in_currency_of(this: pa.Table, that: pa.Table, this_source: str, that_source: str) -> pa.Table:
     """Return `that` with the one currency of `this` where it has no column for it."""
     if "currency" in that.column_names or "currency" not in this.column_names:
         return that
-    currencies = pc.drop_null(pc.unique(this["currency"])).to_pylist()
+    counts = pc.value_counts(pc.drop_null(this["currency"])).to_pylist()
+    currencies = [row["values"] for row in sorted(counts, key=lambda row: (-row["counts"], row["values"]))]
     if len(currencies) != 1:
+        most = currencies[0] if currencies else "EUR"
+        way = setting("currency", most) if is_command() else f'that.assign(currency="{most}")'
         raise InputError(
-            f"has no column currency, and this has {', '.join(sorted(map(str, currencies))) or 'none'}: "
-            "add one",
-            source="that",
+            f"no column is the currency, and {this_source} has {', '.join(currencies) or 'none'}: "
+            f"add a column, or where all amounts are in one currency, use {way}",
+            source=that_source,
         )
     return with_column(that, "currency", pa.repeat(pa.scalar(currencies[0], TEXT), len(that)))
 

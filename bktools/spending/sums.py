@@ -151,8 +151,13 @@ class Grouped:
         return sums.rename_columns([*self.keys, "currency", "entries", "amount"])
 
 
-def grouped_by(entries: Any, by: str | Sequence[str], **frames: Any) -> Grouped:
-    """Return entries with the columns of the keys, with the names of categories, accounts and employees."""
+def grouped_by(
+    entries: Any, by: str | Sequence[str], *, source: str = "", given: Sequence[Any] = (), **frames: Any
+) -> Grouped:
+    """Return entries with the columns of the keys, with the names of categories, accounts and employees.
+
+    A message names the entries by their `source`, and the keys that all frames `given` by the user have.
+    """
     keys = keys_of(by, entries)
     rows = in_memory(entries, "the entries", columns_of(keys))
     for name in MONEY:
@@ -161,7 +166,8 @@ def grouped_by(entries: Any, by: str | Sequence[str], **frames: Any) -> Grouped:
             way = way if is_command() else 'add it: entries.assign(currency="EUR")'
             advice = "" if name == "amount" else f"; if all are in one, {way}"
             raise InputError(
-                f"the entries have no column {name}, without which nothing can be added up{advice}"
+                f"the entries have no column {name}, without which nothing can be added up{advice}",
+                source=source,
             )
     rows = with_names(rows, **{name: frame for name, frame in frames.items() if frame is not None})
     shown: dict[str, pa.ChunkedArray] = {}
@@ -172,7 +178,9 @@ def grouped_by(entries: Any, by: str | Sequence[str], **frames: Any) -> Grouped:
         names, _ = KEYS.get(key, ((key,), None))
         if not (of_key := _key(rows, key)):
             raise InputError(
-                f"the entries have no {key.replace('_', ' ')}: {ADVICE.get(key, '')}{_keys_of(entries)}"
+                f"the entries have no {key.replace('_', ' ')}: "
+                f"{ADVICE.get(key, '')}{_keys_of(*(given or [entries]))}",
+                source=source,
             )
         shown |= of_key
         missing |= {name: f"no {key.replace('_', ' ')}" if name == names[0] else "" for name in names}
@@ -226,19 +234,24 @@ def _key(rows: pa.Table, key: str) -> dict[str, pa.ChunkedArray]:
     }
 
 
-def _keys_of(entries: Any) -> str:
-    """Return the keys that entries can be added up by, as an advice."""
-    # Columns that are not used may hold values of several types.
-    is_pandas = isinstance(entries, pd.DataFrame)
-    columns = [*map(str, entries.columns)] if is_pandas else in_memory(entries, "the entries").schema.names
+def _keys_of(*frames: Any) -> str:
+    """Return the keys that the entries of all frames can be added up by, as an advice."""
+    first, *others = map(_columns_of, frames)
+    columns = [name for name in first if all(name in other for other in others)]
     keys = [key for key, (names, identifier) in KEYS.items() if {names[0], identifier} & {*columns}]
     keys += ["month"] if "date" in columns else []
     of_keys = {name for names, identifier in KEYS.values() for name in (*names, identifier)}
-    own = [name for name in columns if name not in {*of_keys, *MONEY, "id", "date"}]
+    own = [name for name in columns if name not in {*of_keys, *MONEY, "id", "date", "line"}]
     return (
         "add them up by "
         f"{', '.join(dict.fromkeys([*keys, *own])) or 'nothing (by=[]), for the total of each currency'}"
     )
+
+
+def _columns_of(frame: Any) -> list[str]:
+    # Columns that are not used may hold values of several types.
+    is_pandas = isinstance(frame, pd.DataFrame)
+    return [*map(str, frame.columns)] if is_pandas else in_memory(frame, "the entries").schema.names
 
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:

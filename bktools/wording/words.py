@@ -103,7 +103,7 @@ class Words:
 
     def money(self, amounts: Mapping[str, Any]) -> str:
         """Return amounts by currency, such as "EUR 1,234.50, JPY 1,200"."""
-        return ", ".join(f"{name} {self.amount(amount, name)}" for name, amount in amounts.items())
+        return ", ".join(f"{name} {self.amount(amount, name)}".strip() for name, amount in amounts.items())
 
     def amount(self, amount: Any, currency: str | None) -> str:
         """Return an amount without its currency."""
@@ -155,9 +155,8 @@ def _counted(words: Words, value: Any, noun: str, _: Mapping[str, Any]) -> str:
 
 
 def _money(words: Words, value: Any, _: str, facts: Mapping[str, Any]) -> str:
-    if isinstance(value, Mapping):
-        return words.money(value)
-    return f"{words.amount(value, facts['currency'])} {facts['currency'] or ''}".strip()
+    amounts = value if isinstance(value, Mapping) else {facts["currency"] or "": value}
+    return words.money(amounts)
 
 
 def _named(words: Words, value: Any, argument: str, facts: Mapping[str, Any]) -> str:

@@ -93,11 +93,11 @@ def test_what_differs_is_listed(run, sandbox, entries, tmp_path):
     assert "1 booked once, 1 with another amount, 1 booked twice or more, 1 not decided" in said
     assert 'voucher A 2, "Ticket 2", line 3, voucher A 5, "Ticket 2", line 5' in said
     assert (
-        "2026-10-03, Ticket 3, 31.50 EUR\t35.10 EUR is booked instead of 31.50 EUR (difference 3.60) on 5800"
+        "2026-10-03, Ticket 3, EUR 31.50\tEUR 35.10 is booked instead of EUR 31.50 (difference 3.60) on 5800"
         in said
     )
     # Half of the entries show no style: nothing is called missing.
-    assert "2026-10-04, Ticket 4, 41.50 EUR\t41.50 EUR on 5800 Travel is not found" in said
+    assert "2026-10-04, Ticket 4, EUR 41.50\tEUR 41.50 on 5800 Travel is not found" in said
     assert "by hand" not in said
     assert "control totals: 1 of 1 accounts are open" in said
     assert (
@@ -202,7 +202,7 @@ def test_an_unexplained_posting_on_its_account_releases_nothing_until_a_person_e
     write_ledger(tmp_path / "ledger.csv", rows, last="2030-01-01", around=["2026-08-31"])
     said = run(VERIFY)[1]
     assert "not decided: None of the 2 entries is in the ledger alone" in said, said
-    assert '2026-10-12, 5800, 77.00 EUR, voucher A 7, "Manual", line' in said
+    assert '2026-10-12, 5800, EUR 77.00, voucher A 7, "Manual", line' in said
     assert "export resolve" not in said
     said = run(f"{VERIFY} --explained 'A 7' --explained 'A 8'")[1]
     assert "--outcome released" in printed(said)

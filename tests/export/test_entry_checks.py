@@ -306,6 +306,8 @@ def test_each_warning_goes_out_with_the_plan(entries, name):
 UNUSUAL = {
     "a rent that is ten times its supplier's": ("supplier", [Decimal(2000)] * 11, Decimal(20000)),
     "a fee with its point in the wrong place": ("supplier", [Decimal("49.90")] * 10, Decimal("499.00")),
+    "a cleaning bill that is a tenth of its supplier's": ("supplier", [Decimal(420)] * 5, Decimal(42)),
+    "a telephone bill with its point in the wrong place": ("supplier", [Decimal(349)] * 4, Decimal(3490)),
     "a machine among tools": ("account", [Decimal(90 + number) for number in range(12)], Decimal(4100)),
     "an invoice in another currency's amount": (
         "account",
@@ -348,7 +350,28 @@ def test_an_amount_is_unusual_for_its_supplier_its_account_or_the_company(entrie
     assert found["line"].tolist() == [len(amounts)]
     facts = json.loads(found["facts"].iloc[0])
     assert (facts["usual_of"], facts["usual_entries"]) == (level, len(amounts))
-    assert facts["usual_low"] is None
+    assert (facts["usual_low"] is None) is (level != "supplier")
+    if level == "supplier":
+        assert 0.8 < facts["usual_low"] / float(usual[0]) < 1 < facts["usual_high"] / float(usual[0]) < 1.25
+
+
+@pytest.mark.parametrize(
+    ("usual", "other"),
+    [
+        ([Decimal(20 + 80 * number) for number in range(12)], Decimal(3)),
+        ([Decimal(89)] * 5, Decimal(445)),
+        ([Decimal(420)] * 3, Decimal(42)),
+        ([Decimal(420)] * 8, Decimal(-12)),
+    ],
+)
+def test_no_amount_is_unusual_for_a_supplier_of_many_prices_or_few_entries(entries, usual, other):
+    """A small purchase among others of many sizes, five nights of a hotel, a fourth entry and a credit are not told."""
+    amounts = [*usual, other]
+    ids = [f"6fa459ea-ee8a-4ca4-894e-{number:012x}" for number in range(len(amounts))]
+    plan = compose_export_jobs(
+        entries(len(amounts), category_id=ids, amount=amounts, supplier="Same", description=ids)
+    )
+    assert "unusual_amount" not in plan.findings["check"].tolist()
 
 
 def test_every_check_has_a_case():
@@ -416,10 +439,10 @@ def test_what_a_finding_is_about_is_named(entries):
     )
     found = compose_export_jobs(frame).findings
     assert found[found["check"] == "not_approved"].sort_values("line")["about"].to_list() == [
-        "2026-10-03, SJ\\r\\nAB, -1,234,567.50 EUR",
-        "2026-10-03, Lunch, 1,200 JPY",
+        "2026-10-03, SJ\\r\\nAB, EUR -1,234,567.50",
+        "2026-10-03, Lunch, JPY 1,200",
         "\\u202eevil",
-        "2026-10-03, 12.345 KWD",
+        "2026-10-03, KWD 12.345",
         "line 5",
     ]
     assert list(found.columns[:6]) == ["check", "severity", "about", "message", "to_do", "who"]

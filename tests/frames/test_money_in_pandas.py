@@ -159,7 +159,7 @@ def test_longer_amounts(tmp_path: Path):
         f"id,company_id,amount,currency\n{IDS[0]},{COMPANY},12345678901234.56,EUR\n", encoding="utf-8"
     )
     with pytest.raises(
-        InputError, match=r'amount 12345678901234.56 has more than the 15 digits.*money="decimal"'
+        InputError, match=r"amount 12345678901234.56 has more than the 15 digits.*money=.decimal"
     ):
         bktools.read_entries(file)
     with pytest.raises(ArgumentError, match="money must be 'float' or 'decimal'"):

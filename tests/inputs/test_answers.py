@@ -67,6 +67,89 @@ ASKED = {
         {"fill_down": "date"},
         {"date": ["2026-10-01"] * 2 + ["2026-10-02"] * 3},
     ),
+    "a supplier called Total, and a total, below a date": (
+        ledger,
+        table(
+            "Account,Date,Debit,Credit,Text",
+            "4000,2026-10-01,100.00,,lunch",
+            "1000,,,100.00,Total Energies",
+            "5000,2026-10-02,50.00,,Uber",
+            "1000,,,50.00,Total SA",
+            "5000,2026-10-03,70.00,,Uber",
+            "1000,,,70.00,Uber",
+            ",,220.00,220.00,Grand total",
+            ",,220.00,220.00,",
+        ),
+        {"fill_down": "date", "columns": {"rows_with": "Date"}},
+        {
+            "amount": ["100.00", "-100.00", "50.00", "-50.00", "70.00", "-70.00"],
+            "date": [f"2026-10-0{day}" for day in (1, 1, 2, 2, 3, 3)],
+        },
+    ),
+    "an amount with cells in two forms beside a posting key": (
+        ledger,
+        table(
+            "Account,Posting date,PK,LC amnt",
+            '10,2026-10-01,40,"5,00"',
+            '20,2026-10-01,50,"-5,00"',
+            '20,2026-10-02,50,"-6,00"',
+            '10,2026-10-02,40,"6,00"',
+        ),
+        {"columns": {"amount": "LC amnt"}},
+        {"amount": ["5.00", "-5.00", "-6.00", "6.00"]},
+    ),
+    "a flag that a bank charged something": (
+        entries,
+        table("Date,Amount,is_bank_charge", "2026-10-01,5.00,false", "2026-10-02,6.00,true"),
+        None,
+        {"amount": ["5.00", "6.00"]},
+    ),
+    "accounts that have names alone": (
+        ledger,
+        table(
+            "Transaction_ID,Date,Account_Name,Amount",
+            "1,2026-10-01,Bank,-5.00",
+            "1,2026-10-01,Rent,5.00",
+            "2,2026-10-02,Bank,6.00",
+            "2,2026-10-02,Sales,-6.00",
+        ),
+        {"columns": {"account_code": "Account_Name"}},
+        {"account_code": ["Bank", "Rent", "Bank", "Sales"]},
+    ),
+    "a day of posting beside the one on which it takes effect": (
+        ledger,
+        table(
+            "Account,posting_date,effective_date,Amount",
+            "10,2026-10-01,2026-09-30,5.00",
+            "20,2026-10-01,2026-09-30,-5.00",
+        ),
+        None,
+        {"date": ["2026-10-01", "2026-10-01"]},
+    ),
+    "one row without headings": (
+        entries,
+        "200.00,Groceries,2026-10-18,Walmart\n",
+        {"columns": {"date": "column 3", "amount": "column 1"}},
+        {"amount": ["200.00"], "date": ["2026-10-18"]},
+    ),
+    "types of transactions of Sage": (
+        ledger,
+        table(
+            "Type,Nominal A/C Ref,Date,Details,Amount",
+            "PI,5000,13/10/2026,Goods,100.00",
+            "PC,5000,13/10/2026,Goods back,20.00",
+            "JD,7000,13/10/2026,Rent,50.00",
+            "JC,2109,13/10/2026,Rent,50.00",
+        ),
+        None,
+        {"amount": ["100.00", "-20.00", "50.00", "-50.00"]},
+    ),
+    "the code of a parent beside an unknown heading": (
+        chart,
+        table("Parent code,Key figure,Name", "1000,1010,Cash", "1000,1020,Bank", "2000,2010,Loans"),
+        {"columns": {"code": "Key figure"}},
+        {"code": ["1010", "1020", "2010"]},
+    ),
     "an account and a date in the first of their rows": (
         ledger,
         table(
@@ -163,7 +246,7 @@ ASKED = {
             "2026-10-01,5.00,0.50,5.50",
             "2026-10-02,6.00,0.60,6.60",
         ),
-        {"columns": {"amount": "total_inc_gst"}},
+        None,
         {"amount": ["5.50", "6.60"]},
     ),
     "what was paid so far beside what was claimed": (
@@ -173,7 +256,7 @@ ASKED = {
             "2026-10-01,5.00,5.50,5.50",
             "2026-10-02,6.00,6.60,0.00",
         ),
-        {"columns": {"amount": "total_incl_gst"}},
+        None,
         {"amount": ["5.50", "6.60"]},
     ),
     "what was paid so far beside what was invoiced": (
@@ -333,6 +416,37 @@ def test_a_total_that_adds_nothing_up_is_asked_about(write):
     assert entries(path, report_rows="skip")["amount"].tolist() == [5.0, 7.0]
 
 
+TOTALS = table(
+    "Date,Supplier,Text,Amount",
+    "2026-10-01,Total SA,Total,5.00",
+    "2026-10-02,Total Energies,lunch,7.00",
+    ",,Total for lunch,7.00",
+    ",Total of both suppliers,,12.00",
+    ",Total,,99.00",
+    ",Total Energies 2026,,",
+)
+
+
+def test_a_total_is_a_word_alone_a_known_name_behind_it_or_a_sum(write):
+    """A name that begins with a word for a total makes no total of a row with an amount."""
+    assert entries(write(TOTALS))["amount"].tolist() == [5.0, 7.0]
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (entries, "Date,Supplier,Amount\n2026-10-01,Uber,5.00\n,Total Energies,3.00\n"),
+        (entries, "Date,Supplier,Amount\n2026-10-01,Uber,5.00\n,Lidl,3.00\n"),
+        (ledger, "Account,Date,Amount,Text\n1,2026-10-01,5,a\n2,2026-10-01,-4,a\n2,,-1,Total Energies\n"),
+    ],
+)
+def test_no_command_leaves_an_entry_out_that_has_no_date(write, read, text):
+    """A row with an amount and a name is none that a printed command may lose."""
+    with pytest.raises(InputError, match="must not be empty") as caught:
+        read(write(text))
+    assert not caught.value.settings
+
+
 def test_balances_of_a_ledger(write):
     """Opening balances that the ledger needs to balance are postings; those it balances without are lines of a report."""
     rows = ["10,2026-10-02,Sale,5.00,", "20,2026-10-02,Sale,,5.00"]
@@ -340,6 +454,8 @@ def test_balances_of_a_ledger(write):
     heading = "Account,Date,Text,Debit,Credit"
     assert len(ledger(write(table(heading, *opening, *rows)))) == 4
     assert len(ledger(write(table(heading, opening[0], *rows)))) == 2
+    # Of a ledger that does not balance by itself, balances that do are postings, too.
+    assert len(ledger(write(table(heading, *opening, *rows, "10,2026-10-03,Rounding,0.01,")))) == 5
 
 
 def test_months_in_words(write):
@@ -369,6 +485,22 @@ def test_notes_are_a_warning_in_python_and_a_line_in_a_command(write):
     ):
         with pytest.warns(FileNoteWarning):
             read(write(text), **({"fill_down": "date"} if read is ledger else {}))
+
+
+@pytest.mark.parametrize("heading", ["Amount", "Sum spent"])
+def test_the_command_keeps_amounts_that_floats_do_not_keep(write, heading):
+    """The residue of sums in binary is read by the command that is printed, also where the column is proposed."""
+    read, _, options = followed(entries, write(f"Date,{heading}\n2026-10-01,155.790000000000020\n"))
+    assert options["money"] == "decimal"
+    assert [str(amount) for amount in read["amount"]] == ["155.790000000000020"]
+
+
+@pytest.mark.parametrize("heading", ["Parent", "Parent code", "Parent account", "Übergeordnetes Konto"])
+def test_the_code_of_a_parent_is_not_proposed(write, heading):
+    """Where the parents' codes are the only codes of a chart, none is proposed."""
+    with pytest.raises(InputError) as caught:
+        chart(write(f"{heading},Name\n1000,Cash\n1000,Bank\n2000,Loans\n"))
+    assert dict(caught.value.settings)["columns"] == {"code": "HEADING"}
 
 
 def test_a_list_of_files_is_refused_in_one_line(write):

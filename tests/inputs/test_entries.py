@@ -210,6 +210,16 @@ def test_entries_without_ids(write):
     assert compose_export_jobs(entries).not_ready["reason"].tolist() == ["no_service_id"]
 
 
+def test_what_the_note_about_missing_ids_proposes(write):
+    """A column with a UUID of its own in each row is named, and read so; a budget, which has no dates, has no such note."""
+    rows = "".join(f"2026-10-0{day},1.50,6fa459ea-ee8a-4ca4-894e-00000000000{day}\n" for day in (1, 2))
+    file = write(f"Date,Amount,Post-GUID\n{rows}")
+    assert "columns={'id': 'Post-GUID'}" in "".join(read_entries(file).attrs["bktools"]["notes"])
+    assert not read_entries(file, columns={"id": "Post-GUID"})["id"].isna().any()
+    budget = read_entries(write("Category,Amount\nTravel,1.50\n"))
+    assert "entry IDs" not in "".join(budget.attrs["bktools"]["notes"])
+
+
 @pytest.mark.parametrize(
     ("content", "amounts"),
     [

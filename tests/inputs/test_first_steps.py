@@ -74,7 +74,7 @@ def test_an_amount_that_a_float_does_not_keep(tmp_path: Path):
     """An amount of more than 15 digits is refused with the way, and is exact as a decimal."""
     path = tmp_path / "entries.csv"
     path.write_text("date,amount\n2026-10-01,12345678901234.56\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r'12345678901234.56 has more than the 15 digits .*money="decimal"'):
+    with pytest.raises(InputError, match=r"12345678901234.56 has more than the 15 digits .*money=.decimal"):
         read_entries(path)
     assert read_entries(path, money="decimal")["amount"].tolist() == [Decimal("12345678901234.56")]
 

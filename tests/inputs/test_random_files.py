@@ -158,7 +158,7 @@ def sides(draw, kind, amounts):
 def shaped(draw, kind, columns, right):
     """Return the rows of columns, some shaped as reports are: cells that stand once, accounts above, balances, sums."""
     rows = [[*columns], *map(list, zip(*columns.values(), strict=True))]
-    shape = draw(st.sampled_from(["table", "table", "once", "sections", "report"]))
+    shape = draw(st.sampled_from(["table", "table", "once", "sections", "report", "sums"]))
     if kind == "chart" or shape == "table":
         return rows
     if shape == "once" and kind == "ledger":
@@ -182,8 +182,22 @@ def shaped(draw, kind, columns, right):
             (at for at, heading in enumerate(rows[0]) if any(row[at] in TEXTS[:4] for row in rows[1:])), None
         )
         if text is not None:
-            rows.insert(1, [word if at == text else cell for at, cell in enumerate(rows[1])])
+            others = ["" if cell in TEXTS else cell for cell in rows[1]]
+            rows.insert(1, [word if at == text else cell for at, cell in enumerate(others)])
+    elif shape == "sums":
+        text = next((at for at in range(len(rows[0])) if all(row[at] in TEXTS for row in rows[1:])), None)
+        if text is not None:
+            rows.append([sum_of([row[at] for row in rows[1:]]) for at in range(len(rows[0]))])
+            rows[-1][text] = draw(st.sampled_from(["Total", "Grand total:", "SUMME", "Total for lunch"]))
     return rows
+
+
+def sum_of(cells):
+    """Return the sum of cells of money as they are written, nothing for other cells."""
+    if not any(cells) or not all(re.fullmatch(r"(-?\d+[.,]\d\d)?", cell) for cell in cells):
+        return ""
+    total = sum(Decimal(cell.replace(",", ".")) for cell in cells if cell)
+    return f"{total:.2f}".replace(".", "," if "," in "".join(cells) else ".")
 
 
 def written(draw, folder, rows):

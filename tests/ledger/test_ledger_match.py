@@ -36,31 +36,31 @@ FINDINGS = {
     "missing": [
         "error",
         "administrator of the service",
-        "2026-10-04, Hotel Berlin, 107.00 EUR",
-        ("107.00 EUR", "5810 Hotels"),
+        "2026-10-04, Hotel Berlin, EUR 107.00",
+        ("EUR 107.00", "5810 Hotels"),
     ],
     "booked_twice": [
         "error",
         "accounting (ERP)",
-        "2026-10-05, Papier A4, 114.00 EUR",
+        "2026-10-05, Papier A4, EUR 114.00",
         ("4930 Office", "voucher A 3", "voucher A 90"),
     ],
     "another_amount": [
         "error",
         "accounting (ERP)",
-        "2026-10-06, Taxi Hamburg, 121.00 EUR",
-        ("131.00 EUR", "121.00 EUR", "10.00", "voucher A 4"),
+        "2026-10-06, Taxi Hamburg, EUR 121.00",
+        ("EUR 131.00", "EUR 121.00", "10.00", "voucher A 4"),
     ],
     "another_account": [
         "warning",
         "accounting (ERP)",
-        "2026-10-07, Flug Wien, 128.00 EUR",
+        "2026-10-07, Flug Wien, EUR 128.00",
         ("4930 Office", "5810 Hotels", "A 5"),
     ],
     "another_date": [
         "info",
         "accounting (ERP)",
-        "2026-10-08, Drucker Toner, 135.00 EUR",
+        "2026-10-08, Drucker Toner, EUR 135.00",
         ("2026-10-10", "2026-10-08", "A 6"),
     ],
 }

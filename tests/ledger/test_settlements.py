@@ -148,7 +148,7 @@ def test_what_a_person_explained_is_evidence():
     found = of_batch1(entries, postings)
     assert found.outcome is None
     assert [posting.split(", ")[:4] for posting in found.postings] == [
-        ["2026-10-30", "5800 Travel", "333.00 EUR", "voucher A 80"]
+        ["2026-10-30", "5800 Travel", "EUR 333.00", "voucher A 80"]
     ]
     found = of_batch1(entries, postings, explained=["A 80"])
     assert found.outcome == "released"

@@ -67,6 +67,14 @@ def test_what_is_wrong_is_found_before_anything_is_sent(
     assert (len(sandbox.server.accounts()), sandbox.server.export_jobs()) == (before, [])
 
 
+@pytest.mark.parametrize("name", ["chart", "entries"])
+def test_a_path_in_the_place_of_a_frame_is_refused_with_the_way_out(service, given, name):
+    """The message names the argument, and the functions that read a file."""
+    frames = dict(zip(("chart", "entries"), given, strict=True)) | {name: "october.csv"}
+    with pytest.raises(InputError, match=f"^{name} must be .*, is a str: read the file with read_chart"):
+        bktools.close_month(**frames, service=service)
+
+
 def month_from_now(months: int) -> str:
     """Return a month before or after the one of today."""
     today = dt.datetime.now().astimezone()

@@ -127,14 +127,22 @@ def test_the_threshold_leaves_small_differences_out():
         versus(NOVEMBER, OCTOBER, threshold="much")
 
 
-def test_bad_input_is_one_line():
-    """A budget without a currency beside several currencies, or without the key, is refused."""
+def test_bad_input_is_one_line(tmp_path: Path):
+    """A budget without a currency beside several currencies, or without the key, is refused with the way out."""
     both = NOVEMBER.assign(currency=["EUR", "EUR", "USD"])
     budget = pd.DataFrame({"category_name": ["Rent"], "amount": [1.0]})
-    with pytest.raises(InputError, match="that: has no column currency, and this has EUR, USD"):
+    with pytest.raises(InputError, match="this has EUR, USD") as error:
         versus(both, budget)
-    with pytest.raises(InputError, match="have no supplier"):
+    assert error.value.source == "that"
+    assert versus(both, budget.assign(currency="EUR"))["that"].to_list() == [1.0, 0.0, 0.0]
+    with pytest.raises(InputError, match=r"add them up by category$"):
         versus(NOVEMBER, budget, by="supplier")
+    file = tmp_path / "budget.csv"
+    file.write_text("Category;Amount\nRent;1,00\n", encoding="utf-8")
+    for this, by in ((both, "category"), (NOVEMBER, "supplier")):
+        with pytest.raises(InputError) as error:
+            versus(this, bktools.read_entries(file), by=by)
+        assert error.value.source == "budget.csv"
 
 
 def test_the_picture_shows_differences():

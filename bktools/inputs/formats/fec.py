@@ -28,7 +28,12 @@ _HEADINGS = ("EcritureNum", "CompteNum")
 # Books in France are kept in euros; a foreign amount stands beside, in Montantdevise.
 _CURRENCY = "EUR"
 _NOTE = "read as FEC"
+# The norm's dates, and those of programs that do not keep to it. In France the day stands first.
+_DATES = "%Y%m%d"
+_OTHER_DATES = {"%Y-%m-%d": r"^\d{4}-\d\d-\d\d$", "%d/%m/%Y": r"^\d\d/\d\d/\d{4}$"}
 _DELIMITERS = "\t|;"
+# Montantdevise and Idevise, the last columns of the norm.
+_FOREIGN_CELLS = 2
 # Bytes that are no characters in ISO 8859 and that UTF-16 contains.
 _NOT_LATIN = bytes([0, *range(0x80, 0xA0)])
 _SPACE = pa.scalar(" ", schema.TEXT)
@@ -67,7 +72,13 @@ def ledger(file: File) -> Ledger:
     # A comma by the norm, a point where a file has points and no comma.
     points, commas = (any(cells.matches(column, mark).any() for column in amounts) for mark in (r"\.", ","))
     decimal = "." if points and not commas else ","
-    return Ledger(selected, decimal=decimal, date_format="%Y%m%d", currency=_CURRENCY)
+    return Ledger(selected, decimal=decimal, date_format=_form_of_dates(selected), currency=_CURRENCY)
+
+
+def _form_of_dates(table: Table) -> str:
+    """Return the form of the dates: that of the norm, unless each date has the one of another program."""
+    column = cells.trimmed(table.columns[table.places["date"]])
+    return next((form for form, look in _OTHER_DATES.items() if cells.matches(column, look).all()), _DATES)
 
 
 def _read(file: File) -> Table:
@@ -95,16 +106,23 @@ def _split(file: File, data: bytes, encoding: str | None, delimiter: str) -> Tab
 
 
 def _careful_body(file: File, text: str, width: int, delimiter: str) -> Body:
-    """Return the rows below the headings; one of another width is an `InputError`."""
+    """Return the rows below the headings; one of another width is an `InputError`.
+
+    All rows may lack the last cells, which hold amounts in other currencies.
+    """
+    lines = enumerate(text.split("\n")[1:], 2)
+    filled = [
+        (line, row.rstrip("\r").split(delimiter)) for line, row in lines if row.strip(f" \r{delimiter}")
+    ]
+    widths = {len(own) for _, own in filled}
+    missing = width - min(widths, default=width)
+    padding = [""] * missing if len(widths) == 1 and missing <= _FOREIGN_CELLS else []
     rows = Rows(*map(str, range(width)))
-    for line, row in enumerate(text.split("\n")[1:], 2):
-        own = row.rstrip("\r").split(delimiter)
-        if not row.strip(f" \r{delimiter}"):
-            continue
-        if len(own) < width or any(own[width:]):
+    for line, own in filled:
+        if len(own) + len(padding) < width or any(own[width:]):
             why = f"{len(own)} cells, but {width} headings: the file is damaged or cut off, export it again"
             raise file.error(why, line)
-        rows.add(line, *own[:width])
+        rows.add(line, *(own + padding)[:width])
     return Body(*rows.columns())
 
 

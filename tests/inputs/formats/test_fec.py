@@ -251,3 +251,38 @@ def test_cut_off_anywhere(write, cut):
     path = write(text, "FEC.txt")
     assert refusal(path) or bktools.read_general_ledger(path)["amount"].sum() == 0
     assert "\n" not in refusal(path)
+
+
+SHORT = (
+    *("JournalCode", "EcritureNum", "EcritureDate", "CompteNum", "CompteLib", "EcritureLib", "PieceRef"),
+    *("Debit", "Credit", "Montantdevise", "Idevise"),
+)
+
+
+@pytest.mark.parametrize(("date", "cells"), [("2026-10-05", 11), ("05/10/2026", 11), ("20261005", 9)])
+def test_files_of_programs_that_do_not_keep_to_the_norm(tmp_path, date, cells):
+    """Dates may have another form in each row, and all rows may lack the last cells, of foreign amounts."""
+    rows = [
+        ("AC", "1", date, "625", "", "Train", "", "5,00", "", "", ""),
+        ("AC", "1", date, "401", "", "Train", "", "", "5,00", "", ""),
+    ]
+    path = tmp_path / "fec.txt"
+    path.write_text("\n".join(["\t".join(SHORT), *("\t".join(row[:cells]) for row in rows)]))
+    ledger = bktools.read_general_ledger(path)
+    assert ledger["amount"].tolist() == [5.0, -5.0]
+    assert set(ledger["date"].dt.strftime("%Y-%m-%d")) == {"2026-10-05"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("20261005\t625\t\tTrain\t\t5,00\t\t\t", "20261005\t401\t\tTrain\t\t\t5,00"),
+        ("20261005\t625\t\tTrain\t\t5,00\t\t\t", "2026-10-05\t401\t\tTrain\t\t\t5,00\t\t"),
+    ],
+)
+def test_rows_of_two_forms_are_refused(tmp_path, first, second):
+    """A line that is cut off, or a date unlike the others, is no other form of the file."""
+    path = tmp_path / "fec.txt"
+    path.write_text("\n".join(["\t".join(SHORT), f"AC\t1\t{first}", f"AC\t1\t{second}"]))
+    with pytest.raises(InputError, match="export"):
+        bktools.read_general_ledger(path)
