@@ -215,11 +215,3 @@ def test_import_does_nothing_heavy():
     code = f"import sys, bktools; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_the_command_line_starts_without_heavy_libraries():
-    """`bktools --help` loads neither pandas nor the plots."""
-    heavy = ["pandas", "pyarrow", "httpx", "matplotlib", "polars", "starlette", "uvicorn"]
-    code = f"import sys, bktools.cli.app; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

@@ -2,20 +2,19 @@
 
 The merges join entries with categories, accounts and employees and check nothing. Added memory is the peak above the frames.
 
-Run: [BKTOOLS_BEFORE=CHECKOUT] python tests/benchmarks/run.py compose [--tiny]; an earlier checkout runs in turn with them.
+Run: python tests/benchmarks/run.py compose [--tiny].
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from page import machine, write_section
+from rows import Row, in_turn
 
-HEADING = "## Compose"
+LIBRARIES = ("pandas", "polars", "pyarrow")
 CATEGORIES, EMPLOYEES = 240, 60
 # Entries, rounds, the goal in milliseconds, and the goal as a multiple of the merges.
 SIZES = ((320, 9, 45, None), (100_000, 5, 350, 3.1), (1_000_000, 3, 3500, 1.7))
@@ -97,8 +96,7 @@ def plan(entries: pd.DataFrame, **frames: pd.DataFrame) -> Any:
     from bktools.export import compose_export_jobs
 
     made = compose_export_jobs(entries, **frames, period="2026-10", currency="EUR")
-    found = made.found if hasattr(made, "found") else made.findings_table
-    return len(made.rows), len(made.held), len(found)
+    return len(made.rows), len(made.held), len(made.found)
 
 
 def plan_in_words(entries: pd.DataFrame, **frames: pd.DataFrame) -> Any:
@@ -121,9 +119,6 @@ def merges(
 
 
 WAYS: dict[str, Callable[..., Any]] = {"plan": plan, "in words": plan_in_words, "merges": merges}
-# The environment variable that names an earlier checkout, and its name in the table.
-BEFORE = "BKTOOLS_BEFORE"
-EARLIER = "plan before"
 
 
 def run_one(folder: Path, way: str) -> None:
@@ -148,67 +143,41 @@ def _memory(name: str) -> int:
     return int(next(line for line in lines if line.startswith(name)).split()[1])
 
 
-def measure(entries: int, rounds: int) -> dict[str, dict[str, float]]:
-    """Return median seconds and MiB of each way, run in turn."""
-    ways = [*WAYS, *([EARLIER] if BEFORE in os.environ else [])]
-    taken: dict[str, list[dict[str, Any]]] = {way: [] for way in ways}
+def measure_size(entries: int, rounds: int, milliseconds: float, most: float | None) -> list[Row]:
+    """Return the rows of a size; each way runs in processes of its own."""
+    results = set()
+
+    def run(folder: str, way: str) -> tuple[float, ...]:
+        command = [sys.executable, __file__, "--one", way, "--folder", folder]
+        said = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        if way != "merges":
+            results.add(tuple(said["result"]))
+        return said["seconds"], said["first"], said["memory"]
+
     with tempfile.TemporaryDirectory() as folder:
         write_world(Path(folder), entries)
-        for _ in range(rounds):
-            for way in ways:
-                is_earlier = way == EARLIER
-                command = [
-                    sys.executable,
-                    __file__,
-                    "--one",
-                    "plan" if is_earlier else way,
-                    "--folder",
-                    folder,
-                ]
-                environment = os.environ | ({"PYTHONPATH": os.environ[BEFORE]} if is_earlier else {})
-                done = subprocess.run(command, check=True, capture_output=True, env=environment)
-                taken[way].append(json.loads(done.stdout))
-    results = {json.dumps(run["result"]) for way, runs in taken.items() if way != "merges" for run in runs}
+        figures = in_turn({way: partial(run, folder, way) for way in WAYS}, rounds)
     if len(results) > 1:
-        raise SystemExit(f"the plans do not agree: {results}")
-    return {
-        way: {unit: statistics.median(run[unit] for run in runs) for unit in ("first", "seconds", "memory")}
-        for way, runs in taken.items()
-    }
-
-
-def row(entries: int, milliseconds: float, most: float | None, measured: dict[str, dict[str, float]]) -> str:
-    """Return a row of the table."""
-    reached, ratio = (
-        measured["plan"]["seconds"] * 1000,
-        measured["plan"]["seconds"] / measured["merges"]["seconds"],
+        raise RuntimeError(f"the plans do not agree: {results}")
+    note = "; ".join(
+        f"{way} {seconds * 1000:,.0f} ms (first call {first * 1000:,.0f}), {memory:,.0f} MiB"
+        for way, (seconds, first, memory) in figures.items()
     )
-    is_met = reached <= milliseconds or (most is not None and ratio <= most)
-    ways = "; ".join(
-        f"{way} {figures['seconds'] * 1000:,.0f} ms (first call {figures['first'] * 1000:,.0f}), {figures['memory']:,.0f} MiB"
-        for way, figures in measured.items()
-    )
-    goal = f"≤ {milliseconds:,} ms" + (f", or ≤ {most} times the merges" if most else "")
-    verdict = "met" if is_met else f"missed by {reached / milliseconds - 1:.0%}"
-    return f"| plan with findings of {entries:,} entries | {goal} | {reached:,.0f} ms, {ratio:.2f} | {verdict} | {ways} |"
+    work, seconds = f"plan with findings of {entries:,} entries", figures["plan"][0]
+    rows = [Row(work, "ms", seconds * 1000, milliseconds, at_most=True, note=note)]
+    if most is not None:
+        ratio = seconds / figures["merges"][0]
+        rows.append(Row(work, "or time ÷ three pandas merges", ratio, most, at_most=True))
+    return rows
 
 
-def run(*, tiny: bool, peers: bool) -> None:
-    """Measure, print the table and write it; a tiny run writes nothing."""
-    rows = [
-        row(size, goal, most, measure(size, rounds)) for size, rounds, goal, most in (TINY if tiny else SIZES)
+def measure(*, tiny: bool, peers: bool) -> list[Row]:
+    """Return the rows of the table."""
+    return [
+        row
+        for size, rounds, goal, most in (TINY if tiny else SIZES)
+        for row in measure_size(size, rounds, goal, most)
     ]
-    text = f"""`python tests/benchmarks/run.py compose` writes this section.
-
-{machine("pandas", "polars", "pyarrow")}
-
-| work | goal | reached, ÷ three pandas merges | | medians |
-| --- | --- | --- | --- | --- |
-{chr(10).join(rows)}
-"""
-    print(text)
-    if not tiny:
-        write_section(HEADING, text)
 
 
 def main() -> None:

@@ -1,5 +1,7 @@
 """Benchmarks of reading files: entries, FEC, DATEV, SIE and XLSX, in turn with pandas and calamine, which check nothing.
 
+The figures are of processor time.
+
 Run: python tests/benchmarks/run.py files [--tiny].
 """
 
@@ -7,26 +9,22 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-import resource
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import python_calamine
 import xlsxwriter
-from page import RESULTS, machine, write_section
+from rows import Row, in_turn, measured
 
 import bktools
 
-HEADING = "## Files"
+LIBRARIES = ("pandas", "pyarrow", "python-calamine")
 DAY = dt.date(2026, 1, 1)
 # The MiB that a process takes beyond its imports.
 PEAK = """
@@ -41,22 +39,6 @@ before = peak()
 frame = {way}(Path(sys.argv[1]){more})
 print(peak() - before)
 """
-
-
-@dataclass(frozen=True)
-class Row:
-    """One goal and what was reached."""
-
-    work: str
-    measure: str
-    goal: float
-    reached: float
-    note: str
-
-    def line(self) -> str:
-        """Return the row of the table."""
-        verdict = "met" if self.reached <= self.goal else f"missed by {self.reached / self.goal - 1:.0%}"
-        return f"| {self.work} | {self.measure} | ≤ {self.goal:g} | {self.reached:.2f} | {verdict} | {self.note} |"
 
 
 def entries(path: Path, rows: int) -> Path:
@@ -161,63 +143,60 @@ def workbook(path: Path, rows: int) -> Path:
     return path
 
 
-def measure(rows: int, runs: int, folder: Path) -> Iterator[Row]:
+def of_size(rows: int, runs: int, folder: Path) -> Iterator[Row]:
     """Yield each goal with what was reached; `rows` is of the largest file."""
     some, few = rows * 3 // 10, rows // 10
     csv, small = entries(folder / "entries.csv", rows), entries(folder / "small.csv", 320)
-    ours, theirs = in_turn(runs, lambda: bktools.read_entries(csv), lambda: pd.read_csv(csv, dtype="str"))
+    ours, theirs = processor_seconds(
+        runs, lambda: bktools.read_entries(csv), lambda: pd.read_csv(csv, dtype="str")
+    )
     work = f"read entries, CSV of {rows:,} rows"
     yield Row(
-        work, "time ÷ read_csv(dtype=str)", 1.5, ours / theirs, f"bktools {ours:.2f} s, pandas {theirs:.2f} s"
+        work,
+        "time ÷ read_csv(dtype=str)",
+        ours / theirs,
+        1.5,
+        at_most=True,
+        note=f"bktools {ours:.2f} s, pandas {theirs:.2f} s",
     )
     of_ours, of_theirs = (
         peak("bktools.read_entries", "", csv, small),
         peak("pd.read_csv", ", dtype='str'", csv, small),
     )
     note = f"bktools {of_ours:.0f} MiB, pandas {of_theirs:.0f} MiB"
-    yield Row(work, "memory ÷ read_csv(dtype=str)", 1.5, of_ours / of_theirs, note)
+    yield Row(work, "memory ÷ read_csv(dtype=str)", of_ours / of_theirs, 1.5, at_most=True, note=note)
     for name, make, options in (
         ("FEC", fec, {"sep": "\t", "encoding": "iso8859-15"}),
         ("DATEV", datev, {"sep": ";", "encoding": "cp1252", "skiprows": 1}),
     ):
         path = make(folder / f"{name}.txt", some)
-        ours, theirs = in_turn(
+        ours, theirs = processor_seconds(
             runs,
             partial(bktools.read_general_ledger, path),
             partial(pd.read_csv, path, dtype="str", **options),
         )
         note = f"bktools {ours:.2f} s, pandas {theirs:.2f} s"
-        yield Row(f"read {name} of {some:,} rows", "time ÷ read_csv(dtype=str)", 4, ours / theirs, note)
+        work = f"read {name} of {some:,} rows"
+        yield Row(work, "time ÷ read_csv(dtype=str)", ours / theirs, 4, at_most=True, note=note)
     path = sie(folder / "book.se", some)
-    (ours,) = in_turn(runs, lambda: bktools.read_general_ledger(path))
-    yield Row(f"read SIE 4 of {some:,} postings", "seconds", 2.5, ours, "")
+    (ours,) = processor_seconds(runs, lambda: bktools.read_general_ledger(path))
+    yield Row(f"read SIE 4 of {some:,} postings", "seconds", ours, 2.5, at_most=True)
     book = workbook(folder / "book.xlsx", few)
-    ours, theirs = in_turn(
+    ours, theirs = processor_seconds(
         runs,
         lambda: bktools.read_entries(book),
         lambda: python_calamine.CalamineWorkbook.from_path(str(book)).get_sheet_by_index(0).to_python(),
     )
     note = f"bktools {ours:.2f} s, calamine {theirs:.2f} s, which makes lists"
-    yield Row(f"read XLSX of {few:,} rows", "time ÷ calamine", 1.5, ours / theirs, note)
-    (ours,) = in_turn(runs * 3, lambda: bktools.read_entries(small))
-    yield Row("read 320 entries", "ms", 15, ours * 1000, "")
+    yield Row(f"read XLSX of {few:,} rows", "time ÷ calamine", ours / theirs, 1.5, at_most=True, note=note)
+    (ours,) = processor_seconds(runs * 3, lambda: bktools.read_entries(small))
+    yield Row("read 320 entries", "ms", ours * 1000, 15, at_most=True)
 
 
-def in_turn(runs: int, *ways: Callable[[], object]) -> list[float]:
-    """Return the median seconds of the processor that each way takes, those of its threads and processes too, in turn."""
-    seconds: list[list[float]] = [[] for _ in ways]
-    for _ in range(runs):
-        for own, way in zip(seconds, ways, strict=True):
-            begin = processor_seconds()
-            way()
-            own.append(processor_seconds() - begin)
-    return [statistics.median(own) for own in seconds]
-
-
-def processor_seconds() -> float:
-    """Return the time of the processor that this process and its children took, which no other work on the machine changes."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
+def processor_seconds(runs: int, *ways: Callable[[], object]) -> list[float]:
+    """Return the median seconds of the processor that each way takes, in turn."""
+    figures = in_turn({str(place): partial(measured, way) for place, way in enumerate(ways)}, runs)
+    return [processor for _, processor in figures.values()]
 
 
 def peak(way: str, more: str, path: Path, small: Path) -> float:
@@ -229,23 +208,7 @@ def peak(way: str, more: str, path: Path, small: Path) -> float:
     return float(done.stdout)
 
 
-def write(rows: list[Row], path: Path = RESULTS) -> None:
-    """Write the section."""
-    lines = [
-        "| work | measure | goal | reached | | notes |",
-        "| --- | --- | --- | --- | --- | --- |",
-        *(row.line() for row in rows),
-    ]
-    text = "`python tests/benchmarks/run.py files` writes this section, in time of the processor. Peers check nothing.\n\n"
-    write_section(
-        HEADING, text + machine("pandas", "pyarrow", "python-calamine") + "\n\n" + "\n".join(lines), path
-    )
-
-
-def run(*, tiny: bool, peers: bool) -> None:
-    """Measure, print, and write the section unless it is tiny."""
+def measure(*, tiny: bool, peers: bool) -> list[Row]:
+    """Return the rows of the table."""
     with tempfile.TemporaryDirectory() as folder:
-        rows = [*measure(1_000 if tiny else 1_000_000, 1 if tiny else 3, Path(folder))]
-    print(HEADING, *(row.line() for row in rows), sep="\n")
-    if not tiny:
-        write(rows)
+        return [*of_size(1_000 if tiny else 1_000_000, 1 if tiny else 3, Path(folder))]

@@ -5,22 +5,19 @@ Run: python tests/benchmarks/run.py ledger [--tiny].
 
 from __future__ import annotations
 
-import os
 import resource
-import statistics
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from page import RESULTS, machine, write_section
-from reconcile import Row, measured
+from rows import Row, in_turn, in_words, measured, ratios
 
 from bktools.ledger import match_ledger
 
-HEADING = "## Ledger"
+LIBRARIES = ("pandas", "polars", "pyarrow")
 KEY = ["amount", "account_code", "date"]
 MONEY = pd.ArrowDtype(pa.decimal128(38, 2))
 # How many entries in ten thousand have each difference.
@@ -117,76 +114,39 @@ def sums_by_pandas(entries: pd.DataFrame, totals: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def measure(count: int, rounds: int, *, small: int = 320) -> list[Row]:
+def measure(*, tiny: bool, peers: bool) -> list[Row]:
     """Return the rows of the table: one to one, sums by account and day, and a month of a small company."""
+    count, rounds = (10_000, 1) if tiny else (1_000_000, 3)
     entries, postings, planted = world(count)
     check(entries, postings, planted)
-    one_to_one = _in_turn(
-        {"pandas": lambda: by_pandas(entries, postings), "bktools": lambda: by_bktools(entries, postings)},
-        rounds,
-    )
+    one_to_one = in_turn(_ways(by_pandas, entries, postings), rounds)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     ours, totals = sums(count)
     if not {*by_bktools(ours, totals)["status"]} <= {"booked", "in_a_sum"}:
         raise RuntimeError("an entry of a sum is not found in it")
-    by_day = _in_turn(
-        {"pandas": lambda: sums_by_pandas(ours, totals), "bktools": lambda: by_bktools(ours, totals)}, rounds
-    )
-    few = world(small)[:2]
-    month = _in_turn({"bktools": lambda: by_bktools(*few)}, 3 * rounds)["bktools"]
-    load = f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-    memory = (
-        f"largest memory of the process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GiB"
-    )
+    by_day = in_turn(_ways(sums_by_pandas, ours, totals), rounds)
+    month = partial(measured, partial(by_bktools, *world(320)[:2]))
+    wall, used = (1_000 * seconds for seconds in in_turn({"": month}, 3 * rounds)[""])
     return [
         _row(
             f"match {len(entries):,} entries by {len(postings):,} postings",
             1,
             one_to_one,
-            f"{PROFILE}; {memory}; {load}",
+            f"; {PROFILE}; largest memory of the process {memory:.1f} GiB",
         ),
-        _row(f"match {len(ours):,} entries by {len(totals):,} sums of account and day", 0.5, by_day, load),
-        Row(f"match {small} entries", "ms", 100, True, 1_000 * month[0], 1_000 * month[1], load),
+        _row(f"match {len(ours):,} entries by {len(totals):,} sums of account and day", 0.5, by_day),
+        Row("match 320 entries", "ms", wall, 100, at_most=True, note=f"by processor time {used:.2f}"),
     ]
 
 
-def _in_turn(ways: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, tuple[float, float]]:
-    """Return the medians of the ways, run in turn: seconds that passed, and of the processor."""
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
-    for _ in range(rounds):
-        for name, way in ways.items():
-            taken[name].append(measured(way))
+def _ways(peer: Callable[..., object], *frames: pd.DataFrame) -> dict[str, Callable[[], tuple[float, float]]]:
     return {
-        name: (statistics.median(one for one, _ in runs), statistics.median(one for _, one in runs))
-        for name, runs in taken.items()
+        "pandas": partial(measured, partial(peer, *frames)),
+        "bktools": partial(measured, partial(by_bktools, *frames)),
     }
 
 
-def _row(work: str, goal: float, medians: Mapping[str, tuple[float, float]], note: str) -> Row:
-    wall, used = (medians["pandas"][place] / medians["bktools"][place] for place in (0, 1))
-    figures = "; ".join(
-        f"{name} {passed:.3f} s, processor {spent:.3f} s" for name, (passed, spent) in medians.items()
-    )
-    return Row(work, "÷ pandas merge, times faster", goal, False, wall, used, f"{figures}; {note}")
-
-
-def write(rows: Sequence[Row], *, path: Path = RESULTS) -> None:
-    """Write the section of this benchmark, and leave the others as they are."""
-    lines = [
-        "`python tests/benchmarks/run.py ledger` writes this section. Every planted difference is found, and nothing else.",
-        "",
-        machine("pandas", "polars", "pyarrow"),
-        "",
-        "| work | measure | goal | reached | by processor time | | notes |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-        *[row.line() for row in rows],
-    ]
-    write_section(HEADING, "\n".join(lines), path)
-
-
-def run(*, tiny: bool, peers: bool) -> None:
-    """Measure, print the table and write it; a tiny run writes nothing."""
-    rows = measure(10_000 if tiny else 1_000_000, 1 if tiny else 3)
-    for row in rows:
-        print(row.line())
-    if not tiny:
-        write(rows)
+def _row(work: str, goal: float, figures: Mapping[str, tuple[float, ...]], note: str = "") -> Row:
+    wall, used = ratios(figures, "pandas")
+    note = f"by processor time {used:.2f}; {in_words(figures)}{note}"
+    return Row(work, "÷ pandas merge, times faster", wall, goal, at_most=False, note=note)

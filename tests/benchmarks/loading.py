@@ -8,8 +8,6 @@ import math
 import subprocess
 import sys
 import tempfile
-import time
-import venv
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +15,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 from page_server import COMPANY
-from rows import Row, in_turn, write
+from rows import Row, in_turn, measured, python_with, versions_in
 
 from bktools.service import Service
 from bktools.settings import load_settings
@@ -27,7 +25,8 @@ from bktools.snapshots.tables import load_categories
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-DLT = "dlt[parquet]"
+DLT = ("dlt[parquet]", "pandas")
+LIBRARIES = ("httpx", "msgspec", "numpy", "pandas", "pyarrow")
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Size:
     peers: bool = True
 
 
-TINY = Size(rows=3_000, many_rows=6_000, slow_rows=600, latency=0.03, rounds=1, peers=False)
+TINY = Size(rows=3_000, many_rows=6_000, slow_rows=600, latency=0.03, rounds=1)
 
 
 class Server:
@@ -99,7 +98,7 @@ def serving(rows: int, cap: int, latency: float = 0.0) -> Iterator[Server]:
 
 def timed(
     way: str, server: Server, rows: int, *, python: str = sys.executable, runs: int = 3, figure: str = ""
-) -> float:
+) -> tuple[float]:
     """Run a way in a process of its own and return its figure, when it has read every row."""
     with tempfile.TemporaryDirectory() as folder:
         command = [python, str(HERE / "ways.py"), way, server.url, folder, str(runs), *filter(None, [figure])]
@@ -110,29 +109,19 @@ def timed(
         said = json.loads(done.stdout.splitlines()[-1])
         if int(said["result"]) != rows:
             raise RuntimeError(f"{way} read {said['result']} of {rows} rows")
-    return float(said["figure"])
-
-
-@functools.cache
-def dlt_python() -> str:
-    """Make a virtual environment with dlt and return its Python."""
-    folder = Path(tempfile.mkdtemp(prefix="bench-dlt-"))
-    venv.create(folder, with_pip=True)
-    python = str(folder / "bin" / "python")
-    subprocess.run([python, "-m", "pip", "install", "-qqq", DLT, "pandas"], check=True)
-    return python
+    return (float(said["figure"]),)
 
 
 def fetch(size: Size) -> list[Row]:
     """Measure fetching without latency, pages of 1,000."""
     work = f"fetch {size.rows:,} categories, pages of 1,000"
     with serving(size.rows, 1000) as server:
-        ways: dict[str, Callable[[], float]] = {
+        ways: dict[str, Callable[[], tuple[float]]] = {
             name: functools.partial(timed, name, server, size.rows) for name in ("bktools", "raw", "loop")
         }
         if size.peers:
-            ways["dlt"] = functools.partial(timed, "dlt", server, size.rows, python=dlt_python(), runs=2)
-        seconds = in_turn(ways, size.rounds)
+            ways["dlt"] = functools.partial(timed, "dlt", server, size.rows, python=python_with(*DLT), runs=2)
+        seconds = {name: figure for name, (figure,) in in_turn(ways, size.rounds).items()}
         before = server.sent()
         timed("bktools", server, size.rows, runs=1)
         pages = server.sent() - before
@@ -140,7 +129,9 @@ def fetch(size: Size) -> list[Row]:
     note = ", ".join(f"{name} {value:.3f} s" for name, value in seconds.items())
     rows = [Row(work, "÷ httpx loop, times faster", seconds["loop"] / ours, 2.0, at_most=False, note=note)]
     if size.peers:
-        rows.insert(0, Row(work, "÷ dlt, times faster", seconds["dlt"] / ours, 10.0, at_most=False))
+        versions = versions_in(python_with(*DLT), "dlt")
+        dlt = Row(work, "÷ dlt, times faster", seconds["dlt"] / ours, 10.0, at_most=False, note=versions)
+        rows.insert(0, dlt)
     why = "beyond the sockets: HTTP parsing, ids checked and counted, the file digested and synced"
     rows.append(Row(work, "time ÷ raw sockets", ours / seconds["raw"], 1.7, at_most=True, note=why))
     rows.append(Row(work, f"requests beyond {least}", pages - least, 2.0, at_most=True))
@@ -152,16 +143,14 @@ def fetch_slowly(size: Size) -> list[Row]:
     work = f"fetch {size.slow_rows:,} categories, {size.latency * 1000:.0f} ms a request, pages of 100"
     with serving(size.slow_rows, 100, size.latency) as server:
         names = ("bktools", "raw-16")
-        seconds = in_turn(
-            {name: functools.partial(timed, name, server, size.slow_rows, runs=1) for name in names},
-            min(size.rounds, 3),
-        )
+        ways = {name: functools.partial(timed, name, server, size.slow_rows, runs=1) for name in names}
+        seconds = {name: figure for name, (figure,) in in_turn(ways, min(size.rounds, 3)).items()}
         before = server.sent()
         timed("bktools", server, size.slow_rows, runs=1)
         pages = server.sent() - before
         if size.peers:
-            seconds["loop"] = timed("loop", server, size.slow_rows, runs=1)
-            seconds["dlt"] = timed("dlt", server, size.slow_rows, python=dlt_python(), runs=1)
+            (seconds["loop"],) = timed("loop", server, size.slow_rows, runs=1)
+            (seconds["dlt"],) = timed("dlt", server, size.slow_rows, python=python_with(*DLT), runs=1)
     ours, least = seconds["bktools"], math.ceil(size.slow_rows / 100)
     note = ", ".join(f"{name} {value:.2f} s" for name, value in seconds.items())
     rows = [
@@ -196,10 +185,10 @@ def warm(size: Size) -> list[Row]:
                 path = Store(settings).history(Query("categories", {"company_id": COMPANY}))[-1].path
                 load = functools.partial(load_categories, service=service, progress=False)
                 ways = {
-                    "bktools": functools.partial(_seconds, load),
-                    "pandas": functools.partial(_seconds, functools.partial(_by_pandas, path)),
+                    "bktools": functools.partial(measured, load),
+                    "pandas": functools.partial(measured, lambda path=path: pq.read_table(path).to_pandas()),
                 }
-                seconds = in_turn(ways, size.rounds * 3)
+                seconds = {name: wall for name, (wall, _) in in_turn(ways, size.rounds * 3).items()}
         note = f"bktools {seconds['bktools'] * 1000:.1f} ms, read_table {seconds['pandas'] * 1000:.1f} ms, which checks nothing"
         ratio = seconds["bktools"] / seconds["pandas"]
         found.append(
@@ -215,26 +204,7 @@ def warm(size: Size) -> list[Row]:
     return found
 
 
-def _by_pandas(path: Path) -> object:
-    return pq.read_table(path).to_pandas()
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
-
-
-def measure(size: Size) -> list[Row]:
+def measure(*, tiny: bool, peers: bool) -> list[Row]:
     """Return the rows of fetching and loading."""
+    size = replace(TINY if tiny else Size(), peers=peers and not tiny)
     return [*fetch(size), *fetch_slowly(size), *warm(size)]
-
-
-def run(*, tiny: bool, peers: bool) -> None:
-    """Measure, print the table and write it; a tiny run writes nothing."""
-    size = TINY if tiny else Size()
-    rows = measure(size if peers else replace(size, peers=False))
-    for row in rows:
-        print(row.line())
-    if not tiny:
-        write(rows)

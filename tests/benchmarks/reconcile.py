@@ -6,50 +6,24 @@ Run: python tests/benchmarks/run.py reconcile [--tiny] [--without-peers].
 from __future__ import annotations
 
 import json
-import resource
-import statistics
 import subprocess
 import tempfile
-import time
-import venv
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from page import RESULTS, machine, write_section
+from rows import Row, in_turn, in_words, measured, python_with, ratios, versions_in
 
 from bktools.reconcile import reconcile_accounts
 
 HERE = Path(__file__).parent
-HEADING = "## Reconcile"
+LIBRARIES = ("pandas", "polars", "pyarrow")
 PROFILE = "the merge alone finds nothing; what an analyst writes to find differences takes longer"
 PEERS = ("datacompy", "polars", "pyarrow", "pandas")
 KEY = ["company_id", "external_id"]
 FIELDS = ["name", "code", "tax_code_external_id", "archived"]
 COMPANY = "123e4567-e89b-42d3-a456-426614174000"
-
-
-@dataclass(frozen=True)
-class Row:
-    """One goal and what was reached: the median, and the same in time of the processor, which neighbours disturb less."""
-
-    work: str
-    measure: str
-    goal: float
-    at_most: bool
-    reached: float
-    by_processor: float
-    note: str
-
-    def line(self) -> str:
-        """Return the row of the table."""
-        is_met = self.reached <= self.goal if self.at_most else self.reached >= self.goal
-        verdict = "met" if is_met else f"missed by {abs(self.reached / self.goal - 1):.0%}"
-        goal = f"{'≤' if self.at_most else '≥'} {self.goal:g}"
-        figures = f"{self.reached:.2f} | {self.by_processor:.2f}"
-        return f"| {self.work} | {self.measure} | {goal} | {figures} | {verdict} | {self.note} |"
 
 
 def world(accounts: int, categories: int) -> dict[str, pd.DataFrame]:
@@ -125,140 +99,57 @@ def in_one_form(found: pd.DataFrame) -> list[tuple[str, str, str, str]]:
     return sorted(tuple(row) for row in rows)
 
 
-def measured(work: Callable[[], object]) -> tuple[float, float]:
-    """Return seconds that passed, and of the processor."""
-    begin, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF)
-    work()
-    after = resource.getrusage(resource.RUSAGE_SELF)
-    return time.perf_counter() - begin, after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
-
-
-class Peer:
-    """datacompy, in a process and a virtual environment of its own, with its frames read before it is measured."""
-
-    def __init__(self, frames: Mapping[str, pd.DataFrame]) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="bench-datacompy-")
-        folder = Path(self._folder.name)
-        for noun in ("chart", "accounts"):
-            frames[noun].to_parquet(folder / f"{noun}.parquet")
-        venv.create(folder / "env", with_pip=True)
-        python = str(folder / "env" / "bin" / "python")
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS], check=True)
-        command = [python, str(HERE / "reconcile_by_datacompy.py"), str(folder)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.versions: str = self._line()["versions"]
-
-    def run(self) -> tuple[float, float]:
-        """Compare once and return seconds that passed, and of the processor."""
-        assert self._process.stdin is not None
-        self._process.stdin.write("\n")
-        self._process.stdin.flush()
-        said = self._line()
-        self.rows = said["rows"]
-        return said["seconds"], said["processor"]
-
-    def stop(self) -> None:
-        """End it."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait(30)
-        self._process.stdout.close()
-        self._folder.cleanup()
-
-    def _line(self) -> dict[str, object]:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError("datacompy ended early: its error is above")
-        return json.loads(line)
-
-
 # Accounts on each side, and how many times faster than a pandas merge alone.
 SIZES = {1_000_000: 4, 100_000: 2}
-FEW = (1_000, 300)
 
 
-def medians_of(ways: Mapping[str, Callable[[], tuple[float, float]]], rounds: int) -> dict[str, list[float]]:
-    """Return the medians of seconds that passed, and of the processor, of ways that are taken in turn."""
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
-    for _ in range(rounds):
-        for name, way in ways.items():
-            taken[name].append(way())
-    return {
-        name: [statistics.median(side) for side in zip(*runs, strict=True)] for name, runs in taken.items()
-    }
+def by_datacompy(folder: Path, expected: int) -> tuple[float, float]:
+    """Compare by datacompy in its own environment; return its figures if it finds as many differences."""
+    command = [python_with(*PEERS), str(HERE / "reconcile_by_datacompy.py"), str(folder)]
+    said = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    if said["rows"] != expected:
+        raise RuntimeError(f"datacompy finds {said['rows']} differences and pandas {expected}")
+    wall, processor = said["figures"]
+    return wall, processor
 
 
-def measure_size(accounts: int, goal: float, rounds: int, *, peers: bool) -> tuple[list[Row], str]:
-    """Return the rows of a size, and the versions of the peers."""
+def measure_size(accounts: int, goal: float, rounds: int, *, peers: bool) -> list[Row]:
+    """Return the rows of a size."""
     frames = world(accounts, 0)
-    peer = Peer(frames) if peers else None
-    ways: dict[str, Callable[[], tuple[float, float]]] = {
-        "pandas merge": lambda: measured(lambda: by_merge(**frames)),
-        "pandas": lambda: measured(lambda: by_pandas(**frames)),
-        "bktools": lambda: measured(lambda: by_bktools(**frames)),
-    }
-    if peer:
-        ways["datacompy"] = peer.run
     ours, theirs = in_one_form(by_bktools(**frames)), in_one_form(by_pandas(**frames))
     if ours != theirs:
         raise RuntimeError(f"bktools finds {len(ours)} differences and pandas {len(theirs)}, or other ones")
-    medians = medians_of(ways, rounds)
-    work = f"reconcile {accounts:,} by {accounts:,} accounts"
-    note = "; ".join(f"{name} {wall:.3f} s, processor {used:.3f} s" for name, (wall, used) in medians.items())
-    wall, used = (medians["pandas merge"][place] / medians["bktools"][place] for place in (0, 1))
-    rows = [Row(work, "÷ pandas merge alone, times faster", goal, False, wall, used, f"{note}; {PROFILE}")]
-    if not peer:
-        return rows, ""
-    if peer.rows != len(theirs):
-        raise RuntimeError(f"datacompy finds {peer.rows} differences and pandas {len(theirs)}")
-    wall, used = (medians["datacompy"][place] / medians["bktools"][place] for place in (0, 1))
-    rows.append(Row(work, "÷ datacompy (Polars), times faster", 1, False, wall, used, ""))
-    peer.stop()
-    return rows, peer.versions
+    ways = {
+        "pandas merge": partial(measured, partial(by_merge, **frames)),
+        "pandas": partial(measured, partial(by_pandas, **frames)),
+        "bktools": partial(measured, partial(by_bktools, **frames)),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        if peers:
+            for noun in ("chart", "accounts"):
+                frames[noun].to_parquet(Path(folder) / f"{noun}.parquet")
+            ways["datacompy"] = partial(by_datacompy, Path(folder), len(theirs))
+        figures = in_turn(ways, rounds)
+    goals = {"pandas merge": (goal, f"{in_words(figures)}; {PROFILE}")}
+    if peers:
+        goals["datacompy"] = (1, versions_in(python_with(*PEERS), "datacompy", "polars"))
+    rows = []
+    for peer, (least, note) in goals.items():
+        wall, used = ratios(figures, peer)
+        work = f"reconcile {accounts:,} by {accounts:,} accounts"
+        told = f"by processor time {used:.2f}; {note}"
+        rows.append(Row(work, f"÷ {peer}, times faster", wall, least, at_most=False, note=told))
+    return rows
 
 
-def measure(
-    sizes: Mapping[int, float], few: tuple[int, int], rounds: int, *, peers: bool
-) -> tuple[list[Row], str]:
-    """Return the rows, and the versions of the peers."""
+def measure(*, tiny: bool, peers: bool) -> list[Row]:
+    """Return the rows of the table."""
+    sizes, few, rounds = ({1_000: 2}, (100, 30), 1) if tiny else (SIZES, (1_000, 300), 5)
     rows: list[Row] = []
-    versions = ""
-    for place, (accounts, goal) in enumerate(sizes.items()):
-        more, known = measure_size(accounts, goal, rounds, peers=peers and place == 0)
-        rows += more
-        versions = versions or known
-    small = world(*few)
-    by_bktools(**small)
-    wall, used = (
-        figure * 1000
-        for figure in medians_of({"": lambda: measured(lambda: by_bktools(**small))}, rounds * 3)[""]
-    )
-    rows.append(Row(f"reconcile {few[0]:,} accounts, {few[1]:,} categories", "ms", 25, True, wall, used, ""))
-    return rows, versions
-
-
-def write(rows: Sequence[Row], versions: str, *, path: Path = RESULTS) -> None:
-    """Write the section of these benchmarks, and leave the others as they are."""
-    about = machine("polars", "pandas", "pyarrow") + (f"; peers {versions}" if versions else "")
-    lines = [
-        "`python tests/benchmarks/run.py reconcile` writes this section.",
-        "",
-        about,
-        "",
-        "| work | measure | goal | reached | by processor time | | notes |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-        *[row.line() for row in rows],
-    ]
-    write_section(HEADING, "\n".join(lines), path)
-
-
-def run(*, tiny: bool, peers: bool) -> None:
-    """Measure, print the table and write it; a tiny run writes nothing."""
-    sizes, few = ({1_000: 2}, (100, 30)) if tiny else (SIZES, FEW)
-    rows, versions = measure(sizes, few, 1 if tiny else 5, peers=peers)
-    for row in rows:
-        print(row.line())
-    if not tiny:
-        write(rows, versions)
+    for accounts, goal in sizes.items():
+        rows += measure_size(accounts, goal, rounds, peers=peers and not rows)
+    small = partial(measured, partial(by_bktools, **world(*few)))
+    small()
+    wall, used = (seconds * 1000 for seconds in in_turn({"": small}, rounds * 3)[""])
+    work = f"reconcile {few[0]:,} accounts, {few[1]:,} categories"
+    return [*rows, Row(work, "ms", wall, 25, at_most=True, note=f"by processor time {used:.2f}")]

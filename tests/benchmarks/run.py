@@ -9,14 +9,9 @@ import files
 import ledger
 import loading
 import reconcile
+from rows import write
 
-BENCHMARKS = {
-    "loading": loading.run,
-    "reconcile": reconcile.run,
-    "compose": compose.run,
-    "ledger": ledger.run,
-    "files": files.run,
-}
+BENCHMARKS = {module.__name__: module for module in (loading, reconcile, compose, ledger, files)}
 
 
 def main() -> None:
@@ -32,7 +27,10 @@ def main() -> None:
     if unknown:
         parser.error(f"there is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(BENCHMARKS)}")
     for name in asked.names or BENCHMARKS:
-        BENCHMARKS[name](tiny=asked.tiny, peers=not asked.without_peers)
+        rows = BENCHMARKS[name].measure(tiny=asked.tiny, peers=not asked.without_peers)
+        print(*(row.line() for row in rows), sep="\n")
+        if not asked.tiny:
+            write(name, rows, BENCHMARKS[name].LIBRARIES)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 import traceback
@@ -11,8 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
+import bktools
 from bktools.cli import main
+from bktools.cli.app import app
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -51,3 +56,37 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         return subprocess.CompletedProcess(command, code or 0, output.read_text(encoding="utf-8"), told)
 
     return run
+
+
+@pytest.fixture
+def typed(
+    sandbox: bktools.Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[[str], Result]:
+    """Run a line against the test's sandbox, as in a pipe; an error of bktools is raised."""
+    server = sandbox.server
+    monkeypatch.chdir(tmp_path)
+    for name, value in {
+        "BASE_URL": server.base_url,
+        "TOKEN": server.token,
+        "COMPANY": server.company_id,
+    }.items():
+        monkeypatch.setenv(f"BKTOOLS_{name}", value)
+
+    def typed(line: str) -> Result:
+        done = CliRunner().invoke(app, shlex.split(line))
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done
+
+    return typed
+
+
+@pytest.fixture
+def command(typed: Callable[[str], Result]) -> Callable[[str], tuple[int, str]]:
+    """Run a line as `typed` does, and return its exit code and all that it says."""
+
+    def command(line: str) -> tuple[int, str]:
+        done = typed(line)
+        return done.exit_code, done.output
+
+    return command

@@ -240,14 +240,6 @@ def test_full_disk_under_the_journal(run, small_disk):
     assert nothing_written()
 
 
-def test_verbose_shows_the_traceback(run):
-    """--verbose shows where an error came from."""
-    for arguments in (("--verbose", "month-end"), ("month-end", "--verbose")):
-        done = run(*arguments)
-        assert "Traceback" in done.stderr
-        assert done.returncode != 0
-
-
 def commands(group: typer.core.TyperGroup) -> Iterator[typer.core.TyperCommand]:
     for command in group.commands.values():
         yield from commands(command) if isinstance(command, typer.core.TyperGroup) else [command]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import shlex
 import warnings
@@ -19,7 +18,6 @@ from bktools.inputs.accounts import read_accounts
 
 ENTRY = "123e4567-e89b-42d3-a456-426614174000"
 COMPANY = "9b48711b-7e43-4f5c-8a36-341a5037711f"
-ROOT = Path(bktools.__file__).parent
 
 # What is wrong with any file: its bytes and the argument that the message is about.
 BYTES = {
@@ -181,17 +179,3 @@ def test_a_malformed_mapping_names_its_option(tmp_path, monkeypatch):
     """What is no field=HEADING is told with the option that was given."""
     done = CliRunner().invoke(app, ["month-end", "--sandbox", "--entry-column", "id"])
     assert str(done.exception).startswith("--entry-column takes field=HEADING")
-
-
-def test_no_reader_is_written_for_a_command():
-    """Rooms that are called from Python and from commands hold no option's name."""
-    wrong = [
-        f"{path.relative_to(ROOT)}:{node.lineno} {node.value!r}"
-        for room in ("inputs", "tables")
-        for path in (ROOT / room).glob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and re.search(r"(?<!\S)--[a-z]", node.value)
-    ]
-    assert wrong == []

@@ -4,33 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
-import shlex
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import bktools
-from bktools.cli.app import app
 from bktools.cli.exits import Exit
 from bktools.errors import ArgumentError, JournalError
-
-
-@pytest.fixture
-def command(sandbox, service, monkeypatch, tmp_path):
-    """A function that runs a command against the test's sandbox, in an empty folder, and gives exit code and output."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("BKTOOLS_BASE_URL", sandbox.server.base_url)
-    monkeypatch.setenv("BKTOOLS_TOKEN", sandbox.server.token)
-    monkeypatch.setenv("BKTOOLS_COMPANY", sandbox.server.company_id)
-
-    def run(line: str) -> tuple[int, str]:
-        result = CliRunner().invoke(app, shlex.split(line))
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return result.exit_code, result.output
-
-    return run
 
 
 def amounts(output: str) -> list[str]:

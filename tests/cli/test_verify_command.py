@@ -11,9 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from bktools.cli.app import app
 from bktools.cli.exits import Exit
 from bktools.errors import ArgumentError, InputError
 from bktools.sandbox.faults import Fault
@@ -24,19 +22,8 @@ HEADING = "account;date;amount;currency;text;voucher\n"
 
 
 @pytest.fixture
-def run(sandbox, service, monkeypatch, tmp_path):
+def run(command):
     """A function that runs a command against the test's sandbox and gives code and output."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("BKTOOLS_BASE_URL", sandbox.server.base_url)
-    monkeypatch.setenv("BKTOOLS_TOKEN", sandbox.server.token)
-    monkeypatch.setenv("BKTOOLS_COMPANY", sandbox.server.company_id)
-
-    def command(line):
-        done = CliRunner().invoke(app, shlex.split(line))
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return done.exit_code, done.output
-
     return command
 
 
@@ -466,7 +453,8 @@ def test_a_verification_is_remembered(run, sandbox, entries, tmp_path):
     """A month that was verified is in the journal with who did it, and the next verification says what moved since."""
     export(run, sandbox)
     write_ledger(tmp_path / "ledger.csv", dict(enumerate(entries, 1)))
-    assert "needs --month and --by" in str(run_error(run, f"{VERIFY} --record"))
+    with pytest.raises(ArgumentError, match="needs --month and --by"):
+        run(f"{VERIFY} --record")
     code, said = run(f"{VERIFY} --month 2026-10 --record --by Ada")
     assert (code, "Recorded: 2026-10 was verified by Ada" in said) == (Exit.DONE, True)
     assert "nothing moved" in run(f"{VERIFY} --month 2026-10")[1]
@@ -498,10 +486,3 @@ def test_the_books_are_asked_before_anything_is_sent(run, sandbox, entries, tmp_
     assert "already_booked" in said
     run("export submit none.plan --apply")
     assert sandbox.server.accepted_entries() == {}
-
-
-def run_error(run, line):
-    """Return the error of a command that is refused."""
-    with pytest.raises(ArgumentError) as caught:
-        run(line)
-    return caught.value

@@ -2,29 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-
 import pytest
-from typer.testing import CliRunner
-
-from bktools.cli.app import app
-
-
-@pytest.fixture
-def run(sandbox, monkeypatch, tmp_path):
-    """A function that runs a command against the test's sandbox, as in a pipe."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("BKTOOLS_BASE_URL", sandbox.server.base_url)
-    monkeypatch.setenv("BKTOOLS_TOKEN", sandbox.server.token)
-    monkeypatch.setenv("BKTOOLS_COMPANY", sandbox.server.company_id)
-
-    def command(line: str):
-        result = CliRunner().invoke(app, shlex.split(line))
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return result
-
-    return command
 
 
 @pytest.fixture
@@ -36,50 +14,50 @@ def entries(sandbox, tmp_path):
     (tmp_path / "entries.csv").write_text(f"{head}\n{row}\n", encoding="utf-8")
 
 
-def test_compose_tells_what_the_file_was_taken_as(run, entries):
+def test_compose_tells_what_the_file_was_taken_as(typed, entries):
     """Form, columns, words of approval, and what could not be checked."""
-    said = run("export compose entries.csv").stdout
+    said = typed("export compose entries.csv").stdout
     assert "1 rows of entries.csv (delimiter ';', encoding 'utf-8'" in said
     assert "taken as not approved: 'gebucht' (1)" in said
     assert "columns kept as text: 'Wer'" in said
     assert "not checked: employees (the entries have no employee_id)" in said
 
 
-def test_import_tells_what_the_list_was_taken_as(run, tmp_path):
+def test_import_tells_what_the_list_was_taken_as(typed, tmp_path):
     """A list that was written for a spreadsheet makes its codes known, not its formulas, and it is said."""
     row = '123e4567-e89b-42d3-a456-426614174000,"=""001000""",Bank'
     (tmp_path / "accounts.csv").write_text(f"id,external_id,name\n{row}\n", encoding="utf-8")
-    said = run("accounts import accounts.csv").stdout
+    said = typed("accounts import accounts.csv").stdout
     assert 'rows with cells such as ="0400", read as the text in it: 1 (line 2)' in said
-    assert "001000" in run("accounts list").stdout
-    assert '="' not in run("accounts list").stdout
+    assert "001000" in typed("accounts list").stdout
+    assert '="' not in typed("accounts list").stdout
 
 
-def test_a_snapshot_that_answers_is_told_in_a_pipe(run, tmp_path):
+def test_a_snapshot_that_answers_is_told_in_a_pipe(typed, tmp_path):
     """The note is on standard error, with the option of the command that has one, and standard output is the table."""
-    assert run("employees").stderr == ""
-    again = run("employees")
+    assert typed("employees").stderr == ""
+    again = typed("employees")
     assert "27 rows from the snapshot of" in again.stderr
     assert "seconds old; --refresh asks the service\n" in again.stderr
     assert "snapshot" not in again.stdout
-    assert run("employees --refresh").stderr == ""
-    run("categories")
+    assert typed("employees --refresh").stderr == ""
+    typed("categories")
     (tmp_path / "chart.csv").write_text("Konto;Name\n0400;Bank\n", encoding="utf-8")
-    compared = run("accounts create --chart chart.csv").stderr
+    compared = typed("accounts create --chart chart.csv").stderr
     assert "\ncategories: 240 rows from the snapshot of" in compared
     assert "refresh" not in compared
 
 
 @pytest.mark.filterwarnings("always:.*is used instead")
-def test_compose_asks_the_service_anew(sandbox, run, tmp_path, request):
+def test_compose_asks_the_service_anew(sandbox, typed, tmp_path, request):
     """A category made after the last snapshot is known; a service that is away is told in one line."""
-    run("categories")
+    typed("categories")
     request.getfixturevalue("entries")
-    done = run("export compose entries.csv")
+    done = typed("export compose entries.csv")
     assert "its category was not found in the service" not in done.stdout
     assert done.stderr == ""
     sandbox.server.stop()
-    done = run("export compose entries.csv --out later.plan")
+    done = typed("export compose entries.csv --out later.plan")
     told = done.stderr.splitlines()
     assert [line.startswith("bktools: ") for line in told] == [True, True], told
     assert all("the snapshot of" in line and "is used instead" in line for line in told)

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from backends import BOTH, refused, typed_by_hand, without_triggers
+from batches import COMPANY, ENTRIES, batch, send
 
 import bktools
 from bktools.errors import JournalError
-from bktools.export.plan import BatchRequest
 from bktools.journal.records import loaded
 from bktools.journal.tables import with_words
 from bktools.journal.undelivered import Answer
 from bktools.journal.unknown_outcomes import how_to_settle
-from bktools.journal.writing import open_for_writing
-
-COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
-ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(6)]
-
 
 pytestmark = BOTH
-
-
-@pytest.fixture
-def journal(service):
-    with open_for_writing(service.settings) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -33,14 +24,10 @@ def by_hand(journal, backend):
         yield connection
 
 
-def batch(name: str, entries: list[str]) -> BatchRequest:
-    return BatchRequest(name, COMPANY, entries, b"{}")
-
-
 def test_one_batch_of_a_company_is_on_its_way_or_in_doubt(journal, by_hand):
     """While one batch is SENDING or UNKNOWN, no other one of its company can be sent."""
-    journal.claim([batch("a", ENTRIES[:2])], "plan")
-    journal.claim([batch("b", ENTRIES[2:4])], "plan")
+    journal.claim([batch("a", 0, 1)], "plan")
+    journal.claim([batch("b", 2, 3)], "plan")
     journal.begin("a")
     refused(by_hand, "UPDATE batches SET state = 'SENDING' WHERE batch_id = 'b'")
     with pytest.raises(JournalError):
@@ -51,12 +38,10 @@ def test_one_batch_of_a_company_is_on_its_way_or_in_doubt(journal, by_hand):
 
 def test_an_entry_is_in_one_live_batch(journal, by_hand):
     """An entry of an accepted batch cannot be put into another one."""
-    journal.claim([batch("a", ENTRIES[:2])], "plan")
-    journal.begin("a")
-    journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
+    send(journal, batch("a", 0, 1), job_id=ENTRIES[5])
     with pytest.raises(JournalError, match="are in batch a"):
-        journal.claim([batch("b", ENTRIES[1:3])], "plan")
-    journal.claim([batch("c", ENTRIES[3:4])], "plan")
+        journal.claim([batch("b", 1, 2)], "plan")
+    journal.claim([batch("c", 3)], "plan")
     refused(by_hand, f"INSERT INTO batch_entries VALUES ('c', '{ENTRIES[0]}', 1)")
 
 
@@ -97,20 +82,15 @@ FORBIDDEN_IN_POSTGRES = (
 
 def test_what_happened_cannot_be_undone(journal, by_hand, backend):
     """Nothing is deleted, no event is rewritten, an accepted batch stays accepted."""
-    journal.claim([batch("a", ENTRIES[:2])], "plan")
-    journal.begin("a")
-    journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
-    journal.claim([batch("c", ENTRIES[3:4])], "plan")
+    send(journal, batch("a", 0, 1), job_id=ENTRIES[5])
+    journal.claim([batch("c", 3)], "plan")
     for sql in (*FORBIDDEN, *(FORBIDDEN_IN_FILES if backend is None else FORBIDDEN_IN_POSTGRES)):
         refused(by_hand, sql)
 
 
 def test_every_change_is_an_event(journal):
     """The course of a batch can be read from its events."""
-    journal.claim([batch("a", ENTRIES[:2])], "plan")
-    journal.begin("a")
-    journal.settle("a", Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
-    journal.resolve("a", "RELEASED", evidence="not in the ERP", by="Ada")
+    send(journal, batch("a", 0, 1), "RELEASED")
     events = [with_words(row) for piece in journal.history("events", None, "a") for row in piece]
     assert [(row["before"], row["after"]) for row in events] == [
         (None, "PLANNED"),
@@ -118,24 +98,19 @@ def test_every_change_is_an_event(journal):
         ("SENDING", "UNKNOWN"),
         ("UNKNOWN", "RELEASED"),
     ]
-    assert (events[-1]["message"], events[-1]["done_by"]) == ("not in the ERP", "Ada")
+    assert (events[-1]["message"], events[-1]["done_by"]) == ("looked up", "Ada")
 
 
 def test_a_released_batch_gives_its_entries_back(journal):
     """What a person found not booked may be exported again."""
-    journal.claim([batch("a", ENTRIES[:2])], "plan")
-    journal.begin("a")
-    journal.settle("a", Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
-    journal.resolve("a", "RELEASED", evidence="not in the ERP", by="Ada")
-    journal.claim([batch("b", ENTRIES[:2])], "plan")
+    send(journal, batch("a", 0, 1), "RELEASED")
+    journal.claim([batch("b", 0, 1)], "plan")
     assert journal.state_of("b")["state"] == "PLANNED"
 
 
 def test_doubt_is_settled_by_a_person_with_evidence(journal, by_hand):
     """Neither code nor SQL takes a batch out of UNKNOWN without a name and a reason."""
-    journal.claim([batch("a", ENTRIES[:2])], "plan")
-    journal.begin("a")
-    journal.settle("a", Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
+    send(journal, batch("a", 0, 1), "UNKNOWN")
     for state in ("PLANNED", "SENDING", "REJECTED", "ACCEPTED", "RELEASED"):
         refused(by_hand, f"UPDATE batches SET state = '{state}', job_id = 'x'")
     refused(
@@ -146,7 +121,7 @@ def test_doubt_is_settled_by_a_person_with_evidence(journal, by_hand):
 
 def test_another_doubt_is_not_replaced(journal, by_hand, backend):
     """REPLACE does not make room for a second batch on its way."""
-    journal.claim([batch("a", ENTRIES[:2]), batch("b", ENTRIES[2:4])], "plan")
+    journal.claim([batch("a", 0, 1), batch("b", 2, 3)], "plan")
     journal.begin("a")
     refused(
         by_hand,
@@ -156,7 +131,7 @@ def test_another_doubt_is_not_replaced(journal, by_hand, backend):
 
 def test_what_the_constraints_say_is_in_the_error(journal):
     """A change that the database refuses is an error of bktools with the constraint's own words."""
-    journal.claim([batch("a", ENTRIES[:2])], "plan")
+    journal.claim([batch("a", 0, 1)], "plan")
     with pytest.raises(JournalError, match="a batch does not change between these states"):
         journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
     assert journal.state_of("a")["state"] == "PLANNED"
@@ -165,13 +140,13 @@ def test_what_the_constraints_say_is_in_the_error(journal):
 def test_an_entry_in_capitals_is_refused(journal):
     """The same UUID written in another way would be another entry to an index."""
     with pytest.raises(JournalError):
-        journal.claim([batch("a", ["ABCDEF00-0000-4000-8000-000000000000"])], "plan")
+        journal.claim([replace(batch("a"), entry_ids=["ABCDEF00-0000-4000-8000-000000000000"])], "plan")
     assert journal.state_of("a") is None
 
 
 def test_a_job_answers_for_one_batch(journal, by_hand):
     """The same job cannot stand for two batches: the second one is in doubt, and the database refuses anything else."""
-    journal.claim([batch("a", ENTRIES[:2]), batch("b", ENTRIES[2:4])], "plan")
+    journal.claim([batch("a", 0, 1), batch("b", 2, 3)], "plan")
     journal.begin("a")
     journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
     journal.begin("b")
@@ -193,22 +168,20 @@ BY_HAND = {
 @pytest.mark.parametrize("changes", BY_HAND.values(), ids=BY_HAND)
 def test_what_an_administrator_changed_is_not_sent_in_any_batch(journal, by_hand, backend, changes):
     """An entry of a batch whose row does not say what its last event says is refused, in the same batch and in others."""
-    journal.claim([batch("a", ENTRIES[:2])], "plan")
-    journal.begin("a")
-    journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
-    journal.claim([batch("d", ENTRIES[4:5])], "plan")
+    send(journal, batch("a", 0, 1), job_id=ENTRIES[5])
+    journal.claim([batch("d", 4)], "plan")
     without_triggers(by_hand, backend)
     for change in changes:
         by_hand.execute(
             f"UPDATE {'batch_entries' if 'live' in change else 'batches'} SET {change} WHERE batch_id = 'a'"
         )
-    for wanted in (batch("a", ENTRIES[:2]), batch("b", ENTRIES[1:3]), batch("c", ENTRIES[:1])):
+    for wanted in (batch("a", 0, 1), batch("b", 1, 2), batch("c", 0)):
         assert "batch a: its state is " in journal.obstacle(wanted)
         with pytest.raises(JournalError, match=r"batch a: its state is .*nothing was sent"):
-            journal.claim([batch("e", ENTRIES[3:4]), wanted], "again")
+            journal.claim([batch("e", 3), wanted], "again")
     assert [line for line in journal.problems() if line.startswith("batch a: its state is ")]
     assert journal.state_of("e") is None
-    assert journal.obstacle(batch("e", ENTRIES[3:4])) == ""
+    assert journal.obstacle(batch("e", 3)) == ""
 
 
 def test_only_what_is_whole_is_sent(journal, by_hand, backend):
@@ -224,8 +197,8 @@ def test_only_what_is_whole_is_sent(journal, by_hand, backend):
 
 def test_a_later_plan_takes_the_place_of_one_that_was_not_sent(journal):
     """Batches that wait give their entries up to a later plan of the company, and are not sent then."""
-    journal.claim([batch("a", ENTRIES[:3])], "first")
-    journal.claim([batch("b", ENTRIES[2:4])], "second")
+    journal.claim([batch("a", 0, 1, 2)], "first")
+    journal.claim([batch("b", 2, 3)], "second")
     assert (journal.state_of("a")["state"], journal.state_of("b")["state"]) == ("RELEASED", "PLANNED")
     with pytest.raises(JournalError):
         journal.begin("a")
@@ -233,8 +206,8 @@ def test_a_later_plan_takes_the_place_of_one_that_was_not_sent(journal):
 
 def test_what_waits_for_another_company_is_not_taken(journal):
     """An entry that waits in a batch of another company: one of the two is wrong, and a person must say which."""
-    journal.claim([batch("a", ENTRIES[:3])], "first")
-    other = BatchRequest("b", "00000000-0000-4000-8000-00000000000f", ENTRIES[2:4], b"{}")
+    journal.claim([batch("a", 0, 1, 2)], "first")
+    other = batch("b", 2, 3, company="00000000-0000-4000-8000-00000000000f")
     with pytest.raises(JournalError, match="bktools export resolve a --sandbox --outcome released"):
         journal.claim([other], "second")
     assert journal.state_of("a")["state"] == "PLANNED"
@@ -242,7 +215,7 @@ def test_what_waits_for_another_company_is_not_taken(journal):
 
 def test_a_damaged_body_is_not_sent(journal, by_hand, backend):
     """A body that is not the one that was planned stays where it is, and so does its batch."""
-    journal.claim([batch("a", ENTRIES[:2])], "plan")
+    journal.claim([batch("a", 0, 1)], "plan")
     without_triggers(by_hand, backend)
     by_hand.execute(f"UPDATE batches SET body = CAST('[]' AS {'BLOB' if backend is None else 'BYTEA'})")
     with pytest.raises(JournalError, match="body of batch a in the journal is damaged: nothing was sent"):
@@ -262,10 +235,7 @@ def test_a_batch_that_nobody_planned_is_not_sent(journal):
 def test_what_is_in_doubt_is_named_with_the_way_to_settle_it(journal, service, count, named):
     """The line names batch, company, time, three entries and the commands; the frame says where it comes from."""
     entries = ENTRIES[:count]
-    with journal.sending(COMPANY):
-        journal.claim([batch("a", entries)], "plan")
-        journal.begin("a")
-        journal.settle("a", Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
+    send(journal, batch("a", *range(count)), "UNKNOWN")
     (row,) = journal.unknown(COMPANY)
     assert how_to_settle(journal, row) == (
         f"batch a of company {COMPANY}, sent {row['sent_at']}, may have been booked: look up its {count} entries in the "

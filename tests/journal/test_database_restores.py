@@ -3,72 +3,43 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
 import re
 import shlex
 from dataclasses import replace
 
+import batches
 import pyarrow as pa
 import pytest
-from postgres_server import PASSWORD
+from batches import COMPANY, OTHER_COMPANY
 from typer.testing import CliRunner
 
 from bktools.cli.app import app
 from bktools.errors import ArgumentError, BktoolsError, JournalError
-from bktools.export.plan import BatchRequest
 from bktools.journal import postgres as postgres_module
 from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
-from bktools.journal.undelivered import Answer
 from bktools.journal.writing import open_for_writing
-from bktools.settings import Secret, load_settings
+from bktools.settings import Secret
 
-COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
-OTHER_COMPANY = "123e4567-e89b-42d3-a456-426614174000"
-ADDRESS = "https://books.example.com"
 IN_PLACE = ["pg_restore", "psql", "volume"]
 WAYS = [*IN_PLACE, "new", "replica"]
 
 
-def batch(number: int, *, company: str = COMPANY, date: str | None = None) -> BatchRequest:
-    """Return a batch of one entry."""
-    entry = f"00000000-0000-4000-8000-{number:012d}"
-    rows = None if date is None else pa.table({"date": pa.array([dt.date.fromisoformat(date)])})
-    body = f'{{"accountingEntryIds": ["{entry}"]}}'.encode()
-    return BatchRequest(f"batch-{number}", company, [entry], body, rows)
-
-
 def send(settings, number: int, *, job: int | None = None, state: str = "ACCEPTED", **details) -> None:
     """Send a batch of one entry from a machine; the service creates a job, or its answer is lost."""
-    wanted = batch(number, **details)
+    if "date" in details:
+        details["date"] = pa.array([details["date"] and dt.date.fromisoformat(details["date"])], pa.date32())
+    wanted = batches.batch(f"batch-{number}", number, **details)
     with open_for_writing(settings) as journal:
         journal.require_current()
-        with journal.sending(wanted.company_id):
-            reason = journal.obstacle(wanted)
-            if reason:
-                raise JournalError(reason)
-            journal.claim([wanted], "plan")
-            journal.begin(wanted.batch_id)
-            journal.settle(
-                wanted.batch_id,
-                Answer(state, "said", job_id=f"job-{job or number}" if state == "ACCEPTED" else None),
-            )
+        if reason := journal.obstacle(wanted):
+            raise JournalError(reason)
+        batches.send(journal, wanted, state, job_id=f"job-{job or number}")
 
 
 def look(settings) -> None:
     """Open the journal, as every command does."""
     Journal(settings).close()
-
-
-@pytest.fixture
-def machine(tmp_path, postgres, database):
-    """A function that gives the settings of a machine with folders of its own."""
-
-    def settings(name: str, address: str | None = None):
-        folders = {f"{kind}_dir": tmp_path / name / kind for kind in ("data", "cache", "sent_log")}
-        return load_settings(ADDRESS, env={}, **folders, journal=address or postgres.address(database))
-
-    return settings
 
 
 @pytest.fixture
@@ -108,7 +79,7 @@ def test_what_a_restored_database_lacks_is_not_sent_again(machine, restored, way
     assert (done.accepted, done.in_doubt, done.booked_twice, done.unconfirmed) == (("batch-3",), (), (), ())
     with open_for_writing(bob) as journal:
         assert journal.state_of("batch-3")["job_id"] == "job-3"
-        assert "are in batch batch-3" in journal.obstacle(replace(batch(3), batch_id="again"))
+        assert "are in batch batch-3" in journal.obstacle(batches.batch("again", 3))
     for settings, number in ((bob, 4), (ada, 5)):
         send(settings, number)
         with open_for_writing(settings) as journal:
@@ -361,24 +332,13 @@ def test_what_a_colleague_resolved_comes_back_in_any_order(machine, restored):
     assert restore(ada, None, by="Ada").in_doubt == ("batch-3",)
 
 
-@pytest.fixture
-def roles(postgres, database):
-    """The addresses of the database for three users with the least rights."""
-    names = [f"{name}_{os.getpid()}" for name in ("ada", "bob", "eve")]
-    for name in names:
-        postgres.sql(f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'", database)
-    yield {name.split("_")[0]: postgres.address(database, name) for name in names}
-    for name in names:
-        postgres.sql(f"DROP OWNED BY {name}", database)
-        postgres.sql(f"DROP ROLE {name}")
-
-
 @pytest.mark.parametrize("way", ["pg_restore", pytest.param("new", marks=pytest.mark.long)])
 def test_with_the_least_rights_each_person_needs_one_step(
-    machine, restored, roles, postgres, database, monkeypatch, way
+    machine, restored, role, postgres, database, monkeypatch, way
 ):
     """The printed command, run literally on each machine that sent, is all: no other right, no message in a circle."""
     look(machine("owner"))
+    roles = {name: role(name) for name in ("ada", "bob", "eve")}
     for address in roles.values():
         postgres.sql(postgres_module.rights(Secret(address), address.split("//")[1].split(":")[0]), database)
     people = {name: machine(name, address) for name, address in roles.items()}

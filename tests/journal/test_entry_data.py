@@ -8,6 +8,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 from backends import BOTH, refused, typed_by_hand, without_triggers
+from batches import COMPANY, ENTRIES, batch, send
 
 from bktools.errors import JournalError
 from bktools.export.plan import BatchRequest
@@ -17,21 +18,6 @@ from bktools.journal.backups import restore
 from bktools.journal.tables import table_of
 from bktools.journal.undelivered import Answer
 from bktools.journal.writing import open_for_writing
-from bktools.settings import load_settings
-
-COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
-ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(6)]
-
-
-@pytest.fixture
-def settings(tmp_path, backend):
-    return load_settings(
-        "https://books.example.com",
-        env={},
-        data_dir=tmp_path / "data",
-        sent_log_dir=tmp_path / "sent_log",
-        journal=backend,
-    )
 
 
 @pytest.fixture
@@ -40,16 +26,11 @@ def journal(settings):
         yield opened
 
 
-def batch(name: str, amounts: list[str], *, first: int = 0, **others: object) -> BatchRequest:
+def of_amounts(name: str, amounts: list[str], *, first: int = 0, **others: object) -> BatchRequest:
     """Return a batch whose entries have these amounts."""
-    ids = ENTRIES[first : first + len(amounts)]
-    columns = {
-        "amount": pa.array(map(Decimal, amounts)),
-        "description": [f"Entry {place}" for place in range(len(ids))],
-    }
-    rows = pa.table(columns | {column: [value] * len(ids) for column, value in others.items()})
-    body = f'{{"accountingEntryIds": {ids}, "companyId": "{COMPANY}"}}'.replace("'", '"')
-    return BatchRequest(name, COMPANY, ids, body.encode(), rows)
+    numbers = range(first, first + len(amounts))
+    texts = [f"Entry {place}" for place in range(len(amounts))]
+    return batch(name, *numbers, amount=[*map(Decimal, amounts)], description=texts, **others)
 
 
 def kept(journal, name: str = "a") -> list[tuple]:
@@ -65,7 +46,7 @@ def claims(journal) -> int:
 @BOTH
 def test_the_columns_are_those_of_the_frame(journal):
     """The table, the frame and the digest name the same facts in the same order."""
-    journal.claim([batch("a", ["1.00"])], "plan")
+    journal.claim([of_amounts("a", ["1.00"])], "plan")
     columns = list(journal.rows("SELECT * FROM entry_data")[0])
     assert columns == ["batch_id", "claim", "entry_id", "split_line", *ENTRY_DATA, "period"]
     assert EXPORTED_ENTRIES.names[-len(entry_data.COLUMNS) :] == list(entry_data.COLUMNS)
@@ -74,13 +55,13 @@ def test_the_columns_are_those_of_the_frame(journal):
 @BOTH
 def test_a_claim_keeps_the_exact_amount_and_the_period(journal):
     """The period is the close's, otherwise the month of the date, and null without a date; unknown columns are null."""
-    journal.claim([batch("a", ["12.50", "0.0000001"], supplier="Müller & Söhne")], "plan", "2026-10")
+    journal.claim([of_amounts("a", ["12.50", "0.0000001"], supplier="Müller & Söhne")], "plan", "2026-10")
     assert kept(journal) == [
         ("12.5000000", "Müller & Söhne", "2026-10"),
         ("0.0000001", "Müller & Söhne", "2026-10"),
     ]
-    journal.claim([batch("b", ["1"], first=2, date=dt.date(2026, 9, 30))], "plan")
-    journal.claim([batch("c", ["1"], first=3)], "plan")
+    journal.claim([of_amounts("b", ["1"], first=2, date=dt.date(2026, 9, 30))], "plan")
+    journal.claim([of_amounts("c", ["1"], first=3)], "plan")
     assert (kept(journal, "b"), kept(journal, "c")) == ([("1", None, "2026-09")], [("1", None, None)])
     row = next(journal.history("entries", None, "b"))[0]
     assert [row[name] for name in ("date", "currency", "description")] == ["2026-09-30", None, "Entry 0"]
@@ -89,18 +70,18 @@ def test_a_claim_keeps_the_exact_amount_and_the_period(journal):
 @BOTH
 def test_the_facts_of_the_newest_claim_count_and_the_earlier_ones_stay(journal):
     """An entry whose amount was corrected before it was sent, or sent again, shows the amount that was sent last."""
-    journal.claim([batch("a", ["1.00"])], "plan")
-    journal.claim([batch("a", ["1.00"])], "plan")
+    journal.claim([of_amounts("a", ["1.00"])], "plan")
+    journal.claim([of_amounts("a", ["1.00"])], "plan")
     assert claims(journal) == 1, "the same facts again"
-    journal.claim([batch("a", ["2.00"])], "plan")
+    journal.claim([of_amounts("a", ["2.00"])], "plan")
     assert kept(journal) == [("2.00", None, None)]
     journal.begin("a")
-    journal.claim([batch("a", ["3.00"])], "plan")
+    journal.claim([of_amounts("a", ["3.00"])], "plan")
     assert kept(journal) == [("2.00", None, None)], "on its way: what is sent stays"
     journal.settle("a", Answer("REJECTED", "refused", {"message": "no contra account"}))
-    journal.claim([batch("a", ["4.00"])], "plan")
+    journal.claim([of_amounts("a", ["4.00"])], "plan")
     assert kept(journal) == [("4.00", None, None)]
-    journal.claim([BatchRequest("a", COMPANY, ENTRIES[:1], batch("a", ["4.00"]).body)], "plan")
+    journal.claim([batch("a", 0)], "plan")
     assert kept(journal) == [("4.00", None, None)], "nothing new is known"
     amounts = [row["amount"] for row in journal.rows("SELECT amount FROM entry_data ORDER BY claim")]
     assert amounts == ["1.00", "2.00", "4.00"]
@@ -121,7 +102,7 @@ FORBIDDEN = (
 @BOTH
 def test_facts_are_only_added_with_their_claim(journal, backend):
     """SQL typed by hand neither changes nor deletes what was kept, nor adds to a claim that is written."""
-    journal.claim([batch("a", ["1.00"]), batch("b", ["2.00"], first=1)], "plan")
+    journal.claim([of_amounts("a", ["1.00"]), of_amounts("b", ["2.00"], first=1)], "plan")
     rest = ", ".join([*entry_data.COLUMNS[3:-1], "period"])
     with typed_by_hand(journal, backend) as by_hand:
         for sql in FORBIDDEN:
@@ -133,20 +114,20 @@ def test_facts_are_only_added_with_their_claim(journal, backend):
 @BOTH
 def test_a_claim_belongs_to_a_planned_batch(journal):
     """Facts cannot be added to a batch that is on its way, even in one transaction with their event."""
-    journal.claim([batch("a", ["1.00"])], "plan")
+    journal.claim([of_amounts("a", ["1.00"])], "plan")
     journal.begin("a")
     with (
         pytest.raises(JournalError, match="the data of entries is written when their batch is claimed"),
         journal.transaction() as connection,
     ):
-        journal._claim_data(connection, batch("a", ["2.00"]), None)
+        journal._claim_data(connection, of_amounts("a", ["2.00"]), None)
     assert kept(journal) == [("1.00", None, None)]
 
 
 @BOTH
 def test_facts_that_somebody_changed_are_told(journal, backend):
     """With triggers removed and valid checksums the digest in the chain still differs."""
-    journal.claim([batch("a", ["1.00", "2.00"])], "plan")
+    journal.claim([of_amounts("a", ["1.00", "2.00"])], "plan")
     with typed_by_hand(journal, backend) as by_hand:
         without_triggers(by_hand, backend)
         by_hand.execute("UPDATE entry_data SET amount = '100.00' WHERE amount = '1.00'")
@@ -156,13 +137,11 @@ def test_facts_that_somebody_changed_are_told(journal, backend):
 def test_a_restored_backup_does_not_pass_old_facts_off_as_sent(settings, tmp_path):
     """Sent after the backup was made: its facts there may be of an earlier claim, so they are not shown, nor invented."""
     with open_for_writing(settings) as journal:
-        journal.claim([batch("b", ["5.00"], first=1)], "plan")
-        journal.begin("b")
-        journal.settle("b", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
-        journal.claim([batch("a", ["1.00"])], "plan")
+        send(journal, of_amounts("b", ["5.00"], first=1))
+        journal.claim([of_amounts("a", ["1.00"])], "plan")
         journal.backup(tmp_path / "kept.sqlite")
         with journal.sending(COMPANY):
-            journal.claim([batch("a", ["2.00"]), batch("c", ["3.00"], first=2)], "plan")
+            journal.claim([of_amounts("a", ["2.00"]), of_amounts("c", ["3.00"], first=2)], "plan")
         for name in "ac":
             with journal.sending(COMPANY):
                 journal.begin(name)
@@ -177,7 +156,7 @@ def test_a_restored_backup_does_not_pass_old_facts_off_as_sent(settings, tmp_pat
         ]
         assert journal.problems() == []
         journal.resolve("a", "RELEASED", evidence="not in the ERP", by="Ada")
-        journal.claim([batch("a", ["1.00"])], "plan")
+        journal.claim([of_amounts("a", ["1.00"])], "plan")
         assert kept(journal) == [("1.00", None, None)], "claimed again with the facts of before the restore"
 
 

@@ -8,11 +8,10 @@ import time
 
 import pytest
 import warm
+from batches import COMPANY
 
 from bktools.errors import JournalBusyError
 from bktools.journal.lock import sending_for
-
-COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
 
 
 def hold(folder):

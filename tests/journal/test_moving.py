@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
 
-import pyarrow as pa
 import pytest
 from backends import typed_by_hand, without_triggers
-from postgres_server import PASSWORD, programs
+from batches import COMPANY, batch, entry, send
+from postgres_server import programs
 
 from bktools.errors import ArgumentError, JournalError
 from bktools.export.plan import BatchRequest
@@ -22,56 +21,13 @@ from bktools.journal.journal import Journal
 from bktools.journal.move import move
 from bktools.journal.periods import CHANGED
 from bktools.journal.postgres import location_of
-from bktools.journal.undelivered import Answer
-from bktools.journal.writing import open_for_writing
-from bktools.settings import Secret, load_settings
-
-COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
-ENTRY = "00000000-0000-4000-8000-000000000001"
+from bktools.journal.writing import WritableJournal, open_for_writing
+from bktools.settings import Secret
 
 
-def batch(name: str, *numbers: int, amount: str | None = None) -> BatchRequest:
-    """Return a batch of entries, with the amount of each if there is one."""
-    entries = [f"{ENTRY[:-1]}{number}" for number in numbers]
-    facts = pa.table({"amount": [amount] * len(numbers)}) if amount else None
-    return BatchRequest(name, COMPANY, entries, json.dumps({"accountingEntryIds": entries}).encode(), facts)
-
-
-def send(
-    journal: Journal, name: str, *numbers: int, state: str = "ACCEPTED", amount: str | None = None
-) -> None:
-    """Bring a batch to a state."""
-    with journal.sending(COMPANY):
-        journal.claim([batch(name, *numbers, amount=amount)], "plan")
-        if state == "PLANNED":
-            return
-        journal.begin(name)
-        job = f"job-{journal.id[:4]}-{name}" if state == "ACCEPTED" else None
-        journal.settle(
-            name,
-            Answer(
-                "UNKNOWN" if state == "RELEASED" else state,
-                "connection_lost",
-                {"message": "said"},
-                job_id=job,
-            ),
-        )
-    if state == "RELEASED":
-        journal.resolve(name, "RELEASED", evidence="not in the ERP", by="Ada")
-
-
-@pytest.fixture
-def machine(tmp_path, postgres, database):
-    """A function that gives the settings of a person's machine, with the file as journal or with the database."""
-
-    def settings(
-        name: str, *, file: bool = False, address: str | None = None, url: str = "https://books.example.com"
-    ):
-        folders = {f"{kind}_dir": tmp_path / name / kind for kind in ("data", "cache", "sent_log")}
-        journal = None if file else address or postgres.address(database)
-        return load_settings(url, env={}, **folders, journal=journal)
-
-    return settings
+def send_own(journal: WritableJournal, wanted: BatchRequest, state: str = "ACCEPTED") -> None:
+    """Bring a batch to a state; the service answers each journal with a job of its own."""
+    send(journal, wanted, state, job_id=f"job-{journal.id[:4]}-{wanted.batch_id}")
 
 
 @pytest.fixture
@@ -81,7 +37,7 @@ def ada(machine):
     def moved(**batches: tuple) -> None:
         with open_for_writing(machine("ada", file=True)) as journal:
             for name, (state, *numbers) in batches.items():
-                send(journal, name, *numbers, state=state, amount="1.00")
+                send_own(journal, batch(name, *numbers, amount="1.00"), state)
         move(machine("ada"), by="Ada")
 
     return moved
@@ -94,7 +50,7 @@ def eve(machine):
     def filled(**batches: tuple) -> Journal:
         with open_for_writing(machine("eve", file=True)) as journal:
             for name, (state, *numbers) in batches.items():
-                send(journal, name, *numbers, state=state, amount="2.00")
+                send_own(journal, batch(name, *numbers, amount="2.00"), state)
         return journal
 
     return filled
@@ -151,7 +107,7 @@ def test_a_second_history_comes_whole(machine, ada, eve, tmp_path):
     with open_for_writing(machine("eve")) as journal:
         for name in "be":
             journal.resolve(name, "RELEASED", evidence="not in the ERP", by="Ada")
-        send(journal, "f", 7)
+        send_own(journal, batch("f", 7))
     for suffix in ("", "-wal", "-shm"):
         file.path.with_name(file.path.name + suffix).unlink(missing_ok=True)
     shutil.copy(tmp_path / "kept.sqlite", file.path)
@@ -165,7 +121,7 @@ def test_a_second_history_comes_whole(machine, ada, eve, tmp_path):
 def test_a_database_that_was_looked_at_before_takes_the_file(machine, ada):
     """Whoever looked at the new database first has made it; the file moves all the same."""
     with open_for_writing(machine("ada", file=True)) as journal:
-        send(journal, "a", 1, amount="1.00")
+        send_own(journal, batch("a", 1, amount="1.00"))
     Journal(machine("ada")).close()
     ada()
     with open_for_writing(machine("ada", file=False)) as journal:
@@ -212,7 +168,7 @@ def test_an_entry_that_both_sent_moves_nothing(machine, ada, eve, here, there, n
             event.facts for event in events_by_code(journal, "imported") if event.facts["journal"] == file.id
         ]
         assert told["evidence"] == "voucher 4711 was reversed"
-        assert told["sent_twice"] == [f"{ENTRY[:-1]}{number}" for number in ((1, 2) if name == "a" else (2,))]
+        assert told["sent_twice"] == [entry(number) for number in ((1, 2) if name == "a" else (2,))]
         for number in (1, 2, *((3,) if name == "b" else ())):
             assert journal.obstacle(batch("x", number))
 
@@ -322,21 +278,18 @@ def test_an_account_that_both_know_is_the_newer_one(machine, ada, eve):
         }
 
 
-def test_a_user_who_is_not_the_owner_is_told_before_the_file_is_closed(machine, ada, eve, postgres, database):
+def test_a_user_who_is_not_the_owner_is_told_before_the_file_is_closed(
+    machine, ada, eve, role, postgres, database
+):
     """The message names the owner; the file can still send."""
     ada(a=("ACCEPTED", 1))
     eve(b=("ACCEPTED", 2))
-    postgres.sql(f"CREATE ROLE mover LOGIN PASSWORD '{PASSWORD}'", database)
-    try:
-        own = postgres.address(database, "mover")
-        postgres.sql(postgres_module.rights(Secret(own), "mover"), database)
-        with pytest.raises(JournalError, match="belong to the database user keeper: nothing was moved"):
-            move(machine("eve", address=own), by="Eve")
-    finally:
-        postgres.sql("DROP OWNED BY mover", database)
-        postgres.sql("DROP ROLE mover")
+    own = role("mover")
+    postgres.sql(postgres_module.rights(Secret(own), own.split("//")[1].split(":")[0]), database)
+    with pytest.raises(JournalError, match="belong to the database user keeper: nothing was moved"):
+        move(machine("eve", address=own), by="Eve")
     with open_for_writing(machine("eve", file=True)) as journal:
-        send(journal, "c", 3)
+        send_own(journal, batch("c", 3))
 
 
 def test_the_history_of_another_service_stays_out(machine, ada):
@@ -344,14 +297,14 @@ def test_the_history_of_another_service_stays_out(machine, ada):
     ada(a=("ACCEPTED", 1))
     other = "https://other.example.com"
     with open_for_writing(machine("eve", file=True, url=other)) as journal:
-        send(journal, "b", 2)
+        send_own(journal, batch("b", 2))
     with pytest.raises(
         JournalError,
         match=rf"belongs to .*https://books.example.com\), not to .*{other}\): nothing was moved",
     ):
         move(machine("eve", url=other), by="Eve")
     with open_for_writing(machine("eve", file=True, url=other)) as journal:
-        send(journal, "c", 3)
+        send_own(journal, batch("c", 3))
 
 
 def test_a_job_of_two_batches_moves_nothing(machine, ada):
@@ -360,26 +313,26 @@ def test_a_job_of_two_batches_moves_nothing(machine, ada):
     with open_for_writing(machine("ada")) as journal:
         job = journal.state_of("a")["job_id"]
     with open_for_writing(machine("eve", file=True)) as journal:
-        send(journal, "b", 2, state="UNKNOWN")
+        send_own(journal, batch("b", 2), "UNKNOWN")
         journal.resolve("b", "ACCEPTED", evidence="seen", by="Eve", job_id=job)
     with pytest.raises(
         JournalError, match=f"job {job} belongs to batch a in .* to batch b in .*nothing was moved"
     ):
         move(machine("eve"), by="Eve")
     with open_for_writing(machine("eve", file=True)) as journal:
-        send(journal, "c", 3)
+        send_own(journal, batch("c", 3))
 
 
 def test_a_second_copy_of_a_moved_file_stays_out(machine, ada, tmp_path):
     """A copy that went on by itself elsewhere is not a second history: it is refused, and stays as it is."""
     with open_for_writing(machine("ada", file=True)) as journal:
-        send(journal, "a", 1)
+        send_own(journal, batch("a", 1))
     shutil.copytree(tmp_path / "ada", tmp_path / "copy")
     ada()
     shutil.move(tmp_path / "ada", tmp_path / "away")
     shutil.move(tmp_path / "copy", tmp_path / "ada")
     with open_for_writing(machine("ada", file=True)) as journal:
-        send(journal, "b", 2)
+        send_own(journal, batch("b", 2))
     with pytest.raises(JournalError, match="is another copy of it: nothing was moved"):
         move(machine("ada"), by="Ada")
 
@@ -402,7 +355,7 @@ def test_a_move_that_ends_before_its_switch_leaves_the_file(machine, ada, eve, m
         ):
             open_for_writing(machine("eve"))
     with open_for_writing(machine("eve", file=True)) as journal:
-        send(journal, "c", 3)
+        send_own(journal, batch("c", 3))
     move(machine("eve"), by="Eve")
     with open_for_writing(machine("eve")) as journal:
         assert states(journal) == {"a": "ACCEPTED", "b": "ACCEPTED", "c": "ACCEPTED"}

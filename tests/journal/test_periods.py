@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import replace
 from decimal import Decimal
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 from backends import BOTH, REFUSED, refused, typed_by_hand, without_triggers
+from batches import COMPANY, ENTRIES, batch, send
 
 import bktools
 from bktools.errors import ArgumentError, JournalError
@@ -18,33 +18,19 @@ from bktools.frames.schema import to_arrow
 from bktools.journal.backups import restore
 from bktools.journal.events import events_by_code
 from bktools.journal.periods import approve, record_close
-from bktools.journal.undelivered import Answer
-from bktools.journal.writing import WritableJournal, open_for_writing
-
-COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
-ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(8)]
+from bktools.journal.writing import WritableJournal
 
 
-@pytest.fixture
-def journal(service):
-    with open_for_writing(service.settings) as opened:
-        yield opened
+def of_amounts(name: str, *amounts: str, first: int = 0, currency: str = "EUR", **more) -> BatchRequest:
+    """Return a batch whose entries have these amounts."""
+    numbers = range(first, first + len(amounts))
+    return batch(name, *numbers, amount=[*map(Decimal, amounts)], currency=currency, **more)
 
 
-def batch(name: str, amounts: list[str], *, first: int = 0, currency: str = "EUR") -> BatchRequest:
-    ids = ENTRIES[first : first + len(amounts)]
-    rows = pa.table({"amount": pa.array(map(Decimal, amounts)), "currency": [currency] * len(ids)})
-    body = f'{{"accountingEntryIds": {ids}, "companyId": "{COMPANY}"}}'.replace("'", '"')
-    return BatchRequest(name, COMPANY, ids, body.encode(), rows)
-
-
-def send(journal, sent: BatchRequest, period: str, state: str = "ACCEPTED", plan: str = "plan") -> None:
-    with journal.sending(COMPANY):
-        journal.claim([sent], plan, period)
-        journal.begin(sent.batch_id)
-        journal.settle(
-            sent.batch_id, Answer(state, "said", job_id=sent.entry_ids[0] if state == "ACCEPTED" else None)
-        )
+def dated(name: str, date: str | None, *, first: int = 0) -> BatchRequest:
+    """Return a batch of one entry with a date, or without one."""
+    dates = pa.array([date and dt.date.fromisoformat(date)], pa.date32())
+    return of_amounts(name, "1.00", first=first, date=dates)
 
 
 def held(*entries: tuple[str | None, str, str, str | None]) -> pd.DataFrame:
@@ -69,16 +55,16 @@ def close(journal, month: str, not_ready: pd.DataFrame, plan: str = "plan") -> N
 @BOTH
 def test_a_closed_period_receives_nothing(journal, service, backend):
     """Neither a claim nor SQL typed by hand sends into it; the message names who closed it and how to open it."""
-    journal.claim([batch("waiting", ["1.00"])], "plan", "2026-11")
+    journal.claim([of_amounts("waiting", "1.00")], "plan", "2026-11")
     bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
     with pytest.raises(JournalError) as refused:
-        journal.claim([batch("a", ["1.00"], first=1)], "plan", "2026-10")
+        journal.claim([of_amounts("a", "1.00", first=1)], "plan", "2026-10")
     said = str(refused.value)
     assert f"the period 2026-10 of company {COMPANY} was closed by Grace on 20" in said
     assert said.endswith('open it again: bktools periods reopen 2026-10 --sandbox --by NAME --reason "..."')
     assert journal.state_of("a") is None
-    journal.claim([batch("b", ["1.00"], first=2)], "plan", "2026-09")
-    journal.claim([batch("waiting", ["1.00"])], "plan", "2026-11")
+    journal.claim([of_amounts("b", "1.00", first=2)], "plan", "2026-09")
+    journal.claim([of_amounts("waiting", "1.00")], "plan", "2026-11")
     with typed_by_hand(journal, backend) as by_hand:
         closed = (
             "INSERT INTO events (at, code, state, company_id, period, person, facts) "
@@ -92,13 +78,6 @@ def test_a_closed_period_receives_nothing(journal, service, backend):
     bktools.reopen_period("2026-11", by="Grace", reason="late invoice", company=COMPANY, service=service)
     journal.begin("waiting")
     assert journal.state_of("waiting")["state"] == "SENDING"
-
-
-def dated(name: str, date: str | None, *, first: int = 0) -> BatchRequest:
-    """Return a batch of one entry with a date, or without one."""
-    found = batch(name, ["1.00"], first=first)
-    dates = pa.array([date and dt.date.fromisoformat(date)], pa.date32())
-    return replace(found, rows=found.rows.append_column("date", dates))
 
 
 @BOTH
@@ -204,9 +183,9 @@ def test_a_period_is_closed_once_and_reopened_with_a_reason(journal, service):
 def test_a_period_with_an_unfinished_batch_stays_open(journal, service, state):
     """The message names the batch, its state and the command that settles it; an approval does not close it either."""
     if state == "UNKNOWN":
-        send(journal, batch("a", ["1.00"]), "2026-10", state)
+        send(journal, of_amounts("a", "1.00"), state, period="2026-10")
     else:
-        journal.claim([batch("a", ["1.00"])], "plan", "2026-10")
+        journal.claim([of_amounts("a", "1.00")], "plan", "2026-10")
     said = f"stays open: batch a of it is {state}; .*bktools export resolve a --sandbox"
     with pytest.raises(JournalError, match=said):
         bktools.close_period("2026-10", by="Ada", company=COMPANY, service=service)
@@ -228,9 +207,9 @@ def test_a_batch_that_another_process_took_up_meanwhile_keeps_its_period_open(
     def later(closing, company_id):
         monkeypatch.setattr(WritableJournal, "sending", original)
         if meanwhile == "PLANNED":
-            journal.claim([batch("a", ["1.00"])], "plan", "2026-10")
+            journal.claim([of_amounts("a", "1.00")], "plan", "2026-10")
         else:
-            send(journal, batch("a", ["1.00"]), "2026-10", meanwhile)
+            send(journal, of_amounts("a", "1.00"), meanwhile, period="2026-10")
         return original(closing, company_id)
 
     monkeypatch.setattr(WritableJournal, "sending", later)
@@ -242,9 +221,9 @@ def test_a_batch_that_another_process_took_up_meanwhile_keeps_its_period_open(
 @BOTH
 def test_each_month_shows_its_figures_by_currency(journal, service):
     """Numbers and exact amounts of what was exported, in doubt, held back and still open, never added over currencies."""
-    first = batch("a", ["10.10", "0.005"])
-    send(journal, first, "2026-10")
-    send(journal, batch("b", ["1500"], first=2, currency="JPY"), "2026-10")
+    first = of_amounts("a", "10.10", "0.005")
+    send(journal, first, period="2026-10")
+    send(journal, of_amounts("b", "1500", first=2, currency="JPY"), period="2026-10")
     close(
         journal,
         "2026-10",
@@ -255,8 +234,8 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
         ),
     )
     # The entry was corrected to another amount, and was sent in November: it was held back with the first one.
-    send(journal, batch("c", ["7.30"], first=3), "2026-11")
-    send(journal, batch("d", ["4.00"], first=5), "2026-11", "UNKNOWN")
+    send(journal, of_amounts("c", "7.30", first=3), period="2026-11")
+    send(journal, of_amounts("d", "4.00", first=5), "UNKNOWN", period="2026-11")
     found = bktools.load_periods(COMPANY, service=service)
     assert found.attrs["bktools"]["complete"]
     rows = [
@@ -288,7 +267,7 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
     assert (fixed["outcome"], fixed["resolved_period"], fixed["resolved_job_id"]) == (
         "resolved",
         "2026-11",
-        ENTRIES[3],
+        "job-c",
     )
     assert fixed["amount"] == 7.25
     other = bktools.load_periods(ENTRIES[0], service=service)
@@ -380,7 +359,7 @@ def test_a_close_whose_event_somebody_changed_is_told(journal, backend, said):
 @pytest.mark.parametrize("forgotten", ["close", "period"])
 def test_a_copy_from_before_a_close_is_an_old_copy(journal, service, tmp_path, forgotten):
     """It would open the month again: it is refused, and restoring it puts no batch in doubt, because none is missing."""
-    send(journal, batch("a", ["1.00"]), "2026-10")
+    send(journal, of_amounts("a", "1.00"), period="2026-10")
     journal.backup(tmp_path / "kept.sqlite")
     if forgotten == "close":
         close(journal, "2026-10", held())

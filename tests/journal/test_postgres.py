@@ -14,12 +14,12 @@ from dataclasses import replace
 import psycopg
 import pytest
 from backends import typed_by_hand
+from batches import ADDRESS, COMPANY, batch, send
 from postgres_server import OWNER, PASSWORD
 from typer.testing import CliRunner
 
 from bktools.cli.app import app
 from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
-from bktools.export.plan import BatchRequest
 from bktools.journal import postgres as postgres_module
 from bktools.journal import writing as writing_module
 from bktools.journal.backups import restore
@@ -34,62 +34,18 @@ from bktools.journal.unknown_outcomes import how_to_settle
 from bktools.journal.writing import open_for_writing
 from bktools.settings import Secret, load_settings
 
-COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
-ENTRY = "00000000-0000-4000-8000-000000000001"
 HOSTILE = 'an"alyst; DROP TABLE events --'
-
-
-def batch(name: str, number: int = 1) -> BatchRequest:
-    entry = f"{ENTRY[:-1]}{number}"
-    return BatchRequest(name, COMPANY, [entry], f'{{"accountingEntryIds": ["{entry}"]}}'.encode())
-
-
-def send(journal: Journal, name: str, number: int, state: str = "ACCEPTED") -> None:
-    with journal.sending(COMPANY):
-        journal.claim([batch(name, number)], "plan")
-        journal.begin(name)
-        journal.settle(
-            name,
-            Answer(
-                state,
-                "connection_lost",
-                {"message": "said"},
-                job_id=f"job-{number}" if state == "ACCEPTED" else None,
-            ),
-        )
-
-
-@pytest.fixture
-def machine(tmp_path, postgres, database):
-    """A function that gives the settings of a machine: its folders, its user of the database."""
-
-    def settings(name: str = "first", address: str | None = None, **others):
-        folders = {f"{kind}_dir": tmp_path / name / kind for kind in ("data", "cache", "sent_log")}
-        journal = postgres.address(database) if address is None else address
-        return load_settings("https://books.example.com", env={}, **folders, **{"journal": journal} | others)
-
-    return settings
-
-
-@pytest.fixture
-def role(postgres, database):
-    """The address of the database for a user who has no rights yet."""
-    name = f"analyst_{os.getpid()}"
-    postgres.sql(f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'", database)
-    yield name
-    postgres.sql(f"DROP OWNED BY {name}", database)
-    postgres.sql(f"DROP ROLE {name}")
 
 
 def test_what_was_sent_elsewhere_is_known_on_a_new_machine(machine):
     """Another machine, with other folders, sees the history, cannot send an entry again, and sends the next one."""
     with open_for_writing(machine()) as journal:
-        send(journal, "a", 1)
+        send(journal, batch("a", 1))
     with open_for_writing(machine("second")) as journal:
         journal.require_current()
         assert [row["state"] for piece in journal.history("batches") for row in piece] == ["ACCEPTED"]
         assert "are in batch a" in journal.obstacle(batch("b", 1))
-        send(journal, "c", 2)
+        send(journal, batch("c", 2))
     with open_for_writing(machine()) as journal:
         journal.require_current()
         assert journal.problems() == []
@@ -100,13 +56,7 @@ def test_a_database_belongs_to_the_environment_that_was_first(machine, tmp_path)
     open_for_writing(machine()).close()
     with open_for_writing(machine()) as journal:
         before = journal.last_event()
-    other = load_settings(
-        "https://staging.example.com",
-        env={},
-        data_dir=tmp_path / "other",
-        sent_log_dir=tmp_path / "other",
-        journal=machine().journal.reveal(),
-    )
+    other = machine("other", url="https://staging.example.com")
     with pytest.raises(JournalError, match=r"belongs to the environment 'https://books\.example\.com'"):
         open_for_writing(other)
     with open_for_writing(machine()) as journal:
@@ -117,7 +67,7 @@ def test_one_machine_sends_for_a_company(machine):
     """The lock holds for all machines and names its holder; a connection that ends frees it, and what it sent is in doubt."""
     with open_for_writing(machine("second")) as second:
         with open_for_writing(machine()) as first, first.sending(COMPANY):
-            first.claim([batch("a")], "plan")
+            first.claim([batch("a", 1)], "plan")
             first.begin("a")
             said = f"process {os.getpid()} \\(database user {OWNER}\\) is sending"
             with pytest.raises(JournalBusyError, match=said), second.sending(COMPANY):
@@ -147,7 +97,7 @@ def test_a_lock_that_was_lost_with_its_connection_sends_nothing(machine, postgre
 def test_a_connection_that_is_cut_before_the_request_sends_nothing(machine, postgres, database, monkeypatch):
     """The intent is taken back on a new connection, because no request has left."""
     with open_for_writing(machine()) as journal, journal.sending(COMPANY):
-        journal.claim([batch("a")], "plan")
+        journal.claim([batch("a", 1)], "plan")
         mark = journal._log_state
 
         def cut(*arguments):
@@ -166,7 +116,7 @@ def test_an_outcome_is_kept_until_it_can_be_written(machine, postgres, database,
     """While the database is away the answer is in a file; it is written later, or told where another machine wrote UNKNOWN."""
     monkeypatch.setattr(writing_module, "PAUSES", (0.0,))
     with open_for_writing(machine()) as journal, journal.sending(COMPANY):
-        journal.claim([batch("a")], "plan")
+        journal.claim([batch("a", 1)], "plan")
         journal.begin("a")
         postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
         postgres.cut(database)
@@ -288,16 +238,17 @@ def test_a_password_is_never_shown(machine, postgres, database, capsys):
 def test_the_least_rights_are_enough_and_no_more(machine, postgres, database, role):
     """With the printed rights a user sends; he changes neither events nor rules. Without them, the message names the command."""
     with open_for_writing(machine()) as journal:
-        send(journal, "a", 1)
-    own = postgres.address(database, role)
+        send(journal, batch("a", 1))
+    own = role("analyst")
+    name = own.split("//")[1].split(":")[0]
     with pytest.raises(JournalError, match="bktools journal rights ROLE"):
         open_for_writing(machine("second", own))
-    postgres.sql(postgres_module.rights(Secret(own), role), database)
+    postgres.sql(postgres_module.rights(Secret(own), name), database)
     with open_for_writing(machine("second", own)) as journal:
         journal.require_current()
-        send(journal, "b", 2)
+        send(journal, batch("b", 2))
         events = journal.rows("SELECT database_user FROM events ORDER BY event_id")
-        assert [row["database_user"] for row in events] == [OWNER] * 4 + [role] * 3
+        assert [row["database_user"] for row in events] == [OWNER] * 4 + [name] * 3
         assert journal.problems() == []
     for sql in (
         "DELETE FROM events",
@@ -345,9 +296,9 @@ def test_a_journal_of_another_format_is_left_as_it_is(machine, postgres, databas
 @pytest.fixture
 def moved(machine):
     """A file with a history, and what it holds."""
-    with open_for_writing(replace(machine(), journal=None)) as journal:
-        send(journal, "a", 1)
-        send(journal, "b", 2, "UNKNOWN")
+    with open_for_writing(machine(file=True)) as journal:
+        send(journal, batch("a", 1))
+        send(journal, batch("b", 2), "UNKNOWN")
         return journal.id, journal.path
 
 
@@ -370,8 +321,8 @@ def test_a_file_moves_to_a_database_once(machine, moved, tmp_path):
         assert [event.person for event in events_by_code(journal, "imported")] == ["Ada"]
         assert journal.last_event() == last
         journal.resolve("b", "RELEASED", evidence="not in the ERP", by="Ada")
-        send(journal, "c", 3)
-    closed = replace(machine(), journal=None)
+        send(journal, batch("c", 3))
+    closed = machine(file=True)
     said = f"was moved to {location_of(machine().journal)}"
     with pytest.raises(JournalError, match=f"{said}: nothing was read or sent; set BKTOOLS_JOURNAL"):
         open_for_writing(closed)
@@ -399,8 +350,8 @@ def test_a_file_beside_is_not_forgotten(machine, moved):
 def test_a_forgotten_database_is_known_on_this_machine(machine):
     """Without BKTOOLS_JOURNAL, in a new terminal or a cron job, no second journal begins; the message names the database."""
     with open_for_writing(machine()) as journal:
-        send(journal, "a", 1)
-    forgotten = replace(machine(), journal=None)
+        send(journal, batch("a", 1))
+    forgotten = machine(file=True)
     for use in (Journal, open_for_writing):
         with pytest.raises(
             JournalError, match=f"with the journal {location_of(machine().journal)}.*set BKTOOLS_JOURNAL"
@@ -451,7 +402,7 @@ def test_the_command_moves_the_file(machine, postgres, database, monkeypatch):
     """`journal move` needs a database and a name; it says how many events are there, and the file is closed."""
     monkeypatch.setenv("BKTOOLS_BASE_URL", "https://books.example.com")
     with open_for_writing(load_settings()) as journal:
-        send(journal, "a", 1)
+        send(journal, batch("a", 1))
     assert "set BKTOOLS_JOURNAL" in str(CliRunner().invoke(app, ["journal", "move", "--by", "Ada"]).exception)
     monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
     assert "--by must be given" in str(CliRunner().invoke(app, ["journal", "move"]).exception)
@@ -463,22 +414,15 @@ def test_the_command_moves_the_file(machine, postgres, database, monkeypatch):
 
 def test_a_colleague_names_the_address_alone(machine, tmp_path, postgres, database):
     """The database has the journal of "live"; who has no config file uses it by the address, and others by its name."""
-    live = load_settings(
-        "live",
-        env={},
-        base_url="https://books.example.com",
-        data_dir=tmp_path / "ada",
-        sent_log_dir=tmp_path / "ada-log",
-        journal=postgres.address(database),
-    )
+    live = machine("ada", url="live", base_url=ADDRESS)
     with open_for_writing(live) as journal:
-        send(journal, "a", 1)
+        send(journal, batch("a", 1))
     for _ in range(2):
         with open_for_writing(machine("bob")) as journal:
             assert journal.origin()["environment"] == "live"
             assert "are in batch a" in journal.obstacle(batch("x", 1))
     with open_for_writing(machine("bob")) as journal:
-        send(journal, "b", 2)
+        send(journal, batch("b", 2))
     # With a name for the address the machine's own folders take it, too.
     named = replace(live, data_dir=machine("bob").data_dir, sent_log_dir=machine("bob").sent_log_dir)
     with pytest.raises(JournalError, match=r"journal rename https://books\.example\.com live"):
@@ -492,12 +436,6 @@ def test_a_colleague_names_the_address_alone(machine, tmp_path, postgres, databa
 def test_a_database_of_another_environment_leaves_nothing_here(machine, tmp_path):
     """Whoever looks at it by mistake is not bound to it: the environment begins its own journal afterwards."""
     open_for_writing(machine()).close()
-    other = load_settings(
-        "https://staging.example.com",
-        env={},
-        data_dir=tmp_path / "other",
-        sent_log_dir=tmp_path / "other",
-        journal=machine().journal.reveal(),
-    )
+    other = machine("other", url="https://staging.example.com")
     Journal(other).close()
     open_for_writing(replace(other, journal=None)).close()

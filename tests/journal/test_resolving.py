@@ -8,16 +8,16 @@ import re
 import pandas as pd
 import pytest
 from backends import BOTH
+from batches import COMPANY, OTHER_COMPANY, batch, send
 
 import bktools
 from bktools.errors import ArgumentError, JournalError, StorageError
-from bktools.export.plan import BatchRequest
 from bktools.journal.export_jobs import accept_export_jobs, answer_to_all, open_questions
 from bktools.journal.undelivered import Answer
 from bktools.journal.unknown_outcomes import sendings_in_doubt
 from bktools.journal.writing import open_for_writing
 
-COMPANIES = ["9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d", "123e4567-e89b-42d3-a456-426614174000"]
+COMPANIES = [COMPANY, OTHER_COMPANY]
 
 pytestmark = BOTH
 
@@ -27,13 +27,7 @@ def doubts(service):
     """A batch in doubt of each of two companies."""
     with open_for_writing(service.settings) as journal:
         for number, company in enumerate(COMPANIES):
-            entry = f"00000000-0000-4000-8000-{number:012d}"
-            with journal.sending(company):
-                journal.claim([BatchRequest(f"batch-{number}", company, [entry], b"{}")], "plan")
-                journal.begin(f"batch-{number}")
-                journal.settle(
-                    f"batch-{number}", Answer("UNKNOWN", "connection_lost", {"message": "no answer"})
-                )
+            send(journal, batch(f"batch-{number}", number, company=company), "UNKNOWN")
 
 
 def test_questions_are_those_of_the_company_or_batch_that_was_asked_for(doubts, service):
@@ -110,8 +104,7 @@ def test_the_answer_to_all_names_the_batches_that_were_shown(doubts, service):
 def test_a_job_ends_after_what_the_service_said(doubts, service, expires, seconds):
     """The longest of the company's jobs counts; a number that is in no calendar is a job that has not ended."""
     with open_for_writing(service.settings) as journal:
-        entry = "00000000-0000-4000-8000-000000000009"
-        journal.claim([BatchRequest("batch-9", COMPANIES[0], [entry], b"{}")], "plan")
+        journal.claim([batch("batch-9", 9)], "plan")
         with journal.transaction() as connection:
             connection.execute(
                 "UPDATE batches SET job = ? WHERE batch_id = 'batch-9'", (f'{{"expiresIn": {expires}}}',)

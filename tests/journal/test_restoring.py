@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
+from batches import COMPANY, batch, send
 
 from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.export.plan import BatchRequest
@@ -17,41 +18,13 @@ from bktools.journal.backups import restore
 from bktools.journal.events import events_by_code
 from bktools.journal.periods import record_close
 from bktools.journal.sent_log import at_risk
-from bktools.journal.undelivered import Answer
 from bktools.journal.writing import open_for_writing
 from bktools.settings import load_settings
 
-COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
-ENTRY = "00000000-0000-4000-8000-000000000001"
 
-
-@pytest.fixture
-def settings(tmp_path):
-    return load_settings(
-        "https://books.example.com", env={}, data_dir=tmp_path / "data", sent_log_dir=tmp_path / "sent_log"
-    )
-
-
-def batch_of(name: str) -> BatchRequest:
-    """Return a batch of one entry."""
-    entry = f"00000000-0000-4000-8000-{int(name):012d}"
-    body = f'{{"accountingEntryIds": ["{entry}"], "companyId": "{COMPANY}"}}'.encode()
-    return BatchRequest(name, COMPANY, [entry], body)
-
-
-def send(journal, name: str, state: str = "ACCEPTED") -> None:
-    """Send a batch of one entry; "BOOKED" is one without an answer that a person found booked."""
-    if state == "BOOKED":
-        send(journal, name, "UNKNOWN")
-        journal.resolve(name, "ACCEPTED", evidence="booked as 4711", by="Ada")
-        return
-    batch = batch_of(name)
-    with journal.sending(COMPANY):
-        journal.claim([batch], "plan")
-        journal.begin(name)
-        journal.settle(
-            name, Answer(state, "said", job_id=batch.entry_ids[0] if state == "ACCEPTED" else None)
-        )
+def of_one(name: str) -> BatchRequest:
+    """Return a batch of the entry of its number."""
+    return batch(name, int(name))
 
 
 @pytest.fixture
@@ -59,10 +32,10 @@ def kept(settings, tmp_path):
     """A backup with two batches, and a journal that sent three more, of which one was refused."""
     with open_for_writing(settings) as journal:
         for name in "12":
-            send(journal, name)
+            send(journal, of_one(name))
         journal.backup(tmp_path / "kept.sqlite")
         for name, state in zip("345", ["BOOKED", "REJECTED", "BOOKED"], strict=True):
-            send(journal, name, state)
+            send(journal, of_one(name), state)
     return tmp_path / "kept.sqlite"
 
 
@@ -93,10 +66,10 @@ def test_only_what_the_backup_lacks_is_in_doubt(settings, kept):
 def test_what_a_mark_proves_is_not_in_doubt(settings, kept):
     """Missing batches whose jobs are in the sent log are ACCEPTED again, as it proves, and so are doubts that got a job since."""
     with open_for_writing(settings) as journal:
-        send(journal, "6")
-        send(journal, "7", "UNKNOWN")
+        send(journal, of_one("6"))
+        send(journal, of_one("7"), "UNKNOWN")
         journal.resolve("7", "ACCEPTED", evidence="in the ERP", by="Eve", job_id="job-7")
-        send(journal, "8", "UNKNOWN")
+        send(journal, of_one("8"), "UNKNOWN")
         path = journal.path
     for times in range(2):
         # The second time everything is lost, and the sent log alone is left.
@@ -109,17 +82,15 @@ def test_what_a_mark_proves_is_not_in_doubt(settings, kept):
             rows = journal.rows(
                 "SELECT batch_id, job_id FROM batches WHERE job_id IS NOT NULL ORDER BY batch_id"
             )
-            jobs = {name: batch_of(name).entry_ids[0] for name in "126"} | {"7": "job-7"}
+            jobs = {name: f"job-{name}" for name in "1267"}
             assert {row["batch_id"]: row["job_id"] for row in rows} == jobs
             event = [event for event in events_by_code(journal, "accepted_again") if event.batch_id == "6"][
                 -1
             ]
             assert event.person == "Ada"
-            assert event.facts["job_id"] == batch_of("6").entry_ids[0]
+            assert event.facts["job_id"] == "job-6"
             assert journal.problems() == []
-            assert "which is ACCEPTED" in journal.obstacle(
-                BatchRequest("9", COMPANY, batch_of("6").entry_ids, b"{}")
-            )
+            assert "which is ACCEPTED" in journal.obstacle(batch("9", 6))
         for file in path.parent.glob("*.sqlite*"):
             file.unlink()
 
@@ -131,7 +102,7 @@ def test_what_another_process_sent_meanwhile_is_not_lost(settings, kept, monkeyp
     def later(*arguments):
         monkeypatch.setattr(backups_module, "sending_for", original)
         with open_for_writing(settings) as journal:
-            send(journal, "6")
+            send(journal, of_one("6"))
         return original(*arguments)
 
     monkeypatch.setattr(backups_module, "sending_for", later)
@@ -151,7 +122,7 @@ def test_what_a_person_says_is_not_written_to_a_file_that_was_replaced(settings,
         return original(*arguments, **options)
 
     with open_for_writing(settings) as journal:
-        send(journal, "6", "UNKNOWN")
+        send(journal, of_one("6"), "UNKNOWN")
     for write in (
         lambda journal: journal.resolve("6", "RELEASED", evidence="not booked", by="Eve"),
         lambda journal: record_close(
@@ -176,11 +147,11 @@ def test_what_a_person_says_is_not_written_to_a_file_that_was_replaced(settings,
 def test_a_job_that_another_batch_has_is_no_proof(settings, tmp_path):
     """Where two lines of the sent log name one job, the copy's batch keeps it, and the other batch is in doubt."""
     with open_for_writing(settings) as journal:
-        send(journal, "1")
+        send(journal, of_one("1"))
         journal.backup(tmp_path / "kept.sqlite")
-        send(journal, "2")
+        send(journal, of_one("2"))
         (mark,) = journal.sent_log.of_all()[COMPANY][-1:]
-        journal.sent_log.write(replace(mark, job_id=batch_of("1").entry_ids[0]))
+        journal.sent_log.write(replace(mark, job_id="job-1"))
     done = restore(settings, tmp_path / "kept.sqlite", by="Ada")
     assert (done.accepted, done.in_doubt) == ((), ("2",))
 
@@ -197,17 +168,12 @@ def test_a_whole_journal_that_is_restored_stays_as_it_is(settings, kept):
 
 def test_a_lost_batch_without_free_entries_is_passed_over(settings, tmp_path):
     """Its entries went out again, in a batch that is in doubt: the batches sent after it are in doubt as well."""
-    body = f'{{"accountingEntryIds": ["{ENTRY}"], "companyId": "{COMPANY}"}}'.encode()
     with open_for_writing(settings) as journal:
-        send(journal, "2")
+        send(journal, of_one("2"))
         journal.backup(tmp_path / "kept.sqlite")
         for name in ("first", "second"):
-            with journal.sending(COMPANY):
-                journal.claim([BatchRequest(name, COMPANY, [ENTRY], body)], "plan")
-                journal.begin(name)
-                journal.settle(name, Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
-            journal.resolve(name, "RELEASED", evidence="not in the ERP", by="Ada")
-        send(journal, "3", "BOOKED")
+            send(journal, batch(name, 1), "RELEASED")
+        send(journal, of_one("3"), "BOOKED")
         files = [next(place.glob("*.log")) for place in journal.sent_log.folders]
     for file in files:
         # The sent log could not be written when both were released.
@@ -217,9 +183,7 @@ def test_a_lost_batch_without_free_entries_is_passed_over(settings, tmp_path):
 
 def test_a_backup_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
     """Without a sent log nobody knows what was sent since: the last export is named, and a person's evidence is an event."""
-    new = load_settings(
-        "https://books.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m"
-    )
+    new = replace(settings, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m")
     with pytest.raises(
         JournalError, match=f"batch 2 of company {COMPANY}, sent 2.*nothing was restored"
     ) as caught:
@@ -233,7 +197,7 @@ def test_a_backup_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
     with open_for_writing(new) as journal:
         (event,) = events_by_code(journal, "restored")
         assert (event.facts["evidence"], event.person) == ("nothing booked since October 31", "Ada")
-        send(journal, "3")
+        send(journal, of_one("3"))
     assert restore(new, kept, by="Ada").accepted == ("3",), "the sent log is here now"
 
 
@@ -241,30 +205,26 @@ def test_a_data_folder_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
     """A copied data folder has the sent log beside the journal, which may be as old as the copy: it is asked for too."""
     shutil.copytree(tmp_path / "data", tmp_path / "d")
     shutil.rmtree(tmp_path / "data")
-    new = load_settings(
-        "https://books.example.com", env={}, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m"
-    )
+    new = replace(settings, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m")
     with pytest.raises(JournalError, match=r'restore .*--evidence "\.\.\." --by NAME'):
         open_for_writing(new)
     with pytest.raises(JournalError, match="the last export that is known here is batch 5"):
         restore(new, None, by="Ada")
     restore(new, None, by="Ada", evidence="this folder was copied from the only machine")
     with open_for_writing(new) as journal:
-        send(journal, "6")
+        send(journal, of_one("6"))
 
 
 def test_what_was_sent_after_a_batch_that_was_resolved_is_in_doubt_too(settings, tmp_path):
     """A batch that the backup has in doubt, resolved since: each batch after it is looked at all the same."""
     with open_for_writing(settings) as journal:
-        send(journal, "1", "UNKNOWN")
+        send(journal, of_one("1"), "UNKNOWN")
         journal.backup(tmp_path / "kept.sqlite")
         journal.resolve("1", "ACCEPTED", evidence="booked as 4711", by="Ada")
-        send(journal, "2")
+        send(journal, of_one("2"))
     restore(settings, tmp_path / "kept.sqlite", by="Ada")
     with open_for_writing(settings) as journal:
-        assert "are in batch 2" in journal.obstacle(
-            BatchRequest("9", COMPANY, batch_of("2").entry_ids, b"{}")
-        )
+        assert "are in batch 2" in journal.obstacle(batch("9", 2))
 
 
 def test_a_refused_backup_leaves_nothing_behind(settings, kept, tmp_path):
@@ -274,7 +234,7 @@ def test_a_refused_backup_leaves_nothing_behind(settings, kept, tmp_path):
         "https://other.example.com", env={}, data_dir=tmp_path / "o", sent_log_dir=tmp_path / "m"
     )
     with open_for_writing(other) as journal:
-        send(journal, "9")
+        send(journal, of_one("9"))
         journal.backup(tmp_path / "other.sqlite")
     folder = settings.state_dir
     before = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -293,14 +253,10 @@ def test_who_restores_must_be_named(settings):
 
 def test_what_waited_with_entries_that_were_sent_later_is_withdrawn(settings, tmp_path):
     """A batch that waits in the backup and whose entry went out in a later one is released, and says in which; others wait."""
-    body = f'{{"accountingEntryIds": ["{ENTRY}"], "companyId": "{COMPANY}"}}'.encode()
     with open_for_writing(settings) as journal:
-        journal.claim([BatchRequest("waiting", COMPANY, [ENTRY], body), batch_of("2")], "plan")
+        journal.claim([batch("waiting", 1), of_one("2")], "plan")
         journal.backup(tmp_path / "kept.sqlite")
-        with journal.sending(COMPANY):
-            journal.claim([BatchRequest("later", COMPANY, [ENTRY], body)], "plan")
-            journal.begin("later")
-            journal.settle("later", Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
+        send(journal, batch("later", 1), "UNKNOWN")
     assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("later",)
     with open_for_writing(settings) as journal:
         waiting = journal.state_of("waiting")
@@ -313,12 +269,12 @@ def test_what_waited_with_entries_that_were_sent_later_is_withdrawn(settings, tm
 def without_request(settings, tmp_path):
     """Two copies, one that lacks batch 2 and one in which it waits; it was sent, and no mark has its request any more."""
     with open_for_writing(settings) as journal:
-        send(journal, "1")
+        send(journal, of_one("1"))
         journal.backup(tmp_path / "lacking.sqlite")
-        journal.claim([batch_of("2")], "plan")
+        journal.claim([of_one("2")], "plan")
         journal.backup(tmp_path / "waiting.sqlite")
-        send(journal, "2", "BOOKED")
-        send(journal, "3", "BOOKED")
+        send(journal, of_one("2"), "BOOKED")
+        send(journal, of_one("3"), "BOOKED")
         files = [next(place.glob("*.log")) for place in journal.sent_log.folders]
     for file in files:
         without(file, '"batch_id": "2"', '"state": "SENDING"')
@@ -335,9 +291,7 @@ def test_a_batch_whose_request_is_lost_is_in_doubt_where_the_copy_has_it(setting
     """The sent log need not have the entries of a batch that the copy knows: it is in doubt, and holds them."""
     assert restore(settings, tmp_path / "waiting.sqlite", by="Ada").in_doubt == ("2", "3")
     with open_for_writing(settings) as journal:
-        assert "which is UNKNOWN" in journal.obstacle(
-            BatchRequest("9", COMPANY, batch_of("2").entry_ids, b"{}")
-        )
+        assert "which is UNKNOWN" in journal.obstacle(batch("9", 2))
 
 
 def test_a_batch_whose_entries_nobody_knows_is_refused_with_the_way_out(settings, without_request, tmp_path):
@@ -360,11 +314,9 @@ def test_a_batch_whose_entries_nobody_knows_is_refused_with_the_way_out(settings
 def test_a_copy_is_refused_while_the_journal_is_elsewhere(settings, tmp_path):
     """Neither sending with a copy of the data folder nor restoring there is possible while the original is in its place."""
     with open_for_writing(settings) as journal:
-        send(journal, "1")
+        send(journal, of_one("1"))
     shutil.copytree(tmp_path / "data", tmp_path / "copied")
-    copied = load_settings(
-        "https://books.example.com", env={}, data_dir=tmp_path / "copied", sent_log_dir=tmp_path / "sent_log"
-    )
+    copied = replace(settings, data_dir=tmp_path / "copied")
     said = "is a copy of the journal .*data"
     with pytest.raises(JournalError, match=said):
         open_for_writing(copied)
@@ -375,12 +327,10 @@ def test_a_copy_is_refused_while_the_journal_is_elsewhere(settings, tmp_path):
 def test_a_data_folder_that_was_moved_sends_on(settings, tmp_path):
     """The sent log names the folder where the journal was: it is its own all the same."""
     with open_for_writing(settings) as journal:
-        send(journal, "1")
+        send(journal, of_one("1"))
     (tmp_path / "data").rename(tmp_path / "moved")
-    moved = load_settings(
-        "https://books.example.com", env={}, data_dir=tmp_path / "moved", sent_log_dir=tmp_path / "sent_log"
-    )
+    moved = replace(settings, data_dir=tmp_path / "moved")
     with open_for_writing(moved) as journal:
         journal.require_current()
-        send(journal, "2")
+        send(journal, of_one("2"))
         assert journal.state_of("2")["state"] == "ACCEPTED"

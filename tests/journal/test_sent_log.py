@@ -13,42 +13,25 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from batches import ADDRESS, COMPANY, OTHER_COMPANY, batch, send
 
 from bktools.errors import JournalBusyError, JournalError, StorageError
-from bktools.export.plan import BatchRequest
 from bktools.journal import sent_log as sent_log_module
 from bktools.journal.sent_log import SentLine, SentLog, at_risk, read_about
-from bktools.journal.undelivered import Answer
 from bktools.journal.writing import open_for_writing
-from bktools.settings import load_settings
-
-COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
-OTHER = "123e4567-e89b-42d3-a456-426614174000"
-ENTRY = "00000000-0000-4000-8000-000000000001"
-BODY = f'{{"accountingEntryIds": ["{ENTRY}"], "companyId": "{COMPANY}"}}'.encode()
-
-
-@pytest.fixture
-def settings(tmp_path):
-    return load_settings(
-        "https://books.example.com", env={}, data_dir=tmp_path / "data", sent_log_dir=tmp_path / "sent_log"
-    )
 
 
 def log_in(inner, outer) -> SentLog:
     """Return the sent log of a journal that is not asked for more than its name."""
     journal = SimpleNamespace(id="journal", location="", rows=lambda *_: [])
-    return SentLog(inner, outer, journal, {"environment": "test", "address": "https://h"})
+    return SentLog(inner, outer, journal, {"environment": "test", "address": ADDRESS})
 
 
 @pytest.fixture
 def sent(settings):
     """A journal with one batch that was accepted."""
     with open_for_writing(settings) as journal:
-        with journal.sending(COMPANY):
-            journal.claim([BatchRequest("a", COMPANY, [ENTRY], BODY)], "plan")
-            assert journal.begin("a") == BODY
-            journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRY))
+        send(journal, batch("a", 1))
         yield journal
 
 
@@ -62,7 +45,7 @@ def test_a_mark_is_in_both_places(sent):
     marks = sent.sent_log.of_all()[COMPANY]
     assert [(mark.state, mark.code, mark.facts, bool(mark.body)) for mark in marks] == [
         ("SENDING", "sending", "{}", True),
-        ("ACCEPTED", "accepted", '{"message": "job"}', False),
+        ("ACCEPTED", "accepted", '{"message": "said"}', False),
     ]
     assert sent.problems() == []
 
@@ -79,21 +62,26 @@ def test_one_place_makes_up_for_the_other(sent, place):
     assert len(sent.sent_log.of_all()[COMPANY]) == 2
 
 
-@pytest.mark.parametrize("lost", [("2", "3"), ("1", "3"), ("1", "4"), ("23", "4"), ("3", "12")])
+@pytest.mark.parametrize(
+    ("lost", "events"),
+    [
+        *((lost, (1, 2, 3, 4)) for lost in (("2", "3"), ("1", "3"), ("1", "4"), ("23", "4"), ("3", "12"))),
+        # After a restore events start at a lower number.
+        (("", "23"), (5, 6, 2, 3)),
+    ],
+)
 @pytest.mark.parametrize("places", [(0, 1), (1, 0)], ids=["beside the journal first", "outside first"])
-def test_lines_that_each_place_lost_keep_their_order(tmp_path, lost, places):
+def test_lines_that_each_place_lost_keep_their_order(tmp_path, lost, events, places):
     """Where both places lost lines, they tell together what happened, in the order in which it was written."""
     marks = log_in(tmp_path / "inner", tmp_path / "outer")
-    for batch in "1234":
+    for name, event in zip("1234", events, strict=True):
         marks.write(
-            SentLine(
-                "journal", int(batch), "d", batch, "plan", COMPANY, "SENDING", "sending", "{}", "2026-10-31"
-            )
+            SentLine("journal", event, "d", name, "plan", COMPANY, "SENDING", "sending", "{}", "2026-10-31")
         )
     for place, gone in zip(places, lost, strict=True):
         (file,) = marks.folders[place].glob("*.log")
         lines = file.read_bytes().splitlines(keepends=True)
-        file.write_bytes(b"".join(line for batch, line in enumerate(lines, 1) if str(batch) not in gone))
+        file.write_bytes(b"".join(line for number, line in enumerate(lines, 1) if str(number) not in gone))
     assert "".join(mark.batch_id for mark in marks.of_all()[COMPANY]) == "1234"
     for _ in range(2):
         marks.merge()
@@ -174,7 +162,7 @@ def test_another_history_is_noticed(sent, settings, tmp_path):
         with journal.transaction() as connection:
             # The same identity, as a copy has it.
             connection.execute("UPDATE about SET value = ? WHERE name = 'id'", (sent.id,))
-        journal.claim([BatchRequest("b", COMPANY, [ENTRY], BODY)], "plan")
+        journal.claim([batch("b", 1)], "plan")
         journal.backup(path)
     with pytest.raises(JournalError, match="is an old copy"):
         open_for_writing(settings)
@@ -204,20 +192,18 @@ def test_marks_name_the_folder_of_the_journal(sent, settings):
     """Who finds the sent log of a lost journal can read where it was and which service it was for."""
     text = (sent.sent_log.outer / "about.json").read_text()
     assert str(sent.path) in text
-    assert "https://books.example.com" in text
+    assert ADDRESS in text
 
 
-@pytest.mark.parametrize("order", [(COMPANY, OTHER), (OTHER, COMPANY)], ids=["one first", "other first"])
+@pytest.mark.parametrize(
+    "order", [(COMPANY, OTHER_COMPANY), (OTHER_COMPANY, COMPANY)], ids=["one first", "other first"]
+)
 def test_an_old_copy_names_the_batch_that_was_sent_first(settings, tmp_path, order):
     """Of all that an old copy lacks, the message names the first batch, its company and its time."""
     with open_for_writing(settings) as journal:
         journal.backup(tmp_path / "kept.sqlite")
         for number, company in enumerate(order):
-            with journal.sending(company):
-                entry = f"00000000-0000-4000-8000-{number:012d}"
-                journal.claim([BatchRequest(f"batch-{number}", company, [entry], BODY)], "plan")
-                journal.begin(f"batch-{number}")
-                journal.settle(f"batch-{number}", Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
+            send(journal, batch(f"batch-{number}", number, company=company), "UNKNOWN")
         (first, _) = journal.rows("SELECT sent_at FROM batches ORDER BY sent_at")
         path = journal.path
     path.write_bytes((tmp_path / "kept.sqlite").read_bytes())

@@ -6,10 +6,10 @@ import json
 
 import pytest
 from backends import BOTH
+from batches import COMPANY, ENTRIES, batch, send
 
 import bktools
 from bktools.errors import ArgumentError, JournalError
-from bktools.export.plan import BatchRequest
 from bktools.journal.statements import (
     exported_elsewhere,
     not_booked,
@@ -19,26 +19,9 @@ from bktools.journal.statements import (
     undo_exported_elsewhere,
     verifications_of,
 )
-from bktools.journal.undelivered import Answer
-from bktools.journal.writing import open_for_writing
 
-COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
-ENTRIES = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(6)]
 LEDGER = {"name": "ledger.csv", "sha256": "0" * 64, "begins": "2026-10-01", "ends": "2026-11-15"}
 TOLD = {"by": "Ada", "evidence": "the service's list of exports of 3 October"}
-
-
-def batch(name: str, *numbers: int) -> BatchRequest:
-    """Return a batch of entries."""
-    entries = [ENTRIES[number] for number in numbers]
-    return BatchRequest(name, COMPANY, entries, json.dumps({"accountingEntryIds": entries}).encode())
-
-
-@pytest.fixture
-def journal(service):
-    """The open journal of a sandbox."""
-    with open_for_writing(service.settings) as opened:
-        yield opened
 
 
 @BOTH
@@ -108,9 +91,7 @@ def test_an_entry_that_waits_is_not_sent_after_it_was_exported_elsewhere(journal
 @BOTH
 def test_what_was_sent_from_here_was_not_exported_elsewhere(journal):
     """The list that is imported has entries of this journal: it is named, and nothing is recorded."""
-    journal.claim([batch("a", 0)], "plan")
-    journal.begin("a")
-    journal.settle("a", Answer("ACCEPTED", "accepted", {}, job_id=ENTRIES[5]))
+    send(journal, batch("a", 0))
     with pytest.raises(JournalError, match="are in batch a, which is ACCEPTED here"):
         record_exported_elsewhere(journal, COMPANY, [{"entry_id": entry} for entry in ENTRIES[:2]], **TOLD)
     assert exported_elsewhere(journal) == {}

@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import random
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
+from batches import batch
 
 from bktools.errors import BktoolsError, StorageError
-from bktools.export.plan import BatchRequest
 from bktools.journal.sqlite import connect
 from bktools.journal.writing import open_for_writing
-from bktools.settings import load_settings
 
-COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
 FLIPS = 60
 
 
 @pytest.fixture
-def settings(tmp_path):
-    made = load_settings(
-        "https://books.example.com", env={}, data_dir=tmp_path / "data", sent_log_dir=tmp_path / "sent_log"
-    )
-    with open_for_writing(made) as journal:
+def settings(settings):
+    """A journal of some pages."""
+    with open_for_writing(settings) as journal:
         for number in range(40):
-            entry = f"00000000-0000-4000-8000-{number:012d}"
-            journal.claim([BatchRequest(f"batch-{number}", COMPANY, [entry], b"{}" * 200)], "plan")
+            journal.claim([replace(batch(f"batch-{number}", number), body=b"{}" * 200)], "plan")
         # Pages that hold nothing any more are checked too.
         with journal.transaction() as connection:
             connection.execute("CREATE TABLE gone AS SELECT randomblob(3000) AS x FROM batches")
         with journal.transaction() as connection:
             connection.execute("DROP TABLE gone")
-    return made
+    return settings
 
 
 def problems(settings) -> list[str]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 import duckdb
 import pyarrow.parquet as pq
@@ -93,10 +91,3 @@ def test_wrong_words_are_one_line():
         run("categories", "--company", "all", "--company", "x")
     with pytest.raises(SnapshotNotFoundError, match="no snapshot of these"):
         run("categories", "--as-of", "2020-01-01")
-
-
-def test_the_commands_are_quick_to_say_what_they_do():
-    """Nothing heavy is imported before a command runs."""
-    code = "import sys, bktools.cli.app; print({'pandas', 'pyarrow', 'numpy', 'polars'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"

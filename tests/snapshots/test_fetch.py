@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from caches import QUERY, rows_of
-from tax_codes import TaxCode
 
 from bktools.contract.categories import CATEGORIES as NOUN
 from bktools.contract.categories import Category
@@ -17,7 +15,6 @@ from bktools.contract.employees import Employee
 from bktools.contract.paging import Page, Pagination
 from bktools.errors import DriftError, UnreadableAnswerError
 from bktools.frames.records import checked
-from bktools.frames.records import rows_of as table_of
 from bktools.frames.schema import CATEGORIES, schema_of
 from bktools.progress import SILENT
 from bktools.snapshots.fetch import fetch
@@ -83,14 +80,6 @@ def test_the_columns_of_a_record_are_its_fields():
         "role",
     ]
     assert pa.schema([required[0], *(pa.field(name, text) for name in names)]) == schema_of(Employee)
-
-
-def test_a_number_that_no_column_holds_is_one_line():
-    """A count of more than 64 bits, and more decimals than are kept, are errors of the answer."""
-    for position, factor in ((2**70, Decimal(1)), (1, Decimal("0.0000001"))):
-        record = TaxCode(COMPANY, COMPANY, "V1", "VAT", archived=False, position=position, factor=factor)
-        with pytest.raises(UnreadableAnswerError, match="a value that no column holds exactly"):
-            table_of([record], schema_of(TaxCode))
 
 
 def test_what_is_no_uuid_is_refused_by_its_column():

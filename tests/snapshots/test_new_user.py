@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import signal
 import sys
@@ -68,15 +67,6 @@ def test_under_cron_nothing_is_said_in_a_terminal_the_age_is(service, capsys, mo
     assert "seconds old; refresh=True asks the service" in said
     bktools.load_categories(service=service, progress=False)
     assert capsys.readouterr().err == ""
-
-
-def test_inside_a_running_event_loop(service):
-    """A notebook's loop runs; a plain function works in it."""
-
-    async def cell():
-        return bktools.load_categories("all", refresh=True, service=service)
-
-    assert asyncio.run(cell())["id"].is_unique
 
 
 def test_no_secret_in_any_file(service, tmp_path, caplog):

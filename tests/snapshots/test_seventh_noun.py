@@ -110,11 +110,12 @@ def test_loads_and_snapshots(service):
     assert query.table == "tax_codes"
 
 
-def test_a_number_that_no_column_holds_is_refused(served_by):
-    """Decimals beyond the column's are not rounded away."""
+@pytest.mark.parametrize("value", [{"factor": 0.12345678}, {"position": 2**70}])
+def test_a_number_that_no_column_holds_is_refused(served_by, value):
+    """Neither decimals beyond the column's nor a count of more than 64 bits are rounded away."""
     precise = answer(
         {
-            "data": [ROWS[0] | {"factor": 0.12345678}],
+            "data": [ROWS[0] | value],
             "pagination": {"hasNextPage": False, "hasPreviousPage": False},
         }
     )

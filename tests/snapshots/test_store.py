@@ -95,15 +95,6 @@ def test_another_environment_never_finds_a_snapshot(cache, tmp_path):
     assert not [path for path in files if cache.settings.token.reveal().encode() in path.read_bytes()]
 
 
-def test_a_renewed_token_goes_on_with_the_history(tmp_path):
-    """Tokens come and go, and an address may be spelt in another way: the environment has one history."""
-    names = []
-    for number, spelling in enumerate(("http://127.0.0.1:9", "http://localhost:9/", "HTTP://127.0.0.1:9")):
-        token = Cache(tmp_path / "cache", token=f"the-token-{number}", environment=spelling)
-        names.append(token.commit(f"{number}").path.name)
-        assert [snapshot.path.name for snapshot in token.history()] == names
-
-
 def test_a_cache_of_version_0_is_one_history(tmp_path):
     """Folders of credentials with keyed names become one history in the order of time."""
     cache = Cache(tmp_path / "cache")

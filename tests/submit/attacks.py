@@ -1,8 +1,10 @@
 """Attacks on the promise that nothing is booked twice: kills, flipped bytes, cut files, copies put back, lost disks.
 
-A program of its own: `python tests/submit/attacks.py --kills 1000 --flips 500 --truncations 200 --restores 200`. The
-service is another process on bare sockets, which accepts and then fails in most cases, and counts what it accepted. The
-last line of output is a JSON object with the figures.
+    python tests/submit/attacks.py --kills 1000 --flips 500 --truncations 200 --restores 200
+
+The service is another process on bare sockets, which accepts and then fails in most cases, and counts what it
+accepted. The last line of output is a JSON object with the figures. `shared_attacks.py` attacks a journal in
+a database.
 """
 
 from __future__ import annotations
@@ -13,10 +15,10 @@ import os
 import random
 import re
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
-import urllib.request
+import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator
@@ -26,7 +28,7 @@ from typing import Any
 
 import pandas as pd
 from honest import printed_commands, typed
-from kill_worker import killed
+from raw_service import accepted_by, faulty_service
 
 import bktools
 from bktools.cli.exits import Exit
@@ -36,11 +38,94 @@ from bktools.journal.journal import Journal
 from bktools.service import service as service_module
 from bktools.service.transport import Limits
 
-HERE = Path(__file__).parent
 COMPANIES = 3
 BATCH = 2
+# Seconds after which the end of a killed sender must be known.
+PATIENCE = 10.0
 
 Files = dict[str, bytes]
+
+
+def new_plan(number: int, *, companies: int = 6, entries: int = 12, batch: int = 4) -> bktools.ExportPlan:
+    """Return a plan of some entries of each company; those of another number are others."""
+    numbers = range(number * companies * entries, (number + 1) * companies * entries)
+    frame = {
+        "id": [str(uuid.UUID(int=each + 1, version=4)) for each in numbers],
+        "company_id": [str(uuid.UUID(int=each % companies + 1, version=4)) for each in numbers],
+    }
+    return bktools.compose_export_jobs(pd.DataFrame(frame), max_entries=batch)
+
+
+def is_accepted(plan: bktools.ExportPlan, service: bktools.Service) -> bool:
+    """Tell whether the journal has all of a plan as accepted."""
+    history = bktools.load_export_jobs(service=service).set_index("batch_id")["state"]
+    return bool((history.reindex(plan.batches["batch_id"]) == "ACCEPTED").all())
+
+
+def settle(service: bktools.Service, accepted: dict[str, int]) -> Counter[str]:
+    """Settle what is in doubt as the service has it, like a person who looked; return the outcomes."""
+    history = bktools.load_export_jobs(entries=True, service=service)
+    outcomes: Counter[str] = Counter()
+    for batch_id, rows in history[history["state"] == "UNKNOWN"].groupby("batch_id"):
+        times = {accepted.get(entry, 0) for entry in rows["entry_id"]}
+        outcome = "accepted" if times == {1} else "released"
+        told = {"evidence": "the service's count", "by": "Ada"}
+        bktools.resolve_export_job(str(batch_id), outcome, service=service, **told)
+        outcomes[outcome] += 1
+    return outcomes
+
+
+def judge_and_settle(address: str, service: bktools.Service) -> Counter[str]:
+    """Hold the journal against the service, and settle what is in doubt; return the outcomes."""
+    accepted = accepted_by(address)
+    assert max(accepted.values(), default=0) <= 1, "an entry was accepted twice"
+    history = bktools.load_export_jobs(entries=True, service=service)
+    # A database notices after a moment that a sender was killed; until then it may be sending.
+    end = time.monotonic() + PATIENCE
+    while (history["state"] == "SENDING").any() and time.monotonic() < end:
+        time.sleep(0.05)
+        history = bktools.load_export_jobs(entries=True, service=service)
+    for (batch_id, state), rows in history.groupby(["batch_id", "state"]):
+        times = {accepted.get(entry, 0) for entry in rows["entry_id"]}
+        expected = {"ACCEPTED": ({1},), "UNKNOWN": ({0}, {1}), "SENDING": ()}.get(state, ({0},))
+        assert times in expected, f"batch {batch_id} is {state}, its entries were accepted {times} times"
+    return settle(service, accepted)
+
+
+def kills(address: str, count: int, chance: random.Random) -> dict[str, Any]:
+    """Kill one or two processes that submit a plan, again and again, until the last plan ends."""
+    figures: Counter[str] = Counter()
+    with bktools.connect(address, token="t", requests_per_minute=0) as service:
+        while figures["kills"] < count:
+            plan = new_plan(figures["plans"])
+            while not is_accepted(plan, service):
+                running = [_forked(plan, service) for _ in range(chance.choice((1, 1, 2)))]
+                is_killed = figures["kills"] < count
+                if is_killed:
+                    time.sleep(chance.uniform(0.0, 0.1))
+                for process in running:
+                    if is_killed:
+                        os.kill(process, signal.SIGKILL)
+                    _, status = os.waitpid(process, 0)
+                    figures["kills"] += int(os.WIFSIGNALED(status))
+                    if os.WIFEXITED(status) and os.WEXITSTATUS(status) != 0:
+                        raise AssertionError(f"a submission ended with {status}")
+                figures += judge_and_settle(address, service)
+            figures["plans"] += 1
+        states = bktools.load_export_jobs(service=service)["state"].value_counts()
+    return {**figures, "states": states.to_dict()}
+
+
+def _forked(plan: bktools.ExportPlan, service: bktools.Service) -> int:
+    process = os.fork()
+    if process:
+        return process
+    code = 1
+    try:
+        bktools.submit_export_jobs(plan, apply=True, wait=0, service=service)
+        code = 0
+    finally:
+        os._exit(code)
 
 
 class World:
@@ -79,11 +164,7 @@ class World:
 
     def plan(self, batches: int) -> bktools.ExportPlan:
         """Return a plan of new entries."""
-        return self.composed(self.entries(batches))
-
-    def composed(self, entries: pd.DataFrame) -> bktools.ExportPlan:
-        """Return a plan of entries."""
-        return bktools.compose_export_jobs(entries, max_entries=BATCH)
+        return composed(self.entries(batches))
 
     def submit(self, plan: bktools.ExportPlan) -> str:
         """Submit a plan, and return what was said; only an error of bktools may come back."""
@@ -97,28 +178,12 @@ class World:
             return f"{type(error).__name__}: {error}"
         return " ".join(sent["outcome"])
 
-    def accepted(self) -> dict[str, int]:
-        """Return how often the service booked each entry."""
-        with urllib.request.urlopen(f"{self.address}/accepted") as answer:
-            found: dict[str, int] = json.load(answer)
-        return found
-
-    def settle(self) -> None:
-        """Settle what is in doubt as the service has it, like a person who looked."""
-        accepted = self.accepted()
-        history = bktools.load_export_jobs(entries=True, service=self.service)
-        for batch_id, rows in history[history["state"] == "UNKNOWN"].groupby("batch_id"):
-            times = {accepted.get(entry, 0) for entry in rows["entry_id"]}
-            outcome = "accepted" if times == {1} else "released"
-            told = {"evidence": "the service's count", "by": "Ada"}
-            bktools.resolve_export_job(str(batch_id), outcome, service=self.service, **told)
-
     def finish(self, plan: bktools.ExportPlan) -> None:
         """Bring every entry of a plan to its one booking."""
         for _ in range(200):
             if set(self.submit(plan).split()) == {"ACCEPTED"}:
                 return
-            self.settle()
+            settle(self.service, accepted_by(self.address))
         raise AssertionError("the plan does not end")
 
     def files(self) -> Files:
@@ -138,6 +203,11 @@ class World:
 
     def _beside(self, suffix: str) -> Path:
         return self.path.with_name(self.path.name + suffix)
+
+
+def composed(entries: pd.DataFrame) -> bktools.ExportPlan:
+    """Return a plan of entries."""
+    return bktools.compose_export_jobs(entries, max_entries=BATCH)
 
 
 def flips(world: World, count: int) -> None:
@@ -198,7 +268,7 @@ def restores(world: World, count: int) -> None:
         plan = world.plan(1)
         world.submit(plan)
         if world.chance.random() < 0.5:
-            world.settle()
+            settle(world.service, accepted_by(world.address))
         for _ in range(world.chance.choice((0, 1, 2))):
             world.put(world.chance.choice(copies[-6:]))
             done += 1
@@ -232,7 +302,7 @@ def lost_folders(world: World, count: int) -> None:
 
 def _answer(world: World, commands: list[str]) -> str:
     """Choose the command that is true: release a batch that was not booked; when there is none, accept all that are left."""
-    accepted = world.accepted()
+    accepted = accepted_by(world.address)
     try:
         history = bktools.load_export_jobs(entries=True, service=world.service)
     except BktoolsError:
@@ -252,13 +322,13 @@ def new_disks(world: World, count: int) -> None:
         halves = entries.iloc[: len(entries) // 2], entries
         backups: list[tuple[Path, dict[str, int]]] = []
         for half in halves:
-            world.submit(world.composed(half))
+            world.submit(composed(half))
             if world.chance.random() < 0.5:
-                world.settle()
+                settle(world.service, accepted_by(world.address))
             backup = world.folder / f"backup-{number}-{len(backups)}.sqlite"
             with Journal(world.service.settings) as journal:
                 journal.backup(backup)
-            backups.append((backup, world.accepted()))
+            backups.append((backup, accepted_by(world.address)))
         if world.chance.random() < 0.5:
             backups.pop()
         for name in ("data", "sent_log"):
@@ -268,7 +338,7 @@ def new_disks(world: World, count: int) -> None:
         code, said = typed(f"journal restore {backup} --environment {world.address} --by Ada")
         world.figures["restored without a word"] += code is not None
         steps = 2
-        if world.accepted() != known:
+        if accepted_by(world.address) != known:
             # The accounting system shows later exports: the newest backup, and they are left out from then on.
             backup, known = backups[-1]
             _, said = typed(f"journal restore {backup} --environment {world.address} --by Ada")
@@ -276,62 +346,54 @@ def new_disks(world: World, count: int) -> None:
         code, said = typed(printed_commands(said)[0])
         assert code == Exit.DONE, said
         world.steps.setdefault("new disk, no sent log", []).append(steps)
-        since = {entry for entry in world.accepted() if entry not in known}
-        world.settle()
-        world.finish(world.composed(entries[~entries["id"].isin(since)]))
+        since = {entry for entry in accepted_by(world.address) if entry not in known}
+        settle(world.service, accepted_by(world.address))
+        world.finish(composed(entries[~entries["id"].isin(since)]))
 
 
 def attacked(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Run the attacks, and yield the figures."""
     chance = random.Random(arguments.seed)
     service_module.limits_of = lambda *_, **__: Limits(connect=5.0, read=0.15, whole=5.0)
+    figures: Counter[str] = Counter()
+    steps: dict[str, list[int]] = {}
     with ExitStack() as stack:
-        server = stack.enter_context(
-            subprocess.Popen(
-                [sys.executable, str(HERE / "raw_service.py"), str(arguments.seed)],
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-        )
-        stack.callback(server.kill)
-        assert server.stdout is not None
-        address = server.stdout.readline().strip()
+        address = stack.enter_context(faulty_service(arguments.seed))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        (folder / "config.toml").touch()
         os.environ |= {
             "BKTOOLS_CACHE_DIR": str(folder / "cache"),
             "BKTOOLS_CONFIG": str(folder / "config.toml"),
+            "BKTOOLS_BASE_URL": address,
+            "BKTOOLS_TOKEN": "t",
         }
-        os.environ |= {"BKTOOLS_BASE_URL": address, "BKTOOLS_TOKEN": "t"}
-        (folder / "config.toml").touch()
-        figures: Counter[str] = Counter()
-        steps: dict[str, list[int]] = {}
-        of_restores = (
-            (restores, arguments.restores),
-            (lost_folders, arguments.restores),
-            (new_disks, arguments.restores),
-        )
         for number, (attack, count) in enumerate(
-            ((flips, arguments.flips), (truncations, arguments.truncations), *of_restores)
+            (
+                (flips, arguments.flips),
+                (truncations, arguments.truncations),
+                (restores, arguments.restores),
+                (lost_folders, arguments.restores),
+                (new_disks, arguments.restores),
+            )
         ):
-            os.environ |= {
-                f"BKTOOLS_{kind.upper()}_DIR": str(folder / str(number) / kind)
-                for kind in ("data", "sent_log")
-            }
+            _work_in(folder / str(number))
             world = World(address, folder / str(number), chance)
             world._entries = number * 10**6
             attack(world, count)
             figures.update(world.figures)
             steps |= world.steps
             print(f"{attack.__name__}: {json.dumps(world.figures)}", file=sys.stderr, flush=True)
-        if arguments.kills:
-            os.environ |= {"BKTOOLS_DATA_DIR": str(folder / "k"), "BKTOOLS_SENT_LOG_DIR": str(folder / "m")}
-            figures["kills"] = next(killed(address, arguments.kills, arguments.seed))["kills"]
-        with urllib.request.urlopen(f"{address}/accepted") as answer:
-            accepted = json.load(answer)
+        _work_in(folder / "kills")
+        killed = kills(address, arguments.kills, chance)
+        accepted = accepted_by(address)
     report = {"foreign errors": 0, "wrong histories": 0, "restored without a word": 0, **figures}
     report["most steps"] = {person: max(of_each) for person, of_each in steps.items()}
     report |= {"entries": len(accepted), "doubles": sum(times > 1 for times in accepted.values())}
-    yield report
+    yield report | {"killed": killed}
+
+
+def _work_in(folder: Path) -> None:
+    os.environ |= {f"BKTOOLS_{kind.upper()}_DIR": str(folder / kind) for kind in ("data", "sent_log")}
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import uuid
+from collections.abc import Iterable
 
 import pandas as pd
 
@@ -17,6 +18,17 @@ def entries_of(company: str, count: int, first: int = 0) -> pd.DataFrame:
     """Return entries of a company; those of other numbers are others."""
     ids = [str(uuid.UUID(int=number + 1, version=4)) for number in range(first, first + count)]
     return pd.DataFrame({"id": ids, "company_id": [company] * count})
+
+
+def company_of(number: int) -> str:
+    """Return a company of a number."""
+    return f"00000000-0000-4000-8000-{number:012d}"
+
+
+def entries_of_each(companies: Iterable[str]) -> pd.DataFrame:
+    """Return an entry of each company."""
+    each = [entries_of(company, 1, number) for number, company in enumerate(companies)]
+    return pd.concat(each, ignore_index=True)
 
 
 def to_create(*accounts: dict[str, object]) -> bktools.Reconciliation:

@@ -1,8 +1,8 @@
 """The export endpoint on bare sockets, so that it can do what no HTTP server lets one do.
 
-As a program it is a process of its own: it accepts jobs and then fails, as its seed decides, and counts every entry it
-accepted. `GET /accepted` answers the counts. Connections are served one after another, so what was sent before a question
-is counted before its answer.
+As a process of its own it accepts jobs, then fails as its seed decides, and counts every entry it accepted.
+`GET /accepted` answers the counts. Connections are served one after another, so requests that were sent
+before a question are counted before its answer.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ import json
 import random
 import socket
 import struct
+import subprocess
 import sys
 import threading
+import urllib.request
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Self
 
 Answer = Callable[["RawService", socket.socket, dict], None]
@@ -102,6 +105,11 @@ def job(request: dict, **changes: object) -> str:
     return json.dumps({"data": data | changes})
 
 
+def created(service: RawService, connection: socket.socket, request: dict) -> None:
+    """Answer that the job was created."""
+    send(connection, 201, service.accept(request))
+
+
 def send(
     connection: socket.socket, status: int, body: str | bytes, *, headers: str = "", missing: int = 0
 ) -> None:
@@ -156,6 +164,21 @@ def serving(seed: int) -> Iterator[str]:
     program.serve()
 
 
-if __name__ == "__main__":
-    for address in serving(int(sys.argv[1])):
-        print(address, flush=True)
+@contextmanager
+def faulty_service(seed: int) -> Iterator[str]:
+    """Serve with the faults of a seed in a new process, where `warm` may start none; give its address."""
+    program = f"import raw_service\nfor address in raw_service.serving({seed}): print(address, flush=True)"
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def accepted_by(address: str) -> dict[str, int]:
+    """Return how often a service accepted each entry."""
+    with urllib.request.urlopen(f"{address}/accepted") as answer:
+        counts: dict[str, int] = json.load(answer)
+    return counts

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 from entries_by_hand import COMPANY, entries_of
-from raw_service import job, send
+from raw_service import created, job, send
 
 import bktools
 from bktools.journal import writing as writing_module
@@ -54,10 +54,7 @@ def test_a_cut_before_a_request_needs_no_step(talking, postgres, database, plan,
         return original(journal, *arguments)
 
     monkeypatch.setattr(WritableJournal, step, cut)
-    with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request))) as (
-        raw,
-        service,
-    ):
+    with talking(created) as (raw, service):
         sent = bktools.submit_export_jobs(plan, apply=True, service=service)
         assert sent["outcome"].to_list() == ["ACCEPTED"] * 3
         assert (len(raw.requests), set(raw.accepted.values())) == (3, {1})

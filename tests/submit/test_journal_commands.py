@@ -33,30 +33,6 @@ def test_it_shows_which_journal_is_used(run, sent):
     assert re.search(r"ACCEPTED +1\n", said)
 
 
-def test_a_whole_journal_is_said_to_be_whole(run, sent):
-    """The check counts the events it looked at, and ends with 0."""
-    code, said = run("journal verify")
-    assert (code, "is whole: 5 events" in said) == (Exit.DONE, True), said
-
-
-def test_a_journal_behind_its_marks_is_told_by_the_check(run, sent, tmp_path):
-    """An old copy ends with the journal's exit code and says what is missing."""
-    with open_for_writing(sent.settings) as journal:
-        path = journal.path
-        journal.backup(tmp_path / "kept.sqlite")
-    other = "123e4567-e89b-42d3-a456-426614174001"
-    entries = pd.DataFrame(
-        {
-            "id": [other],
-            "company_id": [sent.settings.company or bktools.load_export_jobs(service=sent)["company_id"][0]],
-        }
-    )
-    bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, wait=20, service=sent)
-    path.write_bytes((tmp_path / "kept.sqlite").read_bytes())
-    code, said = run("journal verify")
-    assert (code, "is an old copy: " in said) == (Exit.JOURNAL, True), said
-
-
 def test_there_must_be_something_to_restore(run):
     """Without journal, backup and sent log there is nothing to go on with, and nothing is made."""
     with pytest.raises(StorageError, match=r"the backup missing\.sqlite was not found"):

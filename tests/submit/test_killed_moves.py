@@ -9,7 +9,7 @@ import time
 
 import pytest
 from entries_by_hand import COMPANY, entries_of
-from raw_service import send
+from raw_service import created
 
 import bktools
 from bktools.errors import BktoolsError, JournalError
@@ -33,10 +33,7 @@ def _forked(settings) -> int:
 def test_a_killed_move_is_one_or_the_other(talking, postgres, tmp_path, kills):
     """Whoever submits with the file or the database afterwards sends nothing again; the next move ends it."""
     chance, longest, killed = random.Random(kills), 0.02, 0
-    with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request)), read=20.0) as (
-        raw,
-        _,
-    ):
+    with talking(created, read=20.0) as (raw, _):
         for number in range(kills):
             entries = entries_of(COMPANY, 6, first=1000 * number)
             plan = bktools.compose_export_jobs(entries, max_entries=2)

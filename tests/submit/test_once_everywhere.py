@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-import random
 import re
 import shutil
 import signal
-import threading
 import time
-import urllib.error
-import urllib.request
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +18,14 @@ import warm
 from backends import BOTH, typed_by_hand, without_triggers
 from entries_by_hand import COMPANY, entries_of
 from honest import EVIDENCE, printed_commands
-from raw_service import send
+from raw_service import created, job, send
 
 import bktools
 from bktools.cli.exits import Exit
 from bktools.errors import BktoolsError, JournalError, PlanError
 from bktools.journal.undelivered import Answer
 from bktools.journal.writing import WritableJournal, open_for_writing
+from bktools.sandbox import Server
 from bktools.sandbox.faults import Fault
 from bktools.submit import export_jobs
 
@@ -74,50 +68,6 @@ def booked(sandbox) -> set[int]:
     return set(sandbox.server.accepted_entries().values())
 
 
-class Gateway(BaseHTTPRequestHandler):
-    """Hands requests on to the sandbox; where it repeats, the answer is the one to the second copy."""
-
-    sandbox: str
-    copies: int
-
-    def do_POST(self) -> None:
-        """Hand a request on, as often as this gateway does."""
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        for _ in range(self.copies):
-            request = urllib.request.Request(self.sandbox + self.path, body, method="POST")
-            for name in ("Authorization", "Content-Type"):
-                request.add_header(name, self.headers[name])
-            try:
-                with urllib.request.urlopen(request) as answer:
-                    status, said = answer.status, answer.read()
-            except urllib.error.HTTPError as error:
-                status, said = error.code, error.read()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(said)))
-        self.end_headers()
-        self.wfile.write(said)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@contextmanager
-def gateway_to(sandbox, *, copies: int) -> Iterator[str]:
-    handler = type("Handler", (Gateway,), {"sandbox": sandbox.server.base_url, "copies": copies})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-@pytest.fixture
-def alias(sandbox) -> Iterator[str]:
-    """Another address of the same service: what arrives there is handed on."""
-    with gateway_to(sandbox, copies=1) as address:
-        yield address
-
-
 def test_a_spelling_has_the_same_journal(sandbox, connect, entries):
     """However the address is written, what was sent is known, and nothing is sent again."""
     port = sandbox.server.base_url.rpartition(":")[2]
@@ -134,24 +84,22 @@ def test_a_spelling_has_the_same_journal(sandbox, connect, entries):
     assert booked(sandbox) == {1}
 
 
-def test_an_environment_asks_once_about_a_new_address(
-    sandbox, folder, entries, alias, run, tmp_path, monkeypatch
-):
+def test_an_environment_asks_once_about_a_new_address(sandbox, folder, entries, run, tmp_path, monkeypatch):
     """Its journal knows the old address: nothing is sent before a person accepted the new one, and then it goes on."""
     config = tmp_path / "config.toml"
     monkeypatch.setenv("BKTOOLS_CONFIG", str(config))
 
-    def at(address: str) -> bktools.Service:
+    def at(server: Server) -> bktools.Service:
         config.write_text(
-            f'environment = "live"\n[live]\nbase_url = "{address}"\ntoken = "{sandbox.server.token}"\n'
+            f'environment = "live"\n[live]\nbase_url = "{server.base_url}"\ntoken = "{server.token}"\n'
         )
         return bktools.connect()
 
     monkeypatch.delenv("BKTOOLS_BASE_URL", raising=False)
     monkeypatch.delenv("BKTOOLS_TOKEN", raising=False)
-    with at(sandbox.server.base_url) as service:
+    with at(sandbox.server) as service:
         submitted(entries.head(4), service)
-    with at(alias) as service:
+    with Server(tmp_path / "moved", job_seconds=0.05) as moved, at(moved) as service:
         said = rf"was {re.escape(service.settings.identity[:7])}.*bktools check --accept-address --environment live"
         for _ in range(2):
             with pytest.raises(JournalError, match=said):
@@ -165,6 +113,7 @@ def test_an_environment_asks_once_about_a_new_address(
         )
         run("check --accept-address --environment live")
         assert submitted(entries, service) == ["ACCEPTED"] * 3
+        assert set(moved.accepted_entries()) == set(entries["id"][4:])
     assert booked(sandbox) == {1}
 
 
@@ -224,35 +173,6 @@ def test_a_second_data_folder_knows_of_the_first(sandbox, connect, entries, tmp_
     assert booked(sandbox) == {1}
 
 
-def test_a_copied_folder_is_refused_on_another_machine_until_a_person_confirms(
-    sandbox, connect, entries, tmp_path, folder
-):
-    """A second machine has no sent log of its own: it says that its journal may be a copy, and how to confirm it."""
-    with connect() as service:
-        submitted(entries.head(2), service)
-    folder.rename(tmp_path / "copied")
-    elsewhere = {"data_dir": tmp_path / "copied", "sent_log_dir": tmp_path / "sent log of another machine"}
-    with (
-        connect(**elsewhere) as service,
-        pytest.raises(JournalError, match="never used by this user on this machine"),
-    ):
-        submitted(entries.tail(2), service)
-    assert booked(sandbox) == {1}
-
-
-def test_a_copy_beside_the_journal_is_refused(sandbox, connect, entries, tmp_path, folder):
-    """Two copies of one journal on a machine: the one that did not send last says where the other is."""
-    with connect() as service:
-        submitted(entries.head(2), service)
-    shutil.copytree(folder, tmp_path / "copied")
-    with (
-        connect(data_dir=tmp_path / "copied") as service,
-        pytest.raises(JournalError, match="is a copy of the journal"),
-    ):
-        submitted(entries.tail(2), service)
-    assert booked(sandbox) == {1}
-
-
 def put_back(folder: Path, kept: Path) -> None:
     shutil.rmtree(folder)
     shutil.copytree(kept, folder)
@@ -265,6 +185,8 @@ def test_a_restored_data_folder_is_noticed_and_repaired(sandbox, connect, entrie
         shutil.copytree(folder, tmp_path / "kept")
         submitted(entries.tail(4), service)
     put_back(folder, tmp_path / "kept")
+    code, said = run("journal verify")
+    assert (code, "is an old copy: " in said) == (Exit.JOURNAL, True), said
     with (
         connect() as service,
         pytest.raises(JournalError, match="UTC, are missing in it") as caught,
@@ -493,53 +415,27 @@ def test_what_was_sent_while_somebody_withdrew_it_stays_in_doubt(sandbox, connec
     assert booked(sandbox) == {1}
 
 
-def test_a_gateway_that_repeats_leaves_a_doubt(folder):
-    """A job in progress that nothing explains may be this very request: it is not sent again."""
-    sandbox = bktools.Sandbox(job_seconds=1)
-    with sandbox, gateway_to(sandbox, copies=2) as address:
-        entries = entries_of(sandbox.server.company_id, 2)
-        with bktools.connect(address, token=sandbox.server.token) as service:
-            plan = bktools.compose_export_jobs(entries)
-            sent = bktools.submit_export_jobs(plan, apply=True, wait=10, service=service)
-            assert sent["outcome"].to_list() == ["UNKNOWN"]
-            assert "others_export=True" in sent["message"][0]
-            assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == [
-                "UNKNOWN"
-            ]
-        assert booked(sandbox) == {1}
-
-
-def test_a_flipped_bit_books_nothing_twice(sandbox, connect, entries, folder):
-    """Whatever byte of the journal's file is damaged, what was sent is not sent again, and no history is wrong."""
-    with connect() as service:
-        submitted(entries, service)
-        history = bktools.load_export_jobs(entries=True, service=service)
-        path = next(folder.glob("*/journal.sqlite"))
-        whole = path.read_bytes()
-        chance = random.Random(1)
-        for place in (chance.randrange(len(whole)) for _ in range(25)):
-            flipped = bytearray(whole)
-            flipped[place] ^= 1 << chance.randrange(8)
-            path.write_bytes(flipped)
-            with suppress(BktoolsError):
-                assert bktools.load_export_jobs(entries=True, service=service).equals(history)
-            with suppress(BktoolsError):
-                submitted(entries, service)
-    assert booked(sandbox) == {1}
-
-
-@pytest.mark.parametrize(("age", "outcome"), [(10, "PLANNED"), (4000, "UNKNOWN"), (-60, "UNKNOWN")])
-def test_only_a_job_that_may_still_run_is_waited_for(talking, monkeypatch, age, outcome):
-    """After the hour of this journal's own job, or when the clock was set back, it explains nothing."""
-    turns = iter([201, 409])
+@pytest.mark.parametrize(
+    ("age", "expires", "outcome"),
+    [
+        (10, 3600, "PLANNED"),
+        (4000, 3600, "UNKNOWN"),
+        (-60, 3600, "UNKNOWN"),
+        (10, 20, "PLANNED"),
+        (10, 5, "UNKNOWN"),
+        (10, None, "PLANNED"),
+        (10, 0, "PLANNED"),
+        (10, -5, "PLANNED"),
+    ],
+)
+def test_only_a_job_that_may_still_run_is_waited_for(talking, monkeypatch, age, expires, outcome):
+    """A job explains a refusal as long as its answer says, else an hour, unless the clock was set back."""
 
     def answer(raw, connection, request):
-        status = next(turns)
-        send(
-            connection,
-            status,
-            raw.accept(request) if status == 201 else '{"type": "EXPORT_ALREADY_IN_PROGRESS"}',
-        )
+        if len(raw.requests) == 1:
+            send(connection, 201, job(request, expiresIn=expires))
+        else:
+            send(connection, 409, '{"type": "EXPORT_ALREADY_IN_PROGRESS"}')
 
     monkeypatch.setattr(export_jobs, "now", lambda: dt.datetime.now(dt.UTC) + dt.timedelta(seconds=age))
     with talking(answer) as (_, service):
@@ -576,10 +472,7 @@ def test_a_batch_that_somebody_withdrew_meanwhile_is_told_in_the_frame(talking, 
         return begin(journal, batch_id)
 
     monkeypatch.setattr(WritableJournal, "begin", withdrawn)
-    with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request))) as (
-        raw,
-        service,
-    ):
+    with talking(created) as (raw, service):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 3), max_entries=1)
         sent = bktools.submit_export_jobs(plan, apply=True, service=service)
         assert sent["outcome"].to_list() == ["ACCEPTED", "BLOCKED", "BLOCKED"]
@@ -590,10 +483,7 @@ def test_a_batch_that_somebody_withdrew_meanwhile_is_told_in_the_frame(talking, 
 def test_marks_that_cannot_be_written_keep_the_batch_planned(talking, folder, tmp_path):
     """Without a sent log nothing is sent or written: the message names the folder."""
     (tmp_path / "sent_log").write_bytes(b"a file where the folder should be")
-    with talking(lambda raw, connection, request: send(connection, 201, raw.accept(request))) as (
-        raw,
-        service,
-    ):
+    with talking(created) as (raw, service):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 1))
         with pytest.raises(BktoolsError) as caught:
             bktools.submit_export_jobs(plan, apply=True, service=service)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import warm
 from entries_by_hand import COMPANY, entries_of
-from raw_service import send
+from raw_service import created
 
 import bktools
 from bktools.service import Service
@@ -22,11 +22,6 @@ from bktools.settings import Secret
 
 WORKER = Path(__file__).parent / "strace_worker.py"
 CALLS = "openat,connect,fsync,fdatasync,pwrite64,write,sendto,sendmsg,writev,close"
-
-
-def created(raw, connection, request):
-    """Answer that the job was created."""
-    send(connection, 201, raw.accept(request))
 
 
 @pytest.mark.skipif(

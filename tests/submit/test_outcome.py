@@ -13,7 +13,7 @@ import threading
 import pandas as pd
 import pytest
 from backends import BOTH
-from entries_by_hand import COMPANY, entries_of
+from entries_by_hand import COMPANY, company_of, entries_of
 from raw_service import job, reset, send
 
 import bktools
@@ -68,10 +68,6 @@ ACCEPTED["in capitals"] = lambda raw, connection, request: send(
 )
 
 
-def company_of(number: int) -> str:
-    return f"00000000-0000-4000-8000-{number:012d}"
-
-
 def by_company(answers: dict):
     """Return an answer to the company of each answer of a table."""
     table = dict(zip(map(company_of, range(len(answers))), answers.values(), strict=True))
@@ -122,6 +118,7 @@ UNKNOWN = {
     "closed": lambda raw, connection, request: None,
     "reset": lambda raw, connection, request: reset(connection),
     "no HTTP": lambda raw, connection, request: connection.sendall(b"what?\r\n\r\n"),
+    "a job in progress that nothing explains": answers(409, '{"type": "EXPORT_ALREADY_IN_PROGRESS"}'),
     "no answer": hanging,
     "no end": hanging_in_the_body,
 }
@@ -135,6 +132,7 @@ def test_unknown(talking):
         assert others_than("UNKNOWN", sent) == {}
         assert sent["message"].str.contains("bktools export resolve").all()
         assert not sent["message"].str.contains("\n").any()
+        assert "others_export=True" in sent.loc["a job in progress that nothing explains", "message"]
         assert others_than("UNKNOWN", submitted_each(service, UNKNOWN)) == {}
         assert len(raw.requests) == len(UNKNOWN)
 

@@ -13,7 +13,7 @@ from email.utils import formatdate
 import pandas as pd
 import pytest
 from backends import BOTH
-from entries_by_hand import COMPANY, entries_of
+from entries_by_hand import COMPANY, company_of, entries_of, entries_of_each
 from raw_service import send
 
 import bktools
@@ -29,17 +29,6 @@ IN_PROGRESS = '{"type": "EXPORT_ALREADY_IN_PROGRESS"}'
 # Jobs of three clients together; as many as wanted with BKTOOLS_TEST_JOBS, then with the minute of a real limit.
 JOBS = int(os.environ.get("BKTOOLS_TEST_JOBS", "36"))
 MINUTE = 60.0 if "BKTOOLS_TEST_JOBS" in os.environ else 2.0
-
-
-def company_of(number: int) -> str:
-    return f"00000000-0000-4000-8000-{number:012d}"
-
-
-def entries_of_each(companies) -> pd.DataFrame:
-    """Return an entry of each company."""
-    return pd.concat(
-        [entries_of(company, 1, number) for number, company in enumerate(companies)], ignore_index=True
-    )
 
 
 def limited(times: int, retry_after: str | None = "0"):

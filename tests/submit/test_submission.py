@@ -17,7 +17,6 @@ from entries_by_hand import entries_of
 import bktools
 from bktools.errors import (
     ArgumentError,
-    ExportAlreadyInProgressError,
     JournalError,
     PlanError,
     StorageError,
@@ -65,16 +64,6 @@ def test_again_sends_nothing(sandbox, service, entries):
 
 
 @BOTH
-def test_another_plan_with_the_same_entries_is_refused(sandbox, service, entries):
-    """What one plan booked, another one does not send, history or not."""
-    bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, service=service)
-    other = bktools.compose_export_jobs(entries.head(3))
-    with pytest.raises(PlanError, match="nothing was sent"):
-        bktools.submit_export_jobs(other, apply=True, service=service)
-    assert len(sandbox.server.export_jobs()) == 1
-
-
-@BOTH
 def test_a_lost_answer_blocks_the_company_until_it_is_settled(sandbox, service, entries):
     """UNKNOWN says which batch and how to settle it; settled by a person, the rest goes on."""
     sandbox.server.inject(Fault("drop", "create_export_job", times=1))
@@ -115,28 +104,6 @@ def test_refusals_say_what_to_do(sandbox, service):
         sandbox.server.configure_company(company, has_integration=True, has_contra_accounts=True)
         sent = bktools.submit_export_jobs(plan, apply=True, service=service)
         assert sent["outcome"].to_list() == ["ACCEPTED"]
-
-
-def test_somebody_elses_job_is_waited_for_where_others_export(sandbox, service, entries):
-    """Where people export by hand, a job in progress puts the batch back; without time to wait it stays PLANNED."""
-    with bktools.Sandbox(job_seconds=30) as slow:
-        company = slow.settings.company
-        slow.create_export_job([str(uuid.uuid4())], company)
-        with pytest.raises(ExportAlreadyInProgressError):
-            slow.create_export_job([str(uuid.uuid4())], company)
-        plan = bktools.compose_export_jobs(entries_of(company, 2))
-        sent = bktools.submit_export_jobs(plan, apply=True, wait=0, others_export=True, service=slow)
-        assert sent["outcome"].to_list() == ["PLANNED"]
-        assert "in progress" in sent["message"][0]
-
-
-def test_a_service_that_is_not_there_leaves_the_batch_planned(sandbox, service, entries):
-    """No connection, nothing sent: the same plan goes out later."""
-    plan = bktools.compose_export_jobs(entries)
-    sandbox.server.stop()
-    sent = bktools.submit_export_jobs(plan, apply=True, service=service)
-    assert sent["outcome"].to_list() == ["PLANNED"]
-    assert "nothing was sent" in sent["message"][0]
 
 
 @BOTH
@@ -204,6 +171,7 @@ def test_something_else_than_a_plan_is_refused(service, entries):
         bktools.submit_export_jobs(entries, apply=True, service=service)
 
 
+@BOTH
 def test_nothing_is_sent_when_anything_is_wrong(sandbox, service, entries):
     """One entry that was exported before, in the last batch: no batch of the plan is sent."""
     bktools.submit_export_jobs(bktools.compose_export_jobs(entries.tail(1)), apply=True, service=service)
@@ -250,23 +218,6 @@ def test_what_stands_in_the_way_of_a_lock_is_one_line(service, sandbox, entries)
         parents=True
     )
     assert bktools.submit_export_jobs(plan, apply=True, service=service)["outcome"].to_list() == ["ACCEPTED"]
-
-
-@BOTH
-def test_an_outcome_that_cannot_be_written_is_told(sandbox, service, entries, monkeypatch):
-    """When the journal fails after the answer, the error holds the answer, and the batch is in doubt afterwards."""
-    plan = bktools.compose_export_jobs(entries)
-
-    def full(*_: object, **__: object):
-        raise StorageError("the disk is full")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(WritableJournal, "settle", full)
-        with pytest.raises(StorageError, match=r"is ACCEPTED .*the journal could not be written"):
-            bktools.submit_export_jobs(plan, apply=True, service=service)
-    sent = bktools.submit_export_jobs(plan, apply=True, service=service)
-    assert sent["outcome"].to_list() == ["UNKNOWN"]
-    assert set(sandbox.server.accepted_entries().values()) == {1}
 
 
 @BOTH

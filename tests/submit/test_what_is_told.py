@@ -14,8 +14,6 @@ from entries_by_hand import COMPANY, entries_of, to_create
 from raw_service import job, send
 
 import bktools
-from bktools.errors import ArgumentError
-from bktools.submit import export_jobs
 
 
 @pytest.mark.parametrize("apply", [False, True])
@@ -142,26 +140,6 @@ def test_progress_reaches_its_end(talking, capsys):
         assert "3/3" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("expires", "outcome"),
-    [(20, "PLANNED"), (5, "UNKNOWN"), (None, "PLANNED"), (0, "PLANNED"), (-5, "PLANNED")],
-)
-def test_a_job_runs_as_long_as_its_answer_says(talking, monkeypatch, expires, outcome):
-    """Ten seconds after a job was accepted the next refusal is explained by it while it lasts, or where it says nothing."""
-
-    def answer(raw, connection, request):
-        if len(raw.requests) == 1:
-            send(connection, 201, job(request, expiresIn=expires))
-        else:
-            send(connection, 409, '{"type": "EXPORT_ALREADY_IN_PROGRESS"}')
-
-    monkeypatch.setattr(export_jobs, "now", lambda: dt.datetime.now(dt.UTC) + dt.timedelta(seconds=10))
-    with talking(answer) as (_, service):
-        plan = bktools.compose_export_jobs(entries_of(COMPANY, 2), max_entries=1)
-        sent = bktools.submit_export_jobs(plan, apply=True, wait=0, service=service)
-        assert sent["outcome"].to_list() == ["ACCEPTED", outcome]
-
-
 def test_the_last_part_of_a_wait_is_waited(talking):
     """Also where less than a pause is left, the company is asked again at the end of it."""
 
@@ -194,13 +172,6 @@ def test_a_wait_is_seconds_or_a_timedelta(service, wait):
     plan = bktools.compose_export_jobs(entries_of(service.settings.company, 1))
     sent = bktools.submit_export_jobs(plan, apply=True, wait=wait, service=service)
     assert sent["outcome"].to_list() == ["ACCEPTED"]
-
-
-def test_a_wait_that_is_none_is_shown(service):
-    """The line says what was given."""
-    plan = bktools.compose_export_jobs(entries_of(service.settings.company, 1))
-    with pytest.raises(ArgumentError, match="0 or more, got -3"):
-        bktools.submit_export_jobs(plan, wait=-3, service=service)
 
 
 def test_an_account_to_create_is_told_with_its_own(service):

@@ -94,20 +94,3 @@ def test_example_has_its_shape(case, names):
     """The answers written out for the client have the shapes that the sandbox is held to."""
     response = wire.filled(case["response"], names)
     assert wire.misfits(response["shape"], response["example"]) == []
-
-
-@pytest.mark.parametrize(
-    ("shape", "value"),
-    [
-        ("uuid", "x"),
-        ({"a": "text"}, {}),
-        (["flag"], [1]),
-        ("=a", "b"),
-        (401, 403),
-        ("text|null", 1),
-        (False, 0),
-    ],
-)
-def test_misfit_is_seen(shape, value):
-    """The comparison itself can fail, so a pass says something."""
-    assert wire.misfits(shape, value)
