@@ -205,9 +205,11 @@ class SentLog:
 
     def _lines(self, name: str) -> list[SentLine]:
         """Return the lines of a file, merged from both folders."""
-        return _joined([self._lines_of(folder / name) for folder in self.folders])
+        (content, lines), (other, others) = (self._content_of(folder / name) for folder in self.folders)
+        # Both folders have the same, unless one of them lost something.
+        return lines if content == other else _joined([lines, others])
 
-    def _lines_of(self, path: Path) -> list[SentLine]:
+    def _content_of(self, path: Path) -> tuple[bytes, list[SentLine]]:
         content = _content(path)
         before, lines = self._read.get(path, (b"", []))
         if not content.startswith(before):
@@ -216,7 +218,7 @@ class SentLog:
         # A last line that is not whole yet is read again.
         if content.endswith(b"\n"):
             self._read[path] = content, lines
-        return lines
+        return content, lines
 
     def journal_in_use(self) -> dict[str, Any]:
         """Return this machine's facts about the environment's journal, nothing before the first sending."""
