@@ -98,14 +98,16 @@ def test_a_line_that_is_written_while_both_places_are_merged_stays(tmp_path, mon
         for number in (1, 2)
     )
     marks.write(first)
-    has_read, has_written, joined = threading.Event(), threading.Event(), sent_log_module._joined
+    has_read, has_written, content_of = threading.Event(), threading.Event(), sent_log_module._content
 
-    def slowly(logs):
-        has_read.set()
-        assert has_written.wait(10)
-        return joined(logs)
+    def slowly(path):
+        content = content_of(path)
+        if threading.current_thread() is not threading.main_thread():
+            has_read.set()
+            assert has_written.wait(10)
+        return content
 
-    monkeypatch.setattr(sent_log_module, "_joined", slowly)
+    monkeypatch.setattr(sent_log_module, "_content", slowly)
     with ThreadPoolExecutor(1) as threads:
         with marks.alone(COMPANY):
             merged = threads.submit(marks.merge)
