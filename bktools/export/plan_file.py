@@ -126,10 +126,11 @@ def _members(path: Path) -> dict[str, bytes]:
 
 
 def _refuse_changed(head: dict[str, Any], members: Mapping[str, bytes], path: Path) -> None:
+    digests = head["sha256"] if isinstance(head["sha256"], dict) else {}
     changed = [
-        name for name, data in members.items() if hashlib.sha256(data).hexdigest() != head["sha256"][name]
+        name for name, data in members.items() if hashlib.sha256(data).hexdigest() != digests.get(name)
     ]
-    changed += [name for name in head["sha256"] if name not in members]
+    changed += [name for name in digests if name not in members]
     if head.pop("digest", None) != _digest(head):
         changed.append(HEAD)
     if changed:
