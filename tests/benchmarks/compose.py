@@ -1,6 +1,8 @@
-"""A plan of export jobs with its findings, against three pandas merges of the same frames; in turn, in processes of their own.
+"""A plan of export jobs with its findings, against three pandas merges of the same frames; in turn, in
+processes of their own.
 
-The merges join entries with categories, accounts and employees and check nothing. Added memory is the peak above the frames.
+The merges join entries with categories, accounts and employees and check nothing. Added memory is the peak
+above the frames.
 
 Run: python tests/benchmarks/run.py compose [--tiny].
 """
@@ -44,7 +46,9 @@ def uuids(count: int, seed: int) -> pa.Array:
 
 
 def write_world(folder: Path, entries: int) -> None:
-    """Write a company's entries and what they are checked against: 5 % are not approved, 4 % of the categories archived."""
+    """Write a company's entries and what they are checked against: 5 % are not approved, 4 % of the
+    categories archived.
+    """
     chance = np.random.default_rng(1)
     company = pa.repeat(uuids(1, 2)[0], entries)
     category, account, employee = uuids(CATEGORIES, 3), uuids(CATEGORIES, 4), uuids(EMPLOYEES, 5)

@@ -1,4 +1,5 @@
-"""Benchmarks of reading files: entries, FEC, DATEV, SIE and XLSX, in turn with pandas and calamine, which check nothing.
+"""Benchmarks of reading files: entries, FEC, DATEV, SIE and XLSX, in turn with pandas and calamine, which
+check nothing.
 
 The figures are of processor time.
 
@@ -52,14 +53,18 @@ def entries(path: Path, rows: int) -> Path:
             amount = f"{source.randint(-50_000, 9_999_999) / 100:.2f}"
             file.write(
                 f"{entry},{ids[0]},{DAY + dt.timedelta(row * 360 // rows)},{amount},EUR,{source.choice(ids)},"
-                f'{source.choice(ids)},APPROVED,Supplier number {row % 5_000} GmbH,"Lunch, with {row} people"\n'
+                f'{source.choice(ids)},APPROVED,Supplier number {row % 5_000} GmbH,"Lunch, '
+                f'with {row} people"\n'
             )
     return path
 
 
 def fec(path: Path, rows: int) -> Path:
     """Write an FEC of vouchers with two postings."""
-    headings = "JournalCode JournalLib EcritureNum EcritureDate CompteNum CompteLib CompAuxNum CompAuxLib PieceRef PieceDate"
+    headings = (
+        "JournalCode JournalLib EcritureNum EcritureDate CompteNum CompteLib CompAuxNum CompAuxLib "
+        "PieceRef PieceDate"
+    )
     headings += " EcritureLib Debit Credit EcritureLet DateLet ValidDate Montantdevise Idevise"
     lines = ["\t".join(headings.split())]
     for row in range(rows):
@@ -74,7 +79,10 @@ def fec(path: Path, rows: int) -> Path:
 
 def datev(path: Path, rows: int) -> Path:
     """Write a Buchungsstapel of 44 columns."""
-    head = '"EXTF";700;21;"Buchungsstapel";13;20261101120000000;;"RE";"";"";1001;1;20260101;4;20260101;20261231;"";"";1;0;0;"EUR"'
+    head = (
+        '"EXTF";700;21;"Buchungsstapel";13;20261101120000000;;"RE";"";"";1001;1;20260101;4;'
+        '20260101;20261231;"";"";1;0;0;"EUR"'
+    )
     names = [
         "Umsatz (ohne Soll/Haben-Kz)",
         "Soll/Haben-Kennzeichen",
@@ -96,7 +104,8 @@ def datev(path: Path, rows: int) -> Path:
     for row in range(rows):
         day = f"{DAY + dt.timedelta(row * 360 // rows):%d%m}"
         lines.append(
-            f'{row + 1},{row % 100:02};"S";"EUR";;;"";{4000 + row % 999};1200;"";{day};"R-{row}";"";"";"Büro {row}"{";" * 30}'
+            f'{row + 1},{row % 100:02};"S";"EUR";;;"";{4000 + row % 999};1200;"";{day};"R-{row}";"";"";'
+            f'"Büro {row}"{";" * 30}'
         )
     path.write_bytes("\n".join(lines).encode("cp1252"))
     return path

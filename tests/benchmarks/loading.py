@@ -1,4 +1,6 @@
-"""Benchmarks of fetching and loading: bktools, what an analyst writes, dlt, and the least that can be done, in turn."""
+"""Benchmarks of fetching and loading: bktools, what an analyst writes, dlt, and the least that can be done,
+in turn.
+"""
 
 from __future__ import annotations
 
@@ -189,7 +191,10 @@ def warm(size: Size) -> list[Row]:
                     "pandas": functools.partial(measured, lambda path=path: pq.read_table(path).to_pandas()),
                 }
                 seconds = {name: wall for name, (wall, _) in in_turn(ways, size.rounds * 3).items()}
-        note = f"bktools {seconds['bktools'] * 1000:.1f} ms, read_table {seconds['pandas'] * 1000:.1f} ms, which checks nothing"
+        note = (
+            f"bktools {seconds['bktools'] * 1000:.1f} ms, read_table {seconds['pandas'] * 1000:.1f} ms, "
+            "which checks nothing"
+        )
         ratio = seconds["bktools"] / seconds["pandas"]
         found.append(
             Row(

@@ -2,8 +2,8 @@
 
     python page_server.py ROWS CAP LATENCY
 
-It prints its address, then the pages it sent each time a line comes in, and ends when its input does. The paths, the
-cursors and the envelope are the interface's; the rows are a fixed function of their number.
+It prints its address, then the pages it sent each time a line comes in, and ends when its input does. The
+paths, the cursors and the envelope are the interface's; the rows are a fixed function of their number.
 """
 
 from __future__ import annotations

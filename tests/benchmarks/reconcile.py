@@ -27,7 +27,9 @@ COMPANY = "123e4567-e89b-42d3-a456-426614174000"
 
 
 def world(accounts: int, categories: int) -> dict[str, pd.DataFrame]:
-    """Return a chart and accounts in another order, of which 1 % differ in name and 1.5 % are on one side alone."""
+    """Return a chart and accounts in another order, of which 1 % differ in name and 1.5 % are on one side
+    alone.
+    """
     ids = np.char.mod("%08d", np.arange(accounts) + 1000).astype(object)
     chart = pd.DataFrame(
         {"company_id": COMPANY, "external_id": ids, "code": ids, "name": ids, "archived": False}
@@ -53,7 +55,7 @@ def world(accounts: int, categories: int) -> dict[str, pd.DataFrame]:
 
 
 def by_pandas(chart: pd.DataFrame, accounts: pd.DataFrame, categories: pd.DataFrame) -> pd.DataFrame:
-    """Return what an analyst would write: a merge, and a row for each field that differs, with both values."""
+    """Return what an analyst would write: a merge, and a row for each field that differs."""
     merged = by_merge(chart, accounts, categories)
     both = merged[merged["_merge"] == "both"]
     found = []

@@ -15,7 +15,7 @@ FIELDS = ["name", "code", "tax_code_external_id", "archived"]
 
 
 def compare(chart: pl.DataFrame, accounts: pl.DataFrame) -> int:
-    """Return how many findings there are, each with field, left and right, or the side that an account is on."""
+    """Count the findings: each has field, left and right, or the side that an account is on."""
     compared = PolarsCompare(chart, accounts, join_columns=KEY)
     rows = len(compared.df1_unq_rows) + len(compared.df2_unq_rows)
     for field in FIELDS:

@@ -1,4 +1,4 @@
-"""Run benchmarks and write RESULTS.md: python tests/benchmarks/run.py [NAME ...] [--tiny] [--without-peers]."""
+"""Run benchmarks, write RESULTS.md: python tests/benchmarks/run.py [NAME ...] [--tiny] [--without-peers]."""
 
 from __future__ import annotations
 

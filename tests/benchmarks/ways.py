@@ -2,8 +2,8 @@
 
     python ways.py WAY URL FOLDER RUNS [FIGURE]
 
-It prints the median seconds of the runs after the first, or with FIGURE "peak" the MiB that one run takes beyond the
-imports.
+It prints the median seconds of the runs after the first, or with FIGURE "peak" the MiB that one run takes
+beyond the imports.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`month-end` and `export compose` ask the ledger before anything is sent, in the style that a person says."""
+"""`month-end` and `export compose` ask the ledger before sending, in the style that a person says."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ def month_end(run, *options):
 
 
 def compose(run, *options):
-    """Compose the export, and return the reason and the voucher of each entry that is not ready by its amount."""
+    """Compose the export, and return the reason and the voucher of each entry that is not ready by its
+    amount.
+    """
     folder = f"plan{len(options)}"
     done = run("export", "compose", "entries.csv", "--out", f"{folder}.plan", "--csv", folder, *options)
     assert done.returncode == Exit.DONE, done.stderr
@@ -77,7 +79,9 @@ def held(path):
 
 @pytest.mark.parametrize("command", [month_end, compose])
 def test_the_style_of_the_ledger_can_be_said(run, company, command):
-    """A ledger that shows no style holds nothing back; in the style that a person says, the entries of its sum are."""
+    """A ledger that shows no style holds nothing back; in the style that a person says, the entries of its
+    sum are.
+    """
     ledger = ("--ledger", "ledger.csv")
     assert command(run, *ledger) == {}
     assert command(run, *ledger, "--ledger-style", "account_day") == dict.fromkeys(("11.50", "23.10"), "A 1")

@@ -54,7 +54,9 @@ def run(sandbox, typed, monkeypatch):
 
 @pytest.fixture
 def other_service():
-    """A server of the test's own: its clock is an hour ahead, a portal answers with a page, and as a proxy it refuses."""
+    """A server of the test's own: its clock is an hour ahead, a portal answers with a page, and as a proxy it
+    refuses.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):

@@ -1,4 +1,6 @@
-"""Months on the command line: closed by a person, refused, shown again, opened again; what makes a close fail."""
+"""Months on the command line: closed by a person, refused, shown again, opened again; what makes a close
+fail.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def amounts(output: str) -> list[str]:
 
 
 def test_a_closed_month_is_shown_and_not_sent_again(command, samples, sandbox):
-    """Approved means closed: the month is refused with the way out; a dry run with another file shows the same figures."""
+    """Approved means closed: the month is refused with the way out; a dry run with another file shows the
+    same figures.
+    """
     chart, entries = samples
     close = f"month-end --chart {chart} --month 2026-10"
     code, applied = command(f"{close} --entries {entries} --apply --by Ada --approved-by Ada --fail-on error")

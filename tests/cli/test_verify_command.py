@@ -1,4 +1,6 @@
-"""`bktools verify` as a user types it, against a journal of the sandbox: what arrived, and how doubt is settled with it."""
+"""`bktools verify` as a user types it, against a journal of the sandbox: what arrived, and how doubt is
+settled with it.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def run(command):
 
 @pytest.fixture
 def entries(sandbox, run, tmp_path):
-    """Four entries on a category with the account 5800, of different days and amounts, in a file and as rows."""
+    """Four entries on the account 5800, of different days and amounts, in a file and as rows."""
     account = next(account for account in sandbox.server.accounts() if not account.archived)
     (tmp_path / "accounts.csv").write_text(
         f"id,external_id,code,name,company_id\n{account.id},{account.external_id},5800,Travel,{account.company_id}\n"
@@ -47,7 +49,7 @@ def entries(sandbox, run, tmp_path):
 
 
 def export(run, sandbox, *, lost=False):
-    """Export the entries in two batches; with `lost`, the answer to the first is lost and the second waits."""
+    """Export two batches; with `lost`, the answer to the first is lost and the second waits."""
     run("export compose entries.csv --out october.plan --max-entries 2")
     if lost:
         sandbox.server.inject(Fault("drop", "create_export_job", times=1))
@@ -61,7 +63,9 @@ def balanced(lines):
 
 
 def write_ledger(path, rows, *, last="2026-10-30", around=()):
-    """Write the rows on 5800 by the numbers of their vouchers, and a posting of the bank on the last day and others."""
+    """Write the rows on 5800 by the numbers of their vouchers, and a posting of the bank on the last day and
+    others.
+    """
     lines = [f"5800;{date};{amount};EUR;{text};A {number}" for number, (date, amount, text) in rows.items()]
     lines += [f"1200;{date};1.00;EUR;Bank;B {number}" for number, date in enumerate((last, *around), 1)]
     path.write_text(HEADING + "\n".join(balanced(lines)), encoding="utf-8")
@@ -114,7 +118,9 @@ def test_what_differs_is_listed(run, sandbox, entries, tmp_path):
 
 
 def test_the_months_of_the_ledger_are_compared(run, sandbox, entries, tmp_path):
-    """Without a month, entries of months that the ledger does not cover are left out and counted; none at all is code 10."""
+    """Without a month, entries of months that the ledger does not cover are left out and counted; none at all
+    is code 10.
+    """
     september = add_earlier(run, tmp_path)
     export(run, sandbox)
     write_ledger(tmp_path / "ledger.csv", dict(enumerate(entries, 1)))
@@ -129,7 +135,9 @@ def test_the_months_of_the_ledger_are_compared(run, sandbox, entries, tmp_path):
 
 
 def test_a_batch_in_doubt_that_arrived_is_accepted_by_the_printed_command(run, sandbox, entries, tmp_path):
-    """Every entry of the batch is booked once: the printed command records it, with the vouchers, by a person."""
+    """Every entry of the batch is booked once: the printed command records it, with the vouchers, by a
+    person.
+    """
     earlier = add_earlier(run, tmp_path)
     assert export(run, sandbox, lost=True)[0] == Exit.INCOMPLETE
     write_ledger(
@@ -141,7 +149,10 @@ def test_a_batch_in_doubt_that_arrived_is_accepted_by_the_printed_command(run, s
     code, said = run(VERIFY)
     assert code == Exit.DONE, said
     assert "--outcome accepted" in printed(said)
-    evidence = "All 2 entries of the batch are booked once in the ledger of 2026-08-31 to 2030-01-01: voucher A 1, voucher A 2"
+    evidence = (
+        "All 2 entries of the batch are booked once in the ledger of 2026-08-31 to 2030-01-01: "
+        "voucher A 1, voucher A 2"
+    )
     assert evidence in printed(said)
     assert run(f"{printed(said)} --by Ada")[0] == Exit.DONE
     assert "outcome unknown" not in run("export status")[1]
@@ -173,7 +184,9 @@ def printed(said):
 
 
 def test_a_batch_that_did_not_arrive_is_released_and_sent_again_once(run, sandbox, entries, tmp_path):
-    """The ledger shows an earlier batch and nothing of this one: done as printed, every entry is accepted once."""
+    """The ledger shows an earlier batch and nothing of this one: done as printed, every entry is accepted
+    once.
+    """
     earlier = add_earlier(run, tmp_path)
     sandbox.server.inject(Fault("error", "create_export_job", times=1, status=503))
     assert run("export compose entries.csv --out october.plan --max-entries 4")[0] == Exit.DONE
@@ -195,7 +208,9 @@ def test_a_batch_that_did_not_arrive_is_released_and_sent_again_once(run, sandbo
 def test_an_unexplained_posting_on_its_account_releases_nothing_until_a_person_explains_it(
     run, sandbox, entries, tmp_path
 ):
-    """A posting that may be a sum of the batch is printed; looked up and explained, it is part of the evidence."""
+    """A posting that may be a sum of the batch is printed; looked up and explained, it is part of the
+    evidence.
+    """
     earlier = add_earlier(run, tmp_path)
     export(run, sandbox, lost=True)
     rows = {**earlier, 7: ("2026-10-12", "77.00", "Manual"), 8: ("2026-09-11", "88.00", "Manual")}
@@ -229,7 +244,9 @@ def test_a_ledger_that_is_cut_releases_nothing(run, sandbox, entries, tmp_path, 
 
 
 def many(sandbox, run, tmp_path, count, accounts=3):
-    """Export an earlier batch of two entries an account, then a batch whose answer is lost; return the rows of both."""
+    """Export an earlier batch of two entries an account, then a batch whose answer is lost; return the rows
+    of both.
+    """
     known = [account for account in sandbox.server.accounts() if not account.archived][:accounts]
     lines = [
         f"{account.id},{account.external_id},{5800 + number},Cost {number},{account.company_id}"
@@ -251,7 +268,8 @@ def many(sandbox, run, tmp_path, count, accounts=3):
     heading = "id,company_id,date,amount,currency,category_id,status,description"
     for name, own in {"september": before, "october": rows}.items():
         lines = [
-            f"{entry},{sandbox.server.company_id},{date},{cents / 100:.2f},EUR,{categories[account]},approved,Ticket {cents}"
+            f"{entry},{sandbox.server.company_id},{date},{cents / 100:.2f},EUR,{categories[account]},"
+            f"approved,Ticket {cents}"
             for date, cents, account, entry in own
         ]
         (tmp_path / "entries.csv").write_text("\n".join([heading, *lines]), encoding="utf-8")
@@ -287,7 +305,9 @@ def write_postings(path, postings):
 
 
 def test_one_posting_an_account_is_accepted_and_not_sent_again(run, sandbox, tmp_path):
-    """190 entries whose answer was lost, booked as one posting an account: accepted as printed, and nothing is doubled."""
+    """190 entries whose answer was lost, booked as one posting an account: accepted as printed, and nothing
+    is doubled.
+    """
     before, rows = many(sandbox, run, tmp_path, 190)
     postings = [*sums_of(before, "2026-09-30", "A 0"), *sums_of(rows, "2026-11-22", "A 1")]
     write_postings(tmp_path / "ledger.csv", postings)
@@ -352,8 +372,8 @@ def test_a_batch_of_which_a_part_arrived_is_settled_by_nobody(run, sandbox, entr
     code, said = run(VERIFY)
     assert code == Exit.INCOMPLETE
     assert (
-        "Of the 2 entries of the batch there are 1 booked once, 1 not decided: settle it by hand, entry by entry"
-        in said
+        "Of the 2 entries of the batch there are 1 booked once, 1 not decided: settle it by hand, "
+        "entry by entry" in said
     )
     assert "export resolve" not in said
 
@@ -417,7 +437,9 @@ def test_bad_input_is_one_line(run, sandbox, entries, tmp_path):
 
 
 def test_hostile_texts_are_shown_as_text(run, sandbox, entries, tmp_path):
-    """Formulas, quotes and terminal escapes of a ledger reach neither the shell nor the spreadsheet as commands."""
+    """Formulas, quotes and terminal escapes of a ledger reach neither the shell nor the spreadsheet as
+    commands.
+    """
     rows = [*add_earlier(run, tmp_path).values(), *entries[:2]]
     export(run, sandbox, lost=True)
     path = tmp_path / "ledger.csv"
@@ -435,7 +457,9 @@ def test_hostile_texts_are_shown_as_text(run, sandbox, entries, tmp_path):
 
 
 def test_a_mapping_keeps_how_the_ledger_books(run, sandbox, entries, tmp_path):
-    """--style and --reverse-sign are remembered with the headings; an option of the next command goes before them."""
+    """--style and --reverse-sign are remembered with the headings; an option of the next command goes before
+    them.
+    """
     export(run, sandbox)
     write_ledger(
         tmp_path / "ledger.csv",
@@ -450,7 +474,9 @@ def test_a_mapping_keeps_how_the_ledger_books(run, sandbox, entries, tmp_path):
 
 
 def test_a_verification_is_remembered(run, sandbox, entries, tmp_path):
-    """A month that was verified is in the journal with who did it, and the next verification says what moved since."""
+    """A month that was verified is in the journal with who did it, and the next verification says what moved
+    since.
+    """
     export(run, sandbox)
     write_ledger(tmp_path / "ledger.csv", dict(enumerate(entries, 1)))
     with pytest.raises(ArgumentError, match="needs --month and --by"):
@@ -466,7 +492,7 @@ def test_a_verification_is_remembered(run, sandbox, entries, tmp_path):
 
 
 def test_what_was_exported_elsewhere_is_not_sent(run, sandbox, entries):
-    """Entries that were exported by hand are recorded once, are not sent, and are sent after that was undone."""
+    """Entries exported by hand are recorded once and not sent; after that is undone, they are sent."""
     code, said = run('export import entries.csv --by Ada --evidence "list of exports"')
     assert (code, "4 entries recorded as exported elsewhere" in said) == (Exit.DONE, True)
     run("export compose entries.csv --out none.plan")

@@ -286,7 +286,9 @@ LOOKS = {
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_each_warning_goes_out_with_the_plan(entries, name):
-    """Entries with a warning or an info are ready, and the finding says what to look at, with its values, and who does."""
+    """Entries with a warning or an info are ready, and the finding says what to look at, with its values, and
+    who does.
+    """
     columns, options, line, facts = LOOKS[name]
     count = len(next(iter(columns.values())))
     plan = compose_export_jobs(entries(count, category_id=[CATEGORY] * count, **columns), **options)
@@ -365,7 +367,9 @@ def test_an_amount_is_unusual_for_its_supplier_its_account_or_the_company(entrie
     ],
 )
 def test_no_amount_is_unusual_for_a_supplier_of_many_prices_or_few_entries(entries, usual, other):
-    """A small purchase among others of many sizes, five nights of a hotel, a fourth entry and a credit are not told."""
+    """A small purchase among others of many sizes, five nights of a hotel, a fourth entry and a credit are
+    not told.
+    """
     amounts = [*usual, other]
     ids = [f"6fa459ea-ee8a-4ca4-894e-{number:012x}" for number in range(len(amounts))]
     plan = compose_export_jobs(
@@ -375,7 +379,9 @@ def test_no_amount_is_unusual_for_a_supplier_of_many_prices_or_few_entries(entri
 
 
 def test_every_check_has_a_case():
-    """No check is without a test; errors come first, then warnings, then infos, and each names one of those who act."""
+    """No check is without a test; errors come first, then warnings, then infos, and each names one of those
+    who act.
+    """
     assert {check.code for check in CHECKS} == {
         *ERRORS,
         *LOOKS,
@@ -408,7 +414,9 @@ def test_an_unknown_account_ages_with_the_list(entries, changes, known_since, no
 
 
 def test_all_errors_of_an_entry_are_found(entries):
-    """The reason is the first error, findings have all of them; nothing more is said of an entry that needs nothing."""
+    """The reason is the first error, findings have all of them; nothing more is said of an entry that needs
+    nothing.
+    """
     plan = compose_export_jobs(
         entries(1, approved=[False], amount=[None], category_id=[None], employee_id=[None])
     )
@@ -424,7 +432,9 @@ def test_all_errors_of_an_entry_are_found(entries):
 
 
 def test_what_a_finding_is_about_is_named(entries):
-    """Date, supplier or text, and amount with the decimals of its currency; the line where an entry says nothing."""
+    """Date, supplier or text, and amount with the decimals of its currency; the line where an entry says
+    nothing.
+    """
     frame = entries(
         5,
         date=pd.to_datetime(["2026-10-03", "2026-10-03", None, "2026-10-03", None]),
@@ -503,7 +513,9 @@ def test_what_was_not_given_is_said(entries):
 
 
 def test_ids_in_capitals_are_the_same_ids(entries):
-    """The same UUID in capitals is the same entry: it is not exported beside itself, and is found in the journal."""
+    """The same UUID in capitals is the same entry: it is not exported beside itself, and is found in the
+    journal.
+    """
     shouted = entries(2).assign(id=[entry_id(0).upper(), entry_id(1).upper()], company_id=COMPANY.upper())
     plan = compose_export_jobs(pd.concat([entries(1), shouted], ignore_index=True))
     assert plan.entries["id"].to_list() == [entry_id(0), entry_id(1)]

@@ -60,7 +60,9 @@ def path(written, tmp_path):
 
 
 def test_what_is_read_is_what_was_written(plan, tmp_path):
-    """Batches, entries, totals, options, and who made it for which service come back, in a file for the owner alone."""
+    """Batches, entries, totals, options, and who made it for which service come back, in a file for the owner
+    alone.
+    """
     path = write_plan(plan, tmp_path / "october.plan", made_for="https://books.example", made_by="Ada")
     read = read_plan(path)
     assert (read.made_for, read.made_by) == ("https://books.example", "Ada")
@@ -80,7 +82,7 @@ def test_what_is_read_is_what_was_written(plan, tmp_path):
 
 
 def test_a_plan_can_be_pickled(plan, path):
-    """A composed plan and one that was read have all their tables in another process, and can be sent there."""
+    """A composed plan and one that was read are whole in another process, and can be sent there."""
     for one in (plan, read_plan(path).plan):
         again = pickle.loads(pickle.dumps(one))
         again.verify()

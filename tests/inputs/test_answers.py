@@ -1,4 +1,6 @@
-"""What a reader asks can be answered: one line says what is missing and the command, and the command reads the file right."""
+"""What a reader asks can be answered: one line says what is missing and the command, and the command reads
+the file right.
+"""
 
 from __future__ import annotations
 
@@ -324,7 +326,9 @@ def test_the_first_line_is_short(write):
 
 
 def test_the_currency_that_no_column_says(write):
-    """The caller's currency stands beside amounts without one, and a note says so; cells that say one keep it."""
+    """The caller's currency stands beside amounts without one, and a note says so; cells that say one keep
+    it.
+    """
     read = entries(write("Date,Amount\n2026-10-01,5\n"), currency="eur")
     assert texts(read, "currency") == ["EUR"]
     assert any("EUR" in note for note in read.attrs["bktools"]["notes"])
@@ -400,7 +404,7 @@ REPORT = table(
 
 
 def test_lines_of_a_report_are_no_entries(write):
-    """Balances, and totals that add the rows above up, are left out with a note that says how they are read."""
+    """Balances, and totals that add the rows above up, are left out; a note says how they are read."""
     read = entries(write(REPORT))
     assert read["amount"].tolist() == [5.0, 7.0]
     assert any("(lines 2, 5)" in note.replace("line 2", "lines 2") for note in read.attrs["bktools"]["notes"])
@@ -448,7 +452,9 @@ def test_no_command_leaves_an_entry_out_that_has_no_date(write, read, text):
 
 
 def test_balances_of_a_ledger(write):
-    """Opening balances that the ledger needs to balance are postings; those it balances without are lines of a report."""
+    """Opening balances that the ledger needs to balance are postings; those it balances without are lines of
+    a report.
+    """
     rows = ["10,2026-10-02,Sale,5.00,", "20,2026-10-02,Sale,,5.00"]
     opening = ["10,2026-10-01,Opening balance,9.00,", "20,2026-10-01,Opening balance,,9.00"]
     heading = "Account,Date,Text,Debit,Credit"
@@ -489,7 +495,9 @@ def test_notes_are_a_warning_in_python_and_a_line_in_a_command(write):
 
 @pytest.mark.parametrize("heading", ["Amount", "Sum spent"])
 def test_the_command_keeps_amounts_that_floats_do_not_keep(write, heading):
-    """The residue of sums in binary is read by the command that is printed, also where the column is proposed."""
+    """The residue of sums in binary is read by the command that is printed, also where the column is
+    proposed.
+    """
     read, _, options = followed(entries, write(f"Date,{heading}\n2026-10-01,155.790000000000020\n"))
     assert options["money"] == "decimal"
     assert [str(amount) for amount in read["amount"]] == ["155.790000000000020"]

@@ -211,7 +211,9 @@ def test_entries_without_ids(write):
 
 
 def test_what_the_note_about_missing_ids_proposes(write):
-    """A column with a UUID of its own in each row is named, and read so; a budget, which has no dates, has no such note."""
+    """A column with a UUID of its own in each row is named, and read so; a budget, which has no dates, has no
+    such note.
+    """
     rows = "".join(f"2026-10-0{day},1.50,6fa459ea-ee8a-4ca4-894e-00000000000{day}\n" for day in (1, 2))
     file = write(f"Date,Amount,Post-GUID\n{rows}")
     assert "columns={'id': 'Post-GUID'}" in "".join(read_entries(file).attrs["bktools"]["notes"])

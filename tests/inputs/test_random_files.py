@@ -1,4 +1,6 @@
-"""Any chart, entries or ledger, written with any known words, reads back or is refused with a command that reads it right."""
+"""Any chart, entries or ledger, written with any known words, reads back or is refused with a command that
+reads it right.
+"""
 
 from __future__ import annotations
 
@@ -156,7 +158,9 @@ def sides(draw, kind, amounts):
 
 
 def shaped(draw, kind, columns, right):
-    """Return the rows of columns, some shaped as reports are: cells that stand once, accounts above, balances, sums."""
+    """Return the rows of columns, some shaped as reports are: cells that stand once, accounts above,
+    balances, sums.
+    """
     rows = [[*columns], *map(list, zip(*columns.values(), strict=True))]
     shape = draw(st.sampled_from(["table", "table", "once", "sections", "report", "sums"]))
     if kind == "chart" or shape == "table":
@@ -237,7 +241,9 @@ def content(frame, field):
 
 
 def test_any_file_reads_back_or_is_refused():
-    """No account, date or amount is changed, lost or added, whatever words, order, encoding and layout; most are read."""
+    """No account, date or amount is changed, lost or added, whatever words, order, encoding and layout; most
+    are read.
+    """
     seen: Counter[str] = Counter()
 
     # The same files in each run of the suite; others by BKTOOLS_TEST_RUNS, which looks for new ones.
@@ -264,7 +270,7 @@ def test_any_file_reads_back_or_is_refused():
                 except InputError:
                     return
         if options.get("report_rows") == "keep":
-            # Nothing in such a file tells a line of a report from an entry of a supplier called Total: a person answers.
+            # Nothing tells a line of a report from an entry of a supplier called Total: a person answers.
             seen[f"{kind} with a row that is asked about"] += 1
             return
         seen[f"{kind} {'read by the command' if options else 'read'}"] += 1

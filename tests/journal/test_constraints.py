@@ -125,7 +125,8 @@ def test_another_doubt_is_not_replaced(journal, by_hand, backend):
     journal.begin("a")
     refused(
         by_hand,
-        f"UPDATE {'OR REPLACE' if backend is None else ''} batches SET state = 'SENDING' WHERE batch_id = 'b'",
+        f"UPDATE {'OR REPLACE' if backend is None else ''} batches SET state = 'SENDING' WHERE batch_id = "
+        "'b'",
     )
 
 
@@ -145,7 +146,9 @@ def test_an_entry_in_capitals_is_refused(journal):
 
 
 def test_a_job_answers_for_one_batch(journal, by_hand):
-    """The same job cannot stand for two batches: the second one is in doubt, and the database refuses anything else."""
+    """The same job cannot stand for two batches: the second one is in doubt, and the database refuses
+    anything else.
+    """
     journal.claim([batch("a", 0, 1), batch("b", 2, 3)], "plan")
     journal.begin("a")
     journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
@@ -167,7 +170,9 @@ BY_HAND = {
 
 @pytest.mark.parametrize("changes", BY_HAND.values(), ids=BY_HAND)
 def test_what_an_administrator_changed_is_not_sent_in_any_batch(journal, by_hand, backend, changes):
-    """An entry of a batch whose row does not say what its last event says is refused, in the same batch and in others."""
+    """An entry of a batch whose row does not say what its last event says is refused, in the same batch and
+    in others.
+    """
     send(journal, batch("a", 0, 1), job_id=ENTRIES[5])
     journal.claim([batch("d", 4)], "plan")
     without_triggers(by_hand, backend)
@@ -187,8 +192,10 @@ def test_what_an_administrator_changed_is_not_sent_in_any_batch(journal, by_hand
 def test_only_what_is_whole_is_sent(journal, by_hand, backend):
     """A batch whose entries are not all in the journal is not sent."""
     by_hand.execute(
-        "INSERT INTO batches (batch_id, company_id, state, entries, body, body_sha256, plan_id, planned_at, changed_at, "
-        f"code, facts) VALUES ('a', 'c', 'PLANNED', 2, CAST('{{}}' AS {'BLOB' if backend is None else 'BYTEA'}), '', 'p', "
+        "INSERT INTO batches (batch_id, company_id, state, entries, body, body_sha256, plan_id, planned_at, "
+        "changed_at, "
+        "code, facts) VALUES ('a', 'c', 'PLANNED', 2, "
+        f"CAST('{{}}' AS {'BLOB' if backend is None else 'BYTEA'}), '', 'p', "
         "'t', 't', 'planned', '{}')"
     )
     by_hand.execute(f"INSERT INTO batch_entries VALUES ('a', '{ENTRIES[0]}', 1)")
@@ -205,7 +212,9 @@ def test_a_later_plan_takes_the_place_of_one_that_was_not_sent(journal):
 
 
 def test_what_waits_for_another_company_is_not_taken(journal):
-    """An entry that waits in a batch of another company: one of the two is wrong, and a person must say which."""
+    """An entry that waits in a batch of another company: one of the two is wrong, and a person must say
+    which.
+    """
     journal.claim([batch("a", 0, 1, 2)], "first")
     other = batch("b", 2, 3, company="00000000-0000-4000-8000-00000000000f")
     with pytest.raises(JournalError, match="bktools export resolve a --sandbox --outcome released"):
@@ -233,13 +242,17 @@ def test_a_batch_that_nobody_planned_is_not_sent(journal):
 
 @pytest.mark.parametrize(("count", "named"), [(3, ""), (4, " and 1 more"), (5, " and 2 more")])
 def test_what_is_in_doubt_is_named_with_the_way_to_settle_it(journal, service, count, named):
-    """The line names batch, company, time, three entries and the commands; the frame says where it comes from."""
+    """The line names batch, company, time, three entries and the commands; the frame says where it comes
+    from.
+    """
     entries = ENTRIES[:count]
     send(journal, batch("a", *range(count)), "UNKNOWN")
     (row,) = journal.unknown(COMPANY)
     assert how_to_settle(journal, row) == (
-        f"batch a of company {COMPANY}, sent {row['sent_at']}, may have been booked: look up its {count} entries in the "
-        f"accounting system ({', '.join(entries[:3])}{named}; full list: bktools export history --entries --batch a "
+        f"batch a of company {COMPANY}, sent {row['sent_at']}, may have been booked: "
+        f"look up its {count} entries in the "
+        f"accounting system ({', '.join(entries[:3])}{named}; full list: bktools export history --entries "
+        "--batch a "
         "--sandbox), then record the outcome: bktools export resolve a --sandbox --outcome "
         '"accepted|released" --evidence "..." --by NAME'
     )

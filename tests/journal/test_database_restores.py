@@ -1,4 +1,6 @@
-"""A restored, rolled back or failed over database: who notices it, who confirms it, and what is sent before and after."""
+"""A restored, rolled back or failed over database: who notices it, who confirms it, and what is sent before
+and after.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ def restored(postgres, database):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_a_restored_database_lacks_is_not_sent_again(machine, restored, way):
-    """Whoever saw what is gone sends nothing; one step each, and what was sent is known by its job, the next one is sent."""
+    """Whoever saw what is gone sends nothing; one step each, and what was sent is known by its job, the next
+    one is sent.
+    """
     ada, bob = machine("ada"), machine("bob")
     send(ada, 1)
     send(bob, 2)
@@ -87,7 +91,9 @@ def test_what_a_restored_database_lacks_is_not_sent_again(machine, restored, way
 
 
 def test_a_rolled_back_volume_stops_all_as_soon_as_one_notices_it(machine, restored, postgres, database):
-    """By a missing event, whatever was logged since; a machine that saw nothing of what is gone waits as well."""
+    """By a missing event, whatever was logged since; a machine that saw nothing of what is gone waits as
+    well.
+    """
     ada, bob, eve = machine("ada"), machine("bob"), machine("eve")
     for number, settings in enumerate((ada, bob, eve), 1):
         send(settings, number)
@@ -117,7 +123,9 @@ def test_a_log_that_ends_earlier_is_a_rolled_back_volume(machine, restored, post
 
 
 def test_a_machine_that_another_one_remembers_is_waited_for(machine, restored):
-    """It sent for the first time after the copy: no row names it, but the memory of a machine that saw it does."""
+    """It sent for the first time after the copy: no row names it, but the memory of a machine that saw it
+    does.
+    """
     ada, bob = machine("ada"), machine("bob")
     send(ada, 1)
     go_back = restored("new")
@@ -132,7 +140,7 @@ def test_a_machine_that_another_one_remembers_is_waited_for(machine, restored):
 
 
 def test_one_confirmation_is_that_of_one_machine(machine, restored):
-    """Two users' folders on one computer are two machines: each has a sent log of its own, and each confirms."""
+    """Two users' folders on one computer are two machines: each has its sent log, and each confirms."""
     ada, bob, eve = machine("ada"), machine("bob"), machine("eve")
     for number, settings in enumerate((ada, bob, eve), 1):
         send(settings, number)
@@ -152,7 +160,9 @@ def test_one_confirmation_is_that_of_one_machine(machine, restored):
 
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_confirmation_that_was_interrupted_is_made_again_by_nobody_else(machine, restored, place):
-    """After a kill before both places of the memory were written, the same machine confirms again, and that is all."""
+    """After a kill before both places of the memory were written, the same machine confirms again, and that
+    is all.
+    """
     ada, bob = machine("ada"), machine("bob")
     send(ada, 1)
     send(bob, 2)
@@ -188,7 +198,9 @@ def test_a_restore_after_a_restore_is_another_one(machine, restored):
 
 
 def test_confirmations_that_a_copy_holds_are_not_those_of_its_restore(machine, restored):
-    """The copy was made after every machine had confirmed an earlier restore: each confirms again before anybody sends."""
+    """The copy was made after every machine had confirmed an earlier restore: each confirms again before
+    anybody sends.
+    """
     ada, bob = machine("ada"), machine("bob")
     send(ada, 1)
     send(bob, 2)
@@ -208,7 +220,9 @@ def test_confirmations_that_a_copy_holds_are_not_those_of_its_restore(machine, r
 
 
 def test_a_machine_that_is_gone_is_waived_for_a_company_and_a_span(machine, restored, postgres, database):
-    """A person's word covers the company and the dates that were looked up: other dates, and none, are refused."""
+    """A person's word covers the company and the dates that were looked up: other dates, and none, are
+    refused.
+    """
     ada, bob = machine("ada"), machine("bob")
     for settings, number, company in ((ada, 1, COMPANY), (bob, 2, COMPANY), (bob, 3, OTHER_COMPANY)):
         send(settings, number, company=company)
@@ -234,13 +248,16 @@ def test_a_machine_that_is_gone_is_waived_for_a_company_and_a_span(machine, rest
     for statement in ("DELETE FROM", "UPDATE"):
         with pytest.raises(Exception, match="only ever added"):
             postgres.sql(
-                f"{statement} bktools.events {'SET at = 0' if statement == 'UPDATE' else ''} WHERE code = 'restore_waived'",
+                f"{statement} bktools.events {'SET at = 0' if statement == 'UPDATE' else ''} WHERE code = "
+                "'restore_waived'",
                 database,
             )
 
 
 def test_a_machine_whose_first_use_was_its_last_confirms(machine, restored):
-    """The backup has its batch, so nothing is missing for it: it confirms all the same, and nobody waits for it for ever."""
+    """The backup has its batch, so nothing is missing for it: it confirms all the same, and nobody waits for
+    it for ever.
+    """
     ada, bob = machine("ada"), machine("bob")
     send(ada, 1)
     send(bob, 2)
@@ -255,7 +272,9 @@ def test_a_machine_whose_first_use_was_its_last_confirms(machine, restored):
 
 
 def test_a_machine_that_nobody_knew_is_written_down_when_it_is_refused(machine, restored):
-    """It sent for the first time after the backup, so only its own sent log knows: once it was refused, the others wait."""
+    """It sent for the first time after the backup, so only its own sent log knows: once it was refused, the
+    others wait.
+    """
     ada, bob = machine("ada"), machine("bob")
     send(ada, 1)
     go_back = restored("new")
@@ -273,7 +292,9 @@ def test_a_machine_that_nobody_knew_is_written_down_when_it_is_refused(machine, 
 
 
 def test_what_was_sent_again_by_hand_of_nobody_is_told_by_its_job(machine, restored):
-    """Where nobody could notice it, the sender's confirmation compares jobs, not states, and says what may be booked twice."""
+    """Where nobody could notice it, the sender's confirmation compares jobs, not states, and says what may be
+    booked twice.
+    """
     ada, bob = machine("ada"), machine("bob")
     send(ada, 1)
     send(bob, 2)
@@ -302,7 +323,9 @@ def test_a_crash_of_the_server_is_no_restore(machine, postgres, database):
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_memory_that_one_place_lost_is_in_the_other(machine, restored, place):
-    """A damaged or a missing file in one place is no alarm and no gap; after the loss of both, the sent log still notices."""
+    """A damaged or a missing file in one place is no alarm and no gap; after the loss of both, the sent log
+    still notices.
+    """
     ada = machine("ada")
     send(ada, 1)
     go_back = restored("volume")
@@ -319,7 +342,9 @@ def test_memory_that_one_place_lost_is_in_the_other(machine, restored, place):
 
 
 def test_what_a_colleague_resolved_comes_back_in_any_order(machine, restored):
-    """The sent log of whoever records an outcome has the entries, too: he need not wait for the one who sent them."""
+    """The sent log of whoever records an outcome has the entries, too: he need not wait for the one who sent
+    them.
+    """
     ada, bob = machine("ada"), machine("bob")
     send(ada, 1)
     send(bob, 2)
@@ -336,7 +361,9 @@ def test_what_a_colleague_resolved_comes_back_in_any_order(machine, restored):
 def test_with_the_least_rights_each_person_needs_one_step(
     machine, restored, role, postgres, database, monkeypatch, way
 ):
-    """The printed command, run literally on each machine that sent, is all: no other right, no message in a circle."""
+    """The printed command, run literally on each machine that sent, is all: no other right, no message in a
+    circle.
+    """
     look(machine("owner"))
     roles = {name: role(name) for name in ("ada", "bob", "eve")}
     for address in roles.values():
@@ -383,7 +410,9 @@ def run(line: str, settings, monkeypatch) -> tuple[int, str]:
 
 
 def test_another_version_confirms_and_waives_nothing(machine, postgres, database, monkeypatch):
-    """A colleague with another version of the schema is told which one to install, whatever he runs; nothing is written."""
+    """A colleague with another version of the schema is told which one to install, whatever he runs; nothing
+    is written.
+    """
     ada = machine("ada")
     send(ada, 1)
     postgres.sql("UPDATE bktools.about SET value = '9' WHERE name = 'schema_version'", database)

@@ -1,4 +1,6 @@
-"""The journal keeps what an entry was when it was claimed: only added, covered by the chain, null where it is not known."""
+"""The journal keeps what an entry was when it was claimed: only added, covered by the chain, null where it is
+not known.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def test_the_columns_are_those_of_the_frame(journal):
 
 @BOTH
 def test_a_claim_keeps_the_exact_amount_and_the_period(journal):
-    """The period is the close's, otherwise the month of the date, and null without a date; unknown columns are null."""
+    """The period is the close's, otherwise the month of the date, and null without a date; unknown columns
+    are null.
+    """
     journal.claim([of_amounts("a", ["12.50", "0.0000001"], supplier="Müller & Söhne")], "plan", "2026-10")
     assert kept(journal) == [
         ("12.5000000", "Müller & Söhne", "2026-10"),
@@ -69,7 +73,9 @@ def test_a_claim_keeps_the_exact_amount_and_the_period(journal):
 
 @BOTH
 def test_the_facts_of_the_newest_claim_count_and_the_earlier_ones_stay(journal):
-    """An entry whose amount was corrected before it was sent, or sent again, shows the amount that was sent last."""
+    """An entry whose amount was corrected before it was sent, or sent again, shows the amount that was sent
+    last.
+    """
     journal.claim([of_amounts("a", ["1.00"])], "plan")
     journal.claim([of_amounts("a", ["1.00"])], "plan")
     assert claims(journal) == 1, "the same facts again"
@@ -93,9 +99,9 @@ FORBIDDEN = (
     "UPDATE entry_data SET amount = '9.99'",
     "UPDATE {or_replace} entry_data SET amount = '9.99'",
     "INSERT {or_replace} INTO entry_data SELECT * FROM entry_data",
-    "INSERT INTO entry_data SELECT batch_id, claim, '{other}', 0, date, '9.99', currency, {rest} FROM entry_data LIMIT 1",
-    "INSERT INTO entry_data SELECT batch_id, claim - 1, entry_id, 0, date, '9.99', currency, {rest} FROM entry_data LIMIT 1",
-    "INSERT INTO entry_data SELECT batch_id, claim + 9, entry_id, 0, date, '9.99', currency, {rest} FROM entry_data LIMIT 1",
+    "INSERT INTO entry_data SELECT batch_id, claim, '{other}', 0, {others} FROM entry_data LIMIT 1",
+    "INSERT INTO entry_data SELECT batch_id, claim - 1, entry_id, 0, {others} FROM entry_data LIMIT 1",
+    "INSERT INTO entry_data SELECT batch_id, claim + 9, entry_id, 0, {others} FROM entry_data LIMIT 1",
 )
 
 
@@ -107,7 +113,12 @@ def test_facts_are_only_added_with_their_claim(journal, backend):
     with typed_by_hand(journal, backend) as by_hand:
         for sql in FORBIDDEN:
             refused(
-                by_hand, sql.format(other=ENTRIES[5], rest=rest, or_replace="" if backend else "OR REPLACE")
+                by_hand,
+                sql.format(
+                    other=ENTRIES[5],
+                    others=f"date, '9.99', currency, {rest}",
+                    or_replace="" if backend else "OR REPLACE",
+                ),
             )
 
 
@@ -135,7 +146,9 @@ def test_facts_that_somebody_changed_are_told(journal, backend):
 
 
 def test_a_restored_backup_does_not_pass_old_facts_off_as_sent(settings, tmp_path):
-    """Sent after the backup was made: its facts there may be of an earlier claim, so they are not shown, nor invented."""
+    """Sent after the backup was made: its facts there may be of an earlier claim, so they are not shown, nor
+    invented.
+    """
     with open_for_writing(settings) as journal:
         send(journal, of_amounts("b", ["5.00"], first=1))
         journal.claim([of_amounts("a", ["1.00"])], "plan")
@@ -161,7 +174,9 @@ def test_a_restored_backup_does_not_pass_old_facts_off_as_sent(settings, tmp_pat
 
 
 def test_amounts_of_a_history_have_the_scale_of_the_finest(journal):
-    """Amounts of currencies with 0, 2 and 3 decimals, and of more than 38 digits together, are shown without rounding."""
+    """Amounts of currencies with 0, 2 and 3 decimals, and of more than 38 digits together, are shown without
+    rounding.
+    """
 
     def amounts(*texts: str | None) -> tuple[pa.DataType, list[Decimal | None]]:
         schema = pa.schema({"amount": EXPORTED_ENTRIES.field("amount").type})

@@ -64,12 +64,17 @@ def states(journal: Journal) -> dict[str, str]:
 
 
 def test_a_second_history_comes_whole(machine, ada, eve, tmp_path):
-    """Batches, facts and events of both are there, each proves what it was, and no entry can be sent again by anybody."""
+    """Batches, facts and events of both are there, each proves what it was, and no entry can be sent again by
+    anybody.
+    """
     ada(a=("ACCEPTED", 1), b=("UNKNOWN", 2))
     file = eve(c=("ACCEPTED", 3, 4), d=("RELEASED", 5), e=("UNKNOWN", 6))
     shutil.copy(file.path, tmp_path / "kept.sqlite")
     with open_for_writing(machine("eve", file=True)) as journal:
-        sql = "SELECT code, state, batch_id, facts, person, login, machine, process, at FROM events ORDER BY event_id"
+        sql = (
+            "SELECT code, state, batch_id, facts, person, login, machine, process, "
+            "at FROM events ORDER BY event_id"
+        )
         before = journal.rows(sql)
     last = move(machine("eve"), by="Eve")
     for name in ("ada", "eve"):
@@ -134,7 +139,9 @@ def test_a_database_that_was_looked_at_before_takes_the_file(machine, ada):
 @pytest.mark.parametrize("there", ["ACCEPTED", "UNKNOWN"])
 @pytest.mark.parametrize("name", ["b", "a"], ids=["two batches", "one batch"])
 def test_an_entry_that_both_sent_moves_nothing(machine, ada, eve, here, there, name):
-    """Both batches are named with the way out; database and file are as they were; after that way out the file moves."""
+    """Both batches are named with the way out; database and file are as they were; after that way out the
+    file moves.
+    """
     ada(a=(here, 1, 2))
     file = eve(**{name: (there, *((1, 2) if name == "a" else (2, 3)))})
     with open_for_writing(machine("ada")) as journal:
@@ -205,7 +212,9 @@ def test_what_was_not_sent_gives_way(machine, ada, eve, here, there, after):
     ],
 )
 def test_a_batch_that_both_have_keeps_what_was_sent(machine, ada, eve, here, there, after, amount):
-    """The same batch, sent by one of two people: its state, its entries and its facts are those of the one who sent it."""
+    """The same batch, sent by one of two people: its state, its entries and its facts are those of the one
+    who sent it.
+    """
     ada(a=(here, 1, 2))
     eve(a=(there, 1, 2))
     move(machine("eve"), by="Eve")
@@ -250,7 +259,8 @@ def test_an_account_that_both_know_is_the_newer_one(machine, ada, eve):
     def know(journal: Journal, code: str, account_id: str | None, at: str, name: str) -> None:
         with journal.transaction() as connection:
             connection.execute(
-                "INSERT INTO accounts (company_id, external_id, state, account_id, name, updated_at, facts) VALUES (?, ?, ?, ?, ?, ?, '{}')",
+                "INSERT INTO accounts (company_id, external_id, state, account_id, name, updated_at, "
+                "facts) VALUES (?, ?, ?, ?, ?, ?, '{}')",
                 (COMPANY, code, "CREATED" if account_id else "EXISTS", account_id, name, at),
             )
 
@@ -308,7 +318,9 @@ def test_the_history_of_another_service_stays_out(machine, ada):
 
 
 def test_a_job_of_two_batches_moves_nothing(machine, ada):
-    """A job answers for one batch, in both journals together: both batches are named, and the file can still send."""
+    """A job answers for one batch, in both journals together: both batches are named, and the file can still
+    send.
+    """
     ada(a=("ACCEPTED", 1))
     with open_for_writing(machine("ada")) as journal:
         job = journal.state_of("a")["job_id"]
@@ -342,7 +354,9 @@ def _ends(*_):
 
 
 def test_a_move_that_ends_before_its_switch_leaves_the_file(machine, ada, eve, monkeypatch):
-    """Until the copy is whole the file is the journal: it sends on, and the database is refused on this machine."""
+    """Until the copy is whole the file is the journal: it sends on, and the database is refused on this
+    machine.
+    """
     ada(a=("ACCEPTED", 1))
     eve(b=("ACCEPTED", 2))
     for step in ("_copy", "contradictions"):
@@ -363,7 +377,9 @@ def test_a_move_that_ends_before_its_switch_leaves_the_file(machine, ada, eve, m
 
 
 def test_a_move_that_ends_at_its_switch_is_finished_by_the_next_run(machine, ada, eve, monkeypatch):
-    """The file is closed and the copy was not committed: neither sends on this machine, and both name the way to go on."""
+    """The file is closed and the copy was not committed: neither sends on this machine, and both name the way
+    to go on.
+    """
     ada(a=("ACCEPTED", 1))
     eve(b=("ACCEPTED", 2))
     original = move_module._close
@@ -387,7 +403,9 @@ def test_a_move_that_ends_at_its_switch_is_finished_by_the_next_run(machine, ada
 
 
 def test_a_database_from_before_the_import_is_noticed(machine, ada, eve, postgres, database):
-    """A dump of before is refused on the machine that moved its file; its sent log has what came from the file."""
+    """A dump of before is refused on the machine that moved its file; its sent log has what came from the
+    file.
+    """
     ada(a=("ACCEPTED", 1))
     eve(b=("ACCEPTED", 2))
     address = postgres.address(database)

@@ -1,4 +1,6 @@
-"""Periods: events and rows that are only added; a closed month receives nothing; a copy from before a close is noticed."""
+"""Periods: events and rows that are only added; a closed month receives nothing; a copy from before a close
+is noticed.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def close(journal, month: str, not_ready: pd.DataFrame, plan: str = "plan") -> N
 
 @BOTH
 def test_a_closed_period_receives_nothing(journal, service, backend):
-    """Neither a claim nor SQL typed by hand sends into it; the message names who closed it and how to open it."""
+    """Neither a claim nor SQL typed by hand sends into it; the message names who closed it and how to open
+    it.
+    """
     journal.claim([of_amounts("waiting", "1.00")], "plan", "2026-11")
     bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
     with pytest.raises(JournalError) as refused:
@@ -82,7 +86,9 @@ def test_a_closed_period_receives_nothing(journal, service, backend):
 
 @BOTH
 def test_an_entry_without_a_date_goes_into_no_closed_period(journal, service):
-    """Outside of a close it may belong to any month: it waits while one is closed, and none is closed meanwhile."""
+    """Outside of a close it may belong to any month: it waits while one is closed, and none is closed
+    meanwhile.
+    """
     journal.claim([dated("before", None)], "plan")
     with pytest.raises(JournalError, match="stays open: batch before of it is PLANNED"):
         bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
@@ -102,7 +108,9 @@ def test_an_entry_without_a_date_goes_into_no_closed_period(journal, service):
 
 @BOTH
 def test_each_entry_is_held_back_in_the_record_of_one_month(journal, service):
-    """It is the month of its date, whichever close met it; without a date, the month of the first close that met it."""
+    """It is the month of its date, whichever close met it; without a date, the month of the first close that
+    met it.
+    """
 
     def waiting(*entries):
         columns = ["id", "reason", "amount", "date"]
@@ -181,7 +189,9 @@ def test_a_period_is_closed_once_and_reopened_with_a_reason(journal, service):
 @BOTH
 @pytest.mark.parametrize("state", ["PLANNED", "UNKNOWN"])
 def test_a_period_with_an_unfinished_batch_stays_open(journal, service, state):
-    """The message names the batch, its state and the command that settles it; an approval does not close it either."""
+    """The message names the batch, its state and the command that settles it; an approval does not close it
+    either.
+    """
     if state == "UNKNOWN":
         send(journal, of_amounts("a", "1.00"), state, period="2026-10")
     else:
@@ -220,7 +230,9 @@ def test_a_batch_that_another_process_took_up_meanwhile_keeps_its_period_open(
 
 @BOTH
 def test_each_month_shows_its_figures_by_currency(journal, service):
-    """Numbers and exact amounts of what was exported, in doubt, held back and still open, never added over currencies."""
+    """Numbers and exact amounts of what was exported, in doubt, held back and still open, never added over
+    currencies.
+    """
     first = of_amounts("a", "10.10", "0.005")
     send(journal, first, period="2026-10")
     send(journal, of_amounts("b", "1500", first=2, currency="JPY"), period="2026-10")
@@ -233,7 +245,7 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
             (None, "no_service_id", "2.00", None),
         ),
     )
-    # The entry was corrected to another amount, and was sent in November: it was held back with the first one.
+    # The entry was corrected, and sent in November: it was held back with its first amount.
     send(journal, of_amounts("c", "7.30", first=3), period="2026-11")
     send(journal, of_amounts("d", "4.00", first=5), "UNKNOWN", period="2026-11")
     found = bktools.load_periods(COMPANY, service=service)
@@ -276,7 +288,9 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
 
 @BOTH
 def test_two_closes_of_a_month_hold_back_each_entry_once(journal, service):
-    """An entry that both held back counts once, with its newest reason; one that the second did not see any more counts too."""
+    """An entry that both held back counts once, with its newest reason; one that the second did not see any
+    more counts too.
+    """
     close(
         journal,
         "2026-10",
@@ -358,7 +372,9 @@ def test_a_close_whose_event_somebody_changed_is_told(journal, backend, said):
 
 @pytest.mark.parametrize("forgotten", ["close", "period"])
 def test_a_copy_from_before_a_close_is_an_old_copy(journal, service, tmp_path, forgotten):
-    """It would open the month again: it is refused, and restoring it puts no batch in doubt, because none is missing."""
+    """It would open the month again: it is refused, and restoring it puts no batch in doubt, because none is
+    missing.
+    """
     send(journal, of_amounts("a", "1.00"), period="2026-10")
     journal.backup(tmp_path / "kept.sqlite")
     if forgotten == "close":

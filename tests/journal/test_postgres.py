@@ -1,4 +1,6 @@
-"""A journal that a team shares in PostgreSQL: what is refused, who may do what, cut connections, copies, the move of a file."""
+"""A journal that a team shares in PostgreSQL: what is refused, who may do what, cut connections, copies, the
+move of a file.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ HOSTILE = 'an"alyst; DROP TABLE events --'
 
 
 def test_what_was_sent_elsewhere_is_known_on_a_new_machine(machine):
-    """Another machine, with other folders, sees the history, cannot send an entry again, and sends the next one."""
+    """Another machine, with other folders, sees the history, cannot send an entry again, and sends the next
+    one.
+    """
     with open_for_writing(machine()) as journal:
         send(journal, batch("a", 1))
     with open_for_writing(machine("second")) as journal:
@@ -64,7 +68,9 @@ def test_a_database_belongs_to_the_environment_that_was_first(machine, tmp_path)
 
 
 def test_one_machine_sends_for_a_company(machine):
-    """The lock holds for all machines and names its holder; a connection that ends frees it, and what it sent is in doubt."""
+    """The lock holds for all machines and names its holder; a connection that ends frees it, and what it sent
+    is in doubt.
+    """
     with open_for_writing(machine("second")) as second:
         with open_for_writing(machine()) as first, first.sending(COMPANY):
             first.claim([batch("a", 1)], "plan")
@@ -113,7 +119,9 @@ def test_a_connection_that_is_cut_before_the_request_sends_nothing(machine, post
 
 @pytest.mark.parametrize("is_faster", [False, True], ids=["nobody else", "another machine first"])
 def test_an_outcome_is_kept_until_it_can_be_written(machine, postgres, database, monkeypatch, is_faster):
-    """While the database is away the answer is in a file; it is written later, or told where another machine wrote UNKNOWN."""
+    """While the database is away the answer is in a file; it is written later, or told where another machine
+    wrote UNKNOWN.
+    """
     monkeypatch.setattr(writing_module, "PAUSES", (0.0,))
     with open_for_writing(machine()) as journal, journal.sending(COMPANY):
         journal.claim([batch("a", 1)], "plan")
@@ -139,7 +147,8 @@ def test_an_outcome_is_kept_until_it_can_be_written(machine, postgres, database,
 
 UNSAFE = {
     "synchronous_commit is off": "ALTER DATABASE {} SET synchronous_commit = off",
-    "its user's synchronous_commit is off": f"ALTER ROLE {OWNER} IN DATABASE {{}} SET synchronous_commit = off",
+    "its user's synchronous_commit is off": f"ALTER ROLE {OWNER} IN DATABASE {{}} SET synchronous_commit = "
+    "off",
 }
 
 
@@ -184,9 +193,9 @@ def test_a_pooler_is_refused(machine, postgres, database, tmp_path):
     folder.mkdir(exist_ok=True)
     (folder / "users").write_text(f'"{OWNER}" "{PASSWORD}"\n')
     (folder / "config").write_text(
-        f"[databases]\n* = host=127.0.0.1 port={postgres.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n"
-        f"unix_socket_dir =\nauth_type = plain\nauth_file = {folder}/users\npool_mode = transaction\n"
-        "ignore_startup_parameters = extra_float_digits\n"
+        f"[databases]\n* = host=127.0.0.1 port={postgres.port}\n[pgbouncer]\nlisten_addr = "
+        f"127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = plain\nauth_file = "
+        f"{folder}/users\npool_mode = transaction\nignore_startup_parameters = extra_float_digits\n"
     )
     if os.geteuid() == 0:
         for path in (folder, *folder.iterdir()):
@@ -236,7 +245,9 @@ def test_a_password_is_never_shown(machine, postgres, database, capsys):
 
 
 def test_the_least_rights_are_enough_and_no_more(machine, postgres, database, role):
-    """With the printed rights a user sends; he changes neither events nor rules. Without them, the message names the command."""
+    """With the printed rights a user sends; he changes neither events nor rules. Without them, the message
+    names the command.
+    """
     with open_for_writing(machine()) as journal:
         send(journal, batch("a", 1))
     own = role("analyst")
@@ -260,7 +271,7 @@ def test_the_least_rights_are_enough_and_no_more(machine, postgres, database, ro
         "UPDATE batches SET body = ''",
         "UPDATE about SET value = '0'",
         "INSERT INTO transitions VALUES ('ACCEPTED', 'PLANNED')",
-        "CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$",
+        "CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
     ):
         with typed_by_hand(None, own) as by_hand, pytest.raises(psycopg.errors.InsufficientPrivilege):
             by_hand.execute(sql)
@@ -303,7 +314,9 @@ def moved(machine):
 
 
 def test_a_file_moves_to_a_database_once(machine, moved, tmp_path):
-    """Every row and digest is in the database; the file refuses to send, and so does an old copy of it; again changes nothing."""
+    """Every row and digest is in the database; the file refuses to send, and so does an old copy of it; again
+    changes nothing.
+    """
     journal_id, path = moved
     shutil.copy(path, tmp_path / "kept.sqlite")
     last = move(machine(), by="Ada")
@@ -340,7 +353,7 @@ def test_a_file_moves_to_a_database_once(machine, moved, tmp_path):
 
 
 def test_a_file_beside_is_not_forgotten(machine, moved):
-    """Whoever names a database without moving the file is told to move it: nothing is sent with the database."""
+    """Whoever names a database without moving the file is told to move it: nothing is sent."""
     with pytest.raises(
         JournalError, match=r"its history is not in .*journal move --environment \S+ --by NAME"
     ):
@@ -348,7 +361,9 @@ def test_a_file_beside_is_not_forgotten(machine, moved):
 
 
 def test_a_forgotten_database_is_known_on_this_machine(machine):
-    """Without BKTOOLS_JOURNAL, in a new terminal or a cron job, no second journal begins; the message names the database."""
+    """Without BKTOOLS_JOURNAL, in a new terminal or a cron job, no second journal begins; the message names
+    the database.
+    """
     with open_for_writing(machine()) as journal:
         send(journal, batch("a", 1))
     forgotten = machine(file=True)
@@ -361,7 +376,9 @@ def test_a_forgotten_database_is_known_on_this_machine(machine):
 
 
 def test_the_commands_say_which_journal_is_in_force(machine, postgres, database, monkeypatch):
-    """Three lines of configuration; config, journal, rights, verify and backup name the database and never its password."""
+    """Three lines of configuration; config, journal, rights, verify and backup name the database and never
+    its password.
+    """
     monkeypatch.setenv("BKTOOLS_BASE_URL", "https://books.example.com")
     monkeypatch.setenv("BKTOOLS_TOKEN", "t")
     monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
@@ -399,7 +416,7 @@ def test_the_variable_is_for_its_own_environment(postgres, database, tmp_path):
 
 
 def test_the_command_moves_the_file(machine, postgres, database, monkeypatch):
-    """`journal move` needs a database and a name; it says how many events are there, and the file is closed."""
+    """`journal move` needs a database and a name; it says how many events are there; the file is closed."""
     monkeypatch.setenv("BKTOOLS_BASE_URL", "https://books.example.com")
     with open_for_writing(load_settings()) as journal:
         send(journal, batch("a", 1))
@@ -413,7 +430,9 @@ def test_the_command_moves_the_file(machine, postgres, database, monkeypatch):
 
 
 def test_a_colleague_names_the_address_alone(machine, tmp_path, postgres, database):
-    """The database has the journal of "live"; who has no config file uses it by the address, and others by its name."""
+    """The database has the journal of "live"; who has no config file uses it by the address, and others by
+    its name.
+    """
     live = machine("ada", url="live", base_url=ADDRESS)
     with open_for_writing(live) as journal:
         send(journal, batch("a", 1))
@@ -434,7 +453,7 @@ def test_a_colleague_names_the_address_alone(machine, tmp_path, postgres, databa
 
 
 def test_a_database_of_another_environment_leaves_nothing_here(machine, tmp_path):
-    """Whoever looks at it by mistake is not bound to it: the environment begins its own journal afterwards."""
+    """Whoever looks at it by mistake is not bound to it: the environment begins its own journal."""
     open_for_writing(machine()).close()
     other = machine("other", url="https://staging.example.com")
     Journal(other).close()

@@ -102,7 +102,7 @@ def test_the_answer_to_all_names_the_batches_that_were_shown(doubts, service):
     [("7200", 7200), ("60", 3600), ("-1", 3600), ("null", 3600), ("1764000000000", 10**9)],
 )
 def test_a_job_ends_after_what_the_service_said(doubts, service, expires, seconds):
-    """The longest of the company's jobs counts; a number that is in no calendar is a job that has not ended."""
+    """The longest of the company's jobs counts; a number beyond any calendar is a job that has not ended."""
     with open_for_writing(service.settings) as journal:
         journal.claim([batch("batch-9", 9)], "plan")
         with journal.transaction() as connection:
@@ -119,7 +119,9 @@ def test_a_job_ends_after_what_the_service_said(doubts, service, expires, second
     "content", ["", "[]", "{", '{"sent_at": "t"}', '{"sent_at": "t", "state": "PLANNED", "x": 1}', "7"]
 )
 def test_a_kept_answer_that_is_damaged_is_one_clear_error(doubts, service, content):
-    """It names the file, and what happens without it: the batch is in doubt, and nothing is taken for an answer."""
+    """It names the file, and what happens without it: the batch is in doubt, and nothing is taken for an
+    answer.
+    """
     with open_for_writing(service.settings) as journal:
         row = journal.state_of("batch-0")
         journal.undelivered.write(

@@ -40,7 +40,9 @@ def kept(settings, tmp_path):
 
 
 def test_only_what_the_backup_lacks_is_in_doubt(settings, kept):
-    """Of the batches that were sent after the backup, those that may have been booked are in doubt, with their bodies."""
+    """Of the batches that were sent after the backup, those that may have been booked are in doubt, with
+    their bodies.
+    """
     done = restore(settings, kept, by="Ada")
     assert done.in_doubt == ("3", "5")
     assert done.set_aside is not None
@@ -64,7 +66,9 @@ def test_only_what_the_backup_lacks_is_in_doubt(settings, kept):
 
 
 def test_what_a_mark_proves_is_not_in_doubt(settings, kept):
-    """Missing batches whose jobs are in the sent log are ACCEPTED again, as it proves, and so are doubts that got a job since."""
+    """Missing batches whose jobs are in the sent log are ACCEPTED again, as it proves, and so are doubts that
+    got a job since.
+    """
     with open_for_writing(settings) as journal:
         send(journal, of_one("6"))
         send(journal, of_one("7"), "UNKNOWN")
@@ -96,7 +100,9 @@ def test_what_a_mark_proves_is_not_in_doubt(settings, kept):
 
 
 def test_what_another_process_sent_meanwhile_is_not_lost(settings, kept, monkeypatch):
-    """The sent log is read again under the locks: the batch that was sent after the first look is ACCEPTED again."""
+    """The sent log is read again under the locks: the batch that was sent after the first look is ACCEPTED
+    again.
+    """
     original = backups_module.sending_for
 
     def later(*arguments):
@@ -113,7 +119,9 @@ def test_what_another_process_sent_meanwhile_is_not_lost(settings, kept, monkeyp
 
 
 def test_what_a_person_says_is_not_written_to_a_file_that_was_replaced(settings, kept, monkeypatch):
-    """A restore that ends while somebody waits for the lock is noticed under it: nothing is recorded where nobody looks."""
+    """A restore that ends while somebody waits for the lock is noticed under it: nothing is recorded where
+    nobody looks.
+    """
     original = sqlite_module.sending_for
 
     def later(*arguments, **options):
@@ -145,7 +153,9 @@ def test_what_a_person_says_is_not_written_to_a_file_that_was_replaced(settings,
 
 
 def test_a_job_that_another_batch_has_is_no_proof(settings, tmp_path):
-    """Where two lines of the sent log name one job, the copy's batch keeps it, and the other batch is in doubt."""
+    """Where two lines of the sent log name one job, the copy's batch keeps it, and the other batch is in
+    doubt.
+    """
     with open_for_writing(settings) as journal:
         send(journal, of_one("1"))
         journal.backup(tmp_path / "kept.sqlite")
@@ -167,7 +177,9 @@ def test_a_whole_journal_that_is_restored_stays_as_it_is(settings, kept):
 
 
 def test_a_lost_batch_without_free_entries_is_passed_over(settings, tmp_path):
-    """Its entries went out again, in a batch that is in doubt: the batches sent after it are in doubt as well."""
+    """Its entries went out again, in a batch that is in doubt: the batches sent after it are in doubt as
+    well.
+    """
     with open_for_writing(settings) as journal:
         send(journal, of_one("2"))
         journal.backup(tmp_path / "kept.sqlite")
@@ -182,7 +194,9 @@ def test_a_lost_batch_without_free_entries_is_passed_over(settings, tmp_path):
 
 
 def test_a_backup_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
-    """Without a sent log nobody knows what was sent since: the last export is named, and a person's evidence is an event."""
+    """Without a sent log nobody knows what was sent since: the last export is named, and a person's evidence
+    is an event.
+    """
     new = replace(settings, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m")
     with pytest.raises(
         JournalError, match=f"batch 2 of company {COMPANY}, sent 2.*nothing was restored"
@@ -202,7 +216,9 @@ def test_a_backup_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
 
 
 def test_a_data_folder_on_a_new_disk_needs_evidence(settings, kept, tmp_path):
-    """A copied data folder has the sent log beside the journal, which may be as old as the copy: it is asked for too."""
+    """A copied data folder has the sent log beside the journal, which may be as old as the copy: it is asked
+    for too.
+    """
     shutil.copytree(tmp_path / "data", tmp_path / "d")
     shutil.rmtree(tmp_path / "data")
     new = replace(settings, data_dir=tmp_path / "d", sent_log_dir=tmp_path / "m")
@@ -252,7 +268,9 @@ def test_who_restores_must_be_named(settings):
 
 
 def test_what_waited_with_entries_that_were_sent_later_is_withdrawn(settings, tmp_path):
-    """A batch that waits in the backup and whose entry went out in a later one is released, and says in which; others wait."""
+    """A batch that waits in the backup and whose entry went out in a later one is released, and says in
+    which; others wait.
+    """
     with open_for_writing(settings) as journal:
         journal.claim([batch("waiting", 1), of_one("2")], "plan")
         journal.backup(tmp_path / "kept.sqlite")
@@ -267,7 +285,9 @@ def test_what_waited_with_entries_that_were_sent_later_is_withdrawn(settings, tm
 
 @pytest.fixture
 def without_request(settings, tmp_path):
-    """Two copies, one that lacks batch 2 and one in which it waits; it was sent, and no mark has its request any more."""
+    """Two copies, one that lacks batch 2 and one in which it waits; it was sent, and no mark has its request
+    any more.
+    """
     with open_for_writing(settings) as journal:
         send(journal, of_one("1"))
         journal.backup(tmp_path / "lacking.sqlite")
@@ -288,14 +308,16 @@ def without(file, *texts: str) -> None:
 
 
 def test_a_batch_whose_request_is_lost_is_in_doubt_where_the_copy_has_it(settings, without_request, tmp_path):
-    """The sent log need not have the entries of a batch that the copy knows: it is in doubt, and holds them."""
+    """The sent log need not have the entries of a batch that the copy knows, which is in doubt."""
     assert restore(settings, tmp_path / "waiting.sqlite", by="Ada").in_doubt == ("2", "3")
     with open_for_writing(settings) as journal:
         assert "which is UNKNOWN" in journal.obstacle(batch("9", 2))
 
 
 def test_a_batch_whose_entries_nobody_knows_is_refused_with_the_way_out(settings, without_request, tmp_path):
-    """Where neither the copy nor the sent log has the entries, nothing is changed; the message says what a person can do."""
+    """Where neither the copy nor the sent log has the entries, nothing is changed; the message says what a
+    person can do.
+    """
     path = settings.state_dir / "journal.sqlite"
     before = path.read_bytes()
     with pytest.raises(JournalError, match=f"batch 2 of company {COMPANY} .*nothing was changed") as caught:
@@ -312,7 +334,9 @@ def test_a_batch_whose_entries_nobody_knows_is_refused_with_the_way_out(settings
 
 
 def test_a_copy_is_refused_while_the_journal_is_elsewhere(settings, tmp_path):
-    """Neither sending with a copy of the data folder nor restoring there is possible while the original is in its place."""
+    """Neither sending with a copy of the data folder nor restoring there is possible while the original is in
+    its place.
+    """
     with open_for_writing(settings) as journal:
         send(journal, of_one("1"))
     shutil.copytree(tmp_path / "data", tmp_path / "copied")

@@ -72,7 +72,7 @@ def test_one_place_makes_up_for_the_other(sent, place):
 )
 @pytest.mark.parametrize("places", [(0, 1), (1, 0)], ids=["beside the journal first", "outside first"])
 def test_lines_that_each_place_lost_keep_their_order(tmp_path, lost, events, places):
-    """Where both places lost lines, they tell together what happened, in the order in which it was written."""
+    """Where both places lost lines, they tell together what happened, in its order."""
     marks = log_in(tmp_path / "inner", tmp_path / "outer")
     for name, event in zip("1234", events, strict=True):
         marks.write(
@@ -121,7 +121,8 @@ def test_a_line_that_is_written_while_both_places_are_merged_stays(tmp_path, mon
 def test_a_line_is_as_it_is_typed_here(tmp_path):
     """A mark is written to the letter as this line, and is read from it again."""
     body = (
-        '{"journal": "journal", "event": 1, "digest": "d", "batch_id": "b", "plan_id": "p", "company_id": "c", "state": "SENDING", '
+        '{"journal": "journal", "event": 1, "digest": "d", "batch_id": "b", "plan_id": "p", "company_id": '
+        '"c", "state": "SENDING", '
         '"code": "sending", "facts": "caf\\u00e9", "at": "2026-10-31", "body": "", "job_id": "j"}'
     )
     line = f"{hashlib.sha256(body.encode()).hexdigest()[:16]} {body}\n"
@@ -135,7 +136,9 @@ def test_a_line_is_as_it_is_typed_here(tmp_path):
 
 
 def test_damage_to_a_mark_that_is_whole_elsewhere_keeps_nobody_from_sending(sent):
-    """A last line that is damaged in one place, and known to the journal from the other, is nothing that is missing."""
+    """A last line that is damaged in one place, and known to the journal from the other, is nothing that is
+    missing.
+    """
     file = next(sent.sent_log.folders[0].glob("*.log"))
     file.write_bytes(file.read_bytes()[:-10])
     sent.require_current()
@@ -171,7 +174,9 @@ def test_another_history_is_noticed(sent, settings, tmp_path):
 
 
 def test_only_what_may_have_been_booked_is_at_risk():
-    """After a restore a refused batch is no doubt; one whose answer never came is, with the request that was sent."""
+    """After a restore a refused batch is no doubt; one whose answer never came is, with the request that was
+    sent.
+    """
 
     def mark(batch: str, state: str, body: str = "") -> SentLine:
         return SentLine("journal", 1, "d", batch, "plan", COMPANY, state, "sending", "{}", "2026-10-31", body)
@@ -209,13 +214,18 @@ def test_an_old_copy_names_the_batch_that_was_sent_first(settings, tmp_path, ord
         (first, _) = journal.rows("SELECT sent_at FROM batches ORDER BY sent_at")
         path = journal.path
     path.write_bytes((tmp_path / "kept.sqlite").read_bytes())
-    said = f"2 batches of 2 companies, sent since {first['sent_at'][:15]}.*first is batch-0 of company {order[0]}"
+    said = (
+        f"2 batches of 2 companies, sent since {first['sent_at'][:15]}.*first is batch-0 of company "
+        f"{order[0]}"
+    )
     with pytest.raises(JournalError, match=said):
         open_for_writing(settings)
 
 
 def test_marks_that_cannot_be_written_are_one_clear_error(tmp_path):
-    """A file where the folder of the sent log should be is named, by whoever wants to lock, write or confirm lines there."""
+    """A file where the folder of the sent log should be is named, by whoever wants to lock, write or confirm
+    lines there.
+    """
     (tmp_path / "file").write_text("no folder")
     marks = log_in(tmp_path, tmp_path / "file")
     mark = SentLine("journal", 1, "d", "b", "p", COMPANY, "SENDING", "sending", "{}", "2026-10-31")
@@ -265,7 +275,9 @@ def test_a_sent_log_that_does_not_say_its_journal_says_nothing(tmp_path, content
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe"])
 @pytest.mark.parametrize("place", [0, 1])
 def test_an_identity_that_one_place_lost_is_that_of_the_other(tmp_path, place, content):
-    """A file of the machine's identity that holds none does not make it another machine, or one without a name."""
+    """A file of the machine's identity that holds none does not make it another machine, or one without a
+    name.
+    """
     log = log_in(tmp_path / "inner", tmp_path / "outer")
     machine = log.machine()
     (log.folders[place] / "machine").write_bytes(content)

@@ -1,4 +1,6 @@
-"""What persons state: verified against a ledger, exported elsewhere, not booked. Each is an event with a name and evidence."""
+"""What persons state: verified against a ledger, exported elsewhere, not booked. Each is an event with a name
+and evidence.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ TOLD = {"by": "Ada", "evidence": "the service's list of exports of 3 October"}
 
 @BOTH
 def test_a_verification_is_kept_and_shown(journal, service):
-    """Who verified the month against which ledger, with what result; the newest one is shown, all of them are kept."""
+    """Who verified the month against which ledger, with what result; the newest one is shown, all of them are
+    kept.
+    """
     for booked, difference in ((311, []), (312, [{"entry_id": ENTRIES[0], "reason": "booked in November"}])):
         record_verification(
             journal,

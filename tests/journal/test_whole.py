@@ -36,7 +36,9 @@ def problems(settings) -> list[str]:
 
 
 def test_a_flipped_bit_anywhere_is_found(settings):
-    """Each of many flipped bits is an error of bktools or a line of the check, in pages in use and in free ones."""
+    """Each of many flipped bits is an error of bktools or a line of the check, in pages in use and in free
+    ones.
+    """
     path = settings.state_dir / "journal.sqlite"
     assert problems(settings) == []
     whole = path.read_bytes()
@@ -78,7 +80,7 @@ TAMPERED = {
 
 @pytest.mark.parametrize("said", TAMPERED)
 def test_what_somebody_changed_by_hand_is_told(settings, said):
-    """With valid checksums too, events, states, entries and bodies must agree: the line names what does not."""
+    """With valid checksums too, events, states, entries and bodies agree: the line names what does not."""
     with open_for_writing(settings) as journal:
         path = journal.path
     with closing(connect(path)) as connection:

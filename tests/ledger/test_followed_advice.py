@@ -93,7 +93,7 @@ def test_a_voucher_that_was_looked_up():
 
 @pytest.mark.parametrize("anew", ["2026-10-08", "2026-10-31"])
 def test_another_month(anew):
-    """An entry in another month is taken back there and booked in its own, by hand: then its month is right."""
+    """An entry in another month is taken back and booked in its own by hand: then its month is right."""
     entries = exported(12)
     row = entry(entries, 5)
     wrong = booking(60, row, date="2026-11-04")
@@ -118,7 +118,9 @@ def sums(entries, *changes, without=(), twice=()):
 
 
 def test_a_sum_that_differs():
-    """Two errors of a sum are corrected in the ledger, each by a voucher or both by one: then the entries are in the sum."""
+    """Two errors of a sum are corrected in the ledger, each by a voucher or both by one: then the entries are
+    in the sum.
+    """
     entries = exported(24)
     entries["date"] = [pd.Timestamp(2026, 10, 3 + number // 6) for number in range(24)]
     entries["account_code"] = [("5800", "4930")[number % 2] for number in range(24)]
@@ -138,7 +140,9 @@ def test_a_sum_that_differs():
 
 
 def test_several_fit():
-    """A person looked up which of two equal entries a posting is of, and says so in its text; the other one is booked by hand."""
+    """A person looked up which of two equal entries a posting is of, and says so in its text; the other one
+    is booked by hand.
+    """
     entries = exported(12)
     for number in (4, 7):
         entries.loc[number, ["amount", "account_code", "description"]] = [Decimal("18.50"), "5800", "Taxi"]

@@ -157,7 +157,10 @@ def test_what_a_person_explained_is_evidence():
         of_batch1(entries, postings, explained=["A 99"])
 
 
-SIE = '#FLAGGA 0\n#GEN {day}\n#SIETYP 4\n#VER A 1 20261003 "x"\n{{\n#TRANS 5800 {{}} 8.00\n#TRANS 1930 {{}} -8.00\n}}\n'
+SIE = (
+    '#FLAGGA 0\n#GEN {day}\n#SIETYP 4\n#VER A 1 20261003 "x"\n{{\n#TRANS 5800 {{}} 8.00\n#TRANS 1930 {{}} '
+    "-8.00\n}}\n"
+)
 
 
 def in_format(name, day):

@@ -74,7 +74,9 @@ def test_fifty_seeds(seed):
     [("month, foreign", 7, 3), ("day, tax pooled, foreign", 3, 3), ("day, tax pooled, foreign", 6, 0)],
 )
 def test_what_chance_brings_together(name, seed, errors):
-    """Small errors beside converted amounts, a rate that two days share by chance, a cost like the opposite of a credit note."""
+    """Small errors beside converted amounts, a rate that two days share by chance, a cost like the opposite
+    of a credit note.
+    """
     _, wrong = verdicts(name, [seed], 5_000, errors)
     assert wrong == []
 

@@ -128,7 +128,7 @@ def test_the_threshold_leaves_small_differences_out():
 
 
 def test_bad_input_is_one_line(tmp_path: Path):
-    """A budget without a currency beside several currencies, or without the key, is refused with the way out."""
+    """A budget without a currency beside several currencies, or without the key, is refused."""
     both = NOVEMBER.assign(currency=["EUR", "EUR", "USD"])
     budget = pd.DataFrame({"category_name": ["Rent"], "amount": [1.0]})
     with pytest.raises(InputError, match="this has EUR, USD") as error:

@@ -1,4 +1,5 @@
-"""Attacks on the promise that nothing is booked twice: kills, flipped bytes, cut files, copies put back, lost disks.
+"""Attacks on the promise that nothing is booked twice: kills, flipped bytes, cut files, copies put back, lost
+disks.
 
     python tests/submit/attacks.py --kills 1000 --flips 500 --truncations 200 --restores 200
 
@@ -261,7 +262,9 @@ def truncations(world: World, count: int) -> None:
 
 
 def restores(world: World, count: int) -> None:
-    """Put older copies back, by hand or by the command; what the messages say brings everything to one booking."""
+    """Put older copies back, by hand or by the command; what the messages say brings everything to one
+    booking.
+    """
     copies: list[Files] = [world.files()]
     done = 0
     while done < count:
@@ -282,7 +285,9 @@ def restores(world: World, count: int) -> None:
 
 
 def lost_folders(world: World, count: int) -> None:
-    """Lose the data folder: a person who types each printed command, and looks what it asks for, goes on with the sent log."""
+    """Lose the data folder: a person who types each printed command, and looks what it asks for, goes on with
+    the sent log.
+    """
     for _ in range(count):
         plan = world.plan(2)
         world.submit(plan)
@@ -301,7 +306,9 @@ def lost_folders(world: World, count: int) -> None:
 
 
 def _answer(world: World, commands: list[str]) -> str:
-    """Choose the command that is true: release a batch that was not booked; when there is none, accept all that are left."""
+    """Choose the command that is true: release a batch that was not booked; when there is none, accept all
+    that are left.
+    """
     accepted = accepted_by(world.address)
     try:
         history = bktools.load_export_jobs(entries=True, service=world.service)
@@ -316,7 +323,9 @@ def _answer(world: World, commands: list[str]) -> str:
 
 
 def new_disks(world: World, count: int) -> None:
-    """Lose everything but backups: an old one goes back with evidence alone, and what was sent since is left out."""
+    """Lose everything but backups: an old one goes back with evidence alone, and what was sent since is left
+    out.
+    """
     for number in range(count):
         entries = world.entries(2)
         halves = entries.iloc[: len(entries) // 2], entries
@@ -339,7 +348,7 @@ def new_disks(world: World, count: int) -> None:
         world.figures["restored without a word"] += code is not None
         steps = 2
         if accepted_by(world.address) != known:
-            # The accounting system shows later exports: the newest backup, and they are left out from then on.
+            # The accounting system shows later exports: they are left out after the newest backup.
             backup, known = backups[-1]
             _, said = typed(f"journal restore {backup} --environment {world.address} --by Ada")
             steps += 1

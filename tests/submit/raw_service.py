@@ -115,7 +115,10 @@ def send(
 ) -> None:
     """Send an answer; `missing` bytes more are announced than come."""
     data = body.encode() if isinstance(body, str) else body
-    head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(data) + missing}\r\n{headers}\r\n"
+    head = (
+        f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: "
+        f"{len(data) + missing}\r\n{headers}\r\n"
+    )
     connection.sendall(head.encode() + data)
 
 

@@ -1,4 +1,6 @@
-"""Connections to a shared journal that are cut while export jobs are sent: no answer is lost, and the run goes on."""
+"""Connections to a shared journal that are cut while export jobs are sent: no answer is lost, and the run
+goes on.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def plan():
 
 
 def test_an_answer_is_recorded_after_a_cut_connection(talking, postgres, database, plan):
-    """Each connection is cut while the service answers: every batch is ACCEPTED with the job ID of its answer."""
+    """Each connection is cut while the service answers: every batch is ACCEPTED with the job ID of its
+    answer.
+    """
     answered = {}
 
     def answer(raw, connection, request):
@@ -44,7 +48,9 @@ def test_an_answer_is_recorded_after_a_cut_connection(talking, postgres, databas
 
 @pytest.mark.parametrize("step", ["begin", "unknown", "newest_accepted"])
 def test_a_cut_before_a_request_needs_no_step(talking, postgres, database, plan, monkeypatch, step):
-    """Wherever the connection is cut between two requests, the run takes its lock again and sends the rest once."""
+    """Wherever the connection is cut between two requests, the run takes its lock again and sends the rest
+    once.
+    """
     original = getattr(WritableJournal, step)
 
     def cut(journal, *arguments):
@@ -63,7 +69,9 @@ def test_a_cut_before_a_request_needs_no_step(talking, postgres, database, plan,
 
 
 def test_a_company_that_another_machine_took_meanwhile_is_left_to_it(talking, postgres, database, plan):
-    """After a cut the lock may be another machine's: the answer is recorded, the rest waits and says who sends."""
+    """After a cut the lock may be another machine's: the answer is recorded, the rest waits and says who
+    sends.
+    """
     others = []
 
     def answer(raw, connection, request):
@@ -99,7 +107,9 @@ def test_a_replayed_job_is_noticed_after_a_cut_connection(talking, postgres, dat
 def test_an_answer_that_was_kept_is_written_by_the_next_run(
     talking, postgres, database, plan, monkeypatch, is_replayed
 ):
-    """While the database is away the answer is kept on the machine; the next run writes it, and goes on with the rest."""
+    """While the database is away the answer is kept on the machine; the next run writes it, and goes on with
+    the rest.
+    """
     monkeypatch.setattr(writing_module, "PAUSES", (0.0,))
 
     def answer(raw, connection, request):

@@ -1,4 +1,6 @@
-"""Moves to a database that are killed at any point: the journal is the file or the database, and nothing is booked twice."""
+"""Moves to a database that are killed at any point: the journal is the file or the database, and nothing is
+booked twice.
+"""
 
 from __future__ import annotations
 

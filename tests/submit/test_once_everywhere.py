@@ -85,7 +85,9 @@ def test_a_spelling_has_the_same_journal(sandbox, connect, entries):
 
 
 def test_an_environment_asks_once_about_a_new_address(sandbox, folder, entries, run, tmp_path, monkeypatch):
-    """Its journal knows the old address: nothing is sent before a person accepted the new one, and then it goes on."""
+    """Its journal knows the old address: nothing is sent before a person accepted the new one, and then it
+    goes on.
+    """
     config = tmp_path / "config.toml"
     monkeypatch.setenv("BKTOOLS_CONFIG", str(config))
 
@@ -100,7 +102,10 @@ def test_an_environment_asks_once_about_a_new_address(sandbox, folder, entries, 
     with at(sandbox.server) as service:
         submitted(entries.head(4), service)
     with Server(tmp_path / "moved", job_seconds=0.05) as moved, at(moved) as service:
-        said = rf"was {re.escape(service.settings.identity[:7])}.*bktools check --accept-address --environment live"
+        said = (
+            rf"was {re.escape(service.settings.identity[:7])}.*bktools check --accept-address "
+            r"--environment live"
+        )
         for _ in range(2):
             with pytest.raises(JournalError, match=said):
                 submitted(entries, service)
@@ -120,7 +125,9 @@ def test_an_environment_asks_once_about_a_new_address(sandbox, folder, entries, 
 def test_an_address_whose_journal_has_another_name_is_refused(
     sandbox, folder, entries, run, tmp_path, monkeypatch
 ):
-    """The address gets a name in the config file: the journal is asked to take it, and nothing is sent before."""
+    """The address gets a name in the config file: the journal is asked to take it, and nothing is sent
+    before.
+    """
     monkeypatch.delenv("BKTOOLS_BASE_URL", raising=False)
     monkeypatch.delenv("BKTOOLS_TOKEN", raising=False)
     address, token = sandbox.server.base_url, sandbox.server.token
@@ -162,7 +169,7 @@ def test_a_plan_is_bound_to_its_journal(sandbox, folder, run, tmp_path, monkeypa
 
 
 def test_a_second_data_folder_knows_of_the_first(sandbox, connect, entries, tmp_path):
-    """In another data folder of the same user no second journal begins; the message names the first folder."""
+    """In another data folder of the user no second journal begins; the message names the first."""
     with connect() as service:
         submitted(entries, service)
     with (
@@ -206,7 +213,9 @@ def test_a_restored_data_folder_is_noticed_and_repaired(sandbox, connect, entrie
 
 
 def test_a_backup_goes_back_by_the_command(sandbox, connect, entries, tmp_path, folder, run):
-    """`journal restore FILE` keeps what was there, and what was sent after the backup is known by its job, or in doubt."""
+    """`journal restore FILE` keeps what was there, and what was sent after the backup is known by its job, or
+    in doubt.
+    """
     with connect() as service:
         submitted(entries.head(2), service)
         assert run("journal backup kept.sqlite")[0] == Exit.DONE
@@ -248,7 +257,9 @@ def test_a_lost_data_folder_is_rebuilt_from_the_marks(sandbox, connect, entries,
 
 
 def test_a_lost_data_folder_needs_three_steps(talking, folder, run):
-    """Of 40 accepted batches and 3 in doubt, each printed command is run once: the sent log proves the 40, one answer the 3."""
+    """Of 40 accepted batches and 3 in doubt, each printed command is run once: the sent log proves the 40,
+    one answer the 3.
+    """
     companies = [str(uuid.UUID(int=number, version=4)) for number in range(1, 5)]
 
     def answer(raw, connection, request):
@@ -281,7 +292,9 @@ def test_a_lost_data_folder_needs_three_steps(talking, folder, run):
 
 
 def test_files_of_two_people_move_to_one_database(sandbox, tmp_path, postgres, database, run, monkeypatch):
-    """Each person moves a file, after a look at the database; then neither sends the other's entries, and no step is more."""
+    """Each person moves a file, after a look at the database; then neither sends the other's entries, and no
+    step is more.
+    """
     entries = entries_of(sandbox.server.company_id, 4)
     people = {"ada": entries.head(2), "eve": entries.tail(2)}
 
@@ -327,7 +340,9 @@ def submits(address, token, journal, entries):
 @BOTH
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no signal that kills at once")
 def test_a_sender_that_was_killed_leaves_doubt(sandbox, connect, backend, entries):
-    """Killed between the intent and the answer: the batch may have arrived, so nobody sends it again without a person."""
+    """Killed between the intent and the answer: the batch may have arrived, so nobody sends it again without
+    a person.
+    """
     sandbox.server.inject(Fault("latency", "create_export_job", seconds=60))
     given = (sandbox.server.base_url, sandbox.server.token, backend, entries)
     with connect() as service, warm.Process(submits, *given) as sender:
@@ -345,7 +360,9 @@ def test_a_sender_that_was_killed_leaves_doubt(sandbox, connect, backend, entrie
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no signal that kills at once")
 def test_a_lost_log_is_noticed(sandbox, connect, entries, folder, tmp_path):
-    """After a kill the newest events are in the log alone: without it, or with its first page alone, nothing is sent."""
+    """After a kill the newest events are in the log alone: without it, or with its first page alone, nothing
+    is sent.
+    """
     with connect() as service:
         bktools.load_export_jobs(service=service)
     with warm.Process(
@@ -368,7 +385,9 @@ def test_a_lost_log_is_noticed(sandbox, connect, entries, folder, tmp_path):
 
 
 def test_a_folder_that_moves_while_it_is_used(sandbox, connect, entries, folder, monkeypatch):
-    """A journal whose file is not where it was opened sends nothing more, and nothing is begun anew in its place."""
+    """A journal whose file is not where it was opened sends nothing more, and nothing is begun anew in its
+    place.
+    """
     begin = WritableJournal.begin
 
     def moved(journal: WritableJournal, batch_id: str) -> bytes:
@@ -447,7 +466,9 @@ def test_only_a_job_that_may_still_run_is_waited_for(talking, monkeypatch, age, 
 @BOTH
 @pytest.mark.parametrize("size", [2, 3], ids=["the same batches", "other batches"])
 def test_what_an_administrator_released_is_not_sent_again(sandbox, connect, entries, backend, size):
-    """A row that was changed in the database, without an event: the command refuses its entries, in any batch."""
+    """A row that was changed in the database, without an event: the command refuses its entries, in any
+    batch.
+    """
     with connect() as service:
         submitted(entries, service)
         with open_for_writing(service.settings) as journal, typed_by_hand(journal, backend) as by_hand:

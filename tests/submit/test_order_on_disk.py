@@ -1,4 +1,6 @@
-"""The intent is on disk before the first byte of the request is on the wire: seen from outside, and by the server."""
+"""The intent is on disk before the first byte of the request is on the wire: seen from outside, and by the
+server.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ def copies(folder, target):
 
 
 def test_a_copy_of_the_files_knows_of_the_request_when_it_arrives(talking, tmp_path):
-    """When the first byte reaches the server, the journal's files hold SENDING, for whoever opens a copy of them."""
+    """When the first byte reaches the server, the journal's files hold SENDING, for whoever opens a copy of
+    them.
+    """
     seen, folders = [], []
 
     def answer(raw, connection, request):
@@ -99,12 +103,17 @@ def test_a_copy_of_the_files_knows_of_the_request_when_it_arrives(talking, tmp_p
 
 
 def test_another_connection_knows_of_the_request_when_it_arrives(talking, postgres, database):
-    """When the first byte reaches the server, the intent is committed: every other session of the database sees it."""
+    """When the first byte reaches the server, the intent is committed: every other session of the database
+    sees it.
+    """
     seen = []
 
     def answer(raw, connection, request):
         (entry,) = request["accountingEntryIds"]
-        sql = f"SELECT state FROM bktools.batches JOIN bktools.batch_entries USING (batch_id) WHERE entry_id = '{entry}'"
+        sql = (
+            "SELECT state FROM bktools.batches JOIN bktools.batch_entries USING (batch_id) WHERE "
+            f"entry_id = '{entry}'"
+        )
         seen.append(postgres.sql(sql, database))
         created(raw, connection, request)
 

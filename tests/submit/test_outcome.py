@@ -75,7 +75,7 @@ def by_company(answers: dict):
 
 
 def submitted_each(service, answers: dict) -> pd.DataFrame:
-    """Submit two entries of a company for each answer, and return outcome and message by the answer's name."""
+    """Submit two entries for each answer; return outcome and message by the answer's name."""
     entries = entries_of(COMPANY, 2 * len(answers))
     entries["company_id"] = [company_of(number // 2) for number in range(len(entries))]
     sent = bktools.submit_export_jobs(
@@ -155,7 +155,9 @@ REJECTED = {
 @BOTH
 @pytest.mark.parametrize("table", [{"401": answers(401, DENIED)}, REJECTED], ids=["credential", "others"])
 def test_rejected(talking, table):
-    """A documented type with any status, and every other 4xx in the service's form: nothing was booked, it may be sent again."""
+    """A documented type with any status, and every other 4xx in the service's form: nothing was booked, it
+    may be sent again.
+    """
     with talking(by_company(table), read=30.0) as (raw, service):
         for times in (1, 2):
             assert others_than("REJECTED", submitted_each(service, table)) == {}
@@ -166,7 +168,7 @@ PAGES = ("", "<html>Forbidden</html>", '"no"', "[]", '{"error": "Bad Gateway"}',
 
 
 def test_a_page_of_a_gateway_is_no_refusal(talking):
-    """What does not have the service's form may come after the request was passed on: the outcome is unknown."""
+    """What lacks the service's form may follow a request that was passed on: the outcome is unknown."""
     table = {
         f"{status} {body}": answers(status, body) for status in (400, 401, 403, 404, 413) for body in PAGES
     }
@@ -249,7 +251,9 @@ def test_a_job_that_answers_twice_is_not_believed(talking):
 @BOTH
 @pytest.mark.parametrize("on_windows", [False, True])
 def test_ctrl_c(talking, monkeypatch, on_windows):
-    """Ctrl-C while the answer is awaited: the journal says UNKNOWN before the interrupt goes on, on Windows too."""
+    """Ctrl-C while the answer is awaited: the journal says UNKNOWN before the interrupt goes on, on Windows
+    too.
+    """
     monkeypatch.setattr(workers, "ON_WINDOWS", on_windows or workers.ON_WINDOWS)
 
     def answer(raw, connection, request):

@@ -1,4 +1,6 @@
-"""The service's rate limit while export jobs are sent: waited for and sent again; any other 429 leaves a doubt."""
+"""The service's rate limit while export jobs are sent: waited for and sent again; any other 429 leaves a
+doubt.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ from bktools.submit import rate_limit
 LIMIT = json.dumps({"type": "RATE_LIMITED", "message": "too many requests"})
 IN_PROGRESS = '{"type": "EXPORT_ALREADY_IN_PROGRESS"}'
 
-# Jobs of three clients together; as many as wanted with BKTOOLS_TEST_JOBS, then with the minute of a real limit.
+# Jobs of three clients together; BKTOOLS_TEST_JOBS asks for others, with the minute of a real limit.
 JOBS = int(os.environ.get("BKTOOLS_TEST_JOBS", "36"))
 MINUTE = 60.0 if "BKTOOLS_TEST_JOBS" in os.environ else 2.0
 
@@ -54,7 +56,8 @@ FOREIGN = {
     "no body": "",
     "no type": '{"message": "API rate limit exceeded"}',
     "another type": '{"type": "QUOTA", "message": "too many requests"}',
-    "a problem document": '{"type": "https://example.com/rate-limited", "title": "RATE_LIMITED", "status": 429}',
+    "a problem document": '{"type": "https://example.com/rate-limited", "title": "RATE_LIMITED", "status": '
+    "429}",
     "a type that is no text": '{"type": ["RATE_LIMITED"]}',
     "the type as a text": '"RATE_LIMITED"',
     "the type inside": '{"error": {"type": "RATE_LIMITED"}}',
@@ -64,7 +67,9 @@ FOREIGN = {
 
 @BOTH
 def test_a_429_of_something_else_leaves_a_doubt(talking):
-    """Whatever is not in the shape of the service's own rate limit is never sent again, whether it says when or not."""
+    """Whatever is not in the shape of the service's own rate limit is never sent again, whether it says when
+    or not.
+    """
     bodies = dict(enumerate(FOREIGN.values()))
 
     def answer(raw, connection, request):
@@ -95,7 +100,9 @@ def test_a_cut_429_leaves_a_doubt(talking):
 
 @BOTH
 def test_the_rate_limit_is_waited_for(talking, capsys):
-    """After the wait that it asks for, the batch is a new request with a new intent; the run says why it waits."""
+    """After the wait that it asks for, the batch is a new request with a new intent; the run says why it
+    waits.
+    """
     with talking(limited(1, "1"), read=30.0) as (raw, service):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 2))
         begin = time.monotonic()
@@ -138,7 +145,9 @@ def test_a_setting_names_the_limits_type(talking, monkeypatch, kind, outcome):
 
 
 def test_three_in_a_row_stop_the_run(talking):
-    """A limit that stays reached after each wait ends the run in one clear line; a later run goes on where it stopped."""
+    """A limit that stays reached after each wait ends the run in one clear line; a later run goes on where it
+    stopped.
+    """
     with talking(limited(3), read=30.0) as (raw, service):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 3), max_entries=1)
         sent = bktools.submit_export_jobs(plan, apply=True, service=service)
@@ -151,7 +160,9 @@ def test_three_in_a_row_stop_the_run(talking):
 
 
 def test_companies_that_meet_the_limit_together_count_once(talking):
-    """Five companies whose requests are all on their way when the first is answered 429 are exported after one wait."""
+    """Five companies whose requests are all on their way when the first is answered 429 are exported after
+    one wait.
+    """
     companies = [company_of(number) for number in range(5)]
     unanswered = []
 
@@ -159,7 +170,7 @@ def test_companies_that_meet_the_limit_together_count_once(talking):
         if len(raw.requests) > len(companies):
             send(connection, 201, raw.accept(request))
             return
-        # However late a thread begins: an answer before that would make the others wait with their first request.
+        # However late a thread begins: an earlier answer would make the others wait at once.
         unanswered.append(connection.dup())
         if len(unanswered) == len(companies):
             for waiting in unanswered:
@@ -190,7 +201,9 @@ def test_a_wait_that_is_too_long_stops_the_run(talking):
 
 
 def test_a_company_that_waits_for_a_job_is_stopped_too(talking):
-    """While one company waits for a job of others, another is told to come back in an hour: neither sends again."""
+    """While one company waits for a job of others, another is told to come back in an hour: neither sends
+    again.
+    """
     waits, is_limited = company_of(0), company_of(1)
     is_waiting = threading.Event()
 
@@ -212,7 +225,7 @@ def test_a_company_that_waits_for_a_job_is_stopped_too(talking):
 
 
 def test_a_limit_of_another_batch_is_no_doubt(talking):
-    """A job of others that is in progress is waited for, whichever other batch the rate limit has met before."""
+    """A job of others that is in progress is waited for, whichever other batch met the rate limit."""
 
     def answer(raw, connection, request):
         if request["companyId"] == company_of(1):
@@ -232,7 +245,9 @@ def test_a_limit_of_another_batch_is_no_doubt(talking):
 @pytest.mark.parametrize("is_later", [False, True], ids=["the same run", "a later run"])
 @pytest.mark.parametrize("others_export", [False, True], ids=["own job", "others export"])
 def test_a_job_in_progress_after_a_429_leaves_a_doubt(talking, is_later, others_export):
-    """It may be the job of the request that was answered 429, also while an own job runs, or where others export."""
+    """It may be the job of the request that was answered 429, also while an own job runs, or where others
+    export.
+    """
     limit = 4 if is_later else 2
 
     def answer(raw, connection, request):
@@ -282,7 +297,9 @@ def test_ctrl_c_ends_the_wait(talking, companies):
 @BOTH
 @pytest.mark.timeout(600)
 def test_three_machines_with_one_token(monkeypatch, tmp_path, backend):
-    """Clients that do not know each other meet the limit of their token: every job is accepted, none in doubt, none twice."""
+    """Clients that do not know each other meet the limit of their token: every job is accepted, none in
+    doubt, none twice.
+    """
     monkeypatch.setattr(sandbox_app, "_MINUTE", MINUTE)
     sandbox = bktools.Sandbox(
         tmp_path / "sandbox",

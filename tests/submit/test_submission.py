@@ -91,7 +91,7 @@ def test_a_lost_answer_blocks_the_company_until_it_is_settled(sandbox, service, 
 
 
 def test_refusals_say_what_to_do(sandbox, service):
-    """Contra accounts and the integration: each refusal names the next step, and may be sent again after it."""
+    """Contra accounts and the integration: a refusal names the next step, and is sent again after it."""
     companies = sandbox.server.companies()
     for first, company, said in (
         (0, companies[1].id, "contra accounts"),
@@ -128,7 +128,9 @@ def test_only_one_process_sends_for_a_company(sandbox, service, entries):
 def test_entries_that_another_run_took_meanwhile_stop_their_company_alone(
     sandbox, service, entries, monkeypatch
 ):
-    """What was sent before is told, the company whose entries went out in another batch is BLOCKED and says in which."""
+    """What was sent before is told, the company whose entries went out in another batch is BLOCKED and says
+    in which.
+    """
     first, second = sorted(company.id for company in sandbox.server.companies()[:2])
     for company in (first, second):
         sandbox.server.configure_company(company, has_contra_accounts=True)
@@ -189,7 +191,9 @@ def test_nothing_is_sent_when_anything_is_wrong(sandbox, service, entries):
 
 @pytest.mark.parametrize("lost", ["emptied", "gone"])
 def test_a_lost_journal_is_not_begun_anew(sandbox, service, entries, lost):
-    """Where something was sent before, an empty journal would let it be sent again: nothing is sent without it."""
+    """Where something was sent before, an empty journal would let it be sent again: nothing is sent without
+    it.
+    """
     plan = bktools.compose_export_jobs(entries)
     bktools.submit_export_jobs(plan, apply=True, service=service)
     journal = service.settings.state_dir / "journal.sqlite"
@@ -206,7 +210,7 @@ def test_a_lost_journal_is_not_begun_anew(sandbox, service, entries, lost):
 
 
 def test_what_stands_in_the_way_of_a_lock_is_one_line(service, sandbox, entries):
-    """A file in the place of the locks' folder, or a folder in the place of who holds one, is no traceback."""
+    """A file in the place of the locks' folder, or a folder in that of its holder, is no traceback."""
     plan = bktools.compose_export_jobs(entries)
     locks = service.settings.state_dir / "locks"
     bktools.load_export_jobs(service=service)
@@ -243,7 +247,9 @@ def test_what_waits_can_be_withdrawn(service, sandbox, entries, backend):
 @pytest.mark.timeout(60 + MANY // 100)
 @pytest.mark.parametrize(("count", "spread"), [(MANY, 50), (MANY // 5, 1)])
 def test_many_entries(count, spread):
-    """Many entries (more with BKTOOLS_TEST_ENTRIES=…), also of one company, take bounded memory, each accepted once."""
+    """Many entries (more with BKTOOLS_TEST_ENTRIES=…), also of one company, take bounded memory, each
+    accepted once.
+    """
     sandbox = bktools.Sandbox(companies=spread, categories=0, employees=0, job_seconds=0)
     with sandbox as running:
         companies = [company.id for company in sandbox.server.companies()]

@@ -30,7 +30,7 @@ def test_a_frame_says_where_it_comes_from(service, apply):
 
 
 def test_each_batch_is_told_with_its_own(sandbox, service):
-    """ID, company, count, job and message of each batch are its own, and the journal keeps the same message."""
+    """ID, company, count, job and message of each batch are its own; the journal keeps the message."""
     plan = bktools.compose_export_jobs(entries_of(service.settings.company, 7), max_entries=4)
     sent = bktools.submit_export_jobs(plan, apply=True, service=service)
     jobs = sandbox.server.export_jobs()
@@ -82,7 +82,9 @@ def test_what_another_run_is_sending_is_told(talking):
 
 
 def test_a_doubt_is_told_in_the_words_of_its_error(talking):
-    """What the service said is told as it is; the name of an exception is not for a person who looks up a batch."""
+    """What the service said is told as it is; the name of an exception is not for a person who looks up a
+    batch.
+    """
 
     def answer(raw, connection, request):
         send(connection, 500, '{"message": "a problem"}')
@@ -154,7 +156,9 @@ def test_the_last_part_of_a_wait_is_waited(talking):
 
 
 def test_a_service_that_is_waited_for_is_not_hammered(talking):
-    """While a job is in progress there is a pause before each request, twice as long each time, and one to the end of the wait."""
+    """While a job is in progress there is a pause before each request, twice as long each time, and one to
+    the end of the wait.
+    """
     with talking(
         lambda _, connection, __: send(connection, 409, '{"type": "EXPORT_ALREADY_IN_PROGRESS"}')
     ) as (
@@ -189,7 +193,9 @@ def test_an_account_to_create_is_told_with_its_own(service):
 
 
 def test_a_company_in_doubt_is_told_the_same_dry_and_applied(talking):
-    """What waits for a batch in doubt says which one it is, in the words of the dry run, and nothing is sent for it."""
+    """What waits for a batch in doubt says which one it is, in the words of the dry run, and nothing is sent
+    for it.
+    """
 
     def answer(raw, connection, request):
         send(connection, 500, "")
