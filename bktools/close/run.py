@@ -89,6 +89,7 @@ class Closing:
             None if self.approved_by is None else rules.not_blank("approved_by", self.approved_by)
         )
         self.begun_at = dt.datetime.now(dt.UTC)
+        self.apply = rules.flag("apply", self.apply)
         self.tables = _as_table(self.chart, "chart"), _as_table(self.entries, "entries")
         # The month is taken from the calendar of this machine, not from UTC.
         today = self.begun_at.astimezone()
@@ -107,7 +108,6 @@ class Closing:
                 f"closes {current}, which has not ended: approve it when it has, "
                 f"or say that it is meant with {setting('before_month_end', value=True)}",
             )
-        self.apply = rules.flag("apply", self.apply)
         self.is_large_change = threshold_of(self.threshold)
         self.words = words_for(self.language, settings)
 
