@@ -11,108 +11,16 @@ DEBIT_CREDIT = (
     "JournalCode|JournalLib|EcritureNum|EcritureDate|CompteNum|CompteLib|CompAuxNum|CompAuxLib|PieceRef|PieceDate|EcritureLib"
     "|Debit|Credit|EcritureLet|DateLet|ValidDate|Montantdevise|Idevise"
 )
-ROWS = (
-    (
-        "AC",
-        "Achats",
-        "1",
-        "20261005",
-        "625100",
-        "Voyages et déplacements",
-        "",
-        "",
-        "F12",
-        "20261004",
-        "Train",
-        "1120,50",
-        "0,00",
-        "",
-        "",
-        "20261031",
-        "1215,00",
-        "USD",
-    ),
-    (
-        "AC",
-        "Achats",
-        "1",
-        "20261005",
-        "445660",
-        "TVA déductible",
-        "",
-        "",
-        "F12",
-        "20261004",
-        "Train",
-        "24,10",
-        "",
-        "",
-        "",
-        "20261031",
-        "",
-        "",
-    ),
-    (
-        "AC",
-        "Achats",
-        "1",
-        "20261005",
-        "401000",
-        "Fournisseurs",
-        "F001",
-        "SNCF",
-        "F12",
-        "20261004",
-        "Train",
-        "0,00",
-        "1144,60",
-        "A",
-        "20261031",
-        "20261031",
-        "",
-        "",
-    ),
-    (
-        "BQ",
-        "Banque",
-        "1",
-        "20261009",
-        "401000",
-        "Fournisseurs (SNCF)",
-        "F001",
-        "SNCF",
-        "V1",
-        "20261009",
-        "Règlement",
-        "1144,60",
-        "0",
-        "A",
-        "20261031",
-        "20261031",
-        "",
-        "",
-    ),
-    (
-        "BQ",
-        "Banque",
-        "1",
-        "20261009",
-        "512000",
-        "Banque",
-        "",
-        "",
-        "V1",
-        "20261009",
-        "Règlement",
-        "0",
-        "1144,60",
-        "",
-        "",
-        "20261031",
-        "",
-        "",
-    ),
-)
+ROWS = [
+    row.split("|")
+    for row in """\
+AC|Achats|1|20261005|625100|Voyages et déplacements|||F12|20261004|Train|1120,50|0,00|||20261031|1215,00|USD
+AC|Achats|1|20261005|445660|TVA déductible|||F12|20261004|Train|24,10||||20261031||
+AC|Achats|1|20261005|401000|Fournisseurs|F001|SNCF|F12|20261004|Train|0,00|1144,60|A|20261031|20261031||
+BQ|Banque|1|20261009|401000|Fournisseur|F001|SNCF|V1|20261009|Règlement|1144,60|0|A|20261031|20261031||
+BQ|Banque|1|20261009|512000|Banque|||V1|20261009|Règlement|0|1144,60|||20261031||
+""".splitlines()
+]
 AMOUNTS = ["1120.50", "24.10", "-1144.60", "1144.60", "-1144.60"]
 
 
