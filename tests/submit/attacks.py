@@ -40,6 +40,7 @@ from bktools.service import service as service_module
 from bktools.service.transport import Limits
 
 COMPANIES = 3
+MOST_LOSSES = 40
 BATCH = 2
 # Seconds after which the end of a killed sender must be known.
 PATIENCE = 10.0
@@ -360,6 +361,11 @@ def new_disks(world: World, count: int) -> None:
         world.finish(composed(entries[~entries["id"].isin(since)]))
 
 
+def losses_of(count: int) -> list[int]:
+    """Return the losses of each world: each one puts all earlier batches without a job in doubt again."""
+    return [min(MOST_LOSSES, count - first) for first in range(0, count, MOST_LOSSES)]
+
+
 def attacked(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Run the attacks, and yield the figures."""
     chance = random.Random(arguments.seed)
@@ -381,7 +387,7 @@ def attacked(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
                 (flips, arguments.flips),
                 (truncations, arguments.truncations),
                 (restores, arguments.restores),
-                (lost_folders, arguments.restores),
+                *((lost_folders, count) for count in losses_of(arguments.restores)),
                 (new_disks, arguments.restores),
             )
         ):
@@ -390,7 +396,8 @@ def attacked(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
             world._entries = number * 10**6
             attack(world, count)
             figures.update(world.figures)
-            steps |= world.steps
+            for person, of_each in world.steps.items():
+                steps.setdefault(person, []).extend(of_each)
             print(f"{attack.__name__}: {json.dumps(world.figures)}", file=sys.stderr, flush=True)
         _work_in(folder / "kills")
         killed = kills(address, arguments.kills, chance)
