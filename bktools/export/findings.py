@@ -178,7 +178,14 @@ def _shown(books: Holdings, source: Mapping[str, Any]) -> dict[str, Any]:
     """Return whose ledger a plan asked, and its reach: file, days, and the exported batches in it."""
     about = {name: source.get(name) for name in ("source", "sha256", "exported_at")}
     days = dict(zip(("first", "last"), (day.isoformat() for day in books.days), strict=False))
-    return {**about, "first": None, "last": None, **days, "batches": [*books.batches]}
+    return {
+        **about,
+        "first": None,
+        "last": None,
+        **days,
+        "batches": [*books.batches],
+        "missing": [*books.missing],
+    }
 
 
 def in_order_of_sending(rows: pl.DataFrame) -> pl.DataFrame:

@@ -54,6 +54,8 @@ class Holdings:
     is_style_known: bool
     habits: Mapping[str, Any]
     batches: tuple[str, ...]
+    # IDs of the entries that are proven not to be there.
+    missing: tuple[str, ...]
     days: tuple[dt.date, ...]
 
 
@@ -101,7 +103,9 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None) -> Holdings:
     at = pa.array(postings, COUNT, mask=postings < 0)
     table = pa.table({"held": pa.array(held, TEXT), "voucher": _vouchers(own, at), "posting": at})
     batches = () if sent is None or before is None else _whole_batches(sent, before)
-    return Holdings(table, is_known, verdict.facts(), batches, _days(own))
+    ids = own.exported.column("entry_id").to_pylist()
+    missing = tuple(ids[row] for row in np.flatnonzero(verdict.status == Status.MISSING)) if is_known else ()
+    return Holdings(table, is_known, verdict.facts(), batches, missing, _days(own))
 
 
 def _whole_batches(sent: Inputs, verdict: Verdict) -> tuple[str, ...]:
