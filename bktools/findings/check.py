@@ -71,7 +71,7 @@ def first_error(checks: Iterable[Check]) -> pl.Expr:
 def find(
     rows: pl.DataFrame, checks: Sequence[Kind], beside: Callable[[Kind], Mapping[str, pl.Expr]] = lambda _: {}
 ) -> pl.DataFrame:
-    """Return the findings of checks in rows: most severe first, then in the order of the checks and rows.
+    """Return the findings of checks in rows, in the order of the checks, then of the rows.
 
     Parameters
     ----------
@@ -89,13 +89,16 @@ def find(
         severity, who, facts (JSON, in which decimals are text and days ISO 8601); then what stands beside
         them.
     """
+    if not checks or rows.is_empty():
+        return _NONE
     flags = rows.select(
         check.fails.fill_null(value=False).alias(f"{number}") for number, check in enumerate(checks)
     )
     hidden = np.zeros(len(rows), dtype=bool)
-    parts = [_NONE]
+    parts = []
+    failing = flags.select(pl.all().any()).row(0)
     for number, check in enumerate(checks):
-        if not flags[f"{number}"].any():
+        if not failing[number]:
             continue
         fails = flags[f"{number}"].to_numpy()
         places = pl.Series(np.flatnonzero(fails & ~hidden), dtype=pl.UInt32)
@@ -116,12 +119,7 @@ def find(
                 },
             )
         )
-    if len(parts) == 1:
-        return _NONE
-    order = pl.col("severity").replace_strict(
-        dict(zip(SEVERITIES, range(3), strict=True)), return_dtype=pl.UInt8
-    )
-    return pl.concat(parts, how="diagonal").sort(order, "number", "row", maintain_order=True)
+    return pl.concat(parts) if parts else _NONE
 
 
 def facts_of(rows: pl.DataFrame, places: pl.Series, check: Check) -> pl.Series:

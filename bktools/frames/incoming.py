@@ -46,15 +46,13 @@ def in_memory(frame: Any, name: str = "frame", columns: Collection[str] | None =
         source = source.select(*quoted).toArrow()
     elif hasattr(source, "collect_schema"):
         source = source.lazy().select(_wanted(source.collect_schema().names(), columns)).collect()
-    elif isinstance(source, pd.DataFrame) and columns is not None:
-        source = source.loc[:, source.columns.isin(list(columns))]
     if not isinstance(source, pd.DataFrame | pa.Table):
         if not hasattr(source, "__arrow_c_stream__") or isinstance(source, pd.Series):
             raise ArgumentError(name, f"must be {SUPPORTED}, is a {type(source).__name__}")
         source = _streamed(source, name)
     if isinstance(source, pa.Table) and columns is not None:
         source = source.select([place for place, name in enumerate(source.column_names) if name in columns])
-    return schema.to_arrow(source, name)
+    return schema.to_arrow(source, name, columns)
 
 
 def parquet(path: str | Path, name: str = "frame") -> ds.Dataset:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import datetime as dt
 import uuid
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, get_args
@@ -226,25 +226,30 @@ _NO_COLUMN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 READ_FIRST = ": read the file with read_chart_of_accounts, read_entries or read_general_ledger"
 
 
-def to_arrow(frame: pd.DataFrame | pa.Table, name: str = "the frame") -> pa.Table:
-    """Return a DataFrame as an Arrow table without its index; missing values become null."""
+def to_arrow(
+    frame: pd.DataFrame | pa.Table, name: str = "the frame", columns: Collection[str] | None = None
+) -> pa.Table:
+    """Return a DataFrame as an Arrow table without its index; missing values become null.
+
+    Of a DataFrame only the named columns are taken, where it has them; by default all.
+    """
     if not isinstance(frame, pd.DataFrame | pa.Table):
         what = f"{name} must be a pandas DataFrame or an Arrow table, is a {type(frame).__name__}"
         raise InputError(f"{what}{READ_FIRST if isinstance(frame, str | Path) else ''}")
-    headings = (
-        frame.column_names if isinstance(frame, pa.Table) else [str(heading) for heading in frame.columns]
-    )
-    heading, count = next(iter(Counter(headings).most_common(1)), ("", 0))
+    headings = frame.column_names if isinstance(frame, pa.Table) else [*frame.columns]
+    if isinstance(frame, pd.DataFrame) and columns is not None:
+        headings = [heading for heading in headings if heading in columns]
+    heading, count = next(iter(Counter(map(str, headings)).most_common(1)), ("", 0))
     if count > 1:
         raise InputError(f"{count} columns of {name} are named {heading!r}: rename or drop all but one")
     if isinstance(frame, pa.Table):
         return plain(frame, name)
     try:
         # Text of pandas is Arrow's already: threads would take longer to start than to work.
-        return plain(pa.Table.from_pandas(frame, preserve_index=False, nthreads=1), name)
+        return plain(pa.Table.from_pandas(frame, preserve_index=False, nthreads=1, columns=headings), name)
     except _NO_COLUMN:
-        arrays = [_array_of(str(heading), column, name) for heading, column in frame.items()]
-        return plain(pa.Table.from_arrays(arrays, headings), name)
+        arrays = [_array_of(str(heading), frame[heading], name) for heading in headings]
+        return plain(pa.Table.from_arrays(arrays, [str(heading) for heading in headings]), name)
 
 
 def _array_of(heading: str, column: pd.Series, name: str) -> pa.Array | pa.ChunkedArray:
