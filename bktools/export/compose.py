@@ -147,7 +147,8 @@ def compose_export_jobs(
         rows, order = spark.checked(entries, checker)
         find: Callable[[pa.Table, Naming], pa.Table] = partial(_found, checker)
     else:
-        rows = selected(typed(entries, "entries"), selection, entries)
+        rows = typed(entries, "entries")
+        rows = selected(rows, selection, entries)
         checked = checker.check(rows)
         order, find = checked.order, checked.find
     # Names are looked up for the rows that are shown, in their order: that of the file would be copied twice.

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import polars as pl
 
-from bktools.findings.check import ERROR, INFO, PREPARER, WARNING, Check, applicable, find, first_error
+from bktools.findings.check import ERROR, INFO, PREPARER, WARNING, Check, applicable, find, with_first_errors
 from bktools.findings.sentences import with_sentences
 from bktools.wording import words
 
@@ -46,14 +46,10 @@ def test_a_check_reads_what_its_expression_and_its_words_name():
 
 def test_the_first_error_of_each_row():
     """The reason is the first error; warnings and infos are no reason, and null fails nothing."""
-    checks = applicable(CHECKS, ROWS.columns)
-    assert ROWS.select(first_error(checks)).to_series().to_list() == [
-        "zero_amount",
-        "later_period",
-        "duplicate",
-        None,
-    ]
-    assert ROWS.with_columns(reason=first_error([]))["reason"].to_list() == [None] * 4
+    told = with_first_errors(ROWS, applicable(CHECKS, ROWS.columns))
+    assert told["reason"].to_list() == ["zero_amount", "later_period", "duplicate", None]
+    assert told["facts"].to_list() == ["{}", '{"day":"2026-11-02","period":"2026-10"}', "{}", None]
+    assert with_first_errors(ROWS, [])["reason"].to_list() == [None] * 4
 
 
 def test_findings_are_facts():
