@@ -135,7 +135,8 @@ def arrow_of(
     heading, count = next(iter(Counter(map(str, headings)).most_common(1)), ("", 0))
     if count > 1:
         raise InputError(f"{count} columns of {name} are named {heading!r}: rename or drop all but one")
-    return plain(frame if isinstance(frame, pa.Table) else _converted(frame, headings, name), name)
+    table = frame if isinstance(frame, pa.Table) else _converted(frame, headings, name)
+    return plain(table, name)
 
 
 def _converted(frame: pd.DataFrame, headings: Sequence[Any], name: str) -> pa.Table:

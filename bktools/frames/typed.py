@@ -112,12 +112,6 @@ def typed(frame: Any, name: str) -> pa.Table:
         # The days of a history are read as days; those of entries stay as they are.
         table = with_missing(table, pa.schema(dict.fromkeys(columns, TEXT))).select(columns)
         return with_types(table, {**TYPES, "date": DATE}, name)
-    return entries_of(table)
-
-
-def entries_of(table: pa.Table) -> pa.Table:
-    """Return an Arrow table of entries as `typed` does."""
-    shape = SHAPES["entries"]
-    kept = table.drop_columns([name for name in shape.left_out if name in table.column_names])
-    table = in_lower_case(with_types(kept, {**TYPES, "amount": MONEY}, "entries"), shape.needed)
+    table = table.drop_columns([name for name in shape.left_out if name in table.column_names])
+    table = in_lower_case(with_types(table, {**TYPES, "amount": MONEY}, name), shape.needed)
     return table if "line" in table.column_names else numbered(table, "line", first=1)
