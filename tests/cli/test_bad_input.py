@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer
+from commands import every_command
 
-from bktools.cli.app import app
 from bktools.cli.exits import Exit
 
 HEADINGS = "entry_id,company_id,date,amount,currency,category_id,employee_id,status,description\n"
@@ -150,13 +148,8 @@ def test_full_disk(run, small_disk):
     assert "exported" in Path("month-end-2026-10/entries.csv").read_text(encoding="utf-8-sig")
 
 
-def commands(group: typer.core.TyperGroup) -> Iterator[typer.core.TyperCommand]:
-    for command in group.commands.values():
-        yield from commands(command) if isinstance(command, typer.core.TyperGroup) else [command]
-
-
 @pytest.mark.parametrize(
-    "command", list(commands(typer.main.get_command(app))), ids=lambda command: command.name
+    "command", [one for _, one in every_command() if not hasattr(one, "commands")], ids=lambda one: one.name
 )
 def test_every_command_teaches_with_an_example(command):
     """Each command's help has an example that calls it."""

@@ -7,18 +7,11 @@ import subprocess
 import sys
 
 import pytest
-from typer.main import get_command
+from commands import every_command
 from typer.testing import CliRunner
 
 from bktools.cli.app import app
 from bktools.cli.options import SECTIONS
-
-
-def commands_of(command, path=()):
-    """Yield the path of every command and group."""
-    yield path
-    for name, nested in getattr(command, "commands", {}).items():
-        yield from commands_of(nested, (*path, name))
 
 
 def help_of(*path):
@@ -27,8 +20,7 @@ def help_of(*path):
 
 def test_summaries_fit_and_values_have_names():
     """In 80 columns no summary is cut, and the value of each option has a name in capitals or its choices."""
-    command = get_command(app)
-    for path in commands_of(command):
+    for path, _ in every_command():
         text = help_of(*path).partition("\n")[2]
         assert "..." not in re.sub(r"(MACHINE|BATCH|ENTRY)\.\.\.", "", text), path
     found = [
@@ -42,7 +34,7 @@ def test_summaries_fit_and_values_have_names():
 def test_options_are_in_sections():
     """Every help has its sections in one order, and the options of every command are named below them."""
     order = ["Arguments", *SECTIONS, "Commands"]
-    for path in commands_of(get_command(app)):
+    for path, _ in every_command():
         headings = re.findall(r"^(\w[\w ]+):$", help_of(*path), re.MULTILINE)
         assert headings == sorted(headings, key=order.index), path
     text = help_of("month-end")

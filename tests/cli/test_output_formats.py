@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from typer.main import get_command
+from commands import working_commands
 from typer.testing import CliRunner
 
 import bktools
@@ -164,18 +164,9 @@ def world(served, monkeypatch):
     return words
 
 
-def commands_of(command, path=()):
-    """Yield each command that does something by itself, with its path."""
-    nested = getattr(command, "commands", {})
-    if path and (not nested or command.invoke_without_command):
-        yield " ".join(path), command
-    for name, one in nested.items():
-        yield from commands_of(one, (*path, name))
-
-
 def test_every_command_has_its_main_path_here():
     """A new command needs a line in `MAIN_PATHS`, and with it a result that a program can read."""
-    assert dict(commands_of(get_command(app))).keys() == MAIN_PATHS.keys()
+    assert working_commands().keys() == MAIN_PATHS.keys()
 
 
 @pytest.mark.parametrize("command", MAIN_PATHS)
@@ -217,7 +208,7 @@ def served_until_it_answers(line: str) -> str:
 def test_an_error_of_every_command_is_read_by_a_program(run):
     """With --format json an error is one object: kind, message, what to do, page of the guide, fields."""
     unknown = defaultdict(lambda: "x.csv", key="0123", event="1")
-    for path, command in commands_of(get_command(app)):
+    for path, command in working_commands().items():
         line = f"{path} {MAIN_PATHS[path][0].format_map(unknown)}"
         options = {name for parameter in command.params for name in parameter.opts}
         lines = {"UsageError": (f"{line} --nothing", Exit.USAGE)}

@@ -7,9 +7,8 @@ import re
 
 import click
 import pytest
-from typer.main import get_command
+from commands import every_command
 
-from bktools.cli.app import app
 from bktools.cli.exits import Exit, exit_codes
 from bktools.cli.unattended import common_first, fail, unattended
 from bktools.errors import ServerError
@@ -92,16 +91,9 @@ def test_common_options_stand_anywhere(given, ordered):
     assert common_first(given.split()) == ordered.split()
 
 
-def commands_of(command, path=()):
-    """Return every command and group with its path."""
-    yield path, command
-    for name, nested in getattr(command, "commands", {}).items():
-        yield from commands_of(nested, (*path, name))
-
-
 def test_the_exit_codes_are_listed_once():
     """`bktools --help` lists all exit codes; the help of a command does not repeat them."""
-    found = list(commands_of(get_command(app)))
+    found = list(every_command())
     assert len(found) > 30
     for path, command in found:
         text = " ".join(command.get_help(click.Context(command, info_name="bktools")).split())

@@ -88,12 +88,8 @@ def test_an_error_in_a_file_of_libreoffice_is_named():
 def test_a_number_that_is_none_is_named(tmp_path, value):
     """NaN and infinity in a Parquet file are no amounts; a null is an empty one."""
     path = tmp_path / "entries.parquet"
-    table = {
-        "id": [ENTRY] * 3,
-        "company_id": [COMPANY] * 3,
-        "amount": [1.5, None, value],
-        "currency": ["EUR"] * 3,
-    }
+    table = {"id": [ENTRY] * 3, "company_id": [COMPANY] * 3, "currency": ["EUR"] * 3}
+    table["amount"] = [1.5, None, value]
     pq.write_table(pa.table(table), path)
     with pytest.raises(InputError, match=rf"line 4: 'amount' holds {value}: write a null or a number"):
         bktools.read_entries(path)
@@ -103,18 +99,8 @@ def test_a_number_that_is_none_is_named(tmp_path, value):
 
 def test_an_error_in_a_text_file_is_named(write):
     """A file that a spreadsheet saved as CSV holds errors as text."""
-    for text in (
-        "#DIV/0!",
-        "#REF!",
-        "#N/A",
-        "#VALUE!",
-        "#NAME?",
-        "#NUM!",
-        "#NULL!",
-        "NaN",
-        "inf",
-        "Infinity",
-    ):
+    errors = ("#DIV/0!", "#REF!", "#N/A", "#VALUE!", "#NAME?", "#NUM!", "#NULL!")
+    for text in (*errors, "NaN", "inf", "Infinity", "-Infinity"):
         path = write(f"id,company_id,amount\n{ENTRY},{COMPANY},1.5\n{ENTRY},{COMPANY},{text}\n")
         with pytest.raises(InputError, match="line 3: 'amount' must hold amounts"):
             bktools.read_entries(path)

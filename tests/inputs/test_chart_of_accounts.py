@@ -48,12 +48,8 @@ def test_german_chart(write):
         "tax_code_external_id": "Steuerschlüssel",
         "active": "Aktiv",
     }
-    assert (seen["delimiter"], seen["encoding"], seen["heading_line"], seen["rows"]) == (
-        ";",
-        "utf-8-sig",
-        1,
-        2,
-    )
+    form = {"delimiter": ";", "encoding": "utf-8-sig", "heading_line": 1, "rows": 2}
+    assert form.items() <= seen.items()
     assert seen["source"] == str(path)
     assert len(seen["sha256"]) == 64
     assert seen["notes"] == []
@@ -92,17 +88,8 @@ def test_headings_in_ten_languages(write, headings, archived, yes):
 
 def test_text_is_kept_to_the_letter(write):
     """Zeros, spaces, newlines, emoji, right-to-left text, formulas and words that look like nulls stay."""
-    names = [
-        " a ",
-        "b\r\nc\nd",
-        "\U0001f4b6",
-        "\u05e7\u05d5\u05e4\u05d4 \u202e",
-        "=1+1",
-        "NA",
-        "null",
-        'q"q',
-        "'0",
-    ]
+    rtl = "\u05e7\u05d5\u05e4\u05d4 \u202e"
+    names = [" a ", "b\r\nc\nd", "\U0001f4b6", rtl, "=1+1", "NA", "null", 'q"q', "'0"]
     rows = "".join(f'00{at},"{name.replace(chr(34), chr(34) * 2)}"\r\n' for at, name in enumerate(names))
     chart = read_chart_of_accounts(write("Code,Name\r\n" + rows))
     assert chart["name"].tolist() == names

@@ -9,31 +9,9 @@ from bktools.inputs.entries import read_entries
 from bktools.inputs.general_ledger import read_general_ledger
 
 PAIRS = (
-    "D/C",
-    "S/H",
-    "D/K",
-    "D/H",
-    "D/A",
-    "T/K",
-    "B/A",
-    "MD/D",
-    "Wn/Ma",
-    "Дт/Кт",
-    "χ/π",
-    "Dr./Cr.",
-    "DR/CR",
-    "db/cr",
-    "Soll/Haben",
-    "Débit/Crédit",
-    "Debe/Haber",
-    "Dare/Avere",
-    "Debet/Kredit",
-    "Winien/Ma",
-    "Tartozik/Követel",
-    "Borç/Alacak",
-    "Cargo/Abono",
-    "дебет/кредит",
-    "De\u0301bit/Cre\u0301dit",
+    *("D/C", "S/H", "D/K", "D/H", "D/A", "T/K", "B/A", "MD/D", "Wn/Ma", "Дт/Кт", "χ/π", "Dr./Cr.", "DR/CR"),
+    *("db/cr", "Soll/Haben", "Débit/Crédit", "Debe/Haber", "Dare/Avere", "Debet/Kredit", "Winien/Ma"),
+    *("Tartozik/Követel", "Borç/Alacak", "Cargo/Abono", "дебет/кредит", "De\u0301bit/Cre\u0301dit"),
 )
 
 

@@ -296,9 +296,6 @@ BAD = {
     "nul.csv": (_amounts("1\0"), "line 2: the text has a NUL byte: the file is damaged"),
     "digits.csv": (_amounts("9" * 100_000), "line 2: 'Amount' must have at most 38 digits"),
     "exponent.csv": (_amounts("1e999999999"), "line 2: 'Amount' must hold amounts, got '1e999999999'"),
-    "nan.csv": (_amounts("1,50", "NaN"), "line 3: 'Amount' must hold amounts, got 'NaN'"),
-    "infinity.csv": (_amounts("-Infinity"), "line 2: 'Amount' must hold amounts, got '-Infinity'"),
-    "error.csv": (_amounts("#DIV/0!", "1,50"), "line 2: 'Amount' must hold amounts, got '#DIV/0!'"),
     "years.csv": ("Date;Amount\n99999-01-01;1\n", "line 2: 'Date' must hold dates"),
     "quote.csv": (_amounts('"1,50'), "line 2: a quoted cell that starts here is not closed"),
     "cut.csv": (_amounts("1,50") + "2026-10-3;1", "line 3: the last line has 2 of 3 cells and no end"),
@@ -328,18 +325,6 @@ def test_a_last_line_without_an_end_is_read(tmp_path, name):
     last = {"whole.csv": "2026-10-31;2,50;x", "total.csv": "Total;4,00"}[name]
     (tmp_path / name).write_text(_amounts("1,50", "2,50").rpartition("2026")[0] + last, encoding="utf-8")
     assert len(read_entries(tmp_path / name)) == {"whole.csv": 2, "total.csv": 1}[name]
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_number_that_is_none_is_one_problem(tmp_path, value):
-    """NaN and infinity in Parquet are told once, beside what is wrong with other rows."""
-    pq.write_table(
-        pa.table({"Date": ["2026-10-31", "x"], "Amount": [value, 1.5]}), tmp_path / "entries.parquet"
-    )
-    with pytest.raises(
-        InputError, match=rf"2 problems: \(1\) line 2: 'Amount' holds {value}: .*\(2\) line 3: 'Date'"
-    ):
-        read_entries(tmp_path / "entries.parquet")
 
 
 def test_entities_in_a_workbook_do_not_grow(tmp_path):

@@ -52,15 +52,8 @@ def write(table, path):
         pq.write_table(table, path)
     except pa.ArrowNotImplementedError:
         plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
-        pq.write_table(
-            pa.table(
-                {
-                    name: table[name].cast(plain.get(table[name].type, table[name].type))
-                    for name in table.column_names
-                }
-            ),
-            path,
-        )
+        kinds = {field.name: plain.get(field.type, field.type) for field in table.schema}
+        pq.write_table(table.cast(pa.schema(kinds)), path)
 
 
 @pytest.mark.parametrize("kind", READ)

@@ -29,8 +29,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::bktools.errors.GuessedEncodingW
 
 WORDS = tomllib.loads(files("bktools.inputs").joinpath("words.toml").read_text(encoding="utf-8"))
 READERS = {"chart": read_chart_of_accounts, "entries": read_entries, "ledger": read_general_ledger}
-ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "cp1252", "cp1250", "cp1251", "iso8859-15")
+ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "cp1252", "cp1250", "cp1251", "iso8859-2", "iso8859-15", "cp850")
 NAMES = ("Kasse", "Büro und Reisen", "Ventes 20 %", "Środki trwałe", "Rent, rates", "Оплата", 'A "b"', "x")
+NAMES += ("Σύνολο δαπανών", "Miete; b", "Strom | c", "two  blanks", "a\tTab", " (old)")
 TEXTS = ("lunch", "Uber", "Flug nach Köln", "a; b", "Total Energies", "")
 DATE = re.compile(r"\d{1,4}[-/. ]\w{1,3}[-/. ]\d{2,4}|\d{8}")
 JUNK = ("Foo", "Bemerkungen zur Zeile", "Balance", "Category group", "Menge")

@@ -15,26 +15,8 @@ from bktools.inputs.regular_text import regular_body
 
 # Pieces of which random text is made: cells, quotes, delimiters and line ends, in any order.
 PIECES = [
-    "a",
-    "1,5",
-    "é",
-    " ",
-    '"',
-    '""',
-    "",
-    "\t",
-    ";",
-    ";",
-    ";",
-    "\n",
-    "\n",
-    "\r\n",
-    "\r",
-    '"a"',
-    '"b;c"',
-    '"d""e"',
-    "漢",
-    '="04"',
+    *("a", "1,5", "é", " ", '"', '""', "", "\t", ";", ";", ";", "\n", "\n", "\r\n", "\r"),
+    *('"a"', '"b;c"', '"d""e"', "漢", '="04"'),
 ]
 LINE_ENDS = ("\n", "\r\n")
 
@@ -98,15 +80,8 @@ def test_what_programs_write_is_regular(quoting, end):
 @pytest.mark.parametrize(
     "text",
     [
-        'a;"b\nc"\n',
-        "a;b\rc;d\n",
-        'a"b;c\n',
-        '"a"b;c\n',
-        "a;b\nc\n",
-        "a;b;c\n",
-        '"a;b\n',
+        *('a;"b\nc"\n', "a;b\rc;d\n", 'a"b;c\n', '"a"b;c\n', "a;b\nc\n", "a;b;c\n", '"a;b\n', ""),
         f"a;{'x' * 200_000}\n",
-        "",
     ],
 )
 def test_what_is_not_regular_is_left_to_the_careful_reader(text):

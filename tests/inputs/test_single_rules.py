@@ -33,22 +33,6 @@ def test_excel_s_line_of_the_delimiter_heads_nothing(write):
         read_chart_of_accounts(write("sep=;\nFarbe;Ton\nrot;laut\n"))
 
 
-def test_what_is_there_twice_is_counted(write):
-    """Repeated external IDs are counted with their lines; no other column is advised."""
-    two = "Konto;Name\n1;a\n2;b\n1;c\n2;d\n"
-    with pytest.raises(InputError) as caught:
-        read_chart_of_accounts(write(two))
-    assert "external ID '1' is on line 2 already, it must be unique; 2 rows repeat one: lines 4, 5" in str(
-        caught.value
-    )
-    assert "columns=" not in str(caught.value)
-    with pytest.raises(InputError) as caught:
-        read_chart_of_accounts(write("Konto;Name\n1;a\n2;b\n2;d\n"))
-    assert "line 4: external ID '2' is on line 3 already, it must be unique; correct the file" in str(
-        caught.value
-    )
-
-
 def test_a_company_is_required_of_every_entry(write):
     """An entry without its company is named, not left to some other company."""
     with pytest.raises(InputError, match="line 3: 'company_id' must not be empty"):
@@ -60,12 +44,6 @@ def test_code_and_name_of_accounts_are_not_mixed_up(write):
     rows = f"id,external_id,code,name\n{ENTRY},X1,0400,Machines\n"
     accounts = read_accounts(write(rows))
     assert accounts[["external_id", "code", "name"]].values.tolist() == [["X1", "0400", "Machines"]]
-
-
-def test_the_first_nul_byte_is_named(write):
-    """Of several NUL bytes the first one's line is told."""
-    with pytest.raises(InputError, match="line 2: the text has a NUL byte"):
-        read_chart_of_accounts(write("Konto;Name\n1;a\0\n2;b\n3;c\0\n"))
 
 
 def test_an_empty_cell_makes_no_text_of_a_column_of_numbers(tmp_path):

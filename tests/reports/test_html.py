@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import json
 import re
 import uuid
@@ -17,10 +18,9 @@ import pytest
 from october import October
 from page import Page, contrast
 
-import bktools
 from bktools.close.close import Close
-from bktools.close.run import Closing
 from bktools.close.sentences import name_of
+from bktools.frames.columns import with_column
 from bktools.reports import html
 from bktools.reports.folder import REPORT
 from bktools.reports.html import notebook, report_of
@@ -205,63 +205,47 @@ def test_real_books_and_a_dry_run_say_so(october: October):
     assert "sandbox" not in real.lower().replace("--sandbox", "")
 
 
-@pytest.fixture(scope="module")
-def texts(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Return a function: the month of a company whose entries and lists have some names."""
+# The columns of a close's tables that hold names that people and other companies chose.
+NAMED = {"name", "category_name", "account_name", "employee_name", "supplier", "description", "prepared_by"}
 
-    def close_with(names: list[str], folder: Path) -> Close:
-        with bktools.Sandbox(folder, job_seconds=0.05) as service:
-            chart, entries = bktools.read_chart_of_accounts(samples[0]), bktools.read_entries(samples[1])
-            categories, employees = (
-                bktools.load_categories(service=service),
-                bktools.load_employees(service=service),
-            )
-            changed = [
-                (entries, "description"),
-                (categories, "name"),
-                (employees, "last_name"),
-                (chart, "name"),
-            ]
-            frames = [
-                frame.assign(**{column: [names[place % len(names)] for place in range(len(frame))]})
-                for frame, column in changed
-            ]
-            options = dict.fromkeys(("company", "threshold", "language", "seen")) | dict.fromkeys(
-                ("apply", "others_export", "before_month_end", "new_chart"), False
-            )
-            closing = Closing(
-                service,
-                entries=frames[0],
-                categories=frames[1],
-                employees=frames[2],
-                ledger=None,
-                chart=frames[3],
-                month="2026-10",
-                by=names[0],
-                approved_by=names[1],
-                max_entries=500,
-                wait=1,
-                **options,
-            )
-            return replace(closing.run(), company_name=names[2])
 
-    return close_with
+def _named(close: Close, names: list[str]) -> Close:
+    """Return a close in whose tables and actions these names stand in turn, also that of its company."""
+
+    def renamed(table: pa.Table) -> pa.Table:
+        for column in sorted(NAMED & {*table.column_names}):
+            texts = [names[place % len(names)] for place in range(len(table))]
+            table = with_column(table, column, pa.array(texts, pa.large_string()))
+        return table
+
+    record = replace(close.record, tables={name: renamed(one) for name, one in close.record.tables.items()})
+    tables = {name: renamed(table) for name, table in close.tables.items()}
+    turn, actions = itertools.cycle(names), []
+    for action in close.actions:
+        named = [
+            {key: next(turn) if key in NAMED else text for key, text in one.name.items()}
+            for one in action.things
+        ]
+        things = tuple(replace(one, name=name) for one, name in zip(action.things, named, strict=True))
+        actions.append(replace(action, things=things))
+    return replace(close, tables=tables, record=record, actions=tuple(actions), company_name=names[2])
 
 
 @pytest.fixture(scope="module")
-def hostile(texts: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("hostile")
-    (folder / REPORT).write_bytes(report_of(texts(HOSTILE, folder / "sandbox")))
-    return folder / REPORT
+def hostile(close: Close, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("hostile") / REPORT
+    path.write_bytes(report_of(_named(close, HOSTILE)))
+    return path
 
 
-def test_hostile_names_are_text(texts: Any, hostile: Path, tmp_path: Path):
+def test_hostile_names_are_text(close: Close, hostile: Path):
     """Whatever a name contains is shown as it is, or as an escape; it makes no element and no attribute."""
-    usual_names = [f"name {place}" for place in range(len(HOSTILE))]
     page = Page(hostile)
-    usual = Page(report_of(texts(usual_names, tmp_path / "sandbox")))
+    usual = Page(report_of(_named(close, [f"name {place}" for place in range(len(HOSTILE))])))
     kinds = [[(tag, sorted(given)) for tag, given in one.elements] for one in (page, usual)]
     assert sorted(map(str, kinds[0])) == sorted(map(str, kinds[1]))
+    for table in ("entries-table", "categories-table", "closes-table", "largest", "to-do-service"):
+        assert HOSTILE[0] in str(page.tables[table]), table
     for name in HOSTILE:
         assert name.replace("\x1b", "\\x1b").replace("\u202e", "\\u202e") in page.text
     content = hostile.read_text(encoding="utf-8")
@@ -516,7 +500,7 @@ def test_a_later_close_shows_the_whole_month(october: October):
     assert "approved by Hedy" in page.text
 
 
-def test_a_notebook_shows_the_head(close: Close, texts: Any):
+def test_a_notebook_shows_the_head(close: Close):
     """Figures, what to do first and who acts, as the report has them; names are text, and no UUID is told."""
     shown_html = close._repr_html_()
     assert shown_html == notebook(close)

@@ -82,12 +82,6 @@ def test_empty_rows(write, quote):
     assert [f"{amount:.2f}" for amount in bktools.read_general_ledger(path)["amount"]] == AMOUNTS
 
 
-def test_points_where_there_is_no_comma(write):
-    """A file of points alone has decimal points."""
-    found = bktools.read_general_ledger(write(fec().replace(",", "."), "FEC.txt"))
-    assert [f"{amount:.2f}" for amount in found["amount"]] == AMOUNTS
-
-
 def test_words_of_windows(write):
     """A curly apostrophe and a euro sign, which ISO 8859-15 has not, are those of Windows' encoding."""
     rows = [tuple(cell.replace("Règlement", "Virement de l’été — 5 €") for cell in row) for row in ROWS]
@@ -140,25 +134,6 @@ def test_what_does_not_hold(write, old, new, why):
     with pytest.raises(InputError, match=why) as caught:
         bktools.read_general_ledger(write(text, "FEC.txt"))
     assert "\n" not in str(caught.value)
-
-
-def refusal(path):
-    """Return why a file is refused; nothing for one that is read."""
-    try:
-        bktools.read_general_ledger(path)
-    except InputError as error:
-        return str(error)
-    return ""
-
-
-@pytest.mark.parametrize("cut", range(1, 9))
-def test_cut_off_anywhere(write, cut):
-    """A file that ends too early is refused, or its last row lost nothing that is read."""
-    whole = fec()
-    text = whole[: len(whole) - cut * len(whole) // 16]
-    path = write(text, "FEC.txt")
-    assert refusal(path) or bktools.read_general_ledger(path)["amount"].sum() == 0
-    assert "\n" not in refusal(path)
 
 
 SHORT = (
