@@ -18,13 +18,13 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
 from bktools.frames.money import check_form
-from bktools.inputs import amounts, cells, dates, names, sides, signed_amounts
+from bktools.inputs import amounts, cells, dates, names, sides, signed_amounts, words
 from bktools.inputs.approvals import read_approvals
-from bktools.inputs.cells import leave_out, option, question, raise_all
+from bktools.inputs.cells import option, question, raise_all
 from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
 from bktools.inputs.evidence import contradictions, lone_half, running_balance
 from bktools.inputs.formats.registry import refuse_ledgers
-from bktools.inputs.looks import columns_like
+from bktools.inputs.looks import columns_like, money_out_and_in
 from bktools.inputs.prepared_rows import fill_down as filled_down
 from bktools.inputs.prepared_rows import without_empty
 from bktools.inputs.proposals import proposing
@@ -241,6 +241,7 @@ def _find_columns(
         if frame is not None
     }
     reading.assign(required, looks)
+    _take_money_out_and_in(reading)
     if not reading.has("debit", "credit"):
         reading.problems += lone_half(reading) if reading.has("amount") else ()
         reading.leave(*{"debit", "credit"} - reading.chosen.keys())
@@ -249,6 +250,16 @@ def _find_columns(
     if reading.has("id") and not reading.is_settled("id") and not _has_uuids(reading, "id"):
         _leave_foreign_ids(reading, "id")
     return _own_names(reading, frames, required)
+
+
+def _take_money_out_and_in(reading: Reading) -> None:
+    """Take columns such as Withdrawal and Deposit for the two sides of an amount, where no column is one."""
+    money = {"amount", "debit", "credit"}
+    if money & (reading.places.keys() | reading.chosen.keys() | {error.field for error in reading.problems}):
+        return
+    pair = money_out_and_in(reading.table, reading.free())
+    if pair is not None:
+        reading.settle(debit=pair[0], credit=pair[1])
 
 
 def _own_names(reading: Reading, frames: Frames, required: Sequence[str]) -> dict[str, int]:
@@ -366,18 +377,19 @@ def _against(reading: Reading, amount: pa.ChunkedArray, spending: str | None) ->
     }
     if not pair:
         yield from contradictions(reading, amount, side="sign")
-    balance = running_balance(reading, amount)
-    if balance is not None and pair and not reading.is_settled(*pair):
+    balance, falls = running_balance(reading, amount)
+    turned = dict(zip(("credit", "debit"), pair.values(), strict=False))
+    if balance is not None and pair and not falls and not reading.is_settled(*pair):
         yield question(
             reading.table,
-            f"is a bank statement, as its running balance {balance!r} shows: "
-            "there a debit is money that leaves the account",
+            f"the running balance {balance!r} rises by {pair['debit']!r}, as in the books of an account: "
+            "a debit may be spending, or money that comes in",
             pair,
+            details=[f"If it comes in: {setting('columns', turned)}"],
         )
-    elif balance is not None and not pair:
-        reading.notes.append(
-            f"is a bank statement, as its running balance {balance!r} shows: amounts keep the bank's signs"
-        )
+    elif balance is not None:
+        signs = "a debit is money that leaves the account" if pair else "amounts keep the bank's signs"
+        reading.notes.append(f"is a bank statement, as its running balance {balance!r} shows: {signs}")
     elif spending is None and not pair and "sign" not in reading.places and sides.are_mostly_negative(amount):
         yield reading.table.error(
             f"nearly all amounts of {reading.heading('amount')!r} are negative, "
@@ -412,10 +424,12 @@ def _read_currencies(reading: Reading, currency: str | None) -> None:
 
 
 def _currencies(table: Table, place: int) -> pa.ChunkedArray:
-    column = pc.ascii_upper(cells.or_null(cells.trimmed(table.columns[place])))
-    rule = f"must hold currency codes of three letters such as EUR (or leave it out: {leave_out('currency')})"
-    cells.refuse(table, place, ~cells.matches(column, "^[A-Z]{3}$"), rule)
-    return column
+    column = cells.or_null(cells.trimmed(table.columns[place]))
+    codes = pc.coalesce(words.codes(column, words.currencies()), pc.ascii_upper(column))
+    rule = "must hold currency codes of three letters such as EUR (or leave the currency out)"
+    wrong = ~cells.matches(codes, f"^(?:[A-Z]{{3}}|{'|'.join({*words.currencies().values()})})$")
+    cells.refuse(table, place, wrong, rule, instead={"currency": ""})
+    return codes
 
 
 def _read_texts(reading: Reading) -> None:

@@ -64,9 +64,12 @@ def lone_half(reading: Reading) -> Iterator[InputError]:
             )
 
 
-def running_balance(reading: Reading, amount: pa.ChunkedArray) -> str | None:
-    """Return the heading of the column that adds the amounts up, in whatever sign, None without one."""
+def running_balance(reading: Reading, amount: pa.ChunkedArray) -> tuple[str | None, bool]:
+    """Return the heading of the column that adds the amounts up, None without one, and whether it falls."""
     head, steps = reading.table.head(_FIRST_ROWS), amount.slice(0, _FIRST_ROWS).to_pylist()
-    return next(
-        (head.headings[place] for place in reading.free() if rise_by(numbers_of(head, place), steps)), None
-    )
+    for place in reading.free():
+        balances = numbers_of(head, place)
+        for sign in (1, -1):
+            if rise_by(balances, steps, (sign,)):
+                return head.headings[place], sign < 0
+    return None, False

@@ -15,8 +15,13 @@ _LEAST_STEPS, _MOST = 3, 0.9
 _FIRST_ROWS = 200
 
 
-def rise_by(balances: Sequence[Decimal | None], steps: Sequence[Decimal | None]) -> bool:
-    """Whether numbers rise from row to row by these amounts, downwards or upwards, but for a few rows."""
+def rise_by(
+    balances: Sequence[Decimal | None], steps: Sequence[Decimal | None], signs: Sequence[int] = (1, -1)
+) -> bool:
+    """Whether numbers rise from row to row by these amounts, downwards or upwards, but for a few rows.
+
+    With the sign -1 they fall by them.
+    """
     if not _LEAST_STEPS < len(balances) == len(steps) or None in balances:
         return False
     rises = [
@@ -29,7 +34,7 @@ def rise_by(balances: Sequence[Decimal | None], steps: Sequence[Decimal | None])
     return any(
         sum(rise == sign * move for rise, move in zip(rises, way, strict=True)) >= _MOST * len(rises)
         for way in (downwards, upwards)
-        for sign in (1, -1)
+        for sign in signs
     )
 
 

@@ -115,8 +115,95 @@ ASKED = {
             "2,2026-10-02,Bank,6.00",
             "2,2026-10-02,Sales,-6.00",
         ),
-        {"columns": {"account_code": "Account_Name"}},
-        {"account_code": ["Bank", "Rent", "Bank", "Sales"]},
+        None,
+        {
+            "account_code": ["Bank", "Rent", "Bank", "Sales"],
+            "account_name": ["Bank", "Rent", "Bank", "Sales"],
+        },
+    ),
+    "accounts that have names alone, under the word for accounts": (
+        ledger,
+        table("Date,Account,Amount", "2026-10-01,Bank,-5.00", "2026-10-01,Rent,5.00"),
+        None,
+        {"account_code": ["Bank", "Rent"]},
+    ),
+    "names of accounts beside codes under an unknown heading": (
+        ledger,
+        table("Date,Account,Key,Amount", "2026-10-01,Bank,1000,-5.00", "2026-10-01,Rent,4000,5.00"),
+        {"columns": {"account_code": "Account"}},
+        {"account_code": ["Bank", "Rent"]},
+    ),
+    "one day and one amount with further words in their headings": (
+        entries,
+        table(
+            "claim_date,due_date,bank_amount,expected_amount",
+            "2026-10-01,2026-11-01,5.00,6.00",
+            "2026-10-02,2026-11-02,7.00,7.00",
+        ),
+        None,
+        {"date": ["2026-10-01", "2026-10-02"], "amount": ["5.00", "7.00"]},
+    ),
+    "two days with further words in their headings": (
+        entries,
+        table("claim_date,visit_date,Amount", "2026-10-01,2026-09-01,5.00", "2026-10-02,2026-09-02,7.00"),
+        {"columns": {"date": "claim_date"}},
+        {"date": ["2026-10-01", "2026-10-02"]},
+    ),
+    "an amount with further words beside other cents": (
+        entries,
+        table("Date,bank_amount,Cash", "2026-10-01,5.00,6.00", "2026-10-02,7.00,7.00"),
+        {"columns": {"amount": "bank_amount"}},
+        {"amount": ["5.00", "7.00"]},
+    ),
+    "a due date alone": (
+        entries,
+        table("due_date,Amount", "2026-10-01,5.00", "2026-10-02,7.00"),
+        {"columns": {"date": "due_date"}},
+        {"amount": ["5.00", "7.00"]},
+    ),
+    "an amount in dollars beside one in the currency of each row": (
+        entries,
+        table(
+            "Date,amount_local,amount_usd,currency", "2026-10-01,5.00,6.00,EUR", "2026-10-02,7.00,7.00,USD"
+        ),
+        None,
+        {"amount": ["5.00", "7.00"], "currency": ["EUR", "USD"]},
+    ),
+    "an amount in dollars that is equal to another one": (
+        entries,
+        table("Date,amount_local,amount_usd", "2026-10-01,5.00,5.00", "2026-10-02,7.00,7.00"),
+        None,
+        {"amount": ["5.00", "7.00"]},
+    ),
+    "an amount in dollars that differs from another one": (
+        entries,
+        table("Date,amount_local,amount_usd", "2026-10-01,5.00,6.00", "2026-10-02,7.00,7.00"),
+        {"columns": {"amount": "amount_usd"}},
+        {"amount": ["6.00", "7.00"]},
+    ),
+    "entries of which no column could be the day": (
+        entries,
+        table("Person,Text,Amount", "Anna,Taxi,5.00", "Bert,Hotel,7.00"),
+        None,
+        {"amount": ["5.00", "7.00"]},
+    ),
+    "entries with a part of the day": (
+        entries,
+        table("Person,dueDay,Amount", "Anna,5,5.00", "Bert,8,7.00"),
+        {"columns": {"date": ""}},
+        {"amount": ["5.00", "7.00"]},
+    ),
+    "signs, names and codes of currencies": (
+        entries,
+        table("Date,Amount,Currency", *(f"2026-10-01,5.00,{text}" for text in ("€", "Euro", "gbp", "USDT"))),
+        None,
+        {"currency": ["EUR", "EUR", "GBP", "USDT"]},
+    ),
+    "a name that is no currency alone": (
+        entries,
+        table("Date,Amount,Currency", "2026-10-01,5.00,Thaler", "2026-10-02,7.00,Thaler"),
+        {"columns": {"currency": ""}},
+        {"amount": ["5.00", "7.00"]},
     ),
     "a day of posting beside the one on which it takes effect": (
         ledger,
@@ -217,13 +304,19 @@ ASKED = {
     "a pair of which one column has cents": (
         entries,
         table("Date,Withdrawal,Deposit", "2026-10-01,85.60,", "2026-10-02,,1500", "2026-10-03,7.10,"),
-        {"columns": {"debit": "Withdrawal", "credit": "Deposit"}},
+        None,
+        {"amount": ["85.60", "-1500.00", "7.10"]},
+    ),
+    "a pair whose headings have further words": (
+        entries,
+        table("Date,Funds out,Funds in", "2026-10-01,85.60,", "2026-10-02,,1500", "2026-10-03,7.10,"),
+        {"columns": {"debit": "Funds out", "credit": "Funds in"}},
         {"amount": ["85.60", "-1500.00", "7.10"]},
     ),
     "a pair in Russian": (
         entries,
         table("Дата;Приход;Расход", "01.10.2026;;5,00", "02.10.2026;7,00;", "03.10.2026;;1,00"),
-        {"columns": {"debit": "Расход", "credit": "Приход"}},
+        None,
         {"amount": ["5.00", "-7.00", "1.00"]},
     ),
     "a running balance beside the amount": (
@@ -270,7 +363,7 @@ ASKED = {
     "a description beside a name with a prefix": (
         chart,
         table("code,acme_account_name,description", "10,Cash,In the till", "20,Sales,All of them"),
-        {"columns": {"name": "acme_account_name"}},
+        None,
         {"name": ["Cash", "Sales"]},
     ),
     "codes that end with a point, without headings": (

@@ -87,7 +87,11 @@ def test_approved_column(write):
             "line 2: 'category_id' must hold UUIDs.*'1b4e",
         ),
         ("id,company_id,employee_id", f"{ENTRY},{COMPANY},{ENTRY}x", "line 2: 'employee_id' must hold UUIDs"),
-        ("id,company_id,currency", f"{ENTRY},{COMPANY},Euro", "line 2: 'currency' must hold currency codes"),
+        (
+            "id,company_id,currency",
+            f"{ENTRY},{COMPANY},Thaler",
+            "line 2: 'currency' must hold currency codes",
+        ),
     ],
 )
 def test_refusals(write, headings, row, message):
