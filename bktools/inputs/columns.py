@@ -23,7 +23,7 @@ from bktools.inputs.cells import leave_out, option, question, raise_all
 from bktools.inputs.file import read_table
 from bktools.inputs.heading_row import NAMED, is_figure
 from bktools.inputs.refusals import way_out
-from bktools.inputs.running_sums import running_sums
+from bktools.inputs.running_sums import balance_by, running_sums
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal, without_extras
 from bktools.visible import first_of
@@ -514,6 +514,9 @@ class Reading:
             free = [place for place in free if not words.are_inside(table.headings[place], others)]
         if field in ("code", "account_code"):
             free = [place for place in free if not looks.count_rows(table, place)]
+        if field == "account_code" and self.has("debit", "credit"):
+            sides = self.places["debit"], self.places["credit"]
+            free = [place for place in free if not balance_by(table, place, sides)]
         alike = self._looks[field]() if field in self._looks else looks.columns_like(field, table, free)
         by_cells = [place for place in alike if place in free]
         known = self.vocabulary.words_of(field)

@@ -242,6 +242,13 @@ def _find_columns(
     }
     reading.assign(required, looks)
     _take_money_out_and_in(reading)
+    pair = [field for field in ("debit", "credit") if reading.has(field)]
+    if (
+        reading.has("amount")
+        and not reading.is_settled(*pair)
+        and all(reading.blank(side).all() for side in pair)
+    ):
+        reading.leave(*pair)
     if not reading.has("debit", "credit"):
         reading.problems += lone_half(reading) if reading.has("amount") else ()
         reading.leave(*{"debit", "credit"} - reading.chosen.keys())
@@ -322,7 +329,7 @@ def _read_dates(reading: Reading, date_format: str | None) -> None:
         rule = "is the date and must not be empty (fill it in, or delete rows that are no entries)"
         with reading.trying():
             empty = reading.blank("date")
-            way_out = without_empty(reading, "date", *_NAMES) if empty.any() else {}
+            way_out = without_empty(reading, "date", *_NAMES, or_text=True) if empty.any() else {}
             reading.refuse("date", empty, rule, **way_out)
     reading.read("date", dates.dates, date_format, reading.notes)
 

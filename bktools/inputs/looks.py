@@ -148,12 +148,9 @@ def money_out_and_in(table: Table, free: Collection[int]) -> tuple[int, int] | N
 
     Each row has an amount in one of them at most; None where no two are such columns, or several are.
     """
+    texts = {place: words.without_words(table.headings[place], words.headings("amount")) for place in free}
     out_and_in = [
-        [
-            place
-            for place in free
-            if {words.normal(text := table.headings[place]), words.without_extras(text)} & side
-        ]
+        [place for place, text in texts.items() if {words.normal(text), words.without_extras(text)} & side]
         for side in map(words.headings, ("money_out", "money_in"))
     ]
     if [*map(len, out_and_in)] != [1, 1] or out_and_in[0] == out_and_in[1]:
@@ -289,6 +286,8 @@ def _looks(field: str, table: Table, place: int) -> bool:
 def _are_like_codes(table: Table, place: int, column: pa.ChunkedArray) -> bool:
     is_period = words.are_inside(table.headings[place], _PERIODS) or count_rows(table, place)
     is_other = is_period or dates.are_dates(column) or cells.matches(column, UUID_REGEX).any()
+    # Nothing but 0 and 1 answers a question, such as whether the day is a holiday.
+    is_other = is_other or cells.matches(column, "^[01]$").all()
     return _share(column, _CODE) >= _MOST and not is_other
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, ParamSpec
 import pandas as pd
 import pyarrow as pa
 
-from bktools.errors import InputError
+from bktools.errors import ArgumentError, InputError
 from bktools.frames.money import floats
 from bktools.inputs.cells import quoted
 from bktools.inputs.refusals import Settings, settle
@@ -121,6 +121,9 @@ def _tried(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
                 return _Try(settings, read(**_with(arguments, settings)), error)
+        except ArgumentError:
+            # An option for these rows, such as fields to fill down, may suit no other sheet.
+            break
         except InputError as again:
             error, proposed = again, again.settings
     return _Try(settings, None, error)

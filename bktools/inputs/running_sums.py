@@ -62,6 +62,21 @@ def running_sums(table: Table, places: Collection[int]) -> set[int]:
     }
 
 
+def balance_by(table: Table, place: int, sides: tuple[int, int]) -> bool:
+    """Whether the debits and credits of rows with one value add up to zero, as those of a voucher do.
+
+    The last value of the rows that are looked at may go on below them.
+    """
+    head = table.head(_FIRST_ROWS)
+    values = head.columns[place].to_pylist()
+    debit, credit = (numbers_of(head, side) for side in sides)
+    sums: dict[str, Decimal] = {}
+    for value, out, back in zip(values, debit, credit, strict=False):
+        sums[value] = sums.get(value, Decimal()) + (out or Decimal()) - (back or Decimal())
+    whole = [total for value, total in sums.items() if value != values[-1] or len(values) < _FIRST_ROWS]
+    return len(whole) >= _LEAST_STEPS and sum(total == 0 for total in whole) >= _MOST * len(whole)
+
+
 def numbers_of(table: Table, place: int) -> Sequence[Decimal | None]:
     """Return the numbers of a column, none where it is not one of amounts."""
     if cells.matches(

@@ -52,6 +52,12 @@ def normal(text: str) -> str:
     return letters or text.strip()
 
 
+def without_words(heading: str, words: frozenset[str]) -> str:
+    """Return a heading without those of its words, such as Withdrawal of Withdrawal Amt."""
+    parts = re.findall(r"[^\W_]+", heading)
+    return " ".join([part for part in parts if normal(part) not in words] or parts)
+
+
 @lru_cache(maxsize=1 << 12)
 def without_extras(heading: str) -> str:
     """Return a heading for comparison without text in brackets and without currencies."""

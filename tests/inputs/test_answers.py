@@ -8,6 +8,7 @@ import warnings
 
 import pandas as pd
 import pytest
+import xlsxwriter
 
 from bktools.caller import command
 from bktools.errors import ArgumentError, FileNoteWarning, InputError
@@ -192,6 +193,83 @@ ASKED = {
         table("Person,dueDay,Amount", "Anna,5,5.00", "Bert,8,7.00"),
         {"columns": {"date": ""}},
         {"amount": ["5.00", "7.00"]},
+    ),
+    "months in words and years of four digits": (
+        entries,
+        table("Date,Amount", "28 Feb 2026,5.00", "4 März 2026,7.00"),
+        None,
+        {"date": ["2026-02-28", "2026-03-04"]},
+    ),
+    "signs that words of a bank say": (
+        entries,
+        table("Date,Amount,Transaction type", "2026-10-01,-5.00,Debit", "2026-10-02,7.00,Credit"),
+        None,
+        {"amount": ["5.00", "-7.00"]},
+    ),
+    "many signs that contradict the words": (
+        entries,
+        table(
+            "Date,Amount,Type",
+            "2026-10-01,-5.00,Debit",
+            "2026-10-02,7.00,Debit",
+            "2026-10-03,8.00,Credit",
+            "2026-10-04,-9.00,Credit",
+        ),
+        {"columns": {"sign": ""}},
+        {"amount": ["-5.00", "7.00", "8.00", "-9.00"]},
+    ),
+    "an amount beside empty columns for its sides": (
+        entries,
+        table("Date,Amount,Credit,Debit", "2026-10-01,5.00,,", "2026-10-02,7.00,,"),
+        None,
+        {"amount": ["5.00", "7.00"]},
+    ),
+    "a pair whose headings say amount, too": (
+        entries,
+        table("Date,Withdrawal Amt.,Deposit Amt.", "2026-10-01,85.60,", "2026-10-02,,1500"),
+        None,
+        {"amount": ["85.60", "-1500.00"]},
+    ),
+    "vouchers with numbers like accounts": (
+        ledger,
+        table(
+            "Date,Number of it,Key,Debit,Credit",
+            *(
+                f"2026-10-0{day},{day}00,{code},{amounts}"
+                for day in (1, 2, 3)
+                for code, amounts in ((4000, f"{day}.50,"), (1000, f",{day}.50"))
+            ),
+        ),
+        {"columns": {"account_code": "Key"}},
+        {"account_code": ["4000", "1000"] * 3},
+    ),
+    "external IDs that repeat": (
+        chart,
+        table("id,code,name", "a,10,Cash", "b,20,Bank", "a,30,Rent"),
+        {"columns": {"external_id": "code", "code": "code"}},
+        {"external_id": ["10", "20", "30"]},
+    ),
+    "codes without digits in rows as full as others": (
+        chart,
+        table("code,name,type,kind", *(f"{code},x,a,b" for code in ("10", "20", "30", "40", "BAL"))),
+        None,
+        {"code": ["10", "20", "30", "40", "BAL"]},
+    ),
+    "a name that begins with a word of reports": (
+        chart,
+        table("code,name,type", "10,Cash,a", "20,Bank,a", ",Balance Reserve,a", "30,Rent,a"),
+        None,
+        {"name": ["Cash", "Bank", "Balance Reserve", "Rent"]},
+    ),
+    "accounts in Chinese": (
+        ledger,
+        table(
+            "日期,傳票號碼,會計項目,項目名稱,借方金額,貸方金額",
+            "2026-10-01,1,5100,進貨,5.00,",
+            "2026-10-01,1,1100,現金,,5.00",
+        ),
+        None,
+        {"account_code": ["5100", "1100"], "voucher_id": ["1", "1"], "amount": ["5.00", "-5.00"]},
     ),
     "signs, names and codes of currencies": (
         entries,
@@ -602,6 +680,36 @@ def test_the_code_of_a_parent_is_not_proposed(write, heading):
     with pytest.raises(InputError) as caught:
         chart(write(f"{heading},Name\n1000,Cash\n1000,Bank\n2000,Loans\n"))
     assert dict(caught.value.settings)["columns"] == {"code": "HEADING"}
+
+
+@pytest.mark.parametrize("heading", ["Amount", "Sum of it"])
+def test_no_command_leaves_an_entry_out_that_has_a_text(write, heading):
+    """An entry without a day is not left out by a command, also where its amount is not known yet."""
+    rows = [f"2026-10-0{day},5.00,rent" for day in range(1, 9)]
+    path = write(table(f"Date,{heading},What for", *rows, ",7.00,rent"))
+    with pytest.raises(InputError) as caught:
+        entries(path)
+    assert "rows_with" not in dict(caught.value.settings).get("columns", {})
+
+
+def test_an_option_that_suits_no_other_sheet(tmp_path):
+    """Each sheet is tried with the options, also where one has no field to fill down."""
+    path = tmp_path / "book.xlsx"
+    with xlsxwriter.Workbook(path) as workbook:
+        for name, rows in {
+            "a": [
+                ("Account", "Date", "Debit", "Credit"),
+                (1, "2026-10-01", 5, ""),
+                ("", "", "", 5),
+                ("", "", 5, ""),
+            ],
+            "b": [("Text", "Number"), ("x", "y"), ("z", "")],
+        }.items():
+            sheet = workbook.add_worksheet(name)
+            for at, row in enumerate(rows):
+                sheet.write_row(at, 0, row)
+    with pytest.raises(InputError):
+        ledger(path)
 
 
 def test_a_list_of_files_is_refused_in_one_line(write):

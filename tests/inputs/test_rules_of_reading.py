@@ -100,8 +100,8 @@ TABLES = {
     ),
     "dates of one form": (
         entries,
-        "Date,Amount\n30 Jun 2023,1.00\n",
-        ["'Date' holds dates such as '30 Jun 2023': read it with date_format='%d %b %Y'"],
+        "Date,Amount\n30 Jun 23,1.00\n",
+        ["'Date' holds dates such as '30 Jun 23': read it with date_format='%d %b %y'"],
         {},
     ),
     "a title of two cells above five": (
