@@ -41,6 +41,8 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
     is_debit, zero = cells.mask(is_debit_or_null), pa.scalar(0, amount.type)
     is_negative, is_zero = cells.mask(pc.less(amount, zero)), cells.mask(pc.equal(amount, zero), null=True)
     wrong = ~is_zero & (is_negative == is_debit)
+    # A few negative amounts are reversals; many have a sign that the word does not say.
+    keep_signs = bool(is_negative.any() and wrong.mean() > _MANY)
     is_opposite = bool((is_zero | wrong).all() and is_negative.any() and not is_negative.all())
     if is_entry and not is_settled and is_opposite:
         # As in a bank's own books: negative is what goes out, which the word says, too.
@@ -53,7 +55,7 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
             table,
             f"{heading!r} is a column of bank statements, where a debit is money that leaves the account "
             "and is read as positive",
-            {side: "" if wrong.mean() > _MANY else heading},
+            {side: "" if keep_signs else heading},
         )
     if is_negative.any():
         if not wrong.any():
@@ -68,9 +70,7 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
             spending = "negative" if is_entry else None
             raise table.error(f"{disagree} in any row", line, columns={side: ""}, spending=spending)
         if not is_settled:
-            # A few negative amounts are reversals; many have a sign that the word does not say.
             words_or_signs = [option(side, heading), leave_out(side)]
-            keep_signs = wrong.mean() > _MANY
             raise question(
                 table,
                 f"{disagree} ({cells.lines_of(table, wrong)}); negative amounts may be reversals",

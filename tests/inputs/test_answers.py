@@ -206,6 +206,12 @@ ASKED = {
         None,
         {"amount": ["5.00", "-7.00"]},
     ),
+    "words of a bank beside amounts without signs": (
+        entries,
+        table("Date,Amount,Transaction type", "2026-10-01,5.00,Debit", "2026-10-02,7.00,Credit"),
+        {"columns": {"sign": "Transaction type"}},
+        {"amount": ["5.00", "-7.00"]},
+    ),
     "many signs that contradict the words": (
         entries,
         table(
