@@ -33,7 +33,7 @@ Columns = Mapping[str, str | None]
 Looks = Mapping[str, Callable[[], Sequence[int]]]
 
 # Fields without which a row is somebody else's: a column that holds none is not theirs.
-IDENTITIES = ("id", "external_id")
+IDENTITIES = ("id", "external_id", "account_code")
 # If several columns could be one of these fields, none is taken, with a note; for other fields it is a
 # question.
 TEXTS = frozenset({"description", "supplier", "cost_centre", "type", "text", "document_number", "split_line"})
@@ -352,7 +352,7 @@ class Reading:
             passed_over.append(taken)
         if is_required:
             # A column that the caller gave to another field may serve twice: the code is an external ID, too.
-            passed_over += [self._empty, set()]
+            passed_over += [self._empty] if field in IDENTITIES else [self._empty, set()]
         try:
             places = (self.recognised(field, others) for others in passed_over)
             place = next((place for place in places if place is not None), None)

@@ -97,6 +97,8 @@ def without_empty(reading: Reading, field: str, *named_by: str, or_text: bool = 
     """
     if fields := to_fill_down(reading):
         return {"fill_down": fields}
+    if reading.blank(field).all():
+        return {}
     # Before the amount has a column, each row may have one.
     has_money = any(reading.has(money) for money in MONEY)
     lacks = reading.blank(field) & (has_amount(reading) | (not has_money))

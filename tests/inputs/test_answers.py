@@ -206,6 +206,24 @@ ASKED = {
         None,
         {"amount": ["5.00", "-7.00"]},
     ),
+    "cards by which something was paid": (
+        entries,
+        table("Date,Amount,Payment method", "2026-10-01,5.00,Debit", "2026-10-02,7.00,Credit"),
+        None,
+        {"amount": ["5.00", "7.00"]},
+    ),
+    "deposits and withdrawals without signs": (
+        entries,
+        table("Date,Amount,Transaction type", "2026-10-01,5.00,withdrawal", "2026-10-02,7.00,deposit"),
+        {"columns": {"sign": "Transaction type"}},
+        {"amount": ["5.00", "-7.00"]},
+    ),
+    "a column for codes that is empty": (
+        ledger,
+        table("Date,Code,Account,Amount", "2026-10-01,,Bank,-5.00", "2026-10-01,,Rent,5.00"),
+        None,
+        {"account_code": ["Bank", "Rent"]},
+    ),
     "words of a bank beside amounts without signs": (
         entries,
         table("Date,Amount,Transaction type", "2026-10-01,5.00,Debit", "2026-10-02,7.00,Credit"),
