@@ -33,7 +33,7 @@ Columns = Mapping[str, str | None]
 Looks = Mapping[str, Callable[[], Sequence[int]]]
 
 # Fields without which a row is somebody else's: a column that holds none is not theirs.
-IDENTITIES = ("id", "external_id", "account_code")
+IDENTITIES = ("id", "external_id")
 # If several columns could be one of these fields, none is taken, with a note; for other fields it is a
 # question.
 TEXTS = frozenset({"description", "supplier", "cost_centre", "type", "text", "document_number", "split_line"})
@@ -319,7 +319,8 @@ class Reading:
     def names_of_accounts(self) -> int | None:
         """Return the one column that says the accounts by their names, where none could hold their codes."""
         table, (telling, *_) = self.table, self.vocabulary.fields["account_code"]
-        free = [place for place in self.free() if not looks.count_rows(table, place)]
+        free = [place for place in self.free() if place not in self._empty]
+        free = [place for place in free if not looks.count_rows(table, place)]
         codes = {
             *looks.all_like("account_code", table, free),
             *self._with_word_inside("account_code", free, telling.words),
@@ -352,7 +353,7 @@ class Reading:
             passed_over.append(taken)
         if is_required:
             # A column that the caller gave to another field may serve twice: the code is an external ID, too.
-            passed_over += [self._empty] if field in IDENTITIES else [self._empty, set()]
+            passed_over += [self._empty, set()]
         try:
             places = (self.recognised(field, others) for others in passed_over)
             place = next((place for place in places if place is not None), None)

@@ -226,7 +226,10 @@ def _find_postings(reading: Reading, filled: str | None, report_rows: str | None
 def _take_names_of_accounts(reading: Reading) -> None:
     """Take the names of accounts for their codes where no column could hold codes."""
     missing = [error for error in reading.problems if error.field == "account_code" and not error.line]
-    place = reading.names_of_accounts() if missing and not reading.has("account_code") else None
+    lacks_codes = bool(missing)
+    if reading.has("account_code") and not reading.is_settled("account_code"):
+        lacks_codes = bool(reading.blank("account_code").all())
+    place = reading.names_of_accounts() if lacks_codes else None
     if place is not None:
         reading.problems = [error for error in reading.problems if error not in missing]
         reading.settle(account_code=place)
