@@ -24,10 +24,10 @@ from bktools.inputs.cells import option, question, raise_all
 from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
 from bktools.inputs.evidence import contradictions, lone_half, running_balance
 from bktools.inputs.formats.registry import refuse_ledgers
-from bktools.inputs.looks import columns_like, money_out_and_in
+from bktools.inputs.looks import columns_like, hold_currencies, money_out_and_in
 from bktools.inputs.prepared_rows import fill_down as filled_down
 from bktools.inputs.prepared_rows import without_empty
-from bktools.inputs.proposals import proposing
+from bktools.inputs.proposals import UNKNOWN_CURRENCY, proposing
 from bktools.inputs.report_rows import keep_rows, leave_reports
 from bktools.inputs.splits import with_splits
 from bktools.inputs.table import Table
@@ -171,6 +171,7 @@ def read_entries(
     frames: Frames = {"category_id": categories, "employee_id": employees}
     own_names = _find_columns(reading, frames, company, required)
     problems += _missing(reading)
+    one_currency = _one_currency(reading, cells.currency_code(currency), required)
     filled_down(reading, fill_down, _IDENTITIES, lacks_all=True)
     # Columns that say which entries are split stay among the others, too: they may say something else.
     splits = {field: places.pop(field) for field in _SPLITS if field in places}
@@ -193,7 +194,7 @@ def read_entries(
         reading.read(field, cells.uuids, required=True)
     _read_dates(reading, date_format)
     _read_amounts(reading, decimal, spending)
-    _read_currencies(reading, cells.currency_code(currency))
+    _read_currencies(reading, *one_currency)
     _read_names(reading, frames, company)
     of_approvals: list[str] = []
     with reading.trying():
@@ -240,7 +241,7 @@ def _find_columns(
         for field, frame in frames.items()
         if frame is not None
     }
-    reading.assign(required, looks)
+    reading.assign([field for field in required if field != "currency"], looks)
     _take_money_out_and_in(reading)
     pair = [field for field in ("debit", "credit") if reading.has(field)]
     if (
@@ -322,6 +323,36 @@ def _missing(reading: Reading) -> list[InputError]:
         for field in ("date", "amount")
         if field not in named and not reading.may_lack(field)
     ]
+
+
+def _one_currency(reading: Reading, currency: str | None, required: Sequence[str]) -> tuple[str | None, str]:
+    """Return the currency of amounts that have none of their own, and who says it; none may be a problem."""
+    if currency is not None:
+        return currency, "as was asked"
+    headed = _currency_in_headings(reading)
+    if "currency" in required and headed is None and not reading.has("currency"):
+        reading.problems.append(_no_currency(reading))
+    return headed, "as the heading says"
+
+
+def _currency_in_headings(reading: Reading) -> str | None:
+    """Return the one currency that the headings of the amounts name, such as Amount (EUR), else None."""
+    money = [field for field in signed_amounts.MONEY if reading.has(field)]
+    named = {words.currency_in(reading.heading(field)) for field in money}
+    if reading.has("currency") or reading.is_settled("currency") or len(named) != 1:
+        return None
+    return named.pop()
+
+
+def _no_currency(reading: Reading) -> InputError:
+    """Return the problem that no column is the currency, with the one whose cells are codes of currencies."""
+    table = reading.table
+    codes = [place for place in reading.free() if hold_currencies(table, place)]
+    why = "no column found for 'currency'"
+    if codes:
+        return question(table, why, {"currency": cells.heading_of(table, codes[0])})
+    details = [f"{UNKNOWN_CURRENCY} stands for the currency of all amounts, such as EUR"]
+    return table.error(why, field="currency", details=details, currency=UNKNOWN_CURRENCY)
 
 
 def _read_dates(reading: Reading, date_format: str | None) -> None:
@@ -420,13 +451,13 @@ def _read_names(reading: Reading, frames: Frames, company: str | None) -> None:
         )
 
 
-def _read_currencies(reading: Reading, currency: str | None) -> None:
-    """Read the currencies; what the caller says is that of amounts without one."""
+def _read_currencies(reading: Reading, currency: str | None, said: str) -> None:
+    """Read the currencies; amounts without one are in the currency that is said otherwise."""
     reading.read("currency", _currencies)
     if currency is not None:
         stated = reading.result.get("currency", reading.constant(None, schema.TEXT))
         if stated.null_count:
-            reading.notes.append(f"amounts without a currency are in {currency}, as was asked")
+            reading.notes.append(f"amounts without a currency are in {currency}, {said}")
         reading.result["currency"] = pc.fill_null(stated, currency)
 
 

@@ -179,6 +179,14 @@ def hold_codes_and_names(table: Table, place: int) -> bool:
     return len(column) > 0 and _share(column, _CODE_AND_NAME) >= _HALF
 
 
+def hold_currencies(table: Table, place: int) -> bool:
+    """Whether each cell of a column is the code of a currency that is known here."""
+    column = filled(table, place)
+    return len(column) == len(table.lines) and bool(
+        cells.matches(column, rf"^(?:{words.CURRENCY_CODES})$").all()
+    )
+
+
 def filled(table: Table, place: int) -> pa.ChunkedArray:
     """Return the cells of a column that hold something, without white space at their ends."""
     column = cells.trimmed(table.columns[place])

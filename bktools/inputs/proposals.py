@@ -20,6 +20,9 @@ from bktools.inputs.cells import quoted
 from bktools.inputs.refusals import Settings, settle
 from bktools.wording.numbers import counted
 
+# Stands in a command for the currency, which the caller knows alone; a try takes the code of no currency.
+UNKNOWN_CURRENCY = "CODE"
+_NO_CURRENCY = "XXX"
 _MOST_TRIES, _MOST_SHEETS = 8, 2
 _FIRST, _LAST, _ODD = 3, 2, 3
 _SHOWN = (
@@ -143,6 +146,8 @@ def _with(arguments: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
     merged = dict(arguments)
     for name, value in settings:
         merged[name] = {**(merged.get(name) or {}), **value} if name == "columns" else value
+    if merged.get("currency") == UNKNOWN_CURRENCY:
+        merged["currency"] = _NO_CURRENCY
     return merged
 
 
@@ -153,6 +158,8 @@ def _shown(frame: pd.DataFrame, rows: str) -> list[str]:
     places = range(len(frame))
     shown = sorted({*places[:_FIRST], *_odd(frame), *places[-_LAST:]})
     lines = [f"So {rows}{sheet} would be read from {counted(len(frame), 'row')} ({columns}):"]
+    if "currency" in frame and (frame["currency"] == _NO_CURRENCY).all():
+        frame = frame.drop(columns="currency")
     for _, row in frame.iloc[shown].iterrows():
         lines.append(
             f"  line {row['line']}: "

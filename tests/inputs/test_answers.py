@@ -535,6 +535,32 @@ def test_the_currency_that_no_column_says(write):
         entries(write("Date,Amount\n2026-10-01,5\n"), currency="Euro")
 
 
+@pytest.mark.parametrize(
+    ("heading", "row", "settings"),
+    [
+        (
+            "When,Money",
+            "30/11/2026,5.00",
+            {"columns": {"date": "When", "amount": "Money"}, "currency": "CODE"},
+        ),
+        ("Date,Amount,Kind", "30/11/2026,5.00,EUR", {"columns": {"currency": "Kind"}}),
+        ("Date,Amount (EUR)", "30/11/2026,5.00", None),
+    ],
+)
+def test_the_currency_is_asked_with_the_rest(write, heading, row, settings):
+    """Where a currency is needed, one command asks for it and all else; a heading may say it."""
+    path = write(table(heading, row, row))
+    if settings is not None:
+        with pytest.raises(InputError) as caught:
+            entries(path, required=("currency",))
+        answers: dict = {}
+        for name, value in caught.value.settings:
+            answers[name] = {**answers.get(name, {}), **value} if name == "columns" else value
+        assert answers == settings
+    options = {**(settings or {}), **({"currency": "EUR"} if settings and "currency" in settings else {})}
+    same(entries(path, required=("currency",), **options), {"currency": ["EUR"] * 2, "amount": ["5.00"] * 2})
+
+
 def test_any_column_has_a_number(write):
     """A column without a heading is named by its number."""
     path = write(table("Code,,Type", "1,Cash,a", "2,Sales,b"))
