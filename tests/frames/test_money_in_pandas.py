@@ -22,8 +22,9 @@ import bktools
 from bktools import spend, to_csv, to_excel
 from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError, InputError
+from bktools.frames.incoming import arrow_of
 from bktools.frames.money import decimals, floats, longest
-from bktools.frames.schema import to_arrow, to_pandas
+from bktools.frames.schema import to_pandas
 from bktools.service import Service
 
 IDS = [f"00000000-0000-4000-8000-{number:012d}" for number in range(30)]
@@ -109,7 +110,7 @@ def test_amounts_survive_the_request_and_the_journal(sandbox, service, tmp_path_
     assert {one: requested[one] for one in ids if one in requested} == dict.fromkeys(expected, 1)
     sent = bktools.load_export_jobs(entries=True, service=service)
     own = sent[sent["entry_id"].isin(ids)]
-    kept = to_arrow(own)
+    kept = arrow_of(own)
     assert dict(zip(kept["entry_id"].to_pylist(), kept["amount"].to_pylist(), strict=True)) == expected
     to_csv(own, folder / "sent.csv", "machine")
     written = pd.read_csv(folder / "sent.csv", dtype="str")
@@ -138,9 +139,9 @@ def test_what_comes_back_from_a_calculation(value: float, currency: str | None, 
 def test_other_floats_and_gaps():
     """A float32 has the digits of its own text, a gap is null, and a column that is no money stays."""
     assert decimals(_column([1234.56, None], pa.float32()), None).to_pylist() == [Decimal("1234.56"), None]
-    table = to_arrow(pd.DataFrame({"amount": [1.5, np.nan], "score": [0.25, 1.0]}))
+    table = arrow_of(pd.DataFrame({"amount": [1.5, np.nan], "score": [0.25, 1.0]}))
     assert table.to_pydict() == {"amount": [Decimal("1.50"), None], "score": [0.25, 1.0]}
-    assert to_arrow(pl.DataFrame({"amount": [0.3]}).to_arrow())["amount"].to_pylist() == [Decimal("0.30")]
+    assert arrow_of(pl.DataFrame({"amount": [0.3]}).to_arrow())["amount"].to_pylist() == [Decimal("0.30")]
 
 
 @pytest.mark.parametrize("value", [12345678901234567.0, float("inf"), 1e300])
@@ -149,7 +150,7 @@ def test_floats_that_are_no_amount(value: float):
     with pytest.raises(
         InputError, match=r"amount .* has more digits than the 15 that a float keeps.*money=.decimal"
     ):
-        to_arrow(pd.DataFrame({"amount": [value], "currency": ["EUR"]}))
+        arrow_of(pd.DataFrame({"amount": [value], "currency": ["EUR"]}))
 
 
 def test_longer_amounts(tmp_path: Path):

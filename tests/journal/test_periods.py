@@ -16,7 +16,7 @@ from batches import COMPANY, ENTRIES, batch, send
 import bktools
 from bktools.errors import ArgumentError, JournalError
 from bktools.export.plan import BatchRequest
-from bktools.frames.schema import to_arrow
+from bktools.frames.incoming import arrow_of
 from bktools.journal.backups import restore
 from bktools.journal.events import events_by_code
 from bktools.journal.periods import approve, record_close
@@ -50,7 +50,7 @@ def close(journal, month: str, not_ready: pd.DataFrame, plan: str = "plan") -> N
         plan_id=plan,
         prepared_by="Ada",
         approved_by="Grace",
-        held_back=to_arrow(not_ready),
+        held_back=arrow_of(not_ready),
     )
 
 

@@ -31,7 +31,7 @@ from bktools.journal.journal import Journal, identity_of
 from bktools.journal.move import move
 from bktools.journal.postgres import location_of
 from bktools.journal.sent_log import imports
-from bktools.journal.undelivered import Answer
+from bktools.journal.undelivered import BatchOutcome
 from bktools.journal.unknown_outcomes import how_to_settle
 from bktools.journal.writing import open_for_writing
 from bktools.settings import Secret, load_settings
@@ -90,7 +90,7 @@ def test_a_lock_that_was_lost_with_its_connection_sends_nothing(machine, postgre
         first.claim([batch("a", 1), batch("b", 2)], "plan")
         first.begin("a")
         postgres.cut(database)
-        first.settle("a", Answer("ACCEPTED", "accepted", {"message": "said"}, job_id="job"))
+        first.settle("a", BatchOutcome("ACCEPTED", "accepted", {"message": "said"}, job_id="job"))
         assert first.state_of("a")["job_id"] == "job", "written on a new connection"
         with open_for_writing(machine("second")) as second, second.sending(COMPANY):
             with pytest.raises(
@@ -129,7 +129,7 @@ def test_an_outcome_is_kept_until_it_can_be_written(machine, postgres, database,
         postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
         postgres.cut(database)
         with pytest.raises(StorageError):
-            journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "said"}, job_id="job"))
+            journal.settle("a", BatchOutcome("ACCEPTED", "accepted", {"message": "said"}, job_id="job"))
         postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
     if is_faster:
         with open_for_writing(machine("second")) as second:

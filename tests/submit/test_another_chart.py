@@ -10,7 +10,7 @@ import pytest
 
 import bktools
 from bktools.errors import InputError
-from bktools.frames.schema import to_arrow
+from bktools.frames.incoming import arrow_of
 
 FIRST = [
     ("0400", "Machines"),
@@ -245,7 +245,7 @@ def test_a_line_that_is_no_account_is_refused_alone(sandbox, service):
     frame = pd.DataFrame([("9990", "9990", None), ("Summe", "Summe", "Summe"), ("9991", "9991", "Total")])
     frame.columns = ["external_id", "code", "name"]
     actions = frame.assign(company_id=company, action="create", archived=False, tax_code_external_id=None)
-    found = bktools.Reconciliation(lambda _: to_arrow(actions))
+    found = bktools.Reconciliation(lambda _: arrow_of(actions))
     made = bktools.create_accounts(found, apply=True, new_chart=True, service=service).set_index(
         "external_id"
     )
