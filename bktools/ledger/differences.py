@@ -19,12 +19,12 @@ from bktools.ledger.sole_entry import share_off, sole
 from bktools.ledger.statuses import Reason
 from bktools.ledger.steps import Grain, How
 from bktools.ledger.taxes import rounding
-from bktools.ledger.voucher_looks import of_style
+from bktools.ledger.voucher_looks import by_look
 
 
 def judge_cells(judgement: Judgement, rest: Open) -> None:
     """Judge the cells, and leave those with a difference that nothing explains yet in `rest`."""
-    rest.of_style = of_style(judgement, rest)
+    rest.of_style, rest.routine = by_look(judgement, rest)
     groups, lines = defaultdict(list), defaultdict(list)
     for entry, row in rest.entries.items():
         if judgement.is_open(entry) and entry not in rest.out:

@@ -43,14 +43,20 @@ class _Search:
     places: Mapping[tuple[bool, int], Sequence[Place]]
     # The sizes of the free postings, in order.
     sizes: np.ndarray
-    # How many entries that are out have a key and an amount; how many entries of any account have an amount.
+    # How many entries that are out have a key and an amount; how many entries of any account have an amount,
+    # of all and of those that are not found.
     wanted: Mapping[tuple[int, int], int]
     frequent: Mapping[int, int]
+    unfound: Mapping[int, int]
     is_known: bool
 
     def is_telling(self, row: Mapping[str, Any]) -> bool:
         """Whether no other entry has the amount of an entry."""
         return self.frequent[row["gross"]] == 1
+
+    def is_sole(self, row: Mapping[str, Any]) -> bool:
+        """Whether no other entry that is not found has the amount of an entry."""
+        return self.unfound[row["gross"]] == 1
 
 
 def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
@@ -94,6 +100,7 @@ def _search(judgement: Judgement, rest: Open) -> _Search:
         np.sort(np.abs(np.array([row["amount"] for row in rest.free.values()] or [0], dtype=np.int64))),
         Counter((rest.entries[entry]["key"], rest.entries[entry]["gross"]) for entry in rest.out),
         Counter(amounts.filter(amounts.is_in([rest.entries[entry]["gross"] for entry in rest.out]))),
+        Counter(row["gross"] for entry, row in rest.entries.items() if judgement.is_open(entry)),
         known(judgement) >= KNOWN,
     )
 
@@ -110,7 +117,7 @@ def _possible(search: _Search, entry: int, row: dict[str, Any]) -> list[Place]:
         or (
             not place.cell.is_settled
             and entry not in place.cell.values
-            and search.is_telling(row)
+            and search.is_sole(row)
             and _is_of_group(search.judgement, entry, row, place)
         )
     }

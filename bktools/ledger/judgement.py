@@ -59,6 +59,11 @@ class Judgement:
         return self._of_entries(pl.struct(self.style.grain.group).rank("dense").cast(pl.Int64))
 
     @functools.cached_property
+    def home(self) -> Numbers:
+        """The account of each entry with the ledger's currency, as a number."""
+        return self._of_entries(pl.col("home"))
+
+    @functools.cached_property
     def size(self) -> Numbers:
         """How many entries of its group are on the account of each entry."""
         return self._of_entries(pl.len().over(*self.style.grain.group, "home").cast(pl.Int64))

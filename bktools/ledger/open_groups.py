@@ -57,6 +57,8 @@ class Open:
     in_cells: dict[int, dict[str, Any]] = field(default_factory=dict)
     # Postings whose vouchers look like those of the style, or hold entries where these have no look.
     of_style: set[int] = field(default_factory=set)
+    # Postings of vouchers of another kind, of which the ledger has many, and none with an entry.
+    routine: set[int] = field(default_factory=set)
     # Entries that no group of their account holds.
     out: list[int] = field(default_factory=list)
     cells: list[Cell] = field(default_factory=list)
