@@ -18,6 +18,7 @@ from bktools.ledger.open_groups import Cell, Open
 from bktools.ledger.sole_entry import share_off, sole
 from bktools.ledger.statuses import Reason
 from bktools.ledger.steps import Grain, How
+from bktools.ledger.tax_lines import with_tax
 from bktools.ledger.taxes import rounding
 from bktools.ledger.voucher_looks import by_look
 
@@ -47,7 +48,7 @@ def judge_cells(judgement: Judgement, rest: Open) -> None:
         else:
             rest.out += entries
     share = share_off(judgement, len(off))
-    for cell in off:
+    for cell in with_tax(judgement, rest, off):
         _judge(judgement, rest, cell, share)
 
 
@@ -171,7 +172,14 @@ def explanations(judgement: Judgement, cell: Cell, share: float) -> tuple[int | 
     out, twice = (
         sole(cell.values, amount, cell.slack, share, rates) for amount in (-cell.difference, cell.difference)
     )
+    if cell.net is not None:
+        out = out if _agrees(cell.net, out, -1) else None
+        twice = twice if _agrees(cell.net, twice, 1) else None
     return out if len(cell.values) > 1 else None, twice
+
+
+def _agrees(cell: Cell, entry: int | None, sign: int) -> bool:
+    return entry is not None and abs(sign * cell.values[entry] - cell.difference) <= cell.slack
 
 
 def _later(judgement: Judgement, rest: Open, cell: Cell) -> list[int]:

@@ -37,6 +37,8 @@ class Cell:
     # Amounts that a difference may be for an entry elsewhere.
     difference: int = 0
     is_settled: bool = False
+    # The cell without its tax, which has to agree, too.
+    net: Cell | None = None
 
     def __post_init__(self) -> None:
         self.difference = self.total - sum(self.values.values())
