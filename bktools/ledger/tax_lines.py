@@ -34,6 +34,8 @@ def with_tax(judgement: Judgement, rest: Open, cells: Sequence[Cell]) -> list[Ce
     exact: dict[tuple[int | None, int], Cell] = {}
     for voucher, difference in _differences(judgement, rest, of_voucher).items():
         own = of_voucher[voucher]
+        if not all(rest.entries[entry]["is_home"] for cell in own for entry in cell.values):
+            continue
         changes = _changes(rest, [*own, *strange[voucher]], difference)
         for cell, change in zip(own, changes or (), strict=False):
             exact[cell.key, cell.due] = _gross(rest, cell, change)
