@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bktools.ledger.explained import Explained
+from bktools.ledger.explained import KNOWN, LARGEST_TAX, Explained
 from bktools.ledger.sides import Numbers
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain, How
@@ -168,6 +168,11 @@ def known(judgement: Judgement) -> float:
     home = judgement.state.every_entry.filter("is_home")
     is_open = np.isin(judgement.status[home["e"].to_numpy()], (Status.OPEN, Status.NOT_DECIDED))
     return max(judgement.style.known, 1 - float(is_open.mean()) if len(is_open) else 0.0)
+
+
+def may_be_net(judgement: Judgement, gross: int, amount: int) -> bool:
+    """Whether a posting's other amount may be the entry without tax: in a ledger whose style is not known."""
+    return known(judgement) < KNOWN and bool(abs(amount) < abs(gross) <= LARGEST_TAX * abs(amount))
 
 
 def amounts_of(judgement: Judgement, row: Mapping[str, Any]) -> set[int]:
