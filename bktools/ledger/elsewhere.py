@@ -74,6 +74,8 @@ def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
         same = [place for place in found if place.key == row["home"] and place.day >= row["day"] - EARLIER]
         others = [place for place in found if place.key != row["home"] and _is_near(judgement, row, place)]
         others = [place for place in others if not _is_taken_from(judgement, row, place)]
+        if any(place.posting in rest.of_style for place in others):
+            others = [place for place in others if place.posting not in rest.routine]
         if not same and not others:
             left.append(entry)
             continue
@@ -215,9 +217,11 @@ def _is_told_by_amount(search: _Search, entry: int, row: dict[str, Any], place: 
     """Whether chance hardly puts an amount at a place: a cell's difference, or a posting in time."""
     if place.cell is not None:
         return True
+    # A voucher like those of sums has what no other sum has.
+    is_free_sum = search.judgement.style.grain is not Grain.ENTRY and place.posting in search.rest.of_style
     return (
         _is_dated(search.judgement, row, place)
-        and search.is_telling(row)
+        and (search.is_sole(row) if is_free_sum else search.is_telling(row))
         and _chance(search.judgement, row, search.sizes) <= BY_CHANCE
         and search.judgement.state.texts.agree(entry, place.posting) is not False
     )
