@@ -451,6 +451,10 @@ def _alone(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
             found.append(_at_known(own, of_currency))
             continue
         if known:
+            # A day has one rate.
+            has_rate = pl.col("when").is_in([*{day for rate in of_currency for day in rate.days}])
+            found.append(_at_known(own.filter(has_rate), of_currency))
+            own = own.filter(~has_rate)
             low, high = min(known) * (1 - DAILY / 4), max(known) * (1 + DAILY / 4)
         else:
             plain = own.filter(pl.col("at_home") == 0).unique("x", keep="none").unique("y", keep="none")
