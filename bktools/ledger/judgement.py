@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bktools.ledger.explained import KNOWN, LARGEST_TAX, Explained
+from bktools.ledger.explained import LARGEST_TAX, Explained
 from bktools.ledger.sides import Numbers
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain, How
@@ -170,9 +170,9 @@ def known(judgement: Judgement) -> float:
     return max(judgement.style.known, 1 - float(is_open.mean()) if len(is_open) else 0.0)
 
 
-def may_be_net(judgement: Judgement, gross: int, amount: int) -> bool:
-    """Whether a posting's other amount may be the entry without tax: in a ledger whose style is not known."""
-    return known(judgement) < KNOWN and bool(abs(amount) < abs(gross) <= LARGEST_TAX * abs(amount))
+def may_be_net(gross: int, amount: int) -> bool:
+    """Whether the amount of a posting may be that of an entry without a tax."""
+    return abs(amount) < abs(gross) <= LARGEST_TAX * abs(amount)
 
 
 def amounts_of(judgement: Judgement, row: Mapping[str, Any]) -> set[int]:

@@ -61,6 +61,8 @@ class Unexplained:
 def judge_missing(judgement: Judgement, rest: Open) -> None:
     """Say of what is left that it is missing, where that is proven, else why it is not decided."""
     rest.out = [entry for entry in rest.out if judgement.is_open(entry)]
+    if not rest.out:
+        return
     unexplained, share, span = (
         _unexplained(judgement, rest),
         known(judgement),
@@ -147,11 +149,9 @@ def _unexplained(judgement: Judgement, rest: Open) -> Unexplained:
 
 def _apart(judgement: Judgement, out: Sequence[int]) -> Iterator[int]:
     """Yield the entries of which a sum on their account has the others of their group."""
-    places = np.stack([judgement.group, judgement.home])
-    in_sums = {*zip(*places[:, judgement.status == Status.IN_A_SUM].tolist(), strict=True)}
-    for entry in out:
-        if tuple(places[:, entry].tolist()) in in_sums:
-            yield entry
+    is_near = (judgement.status == Status.IN_A_SUM) & np.isin(judgement.group, judgement.group[[*out]])
+    in_sums = {*zip(judgement.group[is_near].tolist(), judgement.home[is_near].tolist(), strict=True)}
+    yield from (entry for entry in out if (judgement.group[entry], judgement.home[entry]) in in_sums)
 
 
 def _alike(judgement: Judgement, amounts: AbstractSet[int]) -> dict[int, list[tuple[int, int]]]:
