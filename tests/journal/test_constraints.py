@@ -28,8 +28,9 @@ def test_one_batch_of_a_company_is_on_its_way_or_in_doubt(journal, by_hand, back
     journal.begin("a")
     for way in ("", "OR REPLACE") if backend is None else ("",):
         refused(by_hand, f"UPDATE {way} batches SET state = 'SENDING' WHERE batch_id = 'b'")
-    with pytest.raises(JournalError):
-        journal.begin("b")
+    for name, said in (("b", "on its way or in doubt"), ("nobody", "batch nobody was not found")):
+        with pytest.raises(JournalError, match=said):
+            journal.begin(name)
     journal.settle("a", Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
     refused(by_hand, "UPDATE batches SET state = 'SENDING' WHERE batch_id = 'b'")
 
