@@ -38,14 +38,8 @@ def test_options_are_in_sections():
         headings = re.findall(r"^(\w[\w ]+):$", help_of(*path), re.MULTILINE)
         assert headings == sorted(headings, key=order.index), path
     text = help_of("month-end")
-    assert re.findall(r"^(\w[\w ]+):$", text, re.MULTILINE) == [
-        "Options",
-        "Service",
-        "Reading the chart",
-        "Reading the ledger",
-        "Reading the entries",
-        "Output",
-    ]
+    found = ", ".join(re.findall(r"^(\w[\w ]+):$", text, re.MULTILINE))
+    assert found == "Options, Service, Reading the chart, Reading the ledger, Reading the entries, Output"
     assert "Also, in any place: --quiet" in text
 
 

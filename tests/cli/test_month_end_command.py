@@ -13,19 +13,9 @@ from pathlib import Path
 from bktools.cli.exits import Exit
 from bktools.sandbox.faults import Fault, Faults
 
-FILES = {
-    "accounts_created.csv",
-    "categories.csv",
-    "employees.csv",
-    "entries.csv",
-    "figures.csv",
-    "export_jobs.csv",
-    "to_do.csv",
-    "manifest.json",
-    "reconciliation.csv",
-    "coverage.png",
-    "money.png",
-}
+TABLES = ("accounts_created", "categories", "employees", "entries", "figures", "export_jobs", "to_do")
+FILES = {f"{name}.csv" for name in TABLES}
+FILES |= {"reconciliation.csv", "manifest.json", "coverage.png", "money.png"}
 
 
 def rows(path: Path) -> list[dict[str, str]]:

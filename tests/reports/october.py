@@ -42,25 +42,12 @@ def closes_of_october(samples: tuple[Path, Path], root: Path) -> October:
         chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
         entries = bktools.read_entries(samples[1])
         steps: list[str] = []
-        planned = bktools.close_month(
-            chart,
-            entries,
-            folder=root / "october",
-            max_entries=100,
-            seen=lambda step, _: steps.append(step),
-            service=service,
-        )
+        options = {"folder": root / "october", "max_entries": 100, "service": service}
+        planned = bktools.close_month(chart, entries, seen=lambda step, _: steps.append(step), **options)
         jobs_planned = len(sandbox.server.export_jobs())
-        options = {"month": "2026-10", "apply": True, "max_entries": 100, "service": service}
-        first = bktools.close_month(chart, entries, folder=root / "october", by="Ada", **options)
-        again = bktools.close_month(chart, entries, folder=root / "october", by="Ada", **options)
+        options |= {"month": "2026-10", "apply": True}
+        first, again = (bktools.close_month(chart, entries, by="Ada", **options) for _ in range(2))
         accepted = sandbox.server.accepted_entries()
-        fixed = bktools.close_month(
-            chart,
-            entries.assign(approved=True),
-            folder=root / "fixed",
-            by="Grace",
-            approved_by="Hedy",
-            **options,
-        )
+        options |= {"folder": root / "fixed", "by": "Grace", "approved_by": "Hedy"}
+        fixed = bktools.close_month(chart, entries.assign(approved=True), **options)
     return October(planned, first, again, fixed, steps, jobs_planned, accepted)

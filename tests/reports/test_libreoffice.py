@@ -25,16 +25,8 @@ pytestmark = [
     ),
 ]
 
-TEXTS = [
-    "0400",
-    "=SUM(1)",
-    "Größe ÄÖÜß",
-    "Snacks 🥨 会議費",
-    "Zeile eins\nZeile zwei",
-    "1-2",
-    "12345678901234567",
-    "@x",
-]
+TEXTS = ["0400", "=SUM(1)", "Größe ÄÖÜß", "Snacks 🥨 会議費", "Zeile eins\nZeile zwei", "1-2"]
+TEXTS += ["12345678901234567", "@x"]
 AMOUNTS = ["-12.50", "0.00", "1234567.89", "3.10", "7.00", "-0.01", "99.99", "0.30"]
 
 # How LibreOffice reads a file: delimiter, text mark, UTF-8, first line, English or German numbers.
