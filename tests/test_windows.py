@@ -20,7 +20,8 @@ import windows
 import bktools
 from bktools import caller, disk
 from bktools.errors import StorageError
-from bktools.frames import schema
+from bktools.frames.columns import days
+from bktools.frames.incoming import arrow_of
 from bktools.reports.folder import MANIFEST, WORKBOOK
 from bktools.snapshots.store import Store
 from bktools.visible import printable
@@ -192,8 +193,8 @@ def test_a_day_is_that_of_its_zone():
     """Days and times of a column with a zone are right without Arrow's zones."""
     times = pd.Series(pd.to_datetime(["2026-10-31T23:30Z", None]))
     for zone, day in (("UTC", 31), ("Europe/Berlin", 1)):
-        column = schema.to_arrow(times.dt.tz_convert(zone).to_frame("at")).column("at")
-        assert schema.days(column).to_pylist() == [dt.date(2026, 10 + (day == 1), day), None]
+        column = arrow_of(times.dt.tz_convert(zone).to_frame("at")).column("at")
+        assert days(column).to_pylist() == [dt.date(2026, 10 + (day == 1), day), None]
 
 
 def test_a_full_disk_is_no_reason_to_reset_the_sandbox(tmp_path):

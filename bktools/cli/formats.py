@@ -43,14 +43,14 @@ def _rows(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
     import pyarrow as pa
 
     from bktools.frames.delimited import PROFILES, as_text, in_minor_units
-    from bktools.frames.schema import to_arrow
+    from bktools.frames.incoming import arrow_of
 
     def is_plain(kind: pa.DataType) -> bool:
         return any(
             is_kind(kind) for is_kind in (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
         )
 
-    table = to_arrow(frame)
+    table = arrow_of(frame)
     columns = {
         name: column if is_plain(column.type) else as_text(column, PROFILES["machine"], name)
         for name, column in zip(table.column_names, table.columns, strict=True)
@@ -90,9 +90,9 @@ def _cell(text: str) -> str:
 def _parquet(frame: pd.DataFrame, file: IO[bytes]) -> None:
     import pyarrow.parquet as pq
 
-    from bktools.frames.schema import to_arrow
+    from bktools.frames.incoming import arrow_of
 
-    pq.write_table(to_arrow(frame), file, compression="zstd")
+    pq.write_table(arrow_of(frame), file, compression="zstd")
 
 
 # By the suffix of the file. The writers of .csv and .xlsx are public.
@@ -122,13 +122,13 @@ def with_units(frame: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
     import pyarrow as pa
 
+    from bktools.frames.incoming import arrow_of
     from bktools.frames.money import currency_column, in_units, is_money
-    from bktools.frames.schema import to_arrow
 
     shown = {}
     for name in filter(is_money, map(str, frame.columns)):
         currency = currency_column(name, frame.columns)
-        table = to_arrow(frame[[name] if currency is None else [name, currency]])
+        table = arrow_of(frame[[name] if currency is None else [name, currency]])
         if pa.types.is_decimal(table[name].type):
             shown[name] = in_units(table[name], None if currency is None else table[currency])
     return frame.assign(**{name: pd.Series(values, frame.index, "object") for name, values in shown.items()})

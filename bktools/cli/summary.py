@@ -19,11 +19,12 @@ def summary_of(frame: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from bktools.frames.schema import to_arrow, to_pandas
+    from bktools.frames.incoming import arrow_of
+    from bktools.frames.schema import to_pandas
 
     money = ["currency", "amount"] if {"currency", "amount"} <= {*frame.columns} else []
     if money:
-        exact = to_pandas(to_arrow(frame[money]), money="decimal")
+        exact = to_pandas(arrow_of(frame[money]), money="decimal")
         frame = frame.assign(amount=exact.set_index(frame.index)["amount"])
     numbers = {*frame.select_dtypes("number").columns}
     others = frame[

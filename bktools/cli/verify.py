@@ -236,10 +236,10 @@ def _with_file(
     exported: pd.DataFrame, entries: files.FileOptions, company: str, service: bktools.Service
 ) -> pd.DataFrame:
     """Return the exported entries with the values and changes of their file."""
+    from bktools.frames.incoming import arrow_of
     from bktools.frames.names import with_names
-    from bktools.frames.schema import to_arrow
     from bktools.ledger.exported import with_file
 
     tables = files.tables_of(service, company, max_age=0)
-    named = with_names(to_arrow(files.read_entries(entries, company, tables)), **tables)
+    named = with_names(arrow_of(files.read_entries(entries, company, tables)), **tables)
     return with_file(exported, named, words("en"))

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from bktools.close.entries import BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT
 from bktools.findings.check import EMPLOYEE, ERP, ERROR, PREPARER, ROLES, SERVICE, WARNING
-from bktools.frames.schema import split_lines
+from bktools.frames.columns import split_lines
 from bktools.frames.sums import NO_CURRENCY, Money, Valued, largest_first, money_of, total
 from bktools.wording import words
 

@@ -17,9 +17,9 @@ from bktools.close.record import PeriodRecord, record_in
 from bktools.connection import company_named, service_or_default, words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
-from bktools.frames.incoming import described, source_of
+from bktools.frames.incoming import arrow_of, described, source_of
 from bktools.frames.names import with_names
-from bktools.frames.schema import COUNT, MONEY, TEXT, to_arrow, to_pandas
+from bktools.frames.schema import COUNT, MONEY, TEXT, to_pandas
 from bktools.frames.sums import NO_CURRENCY, NOTHING, Money, change_of, currencies_of, sums_of, threshold_of
 from bktools.journal.accounts import accounts_in
 from bktools.journal.periods import required_company
@@ -375,7 +375,7 @@ def between_moments(
         for row in accounts.select(["id", "code", "external_id", "name"]).to_pylist()
     }
     old, new = (
-        to_arrow(load_categories(company, as_of=moment, progress=False, service=service))
+        arrow_of(load_categories(company, as_of=moment, progress=False, service=service))
         for moment in (before, after)
     )
     for row in differences(old, new, CATEGORIES):
@@ -418,6 +418,6 @@ def differences(old: pa.Table, new: pa.Table, words: Mapping[str, str]) -> Itera
 
 
 def _people(frame: pd.DataFrame) -> pa.Table:
-    employees = to_arrow(frame)
+    employees = arrow_of(frame)
     named = with_names(pa.table({"employee_id": employees["id"]}), employees=employees)
     return employees.append_column("name", named["employee_name"])

@@ -14,9 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.export.plan import ExportPlan
-from bktools.frames.columns import amounts_of, in_one_scale, tables_in_one_scale, with_column, with_missing
+from bktools.frames.columns import (
+    amounts_of,
+    days,
+    in_one_scale,
+    split_lines,
+    tables_in_one_scale,
+    with_column,
+    with_missing,
+)
 from bktools.frames.names import in_reading_order
-from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, INSTANT, MONEY, TEXT, days, split_lines
+from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, INSTANT, MONEY, TEXT
 from bktools.wording import Words
 
 EXPORTED, BEFORE, IN_DOUBT, READY, HELD, LEFT_OUT = FATES = (

@@ -24,8 +24,8 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.findings.check import ERROR
-from bktools.frames.incoming import described, source_of
-from bktools.frames.schema import ACCOUNTS, Month, to_arrow
+from bktools.frames.incoming import arrow_of, described, source_of
+from bktools.frames.schema import ACCOUNTS, Month
 from bktools.frames.sums import money_of, threshold_of
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import history_of
@@ -311,7 +311,7 @@ def _before(rows: pa.Table, month: str) -> pa.Table:
 
 
 def _as_table(frame: pd.DataFrame, name: str) -> pa.Table:
-    return described(to_arrow(frame, name), source_of(frame))
+    return described(arrow_of(frame, name), source_of(frame))
 
 
 def month_of(entries: pd.DataFrame, today: dt.datetime) -> str:

@@ -16,9 +16,8 @@ import polars as pl
 import pyarrow as pa
 
 from bktools.currencies import MINOR_UNITS
-from bktools.frames.columns import days_of
-from bktools.frames.schema import MAYBE_SENT, split_lines
-from bktools.frames.typed import decimals_of
+from bktools.frames.columns import days_of, decimals_of, split_lines
+from bktools.frames.schema import MAYBE_SENT
 
 c = pl.col
 

@@ -99,7 +99,8 @@ def compose_export_jobs(
         input gives the same batches with the same IDs.
 
         Entries in a PySpark frame are checked by the workers, which must have bktools, and collected: the
-        plan has all of them and must fit in memory here. Filter such a frame instead of giving a selection.
+        plan has all of them and must fit in memory here. With a history they are checked here. Filter such a
+        frame instead of giving a selection.
 
     Raises
     ------
@@ -138,26 +139,25 @@ def compose_export_jobs(
     }
     frames |= {name: pa.table({"id": pa.array([*ids], TEXT)}) for name, ids in said.items() if ids}
     checker = Checker(frames, arguments)
-    checked: Checked | None = None
     if is_spark(entries):
-        if selection is not None:
-            raise ArgumentError("selection", "cannot select from a PySpark frame: filter the frame instead")
-        if ledger is not None:
-            raise ArgumentError("ledger", "cannot be asked about a PySpark frame: collect the entries first")
+        _refuse_beside_spark(selection=selection, ledger=ledger)
+    # Whether an entry was sent under another ID depends on all entries, so that no worker can say it.
+    by_workers = is_spark(entries) and history is None
+    if by_workers:
         rows, order = spark.checked(entries, checker)
-        find: Callable[[pa.Table, Naming], pa.Table] = partial(_found, checker)
     else:
-        rows = selected(typed(entries, "entries"), selection, entries)
-        checked = checker.check(rows)
-        order, find = checked.order, checked.find
+        rows = typed(entries, "entries")
+        rows = selected(rows, selection, entries)
+    unchecked = checker.unchecked(rows)
+    checked: Checked | None = None if by_workers else checker.check(rows)
     # Names are looked up for the rows that are shown, in their order: that of the file would be copied twice.
     named = partial(with_names, **{name: frame for name, frame in frames.items() if name in NAMING})
-    unchecked = checker.unchecked(rows)
     if checked is not None and ledger is not None:
         asked = checked.asked(rows, named, ledger, history)
         unchecked += () if asked else ("ledger_style",)
         checked = asked or checked
-        order, find = checked.order, checked.find
+    find: Callable[[pa.Table, Naming], pa.Table] = checked.find if checked else partial(_found, checker)
+    order = checked.order if checked else order
     ready, held = _composed(rows, named, order, size, options)
     held = held if history is None else _with_exported(held, frames["history"])
     ready, held = (part.select(in_reading_order(part.column_names)) for part in (ready, held))
@@ -172,6 +172,13 @@ def compose_export_jobs(
         books={} if checked is None else dict(checked.books),
         _find=partial(find, rows, named),
     )
+
+
+def _refuse_beside_spark(*, selection: Any, ledger: Any) -> None:
+    if selection is not None:
+        raise ArgumentError("selection", "cannot select from a PySpark frame: filter the frame instead")
+    if ledger is not None:
+        raise ArgumentError("ledger", "cannot be asked about a PySpark frame: collect the entries first")
 
 
 def _found(checker: Checker, rows: pa.Table, named: Naming) -> pa.Table:

@@ -19,7 +19,7 @@ from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError, InputError
 from bktools.export.checks import CHECKS, HELD_TOGETHER
 from bktools.export.columns import Arguments, columns_of, further_columns, polars_of, split_entries
-from bktools.findings.check import applicable, facts_of, find, first_error
+from bktools.findings.check import applicable, find, with_first_errors
 from bktools.frames.incoming import source_of
 from bktools.frames.names import FIRST, IDENTIFIERS
 from bktools.frames.schema import TEXT, Month
@@ -72,7 +72,8 @@ class Checker:
         if "categories" in self.frames and "category_id" not in entries.column_names:
             raise InputError("the entries have no column category_id: add it, or leave out categories")
         frames = {name: polars_of(frame) for name, frame in self.frames.items()}
-        return _checked(columns_of(entries, frames, self.arguments), frames)
+        rows = columns_of(entries, frames, self.arguments)
+        return _checked(rows, frames)
 
     def unchecked(self, entries: pa.Table) -> tuple[str, ...]:
         """Return a code for each check of entries that was skipped because its input is missing."""
@@ -88,15 +89,17 @@ class Checker:
 
 def _checked(rows: pl.DataFrame, frames: Mapping[str, pl.DataFrame]) -> Checked:
     """Return entries with their first errors."""
-    rows = rows.with_columns(reason=first_error(applicable(CHECKS, rows.columns)))
+    rows = with_first_errors(rows, applicable(CHECKS, rows.columns))
     # The lines of an entry are held back together. Few entries have several, so that only these are grouped.
     lines = rows.filter(c.id.is_in(split_entries(rows)))
     is_held = (c.reason != "duplicate").any(ignore_nulls=True).over("id") & c.reason.is_null()
     rows = rows.with_columns(is_held_together=c.row.is_in(lines.filter(is_held)["row"].implode()))
-    rows = rows.with_columns(
-        reason=pl.coalesce("reason", pl.when("is_held_together").then(pl.lit(HELD_TOGETHER)))
-    )
-    return Checked(rows.with_columns(facts=_facts_of_reasons(rows)), frames)
+    together = {"reason": HELD_TOGETHER, "facts": "{}"}
+    told = {
+        name: pl.coalesce(name, pl.when("is_held_together").then(pl.lit(text)))
+        for name, text in together.items()
+    }
+    return Checked(rows.with_columns(**told), frames)
 
 
 @dataclass(frozen=True)
@@ -184,7 +187,7 @@ def _shown(books: Holdings, source: Mapping[str, Any]) -> dict[str, Any]:
         "last": None,
         **days,
         "batches": [*books.batches],
-        "missing": [*books.missing],
+        "due": {entry: day.isoformat() for entry, day in books.missing.items()},
     }
 
 
@@ -195,17 +198,6 @@ def in_order_of_sending(rows: pl.DataFrame) -> pl.DataFrame:
     table = pa.table({name: rows[name].to_arrow() for name in keys})
     places = pc.sort_indices(table, [(name, "ascending") for name in keys])
     return rows.select(ORDER)[pl.Series(places)]
-
-
-def _facts_of_reasons(rows: pl.DataFrame) -> pl.Series:
-    """Return the facts of the reason of each row as JSON, null without one."""
-    facts = pl.Series([None], dtype=pl.String).new_from_index(0, len(rows))
-    for check in applicable(CHECKS, rows.columns):
-        fails = (rows["reason"] == check.code).fill_null(value=False)
-        if fails.any():
-            places = fails.arg_true()
-            facts = facts.scatter(places, facts_of(rows, places, check))
-    return facts
 
 
 def arguments_of(

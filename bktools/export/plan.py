@@ -23,10 +23,10 @@ from bktools.errors import PlanError
 from bktools.export.rendered import findings_in, not_ready_in, sentences_by_check
 from bktools.findings.check import ERROR, SEVERITIES
 from bktools.frames.batches import BatchRequest
-from bktools.frames.columns import days_of, with_column
+from bktools.frames.columns import days, days_of, split_lines, with_column
 from bktools.frames.names import FIRST, in_reading_order
 from bktools.frames.results import Result
-from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, TEXT, days, split_lines, to_pandas
+from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, TEXT, to_pandas
 from bktools.frames.sums import Sum, money_of, number_of_entries, summed, sums_of
 from bktools.wording import words
 from bktools.wording.numbers import counted, shown

@@ -16,7 +16,7 @@ from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
 from bktools.frames.columns import text_of
 from bktools.frames.incoming import in_memory
-from bktools.frames.schema import TEXT, split_lines
+from bktools.frames.schema import TEXT
 from bktools.inputs import cells
 from bktools.inputs.columns import Vocabulary, opened
 from bktools.visible import first_of
@@ -39,7 +39,7 @@ def _whole_entries(rows: pa.Table, mask: pa.Array) -> pa.Table:
     """Return the rows of a mask, and the other lines of their split entries."""
     if "split_line" not in rows.column_names:
         return rows.filter(mask)
-    is_split = pc.greater(split_lines(rows), 0)
+    is_split = pc.greater(rows.column("split_line"), 0)
     ids = pc.if_else(is_split, rows.column("id"), pa.scalar(None, TEXT))
     chosen = ids.filter(mask).drop_null().combine_chunks()
     return rows.filter(pc.or_(mask, pc.is_in(ids, value_set=chosen)))

@@ -13,7 +13,7 @@ from bktools.export.columns import polars_of
 from bktools.export.findings import Checker, in_order_of_sending
 from bktools.frames.columns import days_of
 from bktools.frames.schema import TEXT
-from bktools.frames.typed import entries_of, typed
+from bktools.frames.typed import typed
 from bktools.frames.workers import Tables, in_order, on_workers
 
 # The number of an entry's row in its frame. No column of a person has this name.
@@ -24,17 +24,15 @@ FIRST_ERROR = ("reason", "facts")
 def checked(entries: Any, checker: Checker) -> tuple[pa.Table, pl.DataFrame]:
     """Return the entries of a PySpark frame as `typed` does, and their order as `Checked.order` has it.
 
-    Whether an entry is ready depends on all lines with its ID, of whatever company, so that these come
-    together; with a history it depends on all entries, which are then checked once more, together.
+    Without a history, whether an entry is ready depends on all lines with its ID, of whatever company, and
+    on no other entry: these lines come together.
     """
     checks = partial(_checked, checker=checker)
     rows = on_workers(checks, {"entries": in_order(entries, ROW_NUMBER)}, by="id")["entries"].sort_by(
         ROW_NUMBER
     )
     reasons = {name: rows[name] for name in FIRST_ERROR}
-    rows = entries_of(rows.drop_columns([ROW_NUMBER, *FIRST_ERROR]))
-    if "history" in checker.frames:
-        return rows, checker.check(rows).order
+    rows = typed(rows.drop_columns([ROW_NUMBER, *FIRST_ERROR]), "entries")
     keys = pa.table({"company_id": rows["company_id"], "day": days_of(rows), "id": rows["id"]} | reasons)
     return rows, in_order_of_sending(polars_of(keys).with_row_index("row"))
 

@@ -62,16 +62,27 @@ def applicable(checks: Iterable[Check], columns: Collection[str]) -> tuple[Check
     return tuple(check for check in checks if check.needs <= there)
 
 
-def first_error(checks: Iterable[Check]) -> pl.Expr:
-    """Return the code of the first error of each row, null for a row without one."""
-    errors = [pl.when(check.fails).then(pl.lit(check.code)) for check in checks if check.severity == ERROR]
-    return pl.coalesce(*errors, pl.lit(None, pl.String))
+def with_first_errors(rows: pl.DataFrame, checks: Iterable[Check]) -> pl.DataFrame:
+    """Return rows with the first error of each: its code, `reason`, and its facts as JSON, `facts`.
+
+    Both are null for a row without an error. `checks` are as `applicable` returns them.
+    """
+    errors = [check for check in checks if check.severity == ERROR]
+    numbers = [pl.when(check.fails).then(pl.lit(number, pl.UInt8)) for number, check in enumerate(errors)]
+    first = rows.select(number=pl.coalesce(*numbers, pl.lit(None, pl.UInt8))).to_series()
+    facts = pl.Series([None], dtype=pl.String).new_from_index(0, len(rows))
+    for number in first.unique().drop_nulls():
+        places = (first == number).fill_null(value=False).arg_true()
+        told = errors[number].facts
+        facts = facts.scatter(places, rows.select(_facts_at(places, told)).to_series() if told else "{}")
+    codes = pl.Series([check.code for check in errors], dtype=pl.String)
+    return rows.with_columns(reason=codes.gather(first) if errors else pl.lit(None, pl.String), facts=facts)
 
 
 def find(
     rows: pl.DataFrame, checks: Sequence[Kind], beside: Callable[[Kind], Mapping[str, pl.Expr]] = lambda _: {}
 ) -> pl.DataFrame:
-    """Return the findings of checks in rows: most severe first, then in the order of the checks and rows.
+    """Return the findings of checks in rows, in the order of the checks, then of the rows.
 
     Parameters
     ----------
@@ -89,13 +100,16 @@ def find(
         severity, who, facts (JSON, in which decimals are text and days ISO 8601); then what stands beside
         them.
     """
+    if not checks or rows.is_empty():
+        return _NONE
     flags = rows.select(
         check.fails.fill_null(value=False).alias(f"{number}") for number, check in enumerate(checks)
     )
     hidden = np.zeros(len(rows), dtype=bool)
-    parts = [_NONE]
+    parts = []
+    failing = flags.select(pl.all().any()).row(0)
     for number, check in enumerate(checks):
-        if not flags[f"{number}"].any():
+        if not failing[number]:
             continue
         fails = flags[f"{number}"].to_numpy()
         places = pl.Series(np.flatnonzero(fails & ~hidden), dtype=pl.UInt32)
@@ -108,7 +122,7 @@ def find(
                 check=pl.lit(check.code),
                 severity=pl.lit(check.severity),
                 who=pl.lit(check.who),
-                facts=_facts_at(places, check) if check.facts else pl.lit("{}"),
+                facts=_facts_at(places, check.facts) if check.facts else pl.lit("{}"),
                 # A constant has no rows.
                 **{
                     name: it.gather(places) if it.meta.root_names() else it
@@ -116,23 +130,11 @@ def find(
                 },
             )
         )
-    if len(parts) == 1:
-        return _NONE
-    order = pl.col("severity").replace_strict(
-        dict(zip(SEVERITIES, range(3), strict=True)), return_dtype=pl.UInt8
-    )
-    return pl.concat(parts, how="diagonal").sort(order, "number", "row", maintain_order=True)
+    return pl.concat(parts) if parts else _NONE
 
 
-def facts_of(rows: pl.DataFrame, places: pl.Series, check: Check) -> pl.Series:
-    """Return a check's facts of some rows as JSON, in which decimals are text and days are ISO 8601."""
-    if not check.facts:
-        return pl.repeat("{}", len(places), dtype=pl.String, eager=True)
-    return rows.select(_facts_at(places, check)).to_series()
-
-
-def _facts_at(places: pl.Series, check: Check) -> pl.Expr:
-    return pl.struct(check.facts).gather(places).struct.json_encode()
+def _facts_at(places: pl.Series, facts: Sequence[str]) -> pl.Expr:
+    return pl.struct(facts).gather(places).struct.json_encode()
 
 
 _NONE = pl.DataFrame(

@@ -30,15 +30,29 @@ def with_sentences(
     **forms : str
         The form of a sentence by the column that it is put in, such as `fact="one"`.
     """
-    distinct = findings.select(code, "facts").unique(maintain_order=True)
-    known = [(f"{section}.{name}.", msgspec.json.decode(facts)) for name, facts in distinct.iter_rows()]
-    texts = {
-        column: pl.Series([words(key + form, **facts) for key, facts in known], dtype=pl.String)
-        for column, form in forms.items()
-    }
+    distinct = findings.select(code, "facts").unique()
+    texts = _worded(distinct, words, section, forms)
     return findings.join(
         distinct.with_columns(**texts), on=[code, "facts"], how="left", maintain_order="left"
     )
+
+
+def _worded(
+    distinct: pl.DataFrame, words: Words, section: str, forms: Mapping[str, str]
+) -> dict[str, pl.Series]:
+    decode = msgspec.json.Decoder().decode
+    names, facts = distinct.to_dict(as_series=False).values()
+    read = [decode(each) for each in facts]
+    texts = {}
+    for column, form in forms.items():
+        keys = {name: f"{section}.{name}.{form}" for name in {*names}}
+        # A sentence without facts is the same for all.
+        told = {name: words(key) for name, key in keys.items() if not words.facts_of(key)}
+        told_each = [
+            told.get(name) or words(keys[name], **each) for name, each in zip(names, read, strict=True)
+        ]
+        texts[column] = pl.Series(told_each, dtype=pl.String)
+    return texts
 
 
 def fact_and_step(words: Words, fact: str, step: str) -> pl.Expr:

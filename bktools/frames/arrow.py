@@ -6,8 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from bktools.frames.columns import dated
 from bktools.frames.incoming import described, in_memory, source_of
-from bktools.frames.schema import DATE, TEXT, TEXTS, dated
+from bktools.frames.schema import DATE, TEXT, TEXTS
 
 
 def to_arrow(frame: Any) -> pa.Table:

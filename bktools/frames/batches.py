@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from bktools.frames.schema import ENTRY_DATA, split_lines, texts_of
+from bktools.frames.columns import split_lines, texts_of
+from bktools.frames.schema import ENTRY_DATA
 
 # A line of an entry: its ID, the number of the line (0 in an entry of one line), `ENTRY_DATA` as text.
 EntryData = tuple[Any, ...]

@@ -1,14 +1,17 @@
-"""Checks the columns of frames that people give: required ones, types and gaps, in one wording."""
+"""The columns of frames that people give: checks them in one wording, and reads each in one type."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.currencies import MINOR_UNITS
 from bktools.errors import InputError
-from bktools.frames.schema import DATE, DIGITS, MONEY, TEXT, TEXTS, days
+from bktools.frames.schema import COUNT, DATE, DIGITS, FLAG, MONEY, TEXT, TEXTS
 from bktools.wording.numbers import counted
 
 # Kinds of columns, in words, and the types that fit each.
@@ -18,6 +21,8 @@ KINDS: Mapping[str, Callable[[pa.DataType], bool]] = {
     "a date": lambda kind: pa.types.is_date(kind) or pa.types.is_timestamp(kind),
     "an exact number": lambda kind: pa.types.is_decimal(kind) or pa.types.is_integer(kind),
 }
+
+_UTC = {"UTC", "Etc/UTC", "Z", "+00:00"}
 
 
 def require_columns(name: str, columns: Collection[str], needed: Collection[str], source: str) -> None:
@@ -85,11 +90,70 @@ def amounts_of(table: pa.Table, name: str = "entries") -> pa.ChunkedArray:
     return amounts
 
 
+def with_types(table: pa.Table, kinds: Mapping[str, pa.DataType], name: str) -> pa.Table:
+    """Return a table with one type a column, in the order of the table.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        As `in_memory` returns it.
+    kinds : mapping
+        The type of a column, where it has one: TEXT, FLAG, COUNT, DATE or MONEY. Of other columns only text
+        is made TEXT.
+    name : str
+        That of the frame in messages.
+
+    Raises
+    ------
+    InputError
+        When the values of a column do not fit its type.
+    """
+    return pa.table(
+        [_with_type(table, field, kinds.get(field.name), name) for field in table.schema], table.column_names
+    )
+
+
+def _with_type(table: pa.Table, field: pa.Field, kind: pa.DataType | None, name: str) -> pa.ChunkedArray:
+    column = table.column(field.name)
+    if kind == FLAG:
+        if not (pa.types.is_boolean(field.type) or column.null_count == len(column)):
+            raise wrong_kind(name, field.name, "true or false", field.type)
+        return pc.cast(column, FLAG)
+    if kind == COUNT:
+        return _cast(column, COUNT, name, field, "a whole number")
+    if kind == DATE:
+        # Days that are text, as in a CSV file, are ISO 8601.
+        is_text = field.type in TEXTS
+        column = _cast(column, DATE, name, field, "a date") if is_text else column
+        return days_of(pa.table({"date": column}), name)
+    if kind == MONEY:
+        return amounts_of(table, name)
+    is_text = kind == TEXT or pa.types.is_string(field.type) or pa.types.is_string_view(field.type)
+    return text_of(table, field.name, name) if is_text else column
+
+
+def _cast(
+    column: pa.ChunkedArray, kind: pa.DataType, name: str, field: pa.Field, wanted: str
+) -> pa.ChunkedArray:
+    """Return a column in another type; one whose values do not fit is an error that says what is wanted."""
+    try:
+        return pc.cast(column, kind)
+    except pa.ArrowException:
+        raise wrong_kind(name, field.name, wanted, field.type) from None
+
+
 def with_column(table: pa.Table, name: str, values: pa.Array | pa.ChunkedArray) -> pa.Table:
     """Return a table with a column, in the place of the one of this name, or behind the others."""
     if name not in table.column_names:
         return table.append_column(name, values)
     return table.set_column(table.column_names.index(name), name, values)
+
+
+def in_lower_case(table: pa.Table, columns: Collection[str]) -> pa.Table:
+    """Return a table whose columns of these names, texts, are in lower case."""
+    for name in columns:
+        table = with_column(table, name, pc.ascii_lower(table.column(name)))
+    return table
 
 
 def with_missing(table: pa.Table, columns: pa.Schema) -> pa.Table:
@@ -118,3 +182,73 @@ def tables_in_one_scale(*tables: pa.Table, column: str = "amount") -> list[pa.Ta
     ):
         scaled[place] = with_column(scaled[place], column, amounts)
     return scaled
+
+
+def numbered(table: pa.Table, name: str, *, first: int = 0) -> pa.Table:
+    """Return a table with a column that counts its rows."""
+    return table.append_column(name, pa.array(np.arange(first, first + len(table))))
+
+
+def decimals_of(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the decimals that amounts need, as a number of decimals of some currency; null for no amount.
+
+    An amount that needs more than any currency has its own number of digits after the point.
+    """
+    kind = amounts.type
+    scale = max(getattr(kind, "scale", 0), 0)
+    if scale and kind.precision == scale:
+        # Rounding needs a digit before the point.
+        amounts = pc.cast(amounts, pa.decimal256(kind.precision + 1, scale))
+    needed = pc.if_else(pc.is_valid(amounts), pa.scalar(scale, pa.int8()), pa.scalar(None, pa.int8()))
+    for units in sorted({units for units in MINOR_UNITS.values() if units < scale}, reverse=True):
+        is_enough = pc.equal(pc.round(amounts, units, "towards_zero"), amounts)
+        needed = pc.if_else(is_enough, pa.scalar(units, pa.int8()), needed)
+    return needed
+
+
+def split_lines(table: pa.Table, name: str = "split_line") -> pa.ChunkedArray:
+    """Return the numbers of the lines of split entries, 0 for an entry of one line."""
+    if name not in table.column_names:
+        return pa.chunked_array([pa.repeat(pa.scalar(0, COUNT), len(table))])
+    return pc.fill_null(pc.cast(table.column(name), COUNT), 0)
+
+
+def texts_of(table: pa.Table, name: str) -> list[str | None]:
+    """Return a column as exact text; dates without a time, null for a missing column."""
+    if name not in table.column_names:
+        return [None] * len(table)
+    column = table.column(name)
+    values: list[Any] = (days(column) if pa.types.is_timestamp(column.type) else column).to_pylist()
+    if column.type == TEXT:
+        return values
+    # Arrow would write a small decimal with an exponent.
+    text = "{:f}".format if pa.types.is_decimal(column.type) else str
+    return [None if value is None else text(value) for value in values]
+
+
+def days(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the calendar day of dates and times; times with a zone have the day of their zone."""
+    return wall_times(column).cast(DATE, safe=False)
+
+
+def wall_times(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return times with a zone as that zone's clocks show them, without the zone; other columns unchanged."""
+    kind = column.type
+    if not pa.types.is_timestamp(kind) or kind.tz is None:
+        return column
+    plain = pa.timestamp(kind.unit)
+    if kind.tz in _UTC:
+        return column.cast(plain)
+    # Arrow needs a database of zones from the system, which Windows lacks. pandas brings its own.
+    return pa.chunked_array([pa.array(column.to_pandas().dt.tz_localize(None), plain)])
+
+
+def dated(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return times without a zone as dates where every time is midnight; other columns unchanged."""
+    kind = column.type
+    return days(column) if pa.types.is_timestamp(kind) and kind.tz is None and are_days(column) else column
+
+
+def are_days(times: pa.ChunkedArray) -> bool:
+    """Whether timestamps without a time zone are calendar dates: each of them is midnight."""
+    return pc.all(pc.equal(pc.floor_temporal(times, unit="day"), times)).as_py() is not False

@@ -16,8 +16,10 @@ import pyarrow.compute as pc
 from bktools import disk
 from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.errors import ArgumentError, InputError
+from bktools.frames.columns import dated, wall_times
+from bktools.frames.incoming import arrow_of
 from bktools.frames.money import currency_column
-from bktools.frames.schema import BYTES, TEXT, TEXTS, dated, to_arrow, wall_times
+from bktools.frames.schema import BYTES, TEXT, TEXTS
 from bktools.progress import progress as progress_bar
 
 # A spreadsheet reads a cell that begins with one of these signs as a formula, or hides the sign. The
@@ -138,7 +140,7 @@ def to_csv(
     ['="0400"', "'=1+1"]
     """
     form = profile_named(profile)
-    table = to_arrow(frame)
+    table = arrow_of(frame)
     names = table.column_names
     columns = {name: as_text(column, form, name) for name, column in zip(names, table.columns, strict=True)}
     headings = pa.chunked_array([pa.array(names, TEXT)])

@@ -17,9 +17,10 @@ import pyarrow.compute as pc
 
 from bktools import disk
 from bktools.errors import ArgumentError, InputError
+from bktools.frames.columns import are_days
 from bktools.frames.delimited import name_of, written
+from bktools.frames.incoming import arrow_of
 from bktools.frames.money import currency_column, in_units
-from bktools.frames.schema import are_days, to_arrow
 from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
 
@@ -111,7 +112,7 @@ def to_excel(
     elif Path(cast("str", path)).suffix.lower() != ".xlsx":
         raise ArgumentError("path", "must end in .xlsx", str(path))
     named = {"table": tables} if isinstance(tables, pd.DataFrame) else dict(tables)
-    arrow = {name: to_arrow(frame, f"the table {name!r}") for name, frame in named.items()}
+    arrow = {name: arrow_of(frame, f"the table {name!r}") for name, frame in named.items()}
     _check_sheets(arrow)
 
     def write(file: IO[bytes]) -> None:

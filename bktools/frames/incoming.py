@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Collection, Iterator, Mapping
+import uuid
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from bktools.errors import ArgumentError, InputError
-from bktools.frames import schema
+from bktools.frames.money import with_decimals
+from bktools.frames.schema import DIGITS, TEXT
+
+# Arrow's errors for values that cannot be a column: mixed types, huge integers, lone surrogates.
+_NO_COLUMN = (pa.ArrowException, TypeError, ValueError, OverflowError)
+
+# The way out where a path stands in the place of a frame.
+READ_FIRST = ": read the file with read_chart_of_accounts, read_entries or read_general_ledger"
 
 SUPPORTED = "a pandas, pyarrow, Polars, DuckDB or PySpark frame, or the path of a Parquet file"
+
+# Types that some engine does not support, and that none replaces.
+_UNSUPPORTED = (pa.types.is_union, pa.types.is_interval, pa.types.is_list_view, pa.types.is_large_list_view)
+# Types that some engine does not support, each with the type that replaces it.
+_PLAINER = {pa.binary_view(): pa.large_binary(), pa.float16(): pa.float32()}
 
 # The metadata of an Arrow table that say where its rows came from.
 SOURCE = b"bktools"
@@ -46,15 +61,13 @@ def in_memory(frame: Any, name: str = "frame", columns: Collection[str] | None =
         source = source.select(*quoted).toArrow()
     elif hasattr(source, "collect_schema"):
         source = source.lazy().select(_wanted(source.collect_schema().names(), columns)).collect()
-    elif isinstance(source, pd.DataFrame) and columns is not None:
-        source = source.loc[:, source.columns.isin(list(columns))]
     if not isinstance(source, pd.DataFrame | pa.Table):
         if not hasattr(source, "__arrow_c_stream__") or isinstance(source, pd.Series):
             raise ArgumentError(name, f"must be {SUPPORTED}, is a {type(source).__name__}")
         source = _streamed(source, name)
     if isinstance(source, pa.Table) and columns is not None:
         source = source.select([place for place, name in enumerate(source.column_names) if name in columns])
-    return schema.to_arrow(source, name)
+    return arrow_of(source, name, columns)
 
 
 def parquet(path: str | Path, name: str = "frame") -> ds.Dataset:
@@ -69,7 +82,7 @@ def _parquet_errors(path: str | Path, name: str) -> Iterator[None]:
         yield
     except (OSError, pa.ArrowException) as error:
         raise InputError(
-            f"cannot be read as Parquet ({_first_line(error)}){schema.READ_FIRST}", source=f"{name} {path}"
+            f"cannot be read as Parquet ({_first_line(error)}){READ_FIRST}", source=f"{name} {path}"
         ) from None
 
 
@@ -104,3 +117,92 @@ def _wanted(has: Collection[str], columns: Collection[str] | None) -> list[str]:
 
 def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
+
+
+def arrow_of(
+    frame: pd.DataFrame | pa.Table, name: str = "the frame", columns: Collection[str] | None = None
+) -> pa.Table:
+    """Return a DataFrame as an Arrow table without its index; missing values become null.
+
+    Of a DataFrame only the named columns are taken, where it has them; by default all.
+    """
+    if not isinstance(frame, pd.DataFrame | pa.Table):
+        what = f"{name} must be a pandas DataFrame or an Arrow table, is a {type(frame).__name__}"
+        raise InputError(f"{what}{READ_FIRST if isinstance(frame, str | Path) else ''}")
+    headings = frame.column_names if isinstance(frame, pa.Table) else [*frame.columns]
+    if isinstance(frame, pd.DataFrame) and columns is not None:
+        headings = [heading for heading in headings if heading in columns]
+    heading, count = next(iter(Counter(map(str, headings)).most_common(1)), ("", 0))
+    if count > 1:
+        raise InputError(f"{count} columns of {name} are named {heading!r}: rename or drop all but one")
+    table = frame if isinstance(frame, pa.Table) else _converted(frame, headings, name)
+    return plain(table, name)
+
+
+def _converted(frame: pd.DataFrame, headings: Sequence[Any], name: str) -> pa.Table:
+    try:
+        # Text of pandas is Arrow's already: threads would take longer to start than to work.
+        return pa.Table.from_pandas(frame, preserve_index=False, nthreads=1, columns=headings)
+    except _NO_COLUMN:
+        arrays = [_array_of(str(heading), frame[heading], name) for heading in headings]
+        return pa.Table.from_arrays(arrays, [str(heading) for heading in headings])
+
+
+def _array_of(heading: str, column: pd.Series, name: str) -> pa.Array | pa.ChunkedArray:
+    try:
+        if column.dtype == "object":
+            # Arrow before 21 has no type for UUID objects.
+            column = column.map(lambda value: str(value) if isinstance(value, uuid.UUID) else value)
+        return pa.array(column, from_pandas=True)
+    except _NO_COLUMN as error:
+        why = " ".join(str(error.args[0] if isinstance(error, pa.ArrowException) else error).split())
+        raise InputError(
+            f"the column {heading} of {name} holds values of mixed or unknown types ({why}): "
+            "give it one type, such as text"
+        ) from None
+
+
+def plain(table: pa.Table, name: str) -> pa.Table:
+    """Return a table with the same values in types of every engine: UUIDs as text, decimals of 38 digits.
+
+    Amounts that are floats become decimals.
+    """
+    for place, field in enumerate(table.schema):
+        try:
+            column = plain_column(table.column(place))
+        except pa.ArrowException:
+            raise InputError(
+                f"the column {field.name} of {name} holds {field.type}, which is not supported: drop it, "
+                "or make it text"
+            ) from None
+        if column.type != field.type:
+            table = table.set_column(place, field.name, column)
+    return with_decimals(table)
+
+
+def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column in a type that every engine supports; raise Arrow's error where there is none."""
+    kind, types = column.type, pa.types
+    if isinstance(kind, pa.UuidType):
+        texts = [
+            None if value is None else str(uuid.UUID(bytes=value)) for value in _storage(column).to_pylist()
+        ]
+        return pa.chunked_array([pa.array(texts, TEXT)])
+    if isinstance(kind, pa.JsonType):
+        return plain_column(_storage(column))
+    if types.is_run_end_encoded(kind):
+        chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
+        return plain_column(pa.chunked_array(chunks, kind.value_type))
+    if types.is_dictionary(kind) and not (
+        types.is_string(kind.value_type) or types.is_large_string(kind.value_type)
+    ):
+        chunks = [chunk.dictionary.take(chunk.indices) for chunk in column.chunks]
+        return plain_column(pa.chunked_array(chunks, kind.value_type))
+    if any(is_kind(kind) for is_kind in _UNSUPPORTED) or (types.is_decimal(kind) and kind.scale > DIGITS):
+        raise pa.ArrowTypeError(str(kind))
+    wanted = pa.decimal128(DIGITS, kind.scale) if types.is_decimal(kind) else _PLAINER.get(kind, kind)
+    return column if wanted == kind else column.cast(wanted)
+
+
+def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)

@@ -11,18 +11,14 @@ text, which are read alike, and its `astype("str")` turns a missing value into t
 from __future__ import annotations
 
 import datetime as dt
-import uuid
-from collections import Counter
 from collections.abc import Mapping
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.contract.categories import Category
 from bktools.errors import InputError
@@ -40,7 +36,6 @@ TEXTS = (pa.string(), TEXT, pa.string_view())
 BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
 FLAG = pa.bool_()
 COUNT = pa.int64()
-_UTC = {"UTC", "Etc/UTC", "Z", "+00:00"}
 INSTANT = pa.timestamp("us", tz="UTC")
 DATE = pa.date32()
 # Money of Arrow tables has all digits of a decimal; the scale comes from the file, and is 2 without rows.
@@ -216,146 +211,3 @@ def to_pandas(
     if provenance is not None:
         frame.attrs["bktools"] = dict(provenance)
     return frame
-
-
-# Arrow's errors for values that cannot be a column: mixed types, huge integers, lone surrogates.
-_NO_COLUMN = (pa.ArrowException, TypeError, ValueError, OverflowError)
-
-
-# The way out where a path stands in the place of a frame.
-READ_FIRST = ": read the file with read_chart_of_accounts, read_entries or read_general_ledger"
-
-
-def to_arrow(frame: pd.DataFrame | pa.Table, name: str = "the frame") -> pa.Table:
-    """Return a DataFrame as an Arrow table without its index; missing values become null."""
-    if not isinstance(frame, pd.DataFrame | pa.Table):
-        what = f"{name} must be a pandas DataFrame or an Arrow table, is a {type(frame).__name__}"
-        raise InputError(f"{what}{READ_FIRST if isinstance(frame, str | Path) else ''}")
-    headings = (
-        frame.column_names if isinstance(frame, pa.Table) else [str(heading) for heading in frame.columns]
-    )
-    heading, count = next(iter(Counter(headings).most_common(1)), ("", 0))
-    if count > 1:
-        raise InputError(f"{count} columns of {name} are named {heading!r}: rename or drop all but one")
-    if isinstance(frame, pa.Table):
-        return plain(frame, name)
-    try:
-        # Text of pandas is Arrow's already: threads would take longer to start than to work.
-        return plain(pa.Table.from_pandas(frame, preserve_index=False, nthreads=1), name)
-    except _NO_COLUMN:
-        arrays = [_array_of(str(heading), column, name) for heading, column in frame.items()]
-        return plain(pa.Table.from_arrays(arrays, headings), name)
-
-
-def _array_of(heading: str, column: pd.Series, name: str) -> pa.Array | pa.ChunkedArray:
-    try:
-        if column.dtype == "object":
-            # Arrow before 21 has no type for UUID objects.
-            column = column.map(lambda value: str(value) if isinstance(value, uuid.UUID) else value)
-        return pa.array(column, from_pandas=True)
-    except _NO_COLUMN as error:
-        why = " ".join(str(error.args[0] if isinstance(error, pa.ArrowException) else error).split())
-        raise InputError(
-            f"the column {heading} of {name} holds values of mixed or unknown types ({why}): "
-            "give it one type, such as text"
-        ) from None
-
-
-def plain(table: pa.Table, name: str) -> pa.Table:
-    """Return a table with the same values in types of every engine: UUIDs as text, decimals of 38 digits.
-
-    Amounts that are floats become decimals.
-    """
-    for place, field in enumerate(table.schema):
-        try:
-            column = plain_column(table.column(place))
-        except pa.ArrowException:
-            raise InputError(
-                f"the column {field.name} of {name} holds {field.type}, which is not supported: drop it, "
-                "or make it text"
-            ) from None
-        if column.type != field.type:
-            table = table.set_column(place, field.name, column)
-    return amounts.with_decimals(table)
-
-
-def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column in a type that every engine supports; raise Arrow's error where there is none."""
-    kind, types = column.type, pa.types
-    if isinstance(kind, pa.UuidType):
-        texts = [
-            None if value is None else str(uuid.UUID(bytes=value)) for value in _storage(column).to_pylist()
-        ]
-        return pa.chunked_array([pa.array(texts, TEXT)])
-    if isinstance(kind, pa.JsonType):
-        return plain_column(_storage(column))
-    if types.is_run_end_encoded(kind):
-        chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
-        return plain_column(pa.chunked_array(chunks, kind.value_type))
-    if types.is_dictionary(kind) and not (
-        types.is_string(kind.value_type) or types.is_large_string(kind.value_type)
-    ):
-        chunks = [chunk.dictionary.take(chunk.indices) for chunk in column.chunks]
-        return plain_column(pa.chunked_array(chunks, kind.value_type))
-    if any(is_kind(kind) for is_kind in _UNSUPPORTED) or (types.is_decimal(kind) and kind.scale > DIGITS):
-        raise pa.ArrowTypeError(str(kind))
-    wanted = pa.decimal128(DIGITS, kind.scale) if types.is_decimal(kind) else _PLAINER.get(kind, kind)
-    return column if wanted == kind else column.cast(wanted)
-
-
-# Types that some engine does not support, and that none replaces.
-_UNSUPPORTED = (pa.types.is_union, pa.types.is_interval, pa.types.is_list_view, pa.types.is_large_list_view)
-# Types that some engine does not support, each with the type that replaces it.
-_PLAINER = {pa.binary_view(): pa.large_binary(), pa.float16(): pa.float32()}
-
-
-def _storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
-
-
-def split_lines(table: pa.Table, name: str = "split_line") -> pa.ChunkedArray:
-    """Return the numbers of the lines of split entries, 0 for an entry of one line."""
-    if name not in table.column_names:
-        return pa.chunked_array([pa.repeat(pa.scalar(0, COUNT), len(table))])
-    return pc.fill_null(pc.cast(table.column(name), COUNT), 0)
-
-
-def texts_of(table: pa.Table, name: str) -> list[str | None]:
-    """Return a column as exact text; dates without a time, null for a missing column."""
-    if name not in table.column_names:
-        return [None] * len(table)
-    column = table.column(name)
-    values: list[Any] = (days(column) if pa.types.is_timestamp(column.type) else column).to_pylist()
-    if column.type == TEXT:
-        return values
-    # Arrow would write a small decimal with an exponent.
-    text = "{:f}".format if pa.types.is_decimal(column.type) else str
-    return [None if value is None else text(value) for value in values]
-
-
-def days(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the calendar day of dates and times; times with a zone have the day of their zone."""
-    return wall_times(column).cast(DATE, safe=False)
-
-
-def wall_times(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return times with a zone as that zone's clocks show them, without the zone; other columns unchanged."""
-    kind = column.type
-    if not pa.types.is_timestamp(kind) or kind.tz is None:
-        return column
-    plain = pa.timestamp(kind.unit)
-    if kind.tz in _UTC:
-        return column.cast(plain)
-    # Arrow needs a database of zones from the system, which Windows lacks. pandas brings its own.
-    return pa.chunked_array([pa.array(column.to_pandas().dt.tz_localize(None), plain)])
-
-
-def dated(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return times without a zone as dates where every time is midnight; other columns unchanged."""
-    kind = column.type
-    return days(column) if pa.types.is_timestamp(kind) and kind.tz is None and are_days(column) else column
-
-
-def are_days(times: pa.ChunkedArray) -> bool:
-    """Whether timestamps without a time zone are calendar dates: each of them is midnight."""
-    return pc.all(pc.equal(pc.floor_temporal(times, unit="day"), times)).as_py() is not False

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from bktools.caller import name_of
 from bktools.errors import ArgumentError
-from bktools.frames.columns import amounts_of, in_one_scale, text_of, with_column
-from bktools.frames.schema import COUNT, MONEY, TEXT, split_lines
+from bktools.frames.columns import amounts_of, in_one_scale, split_lines, text_of, with_column
+from bktools.frames.schema import COUNT, MONEY, TEXT
 from bktools.wording.numbers import counted, shown
 
 NO_CURRENCY = "no currency"

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames import schema
+from bktools.frames.incoming import plain_column
 from bktools.frames.unpacking import parquet_table
 from bktools.inputs.table import Broken, Table
 
@@ -62,7 +63,7 @@ def _no_numbers(column: pa.ChunkedArray) -> list[tuple[int, str]]:
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     try:
-        return schema.plain_column(column)
+        return plain_column(column)
     except pa.ArrowException:
         # A decimal of more digits than engines know has a form as text all the same.
         return column

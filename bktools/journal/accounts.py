@@ -13,7 +13,8 @@ from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT, CompanyInFile
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.schema import ACCOUNTS, KNOWN_STATES, to_arrow, to_pandas
+from bktools.frames.incoming import arrow_of
+from bktools.frames.schema import ACCOUNTS, KNOWN_STATES, to_pandas
 from bktools.inputs.accounts import read_accounts
 from bktools.inputs.columns import Columns
 from bktools.journal.journal import Journal
@@ -288,7 +289,7 @@ def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterato
             f"has no column {missing[0]}; it has {', '.join(map(str, frame.columns))}", source=source
         )
     seen: dict[tuple[str, str], int] = {}
-    for number, row in enumerate(to_arrow(frame).to_pylist(), 1):
+    for number, row in enumerate(arrow_of(frame).to_pylist(), 1):
         where = f"of account {number} in {source}"
         company_id = row.get("company_id") or fallback
         if company_id is None:

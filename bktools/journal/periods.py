@@ -16,18 +16,8 @@ import pyarrow.compute as pc
 from bktools.connection import company_named, service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError
-from bktools.frames.schema import (
-    COUNT,
-    ENTRY_DATA,
-    INSTANT,
-    MAYBE_SENT,
-    PERIODS,
-    TEXT,
-    Month,
-    split_lines,
-    texts_of,
-    to_pandas,
-)
+from bktools.frames.columns import split_lines, texts_of
+from bktools.frames.schema import COUNT, ENTRY_DATA, INSTANT, MAYBE_SENT, PERIODS, TEXT, Month, to_pandas
 from bktools.frames.sums import summed
 from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, NEWEST_CLAIM_OF, digest_of
 from bktools.journal.export_jobs import history_of

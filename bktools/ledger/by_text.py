@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from bktools.ledger.explained import LATER
-from bktools.ledger.judgement import Judgement, entry_amounts, has_amount, place_amounts
+from bktools.ledger.explained import KNOWN, LATER
+from bktools.ledger.judgement import Judgement, entry_amounts, has_amount, known, may_be_net, place_amounts
 from bktools.ledger.open_groups import Open
 from bktools.ledger.statuses import Status
 from bktools.ledger.steps import How
@@ -38,6 +38,7 @@ def judge_by_text(judgement: Judgement, rest: Open) -> None:
     for posting in rest.free:
         for word in judgement.state.texts.posting_words(posting):
             by_word[word].add(posting)
+    is_known = known(judgement) >= KNOWN
     best: dict[int, Candidate] = {}
     near: Counter[int] = Counter()
     sharing: Counter[tuple[int, frozenset[str]]] = Counter()
@@ -50,7 +51,7 @@ def judge_by_text(judgement: Judgement, rest: Open) -> None:
             if not one.has_other_account and one.delay <= judgement.style.lag
         )
         sharing.update((one.posting, words_of(entry)) for one in candidates if not one.has_other_account)
-        candidates = [one for one in candidates if _is_possible(rest, one, row)]
+        candidates = [one for one in candidates if _is_possible(rest, one, row, is_known=is_known)]
         first = min(candidates, default=None)
         if first and sum(one[:3] == first[:3] for one in candidates) == 1:
             best[entry] = first
@@ -81,10 +82,17 @@ def _candidates(
             yield Candidate(not has_amount(judgement, row, place), place["key"] != row["key"], delay, posting)
 
 
-def _is_possible(rest: Open, candidate: Candidate, row: Mapping[str, Any]) -> bool:
-    """Whether a posting is on the side of an entry, and has its amount or its account."""
-    is_same_side = (rest.free[candidate.posting]["amount"] > 0) == (row["gross"] > 0)
-    return is_same_side and not (candidate.has_other_amount and candidate.has_other_account)
+def _is_possible(rest: Open, candidate: Candidate, row: Mapping[str, Any], *, is_known: bool) -> bool:
+    """Whether a posting is on the side of an entry, and has its amount or its account.
+
+    Where the style is not known, a smaller amount may be the entry without its tax.
+    """
+    amount, gross = rest.free[candidate.posting]["amount"], row["gross"]
+    if candidate.has_other_amount and (
+        candidate.has_other_account or (not is_known and may_be_net(gross, amount))
+    ):
+        return False
+    return bool((amount > 0) == (gross > 0))
 
 
 def _status(judgement: Judgement, rest: Open, entry: int, candidate: Candidate) -> Status:

@@ -7,24 +7,27 @@ of others makes it; a later posting on the account that is exactly the differenc
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
+from bktools.ledger.exchange import OPEN, ROUNDING
 from bktools.ledger.explained import EARLIER
 from bktools.ledger.judgement import Judgement, nets_of
 from bktools.ledger.open_groups import Cell, Open
 from bktools.ledger.sole_entry import share_off, sole
 from bktools.ledger.statuses import Reason
 from bktools.ledger.steps import Grain, How
+from bktools.ledger.tax_lines import with_tax
 from bktools.ledger.taxes import rounding
-from bktools.ledger.voucher_looks import of_style
+from bktools.ledger.voucher_looks import by_look
 
 
 def judge_cells(judgement: Judgement, rest: Open) -> None:
     """Judge the cells, and leave those with a difference that nothing explains yet in `rest`."""
-    rest.of_style = of_style(judgement, rest)
+    rest.of_style, rest.routine = by_look(judgement, rest)
     groups, lines = defaultdict(list), defaultdict(list)
     for entry, row in rest.entries.items():
         if judgement.is_open(entry) and entry not in rest.out:
@@ -47,7 +50,7 @@ def judge_cells(judgement: Judgement, rest: Open) -> None:
         else:
             rest.out += entries
     share = share_off(judgement, len(off))
-    for cell in off:
+    for cell in with_tax(judgement, rest, off):
         _judge(judgement, rest, cell, share)
 
 
@@ -81,10 +84,10 @@ def _without_foreign(
 ) -> list[int]:
     """Return the entries that can be compared.
 
-    Those of other currencies, and the sum that holds them, are not decided.
+    Those of other currencies without a known rate, and the sum that holds them, are not decided.
     """
     foreign = [entry for entry in entries if not rest.entries[entry]["is_home"]]
-    if not foreign:
+    if not foreign or _is_rate_known(judgement, rest, entries):
         return entries
     if judgement.style.grain is Grain.ENTRY:
         judgement.undecided(foreign, Reason.OTHER_CURRENCY, postings)
@@ -93,6 +96,22 @@ def _without_foreign(
     rest.cells.append(Cell(place[0], place[1], {}, postings, 0, 0, entries=entries))
     rest.add_postings(rest.cells[-1])
     return []
+
+
+def _is_rate_known(judgement: Judgement, rest: Open, entries: Sequence[int]) -> bool:
+    """Whether the rates of a sum's entries leave less open than rounding does, and than its entries are."""
+    rows = [rest.entries[entry] for entry in entries]
+    converted = [row["converted"] for row in rows if not row["is_home"]]
+    if len(entries) == len(converted) or judgement.style.grain is Grain.ENTRY or None in converted:
+        return False
+    rounded, open_ = _slack(len(entries)) + _rounded(len(converted)), sum(one.open for one in converted)
+    smallest = min(abs(row["gross"] if row["is_home"] else row["converted"].gross) for row in rows)
+    return bool(open_ <= OPEN * rounded and 2 * (rounded + open_) < smallest)
+
+
+def _rounded(count: int) -> float:
+    """Return what rounding leaves open of converted amounts."""
+    return ROUNDING * min(count, 2 * math.sqrt(count))
 
 
 def _cell(
@@ -121,9 +140,15 @@ def _compared(
     rest: Open, place: tuple[int, int], entries: Sequence[int], postings: Sequence[int]
 ) -> Cell | None:
     is_gross = all(rest.free[posting]["gross"] is not None for posting in postings)
-    values = {entry: rest.entries[entry]["gross" if is_gross else "net"] for entry in entries}
+    rows = [rest.entries[entry] for entry in entries]
+    converted = [row["converted"] for row in rows if not row["is_home"]]
+    measure = "gross" if is_gross else "net"
+    values = {row["e"]: row[measure] if row["is_home"] else getattr(row["converted"], measure) for row in rows}
     if None in values.values():
         return None
+    slack = 0 if is_gross else _slack(len(entries))
+    if converted:
+        slack += math.ceil(_rounded(len(converted)) + sum(one.open for one in converted))
     total = sum(rest.free[posting]["gross" if is_gross else "amount"] for posting in postings)
     shows_tax = is_gross and any(
         rest.free[posting]["gross"] != rest.free[posting]["amount"] for posting in postings
@@ -134,7 +159,7 @@ def _compared(
         values,
         postings,
         total,
-        0 if is_gross else _slack(len(entries)),
+        slack,
         shows_tax,
         entries,
     )
@@ -155,7 +180,10 @@ def _judge(judgement: Judgement, rest: Open, cell: Cell, share: float) -> None:
         return
     out, twice = explanations(judgement, cell, share)
     if out is not None and twice is None:
-        rest.out.append(out)
+        if rest.entries[out]["is_home"]:
+            rest.out.append(out)
+        else:
+            judgement.undecided([out], Reason.OTHER_CURRENCY, cell.postings, cell.difference)
         judgement.whole([entry for entry in entries if entry != out], cell.postings[0], How.DIFFERENCE)
         return
     if cell.is_lone and twice is None:
@@ -171,7 +199,14 @@ def explanations(judgement: Judgement, cell: Cell, share: float) -> tuple[int | 
     out, twice = (
         sole(cell.values, amount, cell.slack, share, rates) for amount in (-cell.difference, cell.difference)
     )
+    if cell.net is not None:
+        out = out if _agrees(cell.net, out, -1) else None
+        twice = twice if _agrees(cell.net, twice, 1) else None
     return out if len(cell.values) > 1 else None, twice
+
+
+def _agrees(cell: Cell, entry: int | None, sign: int) -> bool:
+    return entry is not None and abs(sign * cell.values[entry] - cell.difference) <= cell.slack
 
 
 def _later(judgement: Judgement, rest: Open, cell: Cell) -> list[int]:

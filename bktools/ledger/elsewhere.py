@@ -43,14 +43,20 @@ class _Search:
     places: Mapping[tuple[bool, int], Sequence[Place]]
     # The sizes of the free postings, in order.
     sizes: np.ndarray
-    # How many entries that are out have a key and an amount; how many entries of any account have an amount.
+    # How many entries that are out have a key and an amount; how many entries of any account have an amount,
+    # of all and of those that are not found.
     wanted: Mapping[tuple[int, int], int]
     frequent: Mapping[int, int]
+    unfound: Mapping[int, int]
     is_known: bool
 
     def is_telling(self, row: Mapping[str, Any]) -> bool:
         """Whether no other entry has the amount of an entry."""
         return self.frequent[row["gross"]] == 1
+
+    def is_sole(self, row: Mapping[str, Any]) -> bool:
+        """Whether no other entry that is not found has the amount of an entry."""
+        return self.unfound[row["gross"]] == 1
 
 
 def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
@@ -68,6 +74,8 @@ def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
         same = [place for place in found if place.key == row["home"] and place.day >= row["day"] - EARLIER]
         others = [place for place in found if place.key != row["home"] and _is_near(judgement, row, place)]
         others = [place for place in others if not _is_taken_from(judgement, row, place)]
+        if any(place.posting in rest.of_style for place in others):
+            others = [place for place in others if place.posting not in rest.routine]
         if not same and not others:
             left.append(entry)
             continue
@@ -94,6 +102,7 @@ def _search(judgement: Judgement, rest: Open) -> _Search:
         np.sort(np.abs(np.array([row["amount"] for row in rest.free.values()] or [0], dtype=np.int64))),
         Counter((rest.entries[entry]["key"], rest.entries[entry]["gross"]) for entry in rest.out),
         Counter(amounts.filter(amounts.is_in([rest.entries[entry]["gross"] for entry in rest.out]))),
+        Counter(row["gross"] for entry, row in rest.entries.items() if judgement.is_open(entry)),
         known(judgement) >= KNOWN,
     )
 
@@ -110,7 +119,7 @@ def _possible(search: _Search, entry: int, row: dict[str, Any]) -> list[Place]:
         or (
             not place.cell.is_settled
             and entry not in place.cell.values
-            and search.is_telling(row)
+            and search.is_sole(row)
             and _is_of_group(search.judgement, entry, row, place)
         )
     }
@@ -208,9 +217,11 @@ def _is_told_by_amount(search: _Search, entry: int, row: dict[str, Any], place: 
     """Whether chance hardly puts an amount at a place: a cell's difference, or a posting in time."""
     if place.cell is not None:
         return True
+    # A voucher like those of sums has what no other sum has.
+    is_free_sum = search.judgement.style.grain is not Grain.ENTRY and place.posting in search.rest.of_style
     return (
         _is_dated(search.judgement, row, place)
-        and search.is_telling(row)
+        and (search.is_sole(row) if is_free_sum else search.is_telling(row))
         and _chance(search.judgement, row, search.sizes) <= BY_CHANCE
         and search.judgement.state.texts.agree(entry, place.posting) is not False
     )

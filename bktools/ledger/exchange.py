@@ -7,7 +7,8 @@ that several groups share, closer than chance, is one of the ledger.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,6 +27,8 @@ ANY, NEAR = 7.0, 0.1
 DAILY = 0.03
 # A rate of so many days is that of a time, not of a day.
 STEADY = 3
+# Other rates among its days are errors up to this part of its days.
+SELDOM = 0.25
 # So many groups share a rate by chance at most.
 BY_CHANCE = 0.01
 # Groups and totals of many days are compared one by one up to so many pairs.
@@ -77,6 +80,33 @@ def _exchanged(state: Explained, grain: Grain, lag: int) -> tuple[Explained, tup
         found = _agreeing(state, candidates, found, rates)
         state = _taken(state, candidates, found)
     return state, rates
+
+
+def rates_by_day(rates: tuple[Rate, ...]) -> Callable[[str, int], Rate | None]:
+    """Return what gives the rate of a currency on a day: that day's only one, else the only one of all days."""
+    of_day: dict[tuple[str, int], list[Rate]] = defaultdict(list)
+    of_all: dict[str, list[Rate]] = defaultdict(list)
+    for rate in _of_their_times(rates):
+        of_all[rate.currency].append(rate)
+        for day in rate.days:
+            of_day[rate.currency, day].append(rate)
+
+    def rate_of(currency: str, day: int) -> Rate | None:
+        found = of_day.get((currency, day)) or of_all.get(currency, ())
+        return found[0] if len(found) == 1 else None
+
+    return rate_of
+
+
+def _of_their_times(rates: tuple[Rate, ...]) -> tuple[Rate, ...]:
+    """Return the rates; one of many days is that of all days between, where hardly another one is among these."""
+    found = []
+    for rate in rates:
+        time = frozenset(range(min(rate.days), max(rate.days) + 1))
+        others = {day for other in rates if other.currency == rate.currency for day in other.days} - rate.days
+        is_steady = len(rate.days) >= STEADY and len(others & time) <= SELDOM * len(rate.days)
+        found.append(replace(rate, days=time - others) if is_steady else rate)
+    return tuple(found)
 
 
 def _merged(rates: tuple[Rate, ...]) -> tuple[Rate, ...]:
@@ -381,7 +411,11 @@ def _known(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
     pairs = candidates.pairs
     if not rates:
         return pairs[:0].select("x", "y")
-    of_day = [(rate.currency, day, rate.value, rate.width) for rate in rates for day in rate.days]
+    of_day = [
+        (rate.currency, day, rate.value, rate.width)
+        for rate in _of_their_times(rates)
+        for day in rate.days
+    ]
     numbers = {"value": pl.Float64, "open": pl.Float64}
     days = pl.DataFrame(of_day, {"part": pl.String, "when": pl.Int64, **numbers}, orient="row")
     days = days.unique(["part", "when"], keep="none")
@@ -417,6 +451,10 @@ def _alone(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
             found.append(_at_known(own, of_currency))
             continue
         if known:
+            # A day has one rate.
+            has_rate = pl.col("when").is_in([*{day for rate in of_currency for day in rate.days}])
+            found.append(_at_known(own.filter(has_rate), of_currency))
+            own = own.filter(~has_rate)
             low, high = min(known) * (1 - DAILY / 4), max(known) * (1 + DAILY / 4)
         else:
             plain = own.filter(pl.col("at_home") == 0).unique("x", keep="none").unique("y", keep="none")

@@ -9,9 +9,9 @@ import polars as pl
 import pyarrow as pa
 
 from bktools.errors import InputError
-from bktools.frames.columns import tables_in_one_scale, with_column, with_missing
+from bktools.frames.columns import split_lines, tables_in_one_scale, with_column, with_missing
 from bktools.frames.incoming import in_memory
-from bktools.frames.schema import ENTRY_DATA, TEXT, split_lines, to_pandas
+from bktools.frames.schema import ENTRY_DATA, TEXT, to_pandas
 from bktools.wording import Words
 
 # The columns of the file beside those of the journal.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bktools.ledger.explained import Explained
+from bktools.ledger.explained import LARGEST_TAX, Explained
 from bktools.ledger.sides import Numbers
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain, How
@@ -57,6 +57,11 @@ class Judgement:
     def group(self) -> Numbers:
         """The group of each entry, as a number."""
         return self._of_entries(pl.struct(self.style.grain.group).rank("dense").cast(pl.Int64))
+
+    @functools.cached_property
+    def home(self) -> Numbers:
+        """The account of each entry with the ledger's currency, as a number."""
+        return self._of_entries(pl.col("home"))
 
     @functools.cached_property
     def size(self) -> Numbers:
@@ -163,6 +168,11 @@ def known(judgement: Judgement) -> float:
     home = judgement.state.every_entry.filter("is_home")
     is_open = np.isin(judgement.status[home["e"].to_numpy()], (Status.OPEN, Status.NOT_DECIDED))
     return max(judgement.style.known, 1 - float(is_open.mean()) if len(is_open) else 0.0)
+
+
+def may_be_net(gross: int, amount: int) -> bool:
+    """Whether the amount of a posting may be that of an entry without a tax."""
+    return abs(amount) < abs(gross) <= LARGEST_TAX * abs(amount)
 
 
 def amounts_of(judgement: Judgement, row: Mapping[str, Any]) -> set[int]:

@@ -13,8 +13,9 @@ import pandas as pd
 from bktools import views
 from bktools.consoles import INDENT, readable
 from bktools.frames.findings import as_html, as_lines
+from bktools.frames.incoming import arrow_of
 from bktools.frames.results import Result
-from bktools.frames.schema import IN_DOUBT, to_arrow
+from bktools.frames.schema import IN_DOUBT
 from bktools.frames.sums import NOTHING, money_of
 from bktools.ledger.checks import ARRIVED, STATUSES
 from bktools.wording import Words
@@ -182,7 +183,7 @@ class LedgerMatch(Result):
             return []
         status = self.entries["status"]
         frames = (self.entries, self.entries[status.isin(ARRIVED)], self.entries[status == "missing"])
-        exported, *others = (money_of(to_arrow(frame[["amount", "currency"]])) for frame in frames)
+        exported, *others = (money_of(arrow_of(frame[["amount", "currency"]])) for frame in frames)
         return [
             (
                 currency,

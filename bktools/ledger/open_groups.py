@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections import ChainMap, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from bktools.ledger.exchange import Rate, rates_by_day
 from bktools.ledger.habits import COST
 from bktools.ledger.judgement import Judgement
 from bktools.ledger.statuses import Status
@@ -17,6 +18,14 @@ from bktools.ledger.style import with_due
 
 # More open entries are not judged one by one: such a ledger is another one.
 MOST_OPEN = 50_000
+
+
+class Converted(NamedTuple):
+    """An entry's amounts in the ledger's currency, and how much the rate leaves open."""
+
+    gross: int | None
+    net: int | None
+    open: float
 
 
 @dataclass
@@ -37,6 +46,8 @@ class Cell:
     # Amounts that a difference may be for an entry elsewhere.
     difference: int = 0
     is_settled: bool = False
+    # The cell without its tax, which has to agree, too.
+    net: Cell | None = None
 
     def __post_init__(self) -> None:
         self.difference = self.total - sum(self.values.values())
@@ -57,6 +68,8 @@ class Open:
     in_cells: dict[int, dict[str, Any]] = field(default_factory=dict)
     # Postings whose vouchers look like those of the style, or hold entries where these have no look.
     of_style: set[int] = field(default_factory=set)
+    # Postings of vouchers of another kind, of which the ledger has many, and none with an entry.
+    routine: set[int] = field(default_factory=set)
     # Entries that no group of their account holds.
     out: list[int] = field(default_factory=list)
     cells: list[Cell] = field(default_factory=list)
@@ -85,8 +98,11 @@ class Open:
         self.use(*cell.postings)
 
 
-def open_of(judgement: Judgement) -> Open | None:
-    """Return what is open, None where it is too much to be judged one by one."""
+def open_of(judgement: Judgement, rates: Sequence[Rate] = ()) -> Open | None:
+    """Return what is open, None where it is too much to be judged one by one.
+
+    Entries of other currencies are `converted` where a rate of their day is known.
+    """
     state = judgement.state
     entries = state.entries.filter(pl.Series(judgement.status[state.entries["e"].to_numpy()] == Status.OPEN))
     if entries.height > MOST_OPEN:
@@ -99,8 +115,12 @@ def open_of(judgement: Judgement) -> Open | None:
         amounts = pl.concat([entries["gross"], entries["net"].drop_nulls()]).unique().implode()
         is_near = pl.col("key").is_in(entries["home"].unique().implode()) | pl.col("gross").is_in(amounts)
         free = free.filter(is_near | pl.col("amount").is_in(amounts))
+    rate_of = rates_by_day(rates)
     return Open(
-        {row["e"]: row for row in due.iter_rows(named=True)},
+        {
+            row["e"]: row | {"converted": None if row["is_home"] else _converted(row, rate_of)}
+            for row in due.iter_rows(named=True)
+        },
         {
             row["p"]: row
             for row in free.select(
@@ -108,6 +128,19 @@ def open_of(judgement: Judgement) -> Open | None:
             ).iter_rows(named=True)
         },
     )
+
+
+def _converted(
+    row: Mapping[str, Any], rate_of: Callable[[str, int], Rate | None]
+) -> Converted | None:
+    """Return the amounts of an entry of another currency in the ledger's, None without a rate."""
+    rate = rate_of(row["currency"], row["due"])
+    if rate is None:
+        return None
+    gross, net = (
+        None if amount is None else round(amount * rate.value) for amount in (row["gross"], row["net"])
+    )
+    return Converted(gross, net, abs(row["gross"]) * rate.value * rate.width)
 
 
 def excess(cells: Iterable[Cell]) -> list[Cell]:

@@ -36,6 +36,10 @@ class Unexplained:
     rows: Mapping[int, Mapping[str, Any]]
     # Postings that look like those of the style.
     of_style: frozenset[int]
+    # Postings of routine vouchers that hold no entries, and the entries that are shown not to be with the others
+    # of their group.
+    routine: frozenset[int]
+    apart: frozenset[int]
     by_key: Mapping[int, Sequence[int]]
     by_amount: Mapping[int, Sequence[int]]
     by_day: Mapping[int, Sequence[int]]
@@ -57,6 +61,8 @@ class Unexplained:
 def judge_missing(judgement: Judgement, rest: Open) -> None:
     """Say of what is left that it is missing, where that is proven, else why it is not decided."""
     rest.out = [entry for entry in rest.out if judgement.is_open(entry)]
+    if not rest.out:
+        return
     unexplained, share, span = (
         _unexplained(judgement, rest),
         known(judgement),
@@ -126,6 +132,8 @@ def _unexplained(judgement: Judgement, rest: Open) -> Unexplained:
         rest.entries,
         rows,
         frozenset(rest.of_style),
+        frozenset(rest.routine),
+        frozenset(_apart(judgement, rest.out)),
         by_key,
         by_amount,
         by_day,
@@ -137,6 +145,13 @@ def _unexplained(judgement: Judgement, rest: Open) -> Unexplained:
         _undone_by_key(judgement),
         _other_days(judgement),
     )
+
+
+def _apart(judgement: Judgement, out: Sequence[int]) -> Iterator[int]:
+    """Yield the entries of which a sum on their account has the others of their group."""
+    is_near = (judgement.status == Status.IN_A_SUM) & np.isin(judgement.group, judgement.group[[*out]])
+    in_sums = {*zip(judgement.group[is_near].tolist(), judgement.home[is_near].tolist(), strict=True)}
+    yield from (entry for entry in out if (judgement.group[entry], judgement.home[entry]) in in_sums)
 
 
 def _alike(judgement: Judgement, amounts: AbstractSet[int]) -> dict[int, list[tuple[int, int]]]:
@@ -275,6 +290,9 @@ def _may_be_in(judgement: Judgement, unexplained: Unexplained, entry: int, posti
     if sums is None or sums & amounts:
         return True
     if not _is_in_time(row, place, style.lag + EARLIER) or judgement.is_refused(entry, posting):
+        return False
+    is_routine = posting in unexplained.routine and entry in unexplained.apart
+    if is_routine and not judgement.state.texts.share_a_word(entry, posting):
         return False
     is_same_side = any(amount * row["gross"] > 0 for amount in amounts)
     if style.grain is Grain.ENTRY:

@@ -33,10 +33,29 @@ def sums_of_groups(state: Explained) -> Explained:
     if _are_sums_dated(state):
         # Then a posting some days later is of no single entry: it may take back, or correct.
         return _months(state)
-    state = matched_entries(state, How.SOME_DAYS_LATER, ["key", "total"], is_near=True)
+    # Where most is in sums, a posting is a late sum sooner than the late posting of one entry of a sum.
+    late = (_late_entries, _late_sums)
+    for step in reversed(late) if _are_sums_usual(state) else late:
+        state = step(state)
+    return _months(state)
+
+
+def _late_entries(state: Explained) -> Explained:
+    return matched_entries(state, How.SOME_DAYS_LATER, ["key", "total"], is_near=True)
+
+
+def _late_sums(state: Explained) -> Explained:
+    units = (False, True) if state.books.has_vouchers else (False,)
     for measure, grain, of_voucher in itertools.product(measures(state), SUMS[:2], units):
         state = _step(state, Step(grain, measure, of_voucher, is_dated=False))
-    return _months(state)
+    return state
+
+
+def _are_sums_usual(state: Explained) -> bool:
+    """Whether most of the explained entries are in a sum with others."""
+    counts = [group.first["count"] for group in state.groups]
+    in_sums = sum(int((count > 1).sum()) for count in counts)
+    return 2 * in_sums > sum(map(len, counts))
 
 
 def _are_sums_dated(state: Explained) -> bool:

@@ -35,10 +35,23 @@ def with_net(entries: pl.DataFrame, books: Books) -> tuple[pl.DataFrame, tuple[i
     without = entries.with_columns(net=pl.lit(None, pl.Int64))
     if books.has_vouchers and not books.has_pooled_tax:
         return without, books.shown_rates
-    votes = _votes(entries, books.postings.filter(pl.col("role") == COST))
+    costs = books.postings.filter(pl.col("role") == COST)
+    votes = _votes(entries, costs)
     rates = _accepted(votes)
     if not any(rates):
         return without, books.shown_rates
+    rated = _rated(entries, votes, rates)
+    if rated["rate"].null_count() and entries["tax_code"].null_count() < entries.height:
+        more = _votes_of_rests(rated, costs)
+        rates = sorted({*rates, *_accepted(more)})
+        rated = _rated(entries, pl.concat([votes, more]), rates)
+    return rated.with_columns(net=net_of("rate")).drop("rate"), tuple(
+        sorted({*rates, *books.shown_rates} - {0})
+    )
+
+
+def _rated(entries: pl.DataFrame, votes: pl.DataFrame, rates: Sequence[int]) -> pl.DataFrame:
+    """Return entries with the rate of their kind, null where its totals do not agree on one."""
     votes = votes.filter(pl.col("rate").is_in(rates))
     rated = entries.with_columns(rate=pl.lit(None, pl.Int64))
     has_codes = entries["tax_code"].null_count() < entries.height
@@ -54,9 +67,7 @@ def with_net(entries: pl.DataFrame, books: Books) -> tuple[pl.DataFrame, tuple[i
         )
         rated = rated.join(best, on=kind, how="left", nulls_equal=True, maintain_order="left")
         rated = rated.with_columns(rate=pl.coalesce("rate", "best")).drop("best")
-    return rated.with_columns(net=net_of("rate")).drop("rate"), tuple(
-        sorted({*rates, *books.shown_rates} - {0})
-    )
+    return rated
 
 
 def net_of(rate: str | int) -> pl.Expr:
@@ -135,8 +146,34 @@ def _votes(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
                 pl.col("when") <= pl.col("last") + LATER
             )
             totals.append(each.filter(is_near).select(columns))
+    return _meeting(pl.concat(totals).unique())
+
+
+def _votes_of_rests(rated: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
+    """Return the votes for the rate of one kind by what totals of a day have besides kinds of known rates."""
+    is_open, key = pl.col("rate").is_null(), ["key", "day"]
+    ours = (
+        rated.filter("is_known", "is_home")
+        .with_columns(own_net=net_of("rate"))
+        .group_by(key)
+        .agg(
+            ours=pl.col("gross").filter(is_open).sum(),
+            rated=pl.sum("own_net"),
+            slack=rounding(pl.len()),
+            tax_code=pl.col("tax_code").filter(is_open).first(),
+            kinds=pl.col("tax_code").filter(is_open).n_unique(),
+        )
+        .filter(pl.col("kinds") == 1, pl.col("rated") != 0)
+    )
+    both = ours.join(postings.group_by(key).agg(theirs=pl.sum("amount")), on=key)
+    rest = pl.col("theirs") - pl.col("rated")
+    return _meeting(both.select("key", "tax_code", "ours", rest.alias("theirs"), "slack"))
+
+
+def _meeting(totals: pl.DataFrame) -> pl.DataFrame:
+    """Return the totals that meet a rate, with it."""
     ours_, theirs_, slack, rate = (pl.col(name) for name in ("ours", "theirs", "slack", "rate"))
-    votes = pl.concat(totals).unique().filter(theirs_ != 0)
+    votes = totals.filter(theirs_ != 0)
     votes = votes.with_columns(rate=((ours_ / theirs_ - 1) * THOUSANDTHS).round().cast(pl.Int64))
     meets = ((ours_ * THOUSANDTHS / (THOUSANDTHS + rate)).round() - theirs_).abs() <= slack
     return votes.filter(rate.is_between(0, LARGEST), meets, theirs_.abs() > TELLING * (slack + 1))

@@ -72,6 +72,10 @@ class Texts:
         # Where the ledger has the very texts, one that is merely similar says nothing.
         return (None if self.is_exact else True) if same else False
 
+    def share_a_word(self, entry: int, posting: int) -> bool:
+        """Whether the texts of an entry and a posting have a word or a number in common."""
+        return bool(self.entry_words(entry) & self.posting_words(posting))
+
 
 # What texts say before any is read.
 UNREAD = Texts(

@@ -157,14 +157,14 @@ def verdict_of(
     for entry in sides.entries.filter(~pl.col("is_known"))["e"].to_list():
         judgement.say(entry, Status.NOT_COMPARABLE, note=Note(Reason.VALUE_UNKNOWN))
     judge_multiples(judgement, state.named_or_used, in_sums=False)
-    _judge_rest(judgement)
+    _judge_rest(judgement, rates)
     judgement.undecided(np.flatnonzero(judgement.status == Status.OPEN).tolist(), Reason.STYLE_UNKNOWN)
     return _verdict(sides, judgement, rates)
 
 
-def _judge_rest(judgement: Judgement) -> None:
+def _judge_rest(judgement: Judgement, rates: tuple[Rate, ...]) -> None:
     """Judge what totals do not explain: by texts, groups and other places; the rest is missing or open."""
-    rest = open_of(judgement)
+    rest = open_of(judgement, rates)
     if rest is None:
         return
     if judgement.style.grain is Grain.ENTRY:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.errors import ArgumentError
 from bktools.frames import schema
-from bktools.frames.columns import refuse_gaps, require_columns, require_kinds
+from bktools.frames.columns import refuse_gaps, require_columns, require_kinds, text_of
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import KNOWN_STATES
 
@@ -26,7 +27,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 # The function that returns such a frame.
 SOURCES = {"chart": "read_chart_of_accounts", "accounts": "load_accounts", "categories": "load_categories"}
 
-TAX_CODE = "tax_code_external_id"
+COMPANY, TAX_CODE = "company_id", "tax_code_external_id"
 # Where an account is in its file, for messages.
 LINE = "line"
 
@@ -79,42 +80,56 @@ class Frames:
 
 def comparable(tables: Mapping[str, pa.Table]) -> Frames:
     """Return frames from `read` as checks compare them; raise when a column has gaps."""
-    typed = {noun: _typed(noun, table) for noun, table in tables.items()}
-    spellings = {spelling for frame in typed.values() for spelling in frame["company_id"].unique().to_list()}
-    companies = sorted({spelling.lower() for spelling in spellings - {None}})
+    of = {noun: text_of(table, COMPANY) for noun, table in tables.items()}
+    companies = sorted({spelling.lower() for column in of.values() for spelling in _unique(column)})
+    # Of the only company no row is read.
+    unread = [COMPANY] if len(companies) == 1 else []
+    typed = {noun: _typed(noun, _without(table, unread), companies) for noun, table in tables.items()}
     gaps = {noun: {name: typed[noun][name].null_count() for name in names} for noun, names in FILLED.items()}
-    check_gaps(gaps, len(companies))
-    company = pl.Enum(companies)
-    # For the only company no row is read.
-    is_of = (
-        pl.lit(companies[0], company)
-        if len(companies) == 1
-        else c.company_id.str.to_lowercase().cast(company)
+    check_gaps(
+        {noun: counts | {COMPANY: of[noun].null_count} for noun, counts in gaps.items()}, len(companies)
     )
-    chart, accounts, categories = (typed[noun].with_columns(company_id=is_of) for noun in SCHEMAS)
     return Frames(
-        # A name of white space is none.
-        chart.with_columns(name=pl.when(c.name.str.strip_chars() != "").then(c.name)),
-        accounts.filter(c.state.is_in(KNOWN_STATES)),
-        categories,
+        typed["chart"],
+        typed["accounts"].filter(c.state.is_in(KNOWN_STATES)),
+        typed["categories"],
         frozenset(tables["chart"].column_names) & frozenset(tables["accounts"].column_names),
     )
 
 
-def _typed(noun: str, table: pa.Table) -> pl.DataFrame:
+def _unique(texts: pa.ChunkedArray) -> set[str]:
+    """Return the values of a column; nearly every one has one value, which comparing shows first."""
+    if len(texts) and not texts.null_count and pc.all(pc.equal(texts, texts[0])).as_py():
+        return {texts[0].as_py()}
+    return {*pc.unique(texts).drop_null().to_pylist()}
+
+
+def _without(table: pa.Table, columns: Collection[str]) -> pa.Table:
+    return table.drop_columns([name for name in columns if name in table.column_names])
+
+
+def _typed(noun: str, table: pa.Table, companies: Sequence[str]) -> pl.DataFrame:
     """Return the used columns of a frame, each in its type; one that it lacks is null."""
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
+    frame = pl.DataFrame(table)
     kinds = {"archived": pl.Boolean, LINE: pl.Int64}
     # A chart may have a column of this name that holds no lines.
     is_line = frame.schema.get(LINE, pl.Null()).is_numeric()
-    columns = [
-        (c(name) if name in frame.columns and (name != LINE or is_line) else pl.lit(None))
-        .cast(kinds.get(name, pl.String))
-        .alias(name)
+    columns = {
+        name: (c(name) if name in frame.columns and (name != LINE or is_line) else pl.lit(None)).cast(
+            kinds.get(name, pl.String)
+        )
         for name in USED[noun]
-    ]
-    return frame.select(columns)
+    }
+    company = pl.Enum(companies)
+    columns[COMPANY] = (
+        pl.repeat(companies[0], pl.len(), dtype=company)
+        if len(companies) == 1
+        else columns[COMPANY].str.to_lowercase().cast(company)
+    )
+    if noun == "chart":
+        # A name of white space is none.
+        columns["name"] = pl.when(columns["name"].str.strip_chars() != "").then(columns["name"])
+    return frame.select(**columns)
 
 
 def read(frames: Mapping[str, Any]) -> dict[str, pa.Table]:
@@ -148,9 +163,9 @@ def check_gaps(empty: Mapping[str, dict[str, int]], companies: int) -> None:
     """Refuse gaps in columns that must be filled; `empty` counts empty rows by noun and column of FILLED."""
     for noun, counts in empty.items():
         refuse_gaps(
-            noun, {name: count for name, count in counts.items() if (noun, name) != ("chart", "company_id")}
+            noun, {name: count for name, count in counts.items() if (noun, name) != ("chart", COMPANY)}
         )
-    if empty["chart"]["company_id"] and companies != 1:
+    if empty["chart"][COMPANY] and companies != 1:
         seen = f"{companies} companies" if companies else "no company"
         raise ArgumentError(
             "chart",

@@ -11,9 +11,10 @@ import pyarrow as pa
 from bktools.findings.check import SEVERITIES, find
 from bktools.frames.names import Import
 from bktools.reconcile import inputs
+from bktools.reconcile.account_columns import named
 from bktools.reconcile.checks import CHECKS, NOTHING, AccountCheck
 from bktools.reconcile.spelling import spelled
-from bktools.reconcile.tables import IS_EMPTY, KEY, Tables, named
+from bktools.reconcile.tables import IS_EMPTY, KEY, Tables
 from bktools.reconcile.verbs import NONE, RULES, SAME
 
 c = pl.col
@@ -30,15 +31,16 @@ FINDINGS = dict.fromkeys(
 
 def findings(tables: Tables) -> pl.DataFrame:
     """Return what the checks find."""
-    parts = [pl.DataFrame(schema=FINDINGS)]
+    parts = []
     for table in dict.fromkeys(check.table for check in CHECKS):
         rows = getattr(tables, table)
         if len(rows):
             subject = {name: c(name).cast(pl.String) if name in rows.columns else NOTHING for name in IDS}
             subject["about"] = ABOUT.get(table, NOTHING)
             checks = [check for check in CHECKS if check.table == table]
-            parts.append(find(rows, checks, partial(_beside, subject)))
-    return pl.concat(parts, how="diagonal").select(FINDINGS.keys())
+            found = find(rows, checks, partial(_beside, subject))
+            parts += [found.select(FINDINGS.keys())] if len(found) else []
+    return pl.concat(parts or [pl.DataFrame(schema=FINDINGS)])
 
 
 def _beside(subject: Mapping[str, pl.Expr], check: AccountCheck) -> dict[str, pl.Expr]:

@@ -6,18 +6,27 @@ matched only on their exact external ID within a company.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames.names import Import
+from bktools.reconcile.account_columns import (
+    DETAILS,
+    DIFFERENCES,
+    FILLED,
+    FLAGS,
+    IS_FROM_SERVICE,
+    RULE,
+    is_long,
+    named,
+)
 from bktools.reconcile.inputs import Frames
-from bktools.reconcile.spelling import differences, is_total, spelled, without_zeros
-from bktools.reconcile.verbs import RULES
+from bktools.reconcile.spelling import differences, spelled, without_zeros
 
 c = pl.col
 KEY = ("company_id", "external_id")
@@ -37,32 +46,6 @@ THEIRS = {
     "tax_code_external_id": "tax",
 }
 IS_EMPTY = c.external_id.fill_null("") == ""
-# In an imported list an empty value is unknown, because the list may lack the column.
-IS_FROM_SERVICE = c.id.is_not_null() & (c.state != "IMPORTED")
-
-
-@dataclass(frozen=True)
-class Difference:
-    """How a field is compared: its values on both sides, and whether the service's value is known."""
-
-    field: str
-    erp: pl.Expr
-    service: pl.Expr
-    is_known: pl.Expr
-
-
-# By the column that says whether the values differ. The service always has a name and a flag, so a missing
-# value is unknown; code and tax code may be empty there.
-DIFFERENCES: Mapping[str, Difference] = {
-    "name_differs": Difference("name", c.erp_name, c.name, c.name.is_not_null()),
-    "archived_differs": Difference("archived", c.erp_archived, c.archived, c.archived.is_not_null()),
-    "code_differs": Difference("code", c.erp_code, c.code, c.is_from_service | c.code.is_not_null()),
-    "tax_code_differs": Difference(
-        "tax_code_external_id", c.erp_tax, c.tax, c.is_from_service | c.tax.is_not_null()
-    ),
-}
-
-
 # The states of a category by its account: the first that is so.
 STATES: Mapping[str, pl.Expr] = {
     "no_account": c.account_id.fill_null("") == "",
@@ -73,9 +56,12 @@ STATES: Mapping[str, pl.Expr] = {
 }
 
 
-def named(code: pl.Expr, external_id: pl.Expr, name: pl.Expr) -> pl.Expr:
-    """Return how a person calls an account: its code, or without one its external ID, and its name."""
-    return pl.concat_str(pl.coalesce(code, external_id), name, separator=" ", ignore_nulls=True)
+class Side(NamedTuple):
+    """The accounts of one side, which of them have no external ID, and a digest of the key of each."""
+
+    rows: pl.DataFrame
+    is_empty: pl.Series
+    digest: pl.Series
 
 
 @dataclass(frozen=True)
@@ -96,13 +82,13 @@ class Tables:
     @cached_property
     def charts(self) -> pl.DataFrame:
         """One row per company of the chart: lengths of its numeric codes, and whether one begins with 0."""
-        is_number = c.code.str.contains("^[0-9]+$")
-        length = c.code.str.len_bytes().filter(is_number)
+        length = pl.when(c.code.str.contains("^[0-9]+$")).then(c.code.str.len_bytes())
+        codes = self.frames.chart.select("company_id", length=length, is_zero=c.code.str.starts_with("0"))
         return _as_text(
-            self.frames.chart.group_by("company_id").agg(
-                shortest=length.min(),
-                longest=length.max(),
-                has_zeros=(is_number & c.code.str.starts_with("0")).any(),
+            codes.group_by("company_id").agg(
+                shortest=c.length.min(),
+                longest=c.length.max(),
+                has_zeros=(c.length.is_not_null() & c.is_zero).any(),
             )
         )
 
@@ -114,18 +100,21 @@ class Tables:
     @cached_property
     def doubled(self) -> pl.DataFrame:
         """One row per external ID that a side repeats: chart_rows, service_rows and one of its accounts."""
-        sides = [self.frames.chart, self.frames.known]
-        digests = [side.select(_DIGEST).to_series() for side in sides]
         # Few values are repeated, and counting digests takes a fraction of the time of counting texts.
-        repeated = pl.concat(
-            [digest.filter(digest.is_duplicated()) for digest in digests if digest.n_unique() < len(digest)]
-            or [digests[0].clear()]
-        )
+        repeated = [
+            side.digest.filter(side.digest.is_duplicated())
+            for side in self._sides.values()
+            if side.digest.n_unique() < len(side.digest)
+        ]
+        if not repeated:
+            return self.frames.chart.clear().select(
+                *KEY, chart_rows=pl.lit(0, pl.UInt32), service_rows=pl.lit(0, pl.UInt32), account="name"
+            )
         rows = [
-            side.lazy()
-            .filter(digest.is_in(repeated.implode()))
-            .select(*KEY, "code", "name", in_chart=pl.lit(is_chart))
-            for side, digest, is_chart in zip(sides, digests, (True, False), strict=True)
+            side.rows.filter(side.digest.is_in(pl.concat(repeated).implode())).select(
+                *KEY, "code", "name", in_chart=pl.lit(noun == "chart")
+            )
+            for noun, side in self._sides.items()
         ]
         counted = (
             pl.concat(rows)
@@ -137,35 +126,29 @@ class Tables:
                 account=named(c.code, c.external_id, c.name).min(),
             )
         )
-        return counted.filter((c.chart_rows > 1) | (c.service_rows > 1)).collect()
+        return counted.filter((c.chart_rows > 1) | (c.service_rows > 1))
 
     @cached_property
     def pairs(self) -> pl.DataFrame:
         """One row per unrepeated external ID: the account of each side, and whether its fields differ."""
-        chart, known = (self._single(side) for side in (self.frames.chart, self.frames.known))
-        places = _places(chart, known)
-        is_matched = _flags(places.drop_nulls(), len(known))
-        theirs = known.select(**{new: c(old) for old, new in THEIRS.items()}, is_from_service=IS_FROM_SERVICE)
-        beside = theirs.select(pl.all().gather(places))
+        sides = [self._single(side) for side in self._sides.values()]
+        places, (chart, known) = _places(*sides), (side.rows for side in sides)
+        theirs = {new: c(old) for old, new in THEIRS.items()} | {"is_from_service": IS_FROM_SERVICE}
+        beside = known.select(**{name: value.gather(places) for name, value in theirs.items()})
         ours = chart.select(*KEY, **{new: c(old) for old, new in OURS.items()})
-        alone = pl.concat([known.select(KEY), theirs], how="horizontal").filter(~is_matched)
-        rows = pl.concat(
-            [
-                pl.concat([ours, beside], how="horizontal").with_columns(
-                    in_chart=True, in_service=places.is_not_null()
-                ),
-                alone.with_columns(in_chart=False, in_service=True),
-            ],
-            how="diagonal",
-        )
-        is_both = c.in_chart & c.in_service
         differs = {
-            name: is_both & compared.is_known & compared.erp.ne_missing(compared.service)
+            name: (compared.is_known & compared.erp.ne_missing(compared.service)).fill_null(value=False)
             if compared.field in self.frames.compared
             else pl.lit(value=False)
             for name, compared in DIFFERENCES.items()
         }
-        return rows.with_columns(**differs)
+        rows = pl.concat([ours, beside], how="horizontal").with_columns(
+            in_chart=True, in_service=places.is_not_null(), **differs
+        )
+        alone = known.filter(~_flags(places.drop_nulls(), len(known))).select(
+            *KEY, **theirs, in_chart=False, in_service=True
+        )
+        return pl.concat([rows, alone], how="diagonal")
 
     @cached_property
     def remarkable(self) -> pl.Series:
@@ -176,9 +159,9 @@ class Tables:
             | c.erp_name.is_null()
             | c.account_id.is_null()
             | pl.any_horizontal(*DIFFERENCES)
-            | (_is_long(c.external_id) & c.in_chart)
-            | _is_long(c.erp_name)
-            | _is_long(c.erp_code)
+            | (is_long(c.external_id) & c.in_chart)
+            | is_long(c.erp_name)
+            | is_long(c.erp_code)
         ).to_series()
 
     @cached_property
@@ -189,47 +172,15 @@ class Tables:
         ID is ambiguous, so its row has no values.
         """
         doubled = self.doubled.with_columns(in_chart=c.chart_rows > 0, in_service=c.service_rows > 0)
+        rows = pl.concat([self.pairs.filter(self.remarkable), doubled], how="diagonal")
         # The rows are few: each step at once takes less than planning all of them.
-        rows = pl.concat([self.pairs.filter(self.remarkable), doubled], how="diagonal").with_columns(
-            pl.col("chart_rows", "service_rows").fill_null(1),
-            pl.col(*DIFFERENCES).fill_null(value=False),
-            is_charted=c.company_id.is_in(self.charted.implode()),
-        )
-        rows = rows.with_columns(
-            code_differs=c.code_differs & without_zeros(c.erp_code).ne_missing(without_zeros(c.code)),
-            code_lost_zeros=c.code_differs
-            & (without_zeros(c.erp_code) == without_zeros(c.code)).fill_null(value=False),
-            is_new=c.in_chart & ~c.in_service,
-            is_gone=c.in_service & ~c.in_chart & c.is_charted,
-            is_single=(c.chart_rows <= 1) & (c.service_rows <= 1),
-            is_long_id=_is_long(c.external_id) & c.in_chart,
-            is_long_name=_is_long(c.erp_name),
-            is_long_code=_is_long(c.erp_code),
-        )
-        rows = rows.with_columns(is_total=c.is_new & is_total(c.erp_name, c.erp_code))
-        for name, spelling in (("looks_like", spelled), ("zeros_like", without_zeros)):
-            rows = rows.join(_twins(rows, spelling).rename({"twin": name}), on=KEY, how="left")
-        ours, theirs = named(c.erp_code, c.external_id, c.erp_name), named(c.code, c.external_id, c.name)
-        is_short = c.is_new & c.zeros_like.is_not_null()
-        decided = pl.coalesce(pl.when(rule.when).then(pl.lit(number)) for number, rule in enumerate(RULES))
-        return rows.with_columns(rule=decided).with_columns(
-            action=pl.lit(pl.Series([rule.action for rule in RULES])).gather(c.rule),
-            account=pl.coalesce(c.account, pl.when(c.in_chart).then(ours).otherwise(theirs)),
-            twin=pl.coalesce(c.looks_like, c.zeros_like),
-            # An external ID or a code that differs in leading zeros alone, as both sides have it.
-            zeros_in=pl.when(is_short)
-            .then(pl.lit("external_id"))
-            .when(c.code_lost_zeros)
-            .then(pl.lit("code")),
-            erp_zeros=pl.when(is_short).then(c.external_id).otherwise(c.erp_code),
-            service_zeros=pl.when(is_short).then(c.zeros_like).otherwise(c.code),
+        rows = rows.with_columns(is_charted=c.company_id.is_in(self.charted.implode()), **FILLED)
+        rows = rows.with_columns(**FLAGS)
+        rows = rows.join(_twins(rows), on=KEY, how="left").with_columns(rule=RULE)
+        return rows.with_columns(
+            **DETAILS,
             known_since=pl.lit(self.imported.day, pl.String),
             none_imported=pl.lit(self.imported.none, pl.Boolean),
-            # The limit that sentences name for a text that is too long.
-            most=pl.lit(LONGEST_TEXT),
-            external_id_length=c.external_id.str.len_chars(),
-            name_length=c.erp_name.str.len_chars(),
-            code_length=c.erp_code.str.len_chars(),
         )
 
     @cached_property
@@ -240,17 +191,14 @@ class Tables:
             .group_by("company_id", account_id=c.id)
             .agg(pl.col("external_id", "code").min(), account_name=c.name.min(), is_archived=c.archived.any())
         )
-        ids = accounts.select(KEY).unique()
+        is_theirs = c.external_id.is_in(accounts["external_id"].unique().implode())
+        # Of an external ID that the chart repeats, no tax code is known.
         taxes = (
-            self.frames.chart.select(*KEY, "tax_code_external_id")
-            .filter(c.external_id.is_in(ids["external_id"].implode()) & ~IS_EMPTY)
-            .join(ids, on=KEY, how="semi")
+            self.frames.chart.filter(is_theirs & ~IS_EMPTY)
             .group_by(KEY)
-            .agg(erp_tax=c.tax_code_external_id.first(), rows=pl.len())
-            .filter(c.rows == 1)
-            .drop("rows")
+            .agg(erp_tax=pl.when(pl.len() == 1).then(c.tax_code_external_id.first()))
         )
-        decided = self.accounts.select(*KEY, "is_gone", "action").join(ids, on=KEY, how="semi")
+        decided = self.accounts.filter(is_theirs).select(*KEY, "is_gone", "action")
         return (
             self.frames.categories.rename({"id": "category_id"})
             .join(accounts, on=["company_id", "account_id"], how="left")
@@ -288,22 +236,23 @@ class Tables:
     @cached_property
     def repeated(self) -> pl.DataFrame:
         """One row per external ID and side that has it on several rows."""
-        sides = {"chart": c.chart_rows, "service": c.service_rows}
-        columns = (*KEY, "account")
-        return pl.concat(
-            self.doubled.filter(rows > 1).select(*columns, side=pl.lit(side), rows=rows)
-            for side, rows in sides.items()
+        sides = self.doubled.select(*KEY, "account", chart="chart_rows", service="service_rows")
+        return sides.unpivot(index=[*KEY, "account"], variable_name="side", value_name="rows").filter(
+            c.rows > 1
         )
 
     @cached_property
     def unidentified(self) -> pl.DataFrame:
         """One row per account without an external ID, with its side."""
-        sides = {"chart": self.frames.chart, "service": self.frames.known}
         name = pl.concat_str("code", "name", separator=" ", ignore_nulls=True)
-        return pl.concat(
-            side.filter(IS_EMPTY).select(*KEY, side=pl.lit(noun), account=pl.when(name != "").then(name))
-            for noun, side in sides.items()
-        )
+        rows = [
+            side.rows.filter(side.is_empty).select(
+                *KEY, side=pl.lit(noun), account=pl.when(name != "").then(name)
+            )
+            for noun, side in self._sides.items()
+            if side.is_empty.any()
+        ]
+        return pl.concat(rows) if rows else pl.DataFrame()
 
     @cached_property
     def alike(self) -> pl.DataFrame:
@@ -316,51 +265,47 @@ class Tables:
     @cached_property
     def _is_used(self) -> pl.Series:
         """Which known accounts the categories of their company use."""
-        used = (
-            self.frames.categories.lazy()
-            .select("company_id", id=c.account_id)
-            .drop_nulls()
-            .unique()
-            .collect()
-        )
+        known = self.frames.known
+        used = self.frames.categories.select("company_id", id=c.account_id).drop_nulls()
         # Few accounts have one of the IDs, and a join of all would take most of the time.
-        rows = (
-            self.frames.known.lazy()
-            .select("company_id", "id")
-            .with_row_index()
-            .filter(c.id.is_in(used["id"].implode()))
-        )
-        places = rows.join(used.lazy(), on=["company_id", "id"], how="semi").select("index").collect()
-        return _flags(places["index"], len(self.frames.known))
+        rows = known.select("company_id", "id").with_row_index().filter(c.id.is_in(used["id"].implode()))
+        return _flags(rows.join(used, on=["company_id", "id"], how="semi")["index"], len(known))
 
-    def _single(self, side: pl.DataFrame) -> pl.DataFrame:
+    @cached_property
+    def _sides(self) -> Mapping[str, Side]:
+        """The accounts of the chart, and those that are known."""
+        sides = {}
+        for noun, rows in (("chart", self.frames.chart), ("service", self.frames.known)):
+            read = rows.select(is_empty=IS_EMPTY, digest=pl.struct(KEY).hash())
+            sides[noun] = Side(rows, read["is_empty"], read["digest"])
+        return sides
+
+    def _single(self, side: Side) -> Side:
         """Return the rows of a side whose external ID is there, and is not repeated on either side."""
-        is_repeated = pl.lit(value=False)
+        is_none = side.is_empty
         if not self.doubled.is_empty():
-            rows = (
-                side.select(KEY)
-                .with_row_index()
-                .filter(c.external_id.is_in(self.doubled["external_id"].implode()))
-            )
-            is_repeated = pl.lit(_flags(rows.join(self.doubled, on=KEY, how="semi")["index"], len(side)))
-        return side.filter(~IS_EMPTY & ~is_repeated)
+            is_repeated = c.external_id.is_in(self.doubled["external_id"].implode())
+            rows = side.rows.select(KEY).with_row_index().filter(is_repeated)
+            places = rows.join(self.doubled, on=KEY, how="semi")["index"]
+            is_none = is_none | _flags(places, len(side.rows))
+        if not is_none.any():
+            return side
+        return Side(side.rows.filter(~is_none), side.is_empty.filter(~is_none), side.digest.filter(~is_none))
 
 
-_DIGEST = pl.struct(KEY).hash().alias("digest")
-
-
-def _places(chart: pl.DataFrame, known: pl.DataFrame) -> pl.Series:
+def _places(chart: Side, known: Side) -> pl.Series:
     """Return the place of the known account of each row of a chart, null where there is none.
 
     Digests are joined three times as fast as texts; the texts of a match are compared, so that it is exact.
     """
-    digests = chart.select(_DIGEST).with_row_index("ours"), known.select(_DIGEST).with_row_index("theirs")
-    matches = digests[0].join(digests[1], on="digest")
-    ours, theirs = chart.select(KEY)[matches["ours"]], known.select(KEY)[matches["theirs"]]
-    matches = matches.filter(pl.all_horizontal([ours[name] == theirs[name] for name in KEY]))
-    places = np.full(len(chart), -1)
-    places[matches["ours"].to_numpy()] = matches["theirs"].to_numpy()
-    return pl.Series(places).to_frame("place").select(pl.when(c.place >= 0).then(c.place)).to_series()
+    digests = (side.digest.to_frame().with_row_index("place") for side in (chart, known))
+    ours, theirs = next(digests).join(next(digests), on="digest").select("place", "place_right")
+    texts = chart.rows.select(KEY)[ours], known.rows.select(KEY)[theirs]
+    is_same = (texts[0]["external_id"] == texts[1]["external_id"]) & (
+        texts[0]["company_id"] == texts[1]["company_id"]
+    )
+    none = pl.Series([None], dtype=ours.dtype).new_from_index(0, len(chart.rows))
+    return none.scatter(ours.filter(is_same), theirs.filter(is_same))
 
 
 def _flags(places: pl.Series, length: int) -> pl.Series:
@@ -370,20 +315,21 @@ def _flags(places: pl.Series, length: int) -> pl.Series:
     return pl.Series(flags)
 
 
-def _twins(rows: pl.DataFrame, spelling: Callable[[pl.Expr], pl.Expr]) -> pl.DataFrame:
+def _twins(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the first similar external ID of the other side for accounts of one side alone.
 
-    Only companies that have both sides are compared.
+    `looks_like` is similar, `zeros_like` differs in leading zeros alone. Only companies that have both sides
+    are compared.
     """
     alone = rows.filter(
         (c.is_new | c.is_gone) & c.is_new.any().over("company_id") & c.is_gone.any().over("company_id")
-    ).select(*KEY, "is_new", spelled=spelling(c.external_id))
-    first = alone.group_by("company_id", "spelled").agg(
-        of_chart=c.external_id.filter(c.is_new).min(), of_service=c.external_id.filter(~c.is_new).min()
-    )
-    return alone.join(first.drop_nulls(), on=["company_id", "spelled"]).select(
-        *KEY, twin=pl.when(c.is_new).then(c.of_service).otherwise(c.of_chart)
-    )
+    ).select(*KEY, "is_new", looks_like=spelled(c.external_id), zeros_like=without_zeros(c.external_id))
+    ours, theirs = c.external_id.filter(c.is_new).min(), c.external_id.filter(~c.is_new).min()
+    twins = {
+        name: pl.when("is_new").then(theirs.over("company_id", name)).otherwise(ours.over("company_id", name))
+        for name in ("looks_like", "zeros_like")
+    }
+    return alone.select(*KEY, **twins)
 
 
 def _counted(rows: pl.DataFrame) -> pl.DataFrame:
@@ -393,7 +339,3 @@ def _counted(rows: pl.DataFrame) -> pl.DataFrame:
 def _as_text(rows: pl.DataFrame) -> pl.DataFrame:
     """Return rows with companies as text, since older Polars write an enumeration's number as a fact."""
     return rows.with_columns(c.company_id.cast(pl.String))
-
-
-def _is_long(text: pl.Expr) -> pl.Expr:
-    return (text.str.len_chars() > LONGEST_TEXT).fill_null(value=False)

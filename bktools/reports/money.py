@@ -17,8 +17,9 @@ from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.export.plan import as_exported
 from bktools.frames.columns import days_of
+from bktools.frames.incoming import arrow_of
 from bktools.frames.names import month_and_company
-from bktools.frames.schema import TEXT, to_arrow
+from bktools.frames.schema import TEXT
 from bktools.frames.sums import shares_of, total
 from bktools.ledger import LedgerMatch
 from bktools.ledger.checks import ARRIVED as STATUSES_OF_ARRIVED
@@ -237,7 +238,7 @@ def _with_states(
     section = "entry"
     if isinstance(entries, LedgerMatch):
         section = "status"
-        table = to_arrow(entries.entries, "the entries")
+        table = arrow_of(entries.entries, "the entries")
         reasons = table["status"].to_pylist()
         states = [OF_STATUSES.get(status, MISSING) for status in reasons]
     elif isinstance(entries, ExportPlan):
@@ -254,7 +255,7 @@ def _with_states(
         states = [EXPORTED if state == BEFORE else state for state in states]
     else:
         table = (
-            to_arrow(entries, "the entries") if isinstance(entries, pd.DataFrame | pa.Table) else pa.table({})
+            arrow_of(entries, "the entries") if isinstance(entries, pd.DataFrame | pa.Table) else pa.table({})
         )
         if not {"fate", "reason"} <= set(table.column_names):
             raise ArgumentError(
@@ -286,7 +287,7 @@ def _charts(
 ) -> dict[str, Chart]:
     """Return a chart of each currency, that of `first` first, from sums with the columns `bar` and `part`."""
     own = _own(sums["currency"], first)
-    sums = sums.assign(amount=to_arrow(sums[["amount", "currency"]], "the sums")["amount"].to_pylist())
+    sums = sums.assign(amount=arrow_of(sums[["amount", "currency"]], "the sums")["amount"].to_pylist())
     charts: dict[str, Chart] = {}
     for code in sorted(dict.fromkeys(sums["currency"]), key=lambda code: code != own):
         rows, money, is_large = (
@@ -325,7 +326,7 @@ def _whole(amounts: Sequence[Decimal], money: Callable[[Decimal], str], texts: W
 def _of_differences(frame: pd.DataFrame, first: str | None) -> dict[str, Chart]:
     """Return a chart of the differences of each currency, that of `first` before the others."""
     own = _own(frame["currency"], first)
-    exact = to_arrow(frame[["difference", "currency"]], "the differences")["difference"].to_pylist()
+    exact = arrow_of(frame[["difference", "currency"]], "the differences")["difference"].to_pylist()
     frame = frame.assign(difference=exact)
     charts: dict[str, Chart] = {}
     for code in sorted(dict.fromkeys(frame["currency"]), key=lambda code: code != own):

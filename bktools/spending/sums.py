@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 from bktools.caller import is_command, setting
 from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.columns import days_of, with_column
+from bktools.frames.columns import dated, days_of, wall_times, with_column
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.names import month_and_company, with_names
-from bktools.frames.schema import COUNT, TEXT, TEXTS, dated, to_pandas, wall_times
+from bktools.frames.schema import COUNT, TEXT, TEXTS, to_pandas
 from bktools.frames.sums import NO_CURRENCY, shares_of, summed, total
 
 # A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.

@@ -16,8 +16,9 @@ from bktools.errors import ConfigurationError, InputError
 from bktools.export import ExportPlan
 from bktools.export.selection import selected_rows
 from bktools.frames.columns import amounts_of, days_of, text_of
+from bktools.frames.incoming import arrow_of
 from bktools.frames.names import FIRST, in_reading_order, with_names
-from bktools.frames.schema import TEXT, to_arrow, to_pandas
+from bktools.frames.schema import TEXT, to_pandas
 from bktools.frames.sums import Sum, by_currency, sums_of
 from bktools.widgets.grid import MAX_ROWS, cell, display_grid, grid_class, grid_of, instead_of
 from bktools.wording import words
@@ -88,7 +89,7 @@ class EntryPicker:
     def _sums(self) -> list[Sum]:
         selection = self.selection
         used = [name for name in ("id", "split_line", "amount", "currency") if name in selection.columns]
-        return sums_of(to_arrow(selection[used], "the entries"))
+        return sums_of(arrow_of(selection[used], "the entries"))
 
     @property
     def code(self) -> str:
@@ -246,7 +247,7 @@ def _entries_of(plan: ExportPlan) -> pd.DataFrame:
 def _shown(entries: pd.DataFrame, names: dict[str, Any], plan: ExportPlan | None) -> dict[str, list[str]]:
     """Return the grid's columns as text: ISO dates, and amounts with the decimals of their currency."""
     used = [name for name in entries.columns if name in {*FIRST, *HIDDEN, "status", "reason", "message"}]
-    table = with_names(to_arrow(entries[used].reset_index(drop=True), "the entries"), **names)
+    table = with_names(arrow_of(entries[used].reset_index(drop=True), "the entries"), **names)
     columns = {
         name: table.column(name).to_pylist() for name in table.column_names if name in {*FIRST, *HIDDEN}
     }
@@ -288,7 +289,7 @@ def _places(entries: pd.DataFrame, selection: Any) -> list[int]:
     """Return the positions of the selected rows."""
     if selection is None:
         return []
-    mask = selected_rows(selection, entries, to_arrow(entries[["id"]], "the entries"))
+    mask = selected_rows(selection, entries, arrow_of(entries[["id"]], "the entries"))
     return _whole_entries(entries, [int(place) for place in mask.nonzero()[0]], before=[])
 
 

@@ -15,9 +15,9 @@ from bktools import views
 from bktools.consoles import laid_out, readable, room
 from bktools.contract.rules import text as checked_text
 from bktools.contract.rules import whole_number
+from bktools.frames.columns import dated
 from bktools.frames.incoming import in_memory, parquet, source_of
 from bktools.frames.names import IDENTIFIERS, in_reading_order
-from bktools.frames.schema import dated
 from bktools.widgets.grid import cell, display_grid, grid_class, grid_of, instead_of
 from bktools.wording.numbers import shown
 

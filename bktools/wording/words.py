@@ -50,8 +50,9 @@ LISTED = 3
 # The most characters of a text that is shown as its beginning.
 SHOWN = 60
 
-# A part of a sentence: a literal text, then a fact with how it is written; None where no fact follows.
-Part = tuple[str, str | None, str]
+# A part of a sentence: a literal text, then a fact, how it is written and with what; None where no fact
+# follows.
+Part = tuple[str, str | None, str, str]
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,7 @@ class Words:
         read: set[str] = set()
         text = self.texts[key]
         for template in [text] if isinstance(text, str) else text.values():
-            for _, field, spec in _parts(template):
-                kind, _, argument = spec.partition(" ")
+            for _, field, kind, argument in _parts(template):
                 read |= {field} if field else set()
                 read |= {"currency"} if kind == "amount" else set()
                 read |= {argument.partition(" ")[2]} - {""} if kind == "named" else set()
@@ -136,13 +136,12 @@ class Words:
     def _filled(self, template: str, facts: Mapping[str, Any]) -> str:
         return "".join(
             [
-                literal + self._written(facts[field], spec, facts) if field else literal
-                for literal, field, spec in _parts(template)
+                literal + self._written(facts[field], kind, argument, facts) if field else literal
+                for literal, field, kind, argument in _parts(template)
             ]
         )
 
-    def _written(self, value: Any, spec: str, facts: Mapping[str, Any]) -> str:
-        kind, _, argument = spec.partition(" ")
+    def _written(self, value: Any, kind: str, argument: str, facts: Mapping[str, Any]) -> str:
         if value is None:
             return self("part.nothing") if kind == "quoted" else ""
         if kind == "if":
@@ -210,9 +209,11 @@ def words(language: str) -> Words:
 
 @functools.cache
 def _parts(template: str) -> tuple[Part, ...]:
-    return tuple(
-        (literal, field, spec or "") for literal, field, spec, _ in string.Formatter().parse(template)
-    )
+    parts = []
+    for literal, field, spec, _ in string.Formatter().parse(template):
+        kind, _, argument = (spec or "").partition(" ")
+        parts.append((literal, field, kind, argument))
+    return tuple(parts)
 
 
 def _flat(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str | Mapping[str, str]]]:

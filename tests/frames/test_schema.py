@@ -11,8 +11,9 @@ import pytest
 
 import bktools
 from bktools.errors import InputError
-from bktools.frames.columns import amounts_of
-from bktools.frames.schema import TEXT, are_days, to_arrow, to_pandas
+from bktools.frames.columns import amounts_of, are_days
+from bktools.frames.incoming import arrow_of
+from bktools.frames.schema import TEXT, to_pandas
 
 ID = "123e4567-e89b-42d3-a456-426614174000"
 
@@ -36,7 +37,7 @@ ID = "123e4567-e89b-42d3-a456-426614174000"
 def test_what_is_no_table_is_one_line(frame: object, said: str):
     """The frame, the column and the way out, whatever Arrow says of it."""
     with pytest.raises(InputError, match=said) as caught:
-        to_arrow(frame, "the chart")
+        arrow_of(frame, "the chart")
     assert "\n" not in str(caught.value)
 
 
@@ -73,7 +74,7 @@ def test_no_public_function_shows_an_error_of_arrow(taker: str, service: bktools
 def test_days_are_told_from_times(unit: str):
     """Midnight and nothing are days, in any unit and before 1970; one second later is a time."""
     days = pd.to_datetime(["1969-12-31", None, "2026-10-31"]).as_unit(unit)
-    table = to_arrow(
+    table = arrow_of(
         pd.DataFrame({"day": days, "time": days + pd.Timedelta(seconds=1), "none": [pd.NaT] * 3})
     )
     assert [are_days(table.column(name)) for name in ("day", "time", "none")] == [True, False, True]
@@ -90,7 +91,7 @@ def test_text_is_text_and_null_is_null(rows: int):
     frame = to_pandas(TEXTS[:rows])
     assert {str(kind) for kind in frame.dtypes} == {"str"}
     assert frame.isna().sum().to_list() == ([0, 1, 0, 2] if rows else [0] * 4)
-    again = to_arrow(frame)
+    again = arrow_of(frame)
     assert set(again.schema.types) == {TEXT}
     assert again.to_pydict() == TEXTS[:rows].to_pydict()
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import bktools
 from bktools.frames.delimited import PROFILES
-from bktools.frames.schema import to_arrow, to_pandas
+from bktools.frames.incoming import arrow_of
+from bktools.frames.schema import to_pandas
 from bktools.inputs.accounts import read_accounts
 
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
@@ -48,7 +49,7 @@ def written(request, tmp_path):
 
 
 def same(read: pd.DataFrame, frame: pd.DataFrame) -> None:
-    pd.testing.assert_frame_equal(read[list(frame.columns)], to_pandas(to_arrow(frame)), check_dtype=False)
+    pd.testing.assert_frame_equal(read[list(frame.columns)], to_pandas(arrow_of(frame)), check_dtype=False)
 
 
 def test_charts_come_back(written):

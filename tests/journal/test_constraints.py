@@ -10,7 +10,7 @@ from batches import COMPANY, ENTRIES, batch, send
 
 from bktools.errors import JournalError
 from bktools.journal.records import loaded
-from bktools.journal.undelivered import Answer
+from bktools.journal.undelivered import BatchOutcome
 from bktools.journal.unknown_outcomes import how_to_settle
 
 pytestmark = BOTH
@@ -31,7 +31,7 @@ def test_one_batch_of_a_company_is_on_its_way_or_in_doubt(journal, by_hand, back
     for name, said in (("b", "on its way or in doubt"), ("nobody", "batch nobody was not found")):
         with pytest.raises(JournalError, match=said):
             journal.begin(name)
-    journal.settle("a", Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
+    journal.settle("a", BatchOutcome("UNKNOWN", "connection_lost", {"message": "lost"}))
     refused(by_hand, "UPDATE batches SET state = 'SENDING' WHERE batch_id = 'b'")
 
 
@@ -102,7 +102,7 @@ def test_what_the_constraints_say_is_in_the_error(journal):
     """A change that the database refuses is an error of bktools with the constraint's own words."""
     journal.claim([batch("a", 0, 1)], "plan")
     with pytest.raises(JournalError, match="a batch does not change between these states"):
-        journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
+        journal.settle("a", BatchOutcome("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
     assert journal.state_of("a")["state"] == "PLANNED"
 
 
@@ -117,10 +117,10 @@ def test_a_job_answers_for_one_batch(journal, by_hand):
     """The same job cannot stand for two batches: the second is in doubt, and the database refuses it."""
     journal.claim([batch("a", 0, 1), batch("b", 2, 3)], "plan")
     journal.begin("a")
-    journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
+    journal.settle("a", BatchOutcome("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
     journal.begin("b")
     refused(by_hand, f"UPDATE batches SET state = 'ACCEPTED', job_id = '{ENTRIES[5]}' WHERE batch_id = 'b'")
-    journal.settle("b", Answer("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
+    journal.settle("b", BatchOutcome("ACCEPTED", "accepted", {"message": "job"}, job_id=ENTRIES[5]))
     found = journal.state_of("b")
     assert (found["state"], found["job_id"]) == ("UNKNOWN", None)
     assert (found["code"], loaded(found["facts"])["batch_id"]) == ("job_of_another_batch", "a")

@@ -15,7 +15,7 @@ from bktools.frames.schema import EXPORTED_ENTRIES
 from bktools.journal import entry_data
 from bktools.journal.backups import restore
 from bktools.journal.tables import table_of
-from bktools.journal.undelivered import Answer
+from bktools.journal.undelivered import BatchOutcome
 from bktools.journal.writing import open_for_writing
 
 
@@ -66,7 +66,7 @@ def test_the_facts_of_the_newest_claim_count_and_the_earlier_ones_stay(journal):
     journal.begin("a")
     journal.claim([of_amounts("a", ["3.00"])], "plan")
     assert kept(journal) == [("2.00", None, None)], "on its way: what is sent stays"
-    journal.settle("a", Answer("REJECTED", "refused", {"message": "no contra account"}))
+    journal.settle("a", BatchOutcome("REJECTED", "refused", {"message": "no contra account"}))
     journal.claim([of_amounts("a", ["4.00"])], "plan")
     assert kept(journal) == [("4.00", None, None)]
     journal.claim([batch("a", 0)], "plan")
@@ -119,7 +119,7 @@ def test_a_restored_backup_does_not_pass_old_facts_off_as_sent(settings, tmp_pat
         for name in "ac":
             with journal.sending(COMPANY):
                 journal.begin(name)
-                journal.settle(name, Answer("UNKNOWN", "connection_lost", {"message": "lost"}))
+                journal.settle(name, BatchOutcome("UNKNOWN", "connection_lost", {"message": "lost"}))
             journal.resolve(name, "ACCEPTED", evidence="booked as 4711", by="Ada")
     assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("a", "c")
     with open_for_writing(settings) as journal:

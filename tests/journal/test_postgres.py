@@ -25,7 +25,7 @@ from bktools.journal import writing as writing_module
 from bktools.journal.environments import rename
 from bktools.journal.journal import Journal, identity_of
 from bktools.journal.postgres import location_of
-from bktools.journal.undelivered import Answer
+from bktools.journal.undelivered import BatchOutcome
 from bktools.journal.unknown_outcomes import how_to_settle
 from bktools.journal.writing import open_for_writing
 from bktools.settings import Secret, load_settings
@@ -88,7 +88,7 @@ def test_an_outcome_that_another_machine_recorded_first_is_told(machine, postgre
         postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
         postgres.cut(database)
         with pytest.raises(StorageError):
-            journal.settle("a", Answer("ACCEPTED", "accepted", {"message": "said"}, job_id="job"))
+            journal.settle("a", BatchOutcome("ACCEPTED", "accepted", {"message": "said"}, job_id="job"))
         postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
     with open_for_writing(machine("second")) as second:
         second.recover()

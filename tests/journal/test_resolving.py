@@ -13,7 +13,7 @@ from batches import COMPANY, OTHER_COMPANY, batch, send
 import bktools
 from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.journal.export_jobs import accept_export_jobs, answer_to_all, open_questions
-from bktools.journal.undelivered import Answer
+from bktools.journal.undelivered import BatchOutcome
 from bktools.journal.unknown_outcomes import sendings_in_doubt
 from bktools.journal.writing import open_for_writing
 
@@ -111,7 +111,7 @@ def test_a_kept_answer_that_is_damaged_is_one_clear_error(doubts, service, conte
     """It names the file, and what happens without it: the batch is in doubt."""
     with open_for_writing(service.settings) as journal:
         row = journal.state_of("batch-0")
-        answer = Answer("PLANNED", "not_sent", {"message": "said"})
+        answer = BatchOutcome("PLANNED", "not_sent", {"message": "said"})
         journal.undelivered.write("batch-0", row["sent_at"], answer)
         path = journal.undelivered._path("batch-0")
         path.write_text(content)

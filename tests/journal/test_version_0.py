@@ -24,7 +24,7 @@ from batches import ENTRIES
 
 import bktools
 from bktools.errors import JournalError
-from bktools.frames.schema import to_arrow
+from bktools.frames.incoming import arrow_of
 from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
 from bktools.journal.records import loaded
@@ -65,7 +65,7 @@ def old(tmp_path: Path) -> bktools.Service:
 
 def as_shown(frame) -> list[dict]:
     """The rows of a frame as JSON has them, with amounts as text."""
-    amounts = {name: to_arrow(frame)[name].to_pylist() for name in frame.columns if "amount" in name}
+    amounts = {name: arrow_of(frame)[name].to_pylist() for name in frame.columns if "amount" in name}
     rows = frame.astype(object).where(lambda column: column.notna(), None).to_dict("records")
     rows = [row | {name: amounts[name][place] for name in amounts} for place, row in enumerate(rows)]
     # An event names the machine that sent as the row of its batch did.

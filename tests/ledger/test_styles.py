@@ -70,15 +70,43 @@ def test_fifty_seeds(seed):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("name", "seed", "errors"),
-    [("month, foreign", 7, 3), ("day, tax pooled, foreign", 3, 3), ("day, tax pooled, foreign", 6, 0)],
+    ("name", "seed", "count", "errors"),
+    [
+        ("month, foreign", 7, 5_000, 3),
+        ("day, tax pooled, foreign", 3, 5_000, 3),
+        ("day, tax pooled, foreign", 6, 5_000, 0),
+        ("account and day, late", 2, 5_000, 3),
+        ("month, tax", 102, 300, 3),
+        ("month, foreign", 215, 300, 3),
+    ],
 )
-def test_what_chance_brings_together(name, seed, errors):
+def test_what_chance_brings_together(name, seed, count, errors):
     """Small errors beside converted amounts, a rate that two days share by chance, a cost like the opposite
-    of a credit note.
+    of a credit note, a late sum like a single entry, a net amount beside the text of its entry, a small
+    error beside an amount that is near a known rate.
     """
-    _, wrong = verdicts(name, [seed], 5_000, errors)
+    _, wrong = verdicts(name, [seed], count, errors)
     assert wrong == []
+
+
+SUMS_OF_A_DAY = [name for name in STYLES if name.startswith(("supplier and day", "account and day", "day"))]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SUMS_OF_A_DAY)
+def test_sums_of_many_entries(name):
+    """In three companies with 5,000 entries, most errors in sums of a day are found exactly."""
+    counts, wrong = verdicts(name, range(3), 5_000, 3)
+    assert wrong == []
+    assert counts["planted right"] >= (0.50 if "foreign" in name else 0.65) * counts["planted"]
+
+
+@pytest.mark.long
+def test_rate_beside_others():
+    """A rate of tax that hardly an account and day has alone is found beside the others."""
+    counts, wrong = verdicts("day, tax pooled, foreign", [5], 5_000, 0)
+    assert wrong == []
+    assert counts["plain not decided"] <= 0.02 * counts["plain"]
 
 
 def table(seeds, sizes):

@@ -9,7 +9,7 @@ import pytest
 
 import bktools
 from bktools.errors import InputError
-from bktools.frames.schema import to_arrow
+from bktools.frames.incoming import arrow_of
 
 FIRST = [("0400", "Machines"), ("1000", "Cash"), ("1200", "Bank")]
 FIRST += [("1400", "Debtors"), ("1600", "Creditors"), ("4930", "Supplies")]
@@ -189,7 +189,7 @@ def test_a_line_that_is_no_account_is_refused_alone(sandbox, service):
     actions = pd.DataFrame(rows, columns=["external_id", "code", "name"]).assign(
         **fixed, tax_code_external_id=None
     )
-    found = bktools.Reconciliation(lambda _: to_arrow(actions))
+    found = bktools.Reconciliation(lambda _: arrow_of(actions))
     made = bktools.create_accounts(found, apply=True, new_chart=True, service=service)
     made = made.set_index("external_id")
     assert made["outcome"].to_dict() == {"9990": "REJECTED", "Summe": "REJECTED", "9991": "CREATED"}

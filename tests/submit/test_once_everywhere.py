@@ -24,7 +24,7 @@ import bktools
 from bktools.cli.exits import Exit
 from bktools.errors import BktoolsError, JournalError, PlanError
 from bktools.export.plan_file import write_plan
-from bktools.journal.undelivered import Answer
+from bktools.journal.undelivered import BatchOutcome
 from bktools.journal.writing import WritableJournal, open_for_writing
 from bktools.sandbox import Server
 from bktools.sandbox.faults import Fault
@@ -409,7 +409,7 @@ def test_a_batch_that_somebody_withdrew_meanwhile_is_told_in_the_frame(talking, 
 
     def withdrawn(journal: WritableJournal, batch_id: str) -> bytes:
         if journal.rows("SELECT 1 FROM batches WHERE state = 'ACCEPTED'"):
-            journal.settle(batch_id, Answer("RELEASED", "settled", {"message": "withdrawn meanwhile"}))
+            journal.settle(batch_id, BatchOutcome("RELEASED", "settled", {"message": "withdrawn meanwhile"}))
         return begin(journal, batch_id)
 
     monkeypatch.setattr(WritableJournal, "begin", withdrawn)

@@ -38,7 +38,7 @@ EXAMPLES: dict[str, Any] = {
 def _fields(texts: Words, key: str):
     text = texts.texts[key]
     for template in [text] if isinstance(text, str) else text.values():
-        yield from ((field, spec) for _, field, spec in _parts(template) if field)
+        yield from ((field, kind, argument) for _, field, kind, argument in _parts(template) if field)
 
 
 @pytest.mark.parametrize("other", OTHERS, ids=lambda other: other.language)
@@ -56,8 +56,8 @@ def test_each_sentence_can_be_made(language: str):
     texts = words(language)
     for key in texts.texts:
         facts: dict[str, Any] = {"currency": "EUR"}
-        for field, spec in _fields(texts, key):
-            kind, _, argument = spec.partition(" ")
+        for field, kind, argument in _fields(texts, key):
+            spec = f"{kind} {argument}"
             if kind in {"each", "if"}:
                 assert texts.has(argument), f"{key}: {spec}"
             elif kind in {"name", "names"}:
@@ -83,13 +83,8 @@ def test_each_check_has_all_forms():
 
 def test_facts_are_written_as_the_language_writes_them():
     """Amounts, numbers, days, months and nouns are those of the language."""
-    facts = {
-        "usual_of": "category",
-        "usual_entries": 1234,
-        "currency": "EUR",
-        "usual_low": "1234.5",
-        "usual_high": Decimal(20000),
-    }
+    facts = {"usual_of": "category", "usual_entries": 1234, "currency": "EUR"}
+    facts |= {"usual_low": "1234.5", "usual_high": Decimal(20000)}
     texts = [words(language)("entry.unusual_amount.one", **facts) for language in ("en", "de")]
     assert "1,234 entries" in texts[0]
     assert "1,234.50 up to 20,000.00" in texts[0]
