@@ -64,14 +64,8 @@ DONE = {SEARCH: 200, ACCOUNTS: 201, JOBS: 201}
 ORDERS = ["ASC", "ASC_NULLS_FIRST", "ASC_NULLS_LAST", "DESC", "DESC_NULLS_FIRST", "DESC_NULLS_LAST"]
 # Sections 4.1, 4.4 and 8: queries that are taken, and ones that are refused.
 TAKEN = [
-    "",
-    "limit=0",
-    "limit=2147483647",
-    "offset=0",
-    "offset=9223372036854775807",
-    "offset=3&limit=2",
-    "after=$cursor&limit=2",
-    "before=$cursor",
+    *("", "limit=0", "limit=2147483647", "offset=0", "offset=9223372036854775807", "offset=3&limit=2"),
+    *("after=$cursor&limit=2", "before=$cursor"),
     *(f"sorting_keys=id&sorting_order={order}" for order in ORDERS),
     "sorting_keys=id&sorting_keys=companyId&sorting_order=ASC&sorting_order=DESC",
     "sorting_order=DESC&sorting_keys=id",
@@ -84,12 +78,8 @@ REFUSED = [
         for name in ("before", "after")
         for wrong in ("", "abc", "A1", "A0", "A8", "A-", "A_", "A%20", "%20A", "A%0A", "null", "A%2B")
     ),
-    "before=$cursor&after=$cursor",
-    "before=$cursor&offset=0",
-    "after=$cursor&offset=0",
-    "before=$cursor&after=$cursor&offset=0",
-    "sorting_keys=id",
-    "sorting_order=ASC",
+    *("before=$cursor&after=$cursor", "before=$cursor&offset=0", "after=$cursor&offset=0"),
+    *("before=$cursor&after=$cursor&offset=0", "sorting_keys=id", "sorting_order=ASC"),
     "sorting_keys=id&sorting_order=ASC&sorting_order=ASC",
     "sorting_keys=id&sorting_keys=companyId&sorting_order=ASC",
     *(
