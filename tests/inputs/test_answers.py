@@ -206,6 +206,18 @@ ASKED = {
         None,
         {"amount": ["5.00", "-7.00"]},
     ),
+    "letters that name shops": (
+        entries,
+        table("Date,Amount,Shop", "2026-10-01,5.00,A", "2026-10-02,7.00,B"),
+        None,
+        {"amount": ["5.00", "7.00"]},
+    ),
+    "letters of sides below a heading of its own": (
+        entries,
+        table("Date,Amount,Way", "2026-10-01,5.00,D", "2026-10-02,7.00,C"),
+        {"columns": {"sign": "Way"}},
+        {"amount": ["5.00", "-7.00"]},
+    ),
     "cards by which something was paid": (
         entries,
         table("Date,Amount,Payment method", "2026-10-01,5.00,Debit", "2026-10-02,7.00,Credit"),
