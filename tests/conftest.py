@@ -41,29 +41,9 @@ MONEY = pd.ArrowDtype(pa.decimal128(38, 2))
 
 # What a spreadsheet or a careless writer would change.
 AWKWARD = [
-    "0400",
-    "12345678901234567",
-    "1E5",
-    "1-2",
-    "=SUM(1)",
-    "+49 221 101",
-    "-12,50 Skonto",
-    "@name",
-    "\tTab",
-    "'apostrophe",
-    "'=1+1",
-    '="0400"',
-    'say "so", twice; or not',
-    "Zeile eins\nZeile zwei",
-    "trailing ",
-    " 0400",
-    "Größe ÄÖÜß",
-    "会議費 🥨",
-    "دعوة عشاء",
-    None,
-    "true",
-    "null",
-    "NaN",
+    *("0400", "12345678901234567", "1E5", "1-2", "=SUM(1)", "+49 221 101", "-12,50 Skonto", "@name", "\tTab"),
+    *("'apostrophe", "'=1+1", '="0400"', 'say "so", twice; or not', "Zeile eins\nZeile zwei", "trailing "),
+    *(" 0400", "Größe ÄÖÜß", "会議費 🥨", "دعوة عشاء", None, "true", "null", "NaN"),
 ]
 
 
@@ -159,9 +139,8 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def awkward() -> pd.DataFrame:
     """A frame with every type of column that bktools hands on, and text that is easily spoilt."""
     rows = len(AWKWARD)
-    amounts = [
-        Decimal(text) if text else None for text in ["-12.50", "0.00", "", "99999999999999999.99"] * 6
-    ][:rows]
+    texts = ["-12.50", "0.00", "", "99999999999999999.99"] * 6
+    amounts = [Decimal(text) if text else None for text in texts[:rows]]
     return pd.DataFrame(
         {
             "code": pd.Series(AWKWARD, dtype="str"),

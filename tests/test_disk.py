@@ -36,10 +36,8 @@ def _mode(path: Path) -> int:
 
 def test_a_file_that_is_not_private_is_what_the_user_makes_files(umask: int, tmp_path: Path):
     """The umask decides who may read it; a private one is its owner's in any case."""
-    assert (
-        _mode(disk.write_whole(tmp_path / "shared", lambda file: file.write(b"x"), private=False))
-        == 0o666 & ~umask
-    )
+    shared = disk.write_whole(tmp_path / "shared", lambda file: file.write(b"x"), private=False)
+    assert _mode(shared) == 0o666 & ~umask
     assert _mode(disk.write_whole(tmp_path / "private", lambda file: file.write(b"x"))) == 0o600
 
 
@@ -188,10 +186,8 @@ def test_the_advice_fits_the_disk(service: Service, small_disk: Path):
     ]
     with contextlib.suppress(OSError):
         (small_disk / "filled").write_bytes(bytes(2**17))
-    for way_out, others in (
-        ("free some space on its drive", "on another one"),
-        ("on another one", "free some space"),
-    ):
+    ways = ("free some space on its drive", "on another one")
+    for way_out, others in (ways, ways[::-1]):
         for write in writes:
             with pytest.raises(StorageError, match=way_out) as caught:
                 write()

@@ -61,10 +61,8 @@ def test_everything_that_has_a_name_is_in_the_guide():
     assert re.findall(r"`(\w+)`", listed) == bktools.__all__
     table = PAGES["notebooks"].partition("## Public names")[2].partition("\n## ")[0]
     assert set(bktools.__all__) <= set(re.findall(r"`(\w+)`", table))
-    assert set(re.findall(r"BKTOOLS_([A-Z_]+)", PAGES["settings"])) == {n.upper() for n in SETTINGS} | {
-        "ENVIRONMENT",
-        "CONFIG",
-    }
+    variables = {name.upper() for name in SETTINGS} | {"ENVIRONMENT", "CONFIG"}
+    assert set(re.findall(r"BKTOOLS_([A-Z_]+)", PAGES["settings"])) == variables
     commands = get_command(app).commands
     assert set(re.findall(r"(?:`|^)bktools ([a-z][a-z-]+)", text, re.MULTILINE)) == {*commands}
     assert "Read more: bktools guide" in " ".join(CliRunner().invoke(app, ["--help"]).output.split())
@@ -144,36 +142,22 @@ def world(tmp_path_factory, samples):
     ):
         settings = sandbox.settings
         (folder / "companies.txt").write_text(f"{settings.company}\n")
-        variables = {
-            "BASE_URL": settings.base_url,
-            "TOKEN": settings.token.reveal(),
-            "COMPANY": settings.company,
-            "BALANCE_URL": settings.balance_url,
-            "BALANCE_TOKEN": settings.balance_token.reveal(),
-            "CONFIG": folder / "config.toml",
-            "DATA_DIR": folder / "data",
-            "CACHE_DIR": folder / "cache",
-            "SENT_LOG_DIR": folder / "sent_log",
-        }
+        variables = {"COMPANY": settings.company, "CONFIG": folder / "config.toml"}
+        variables |= {"BASE_URL": settings.base_url, "TOKEN": settings.token.reveal()}
+        variables |= {"BALANCE_URL": settings.balance_url, "BALANCE_TOKEN": settings.balance_token.reveal()}
+        variables |= {f"{name.upper()}_DIR": folder / name for name in ("data", "cache", "sent_log")}
         variables = {f"BKTOOLS_{name}": str(value) for name, value in variables.items()}
         for name, value in variables.items():
             patch.setenv(name, value)
         patch.chdir(folder)
-        assert (
-            CliRunner().invoke(app, ["accounts", "create", "--chart", "chart.csv", "--apply"]).exit_code == 0
-        )
-        assert (
-            CliRunner()
-            .invoke(app, shlex.split("export compose entries.csv --out a.plan --max-entries 100"))
-            .exit_code
-            == 0
-        )
-        CliRunner().invoke(app, shlex.split("export submit a.plan --apply --wait 9"))
+        first = "accounts create --chart chart.csv --apply"
+        for command in (first, "export compose entries.csv --out a.plan --max-entries 100"):
+            assert CliRunner().invoke(app, command).exit_code == 0
+        CliRunner().invoke(app, "export submit a.plan --apply --wait 9")
         with bktools.connect() as service:
             exported = bktools.load_export_jobs(entries=True, service=service)
-        write_sample_ledger(exported[exported["state"] == "ACCEPTED"], folder).rename(
-            folder / "bookkeeping.se"
-        )
+        ledger = write_sample_ledger(exported[exported["state"] == "ACCEPTED"], folder)
+        ledger.rename(folder / "bookkeeping.se")
         yield folder, variables
 
 
@@ -195,6 +179,5 @@ def test_every_example_is_run(topic: str, world, tmp_path, monkeypatch):
         for line in text.splitlines():
             code = re.search(r"# exit code (\d+)$", line)
             done = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
-            assert done.exit_code == (int(code[1]) if code else 0), (
-                f"{line}\n{done.output}\n{done.exception!r}"
-            )
+            told = f"{line}\n{done.output}\n{done.exception!r}"
+            assert done.exit_code == (int(code[1]) if code else 0), told

@@ -75,9 +75,8 @@ def test_the_guide_has_the_floors():
     page = (ROOT / "guide" / "changing.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\d+) \| (.+) \|$", page, re.MULTILINE)
     # The last floor is the package itself, whose files are no rooms.
-    assert {int(floor): {*re.findall(r"`(\w+)`", rooms)} for floor, rooms in rows} == dict(
-        enumerate(FLOORS[:-1])
-    )
+    floors = {int(floor): {*re.findall(r"`(\w+)`", rooms)} for floor, rooms in rows}
+    assert floors == dict(enumerate(FLOORS[:-1]))
 
 
 def test_floors():
@@ -130,16 +129,9 @@ def test_libraries_are_imported_where_they_belong():
 
 def test_the_sandbox_takes_no_rules_from_the_client():
     """Client and server share no mistake: the sandbox imports no validation or paging of the contract."""
-    taken = {
-        name
-        for place, room, tree in _files()
-        if room == "sandbox"
-        for name in _imports(tree)
-        if "bktools.contract" in name
-    }
-    assert not {
-        name for name in taken if name.startswith(("bktools.contract.rules", "bktools.contract.paging"))
-    }
+    taken = {name for _, room, tree in _files() if room == "sandbox" for name in _imports(tree)}
+    rules = ("bktools.contract.rules", "bktools.contract.paging")
+    assert not {name for name in taken if name.startswith(rules)}
 
 
 def test_public_names_are_all_there():
@@ -174,37 +166,20 @@ def test_completion_shows_public_names_only():
 
 def test_the_design_s_names_are_public():
     """Every name the design promises can be imported."""
-    promised = [
-        "connect",
-        "load_categories",
-        "load_employees",
-        "get_employee",
-        "get_balance",
-        "load_accounts",
-        "import_accounts",
-        "load_export_jobs",
-        "compare",
-        "read_chart_of_accounts",
-        "read_entries",
-        "read_general_ledger",
-        "reconcile_accounts",
-        "create_accounts",
-        "compose_export_jobs",
-        "submit_export_jobs",
-        "resolve_export_job",
-        "match_ledger",
-        "to_csv",
-        "Sandbox",
-    ]
-    assert set(promised) <= set(bktools.__all__)
+    promised = (
+        "connect load_categories load_employees get_employee get_balance load_accounts import_accounts "
+        "load_export_jobs compare read_chart_of_accounts read_entries read_general_ledger "
+        "reconcile_accounts create_accounts compose_export_jobs submit_export_jobs resolve_export_job "
+        "match_ledger to_csv Sandbox"
+    )
+    assert set(promised.split()) <= set(bktools.__all__)
 
 
 def test_three_lists_of_endpoints_are_one():
     """Contract, client and sandbox have the same operations; the sandbox takes methods and paths from it."""
     operations = {endpoint.operation for endpoint in ENDPOINTS}
-    methods = {
-        name for name, member in inspect.getmembers(Service, inspect.isfunction) if not name.startswith("_")
-    }
+    members = inspect.getmembers(Service, inspect.isfunction)
+    methods = {name for name, _ in members if not name.startswith("_")}
     assert methods == operations | {"pages", "close"}
     assert SERVED.keys() == operations, "described in sandbox/nouns.py, or an operation in sandbox/routes.py"
 

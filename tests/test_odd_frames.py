@@ -25,34 +25,13 @@ WORLDS = int(os.environ.get("BKTOOLS_TEST_RUNS", "3"))
 ODD = ["", " ", "0", "-0.00", "1E5", "NaN", "=1+1", "Total", "é\u202e", "x" * 300, None]
 
 # Names that tables of bktools have, and that a file may have for something else.
-NAMES = [
-    "about",
-    "action",
-    "amount_sum",
-    "bar",
-    "batch_id",
-    "bookings",
-    "check",
-    "company",
-    "digest",
-    "entries",
-    "fate",
-    "id",
-    "line",
-    "message",
-    "month",
-    "name",
-    "part",
-    "reason",
-    "row",
-    "severity",
-    "side",
-    "size",
-    "state",
-    "status",
-    "to_do",
-    "who",
-]
+NAMES = (
+    "about action amount_sum bar batch_id bookings check company digest entries fate id line message month "
+    "name part reason row severity side size state status to_do who"
+)
+
+
+BY = "category account employee supplier month currency approved reason"
 
 
 @pytest.fixture(scope="module")
@@ -82,12 +61,11 @@ def odd(chance: random.Random, frame: pd.DataFrame) -> Any:
             case 1:
                 frame = frame.assign(**{name: None})
             case 2:
-                frame = frame.assign(
-                    **{name: [chance.choice([value, *ODD]) for value in frame[name].astype("object")]}
-                )
+                values = [chance.choice([value, *ODD]) for value in frame[name].astype("object")]
+                frame = frame.assign(**{name: values})
             case 3:
                 frame = frame.rename(columns={name: name.upper()})
-    for name in chance.sample(NAMES, chance.choice([0, 0, 1, 3])):
+    for name in chance.sample(NAMES.split(), chance.choice([0, 0, 1, 3])):
         frame = frame.assign(**{name: chance.choice(["a", "1", ""])}) if name not in frame.columns else frame
     try:
         table = pa.Table.from_pandas(frame, preserve_index=False)
@@ -102,17 +80,8 @@ def odd(chance: random.Random, frame: pd.DataFrame) -> Any:
 
 def shown(result: Any) -> None:
     """Read every table and every view of a result."""
-    for name in (
-        "entries",
-        "not_ready",
-        "findings",
-        "totals",
-        "actions",
-        "coverage",
-        "unused_accounts",
-        "summary",
-        "postings",
-    ):
+    names = "entries not_ready findings totals actions coverage unused_accounts summary postings"
+    for name in names.split():
         getattr(result, name, None)
     assert repr(result)
     assert result._repr_html_()
@@ -134,13 +103,10 @@ def test_a_result_or_one_line(frames, tmp_path, world):
         given = {
             name: odd(chance, frame) if chance.random() < 0.6 else frame for name, frame in frames.items()
         }
-        beside = {
-            name: given[name] for name in ("categories", "accounts", "employees") if chance.random() < 0.8
-        }
+        names = ("categories", "accounts", "employees")
+        beside = {name: given[name] for name in names if chance.random() < 0.8}
         asked = chance.choice([{}, {"period": "2026-10", "currency": "EUR"}])
-        by = chance.choice(
-            ["category", "account", "employee", "supplier", "month", "currency", "approved", "reason"]
-        )
+        by = chance.choice(BY.split())
         tried(bktools.compose_export_jobs, given["entries"], **beside, **asked)
         tried(bktools.match_ledger, given["entries"], given["ledger"])
         tried(bktools.reconcile_accounts, given["chart"], given["accounts"], given["categories"])

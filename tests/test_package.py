@@ -82,25 +82,14 @@ def test_the_story_of_a_wheel(tmp_path):
     site = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", folder=empty).strip()
     required = [line for line in Parser().parsestr(page).get_all("Requires-Dist") if "extra ==" not in line]
     link_requirements(required, Path(site))
+    code = "import bktools; print(len(bktools.load_categories(service=bktools.connect('sandbox'))))"
+    journal = {"BKTOOLS_ENVIRONMENT": "sandbox", "BKTOOLS_JOURNAL": "postgresql://127.0.0.1/journal"}
     told = [
         run(command, "--version", folder=empty),
         run(command, "month-end", "--sandbox", "--apply", folder=empty),
         run(command, "month-end", "--sandbox", "--apply", folder=empty),
-        run(
-            python,
-            "-c",
-            "import bktools; print(len(bktools.load_categories(service=bktools.connect('sandbox'))))",
-            folder=empty,
-        ),
-        run(
-            command,
-            "export",
-            "status",
-            folder=empty,
-            fails=True,
-            BKTOOLS_ENVIRONMENT="sandbox",
-            BKTOOLS_JOURNAL="postgresql://127.0.0.1/journal",
-        ),
+        run(python, "-c", code, folder=empty),
+        run(command, "export", "status", folder=empty, fails=True, **journal),
     ]
     version, first, second, rows, missing = told
     assert version.startswith(f"bktools {bktools.__version__} ({release.commit()}), Python 3.")
@@ -109,9 +98,8 @@ def test_the_story_of_a_wheel(tmp_path):
     assert "nothing to send" in second
     assert "exported: 225 entries" in second
     assert rows.endswith("240\n")
-    assert not [
-        text for text in told if re.search(rf"checkout|clone|pip install -e|{re.escape(str(ROOT))}/", text)
-    ]
+    of_a_checkout = rf"checkout|clone|pip install -e|{re.escape(str(ROOT))}/"
+    assert not [text for text in told if re.search(of_a_checkout, text)]
     # The command of the message works, although no index has bktools.
     assert "Would install" in run(
         "sh", "-c", f"{missing.splitlines()[0].rpartition(': ')[2].strip()} --dry-run", folder=empty
@@ -123,15 +111,11 @@ def test_the_command_for_an_extra(monkeypatch):
     monkeypatch.setattr(sys, "executable", r"C:\Program Files\Python\python.exe")
     monkeypatch.setattr(caller, "ON_WINDOWS", True)
     monkeypatch.setattr(caller, "find_spec", lambda _: None)
-    assert (
-        caller.install_command("postgres")
-        == r"uv pip install --python 'C:\Program Files\Python\python.exe' bktools[postgres]"
-    )
+    by_uv = r"uv pip install --python 'C:\Program Files\Python\python.exe' bktools[postgres]"
+    assert caller.install_command("postgres") == by_uv
     monkeypatch.setattr(caller, "find_spec", lambda _: "pip")
-    assert (
-        caller.install_command("postgres")
-        == r"& 'C:\Program Files\Python\python.exe' -m pip install bktools[postgres]"
-    )
+    by_pip = r"& 'C:\Program Files\Python\python.exe' -m pip install bktools[postgres]"
+    assert caller.install_command("postgres") == by_pip
     monkeypatch.setattr(caller, "ON_WINDOWS", False)
     monkeypatch.setattr(sys, "executable", "/opt/venv/bin/python")
     assert caller.install_command("postgres") == "/opt/venv/bin/python -m pip install 'bktools[postgres]'"

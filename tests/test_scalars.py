@@ -27,16 +27,8 @@ OCTOBER = [
     np.datetime64("2026-10"),
     np.datetime64("2026-10-05T08:00:00.000000001"),
 ]
-NOT_A_MONTH = [
-    "2026-13",
-    "2026-10-05",
-    "0000-01",
-    pd.Period("2026Q4"),
-    pd.Period("2026-10-05", "W"),
-    pd.NaT,
-    202610,
-    None,
-]
+NOT_A_MONTH = ["2026-13", "2026-10-05", "0000-01", 202610, None]
+NOT_A_MONTH += [pd.Period("2026Q4"), pd.Period("2026-10-05", "W"), pd.NaT]
 
 END_OF_OCTOBER = dt.datetime(2026, 10, 31, 23, 59, 59, 999999, dt.UTC)
 MOMENTS = [
@@ -61,14 +53,8 @@ def test_months_moments_and_durations():
     for value in (pd.Period("2026Q4"), pd.NaT, np.datetime64("NaT"), 20261031, "2026-10-32"):
         with pytest.raises(ArgumentError, match="as_of must be a day such as 2026-10-31"):
             instant("as_of", value)
-    for value in (
-        90,
-        np.int64(90),
-        np.float32(90),
-        pd.Timedelta("90s"),
-        np.timedelta64(90, "s"),
-        np.timedelta64(90 * 10**9, "ns"),
-    ):
+    spans = (pd.Timedelta("90s"), np.timedelta64(90, "s"), np.timedelta64(90 * 10**9, "ns"))
+    for value in (90, np.int64(90), np.float32(90), *spans):
         assert Options(max_age=value).max_age == dt.timedelta(seconds=90)
 
 
@@ -84,34 +70,16 @@ def test_ids_flags_and_numbers_of_frames(service: Service, samples: tuple[Path, 
     load = partial(bktools.load_categories, service=service)
     compose = partial(bktools.compose_export_jobs, entries, categories=categories)
     submit = partial(bktools.submit_export_jobs, plan, service=service)
-
+    get, now = partial(bktools.get_employee, service=service), dt.datetime.now(dt.UTC)
     table = [
-        (
-            load,
-            "company",
-            company,
-            [pd.Series([company] * 3), np.array([company]), pd.Index([company]), np.str_(company)],
-        ),
-        (
-            load,
-            "ids",
-            list(ids),
-            [twice, twice.to_numpy(), pd.Index(twice), (one for one in twice), pa.array(twice)],
-        ),
-        (
-            load,
-            "ids",
-            list(ids),
-            [twice.astype("category"), twice.astype(pd.ArrowDtype(pa.string())), set(ids)],
-        ),
+        (load, "company", company, [pd.Series([company] * 3), np.array([company])]),
+        (load, "company", company, [pd.Index([company]), np.str_(company)]),
+        (load, "ids", list(ids), [twice, twice.to_numpy(), pd.Index(twice), (one for one in twice)]),
+        (load, "ids", list(ids), [pa.array(twice), twice.astype("category"), set(ids)]),
+        (load, "ids", list(ids), [twice.astype(pd.ArrowDtype(pa.string()))]),
         (load, "archived", True, [np.bool_(True), pa.scalar(True)]),
         (load, "refresh", False, [np.bool_(False)]),
-        (
-            load,
-            "as_of",
-            dt.datetime.now(dt.UTC),
-            [pd.Timestamp.now("UTC"), pd.Period.now("D"), np.datetime64("today")],
-        ),
+        (load, "as_of", now, [pd.Timestamp.now("UTC"), pd.Period.now("D"), np.datetime64("today")]),
         (compose, "max_entries", 3, [np.int64(3), np.uint8(3)]),
         (compose, "period", "2026-10", OCTOBER),
         (submit, "apply", False, [np.bool_(False)]),
@@ -119,21 +87,17 @@ def test_ids_flags_and_numbers_of_frames(service: Service, samples: tuple[Path, 
         (submit, "period", "2026-10", OCTOBER),
         (partial(service.search_categories, company), "limit", 5, [np.int64(5)]),
         (partial(service.search_categories, company), "offset", 7, [np.int32(7)]),
-        (
-            partial(bktools.get_employee, service=service),
-            "employee_id",
-            employee,
-            [np.str_(employee), pa.scalar(employee)],
-        ),
+        (get, "employee_id", employee, [np.str_(employee), pa.scalar(employee)]),
         (partial(bktools.record_of, service=service), "month", "2026-10", OCTOBER),
     ]
     for function, argument, own, others in table:
         meant = _told(function(**{argument: own}))
         for other in others:
             assert _told(function(**{argument: other})) == meant, (function, argument, other)
-    close = partial(bktools.close_period, by="Ada", company=company, service=service)
-    reopen = partial(
-        bktools.reopen_period, by="Ada", reason="a late invoice", company=company, service=service
+    told = {"by": "Ada", "company": company, "service": service}
+    close, reopen = (
+        partial(bktools.close_period, **told),
+        partial(bktools.reopen_period, **told, reason="late"),
     )
     for month in OCTOBER:
         close(month)

@@ -35,9 +35,8 @@ def config(tmp_path):
 
 def test_nothing_configured():
     """With nothing configured, the error says how to configure and how to try the sandbox."""
-    with pytest.raises(
-        ConfigurationError, match=r"no environment is configured.*BKTOOLS_ENVIRONMENT.*--sandbox"
-    ):
+    said = r"no environment is configured.*BKTOOLS_ENVIRONMENT.*--sandbox"
+    with pytest.raises(ConfigurationError, match=said):
         bktools.load_categories()
     with pytest.raises(ConfigurationError, match="no environment is configured"):
         service_or_default()
@@ -45,21 +44,13 @@ def test_nothing_configured():
 
 def test_argument_before_variable_before_file(config):
     """Each setting comes from the first place that has it, and says which."""
-    env = {"BKTOOLS_REQUESTS_PER_MINUTE": "200"}
-    settings = load_settings(env=env | {"BKTOOLS_CONFIG": str(config)})
+    file, name = {"BKTOOLS_CONFIG": str(config)}, "BKTOOLS_REQUESTS_PER_MINUTE"
+    settings = load_settings(env=file | {name: "200"})
     assert (settings.environment, settings.base_url) == ("staging", "https://staging.books.example")
-    assert (settings.requests_per_minute, settings.sources["requests_per_minute"]) == (
-        200,
-        "BKTOOLS_REQUESTS_PER_MINUTE",
-    )
-    assert load_settings(env={"BKTOOLS_CONFIG": str(config)}).requests_per_minute == 100
-    assert (
-        load_settings(env=env | {"BKTOOLS_CONFIG": str(config)}, requests_per_minute=300).requests_per_minute
-        == 300
-    )
-    assert load_settings("production", env={"BKTOOLS_CONFIG": str(config)}).token == Secret(
-        "production-token"
-    )
+    assert (settings.requests_per_minute, settings.sources["requests_per_minute"]) == (200, name)
+    assert load_settings(env=file).requests_per_minute == 100
+    assert load_settings(env=file | {name: "200"}, requests_per_minute=300).requests_per_minute == 300
+    assert load_settings("production", env=file).token == Secret("production-token")
 
 
 def test_variables_alone_are_enough(tmp_path):
@@ -119,66 +110,43 @@ def test_variables_apply_under_any_spelling(asked, env, config):
     assert settings.sources["token"] == "BKTOOLS_TOKEN"
 
 
+def named(environment: str, kind: str = "BASE") -> dict[str, str]:
+    """Return variables that name an environment, and an address."""
+    return {"BKTOOLS_ENVIRONMENT": environment, f"BKTOOLS_{kind}_URL": URL}
+
+
 @pytest.mark.parametrize(
     ("asked", "given", "env", "sources"),
     [
         ("production", {"base_url": URL}, {}, ("argument", r"\[production\] in")),
         ("production", {"balance_url": URL}, {}, ("argument", r"\[production\] in")),
         (PRODUCTION, {"base_url": URL}, {}, ("argument", r"\[production\] in")),
-        (
-            None,
-            {},
-            {"BKTOOLS_ENVIRONMENT": "production", "BKTOOLS_BASE_URL": URL},
-            ("BKTOOLS_BASE_URL", "[production]"),
-        ),
-        (
-            None,
-            {},
-            {"BKTOOLS_ENVIRONMENT": PRODUCTION, "BKTOOLS_BASE_URL": URL},
-            ("BKTOOLS_BASE_URL", "[production]"),
-        ),
-        (
-            URL,
-            {},
-            {"BKTOOLS_ENVIRONMENT": "production", "BKTOOLS_BASE_URL": URL},
-            ("BKTOOLS_BASE_URL", "[production]"),
-        ),
-        (
-            None,
-            {},
-            {"BKTOOLS_ENVIRONMENT": "production", "BKTOOLS_BALANCE_URL": URL},
-            ("BKTOOLS_BALANCE", "[production]"),
-        ),
+        (None, {}, named("production"), ("BKTOOLS_BASE_URL", "[production]")),
+        (None, {}, named(PRODUCTION), ("BKTOOLS_BASE_URL", "[production]")),
+        (URL, {}, named("production"), ("BKTOOLS_BASE_URL", "[production]")),
+        (None, {}, named("production", "BALANCE"), ("BKTOOLS_BALANCE", "[production]")),
     ],
 )
 def test_two_addresses_of_one_environment_are_refused(asked, given, env, sources, config):
     """An environment with two addresses is an error that names both and where they stand."""
-    config.write_text(
-        config.read_text().replace("[staging]", 'balance_url = "https://balance.example"\n[staging]')
-    )
+    balance = 'balance_url = "https://balance.example"\n[staging]'
+    config.write_text(config.read_text().replace("[staging]", balance))
     with pytest.raises(ConfigurationError, match=f"{sources[0]}.*{sources[1]}.*one address") as caught:
         load_settings(asked, env=LONE | env | {"BKTOOLS_CONFIG": str(config)}, **given)
     assert URL in str(caught.value)
     assert "-token" not in str(caught.value)
 
 
+LIVE = {"BKTOOLS_ENVIRONMENT": "live"}
+AT_URL = {"BKTOOLS_BASE_URL": URL}
+OWN_ADDRESS = 'base_url = "https://l.example"\n'
+
+
 @pytest.mark.parametrize(
     ("asked", "given", "env", "table", "message"),
     [
-        (
-            "live",
-            {"base_url": URL},
-            {},
-            'token = "t"',
-            r"token \(\[live\] in .* for https://books.example/api \(argument",
-        ),
-        (
-            "live",
-            {"base_url": URL},
-            {},
-            'company = "c"',
-            r"company \(\[live\] in .*write base_url beside company",
-        ),
+        ("live", {"base_url": URL}, {}, 'token = "t"', rf"token \(\[live\] in .* for {URL} \(argument"),
+        ("live", {"base_url": URL}, {}, 'company = "c"', r"\[live\] in .*write base_url beside company"),
         (
             "live",
             {"base_url": URL},
@@ -186,27 +154,9 @@ def test_two_addresses_of_one_environment_are_refused(asked, given, env, sources
             "",
             r"token \(BKTOOLS_TOKEN\) does not say",
         ),
-        (
-            None,
-            {},
-            {"BKTOOLS_ENVIRONMENT": "live", "BKTOOLS_BASE_URL": URL},
-            'api_key = "k"',
-            r"api_key \(\[live\]",
-        ),
-        (
-            URL,
-            {"balance_url": URL},
-            {"BKTOOLS_BASE_URL": URL, "BKTOOLS_BALANCE_TOKEN": "b"},
-            "",
-            "write balance_url",
-        ),
-        (
-            "live",
-            {"balance_url": URL},
-            {},
-            'base_url = "https://l.example"\nbalance_token = "b"',
-            "write balance_url",
-        ),
+        (None, {}, named("live"), 'api_key = "k"', r"api_key \(\[live\]"),
+        (URL, {"balance_url": URL}, AT_URL | {"BKTOOLS_BALANCE_TOKEN": "b"}, "", "write balance_url"),
+        ("live", {"balance_url": URL}, {}, OWN_ADDRESS + 'balance_token = "b"', "write balance_url"),
         (URL, {}, LONE, "", "BKTOOLS_TOKEN does not say which environment it is for"),
     ],
 )
@@ -220,32 +170,26 @@ def test_a_credential_goes_where_its_own_source_says(asked, given, env, table, m
 
 def test_arguments_are_for_their_call(config):
     """What a call gives is used in this call, at the address that is configured for its environment."""
-    env = {"BKTOOLS_BASE_URL": URL}
-    assert load_settings(env=env | {"BKTOOLS_CONFIG": str(config)}, token="own").token == Secret("own")
-    settings = load_settings(
-        "production", env=env | {"BKTOOLS_CONFIG": str(config)}, token="own", base_url=f"{PRODUCTION}:443/"
-    )
+    env = {"BKTOOLS_BASE_URL": URL, "BKTOOLS_CONFIG": str(config)}
+    assert load_settings(env=env, token="own").token == Secret("own")
+    settings = load_settings("production", env=env, token="own", base_url=f"{PRODUCTION}:443/")
     assert (settings.token, settings.identity) == (Secret("own"), PRODUCTION)
 
 
 def test_a_keyring_s_secret_stays_at_its_address(config, monkeypatch):
     """A secret under a name goes to the address of its table; elsewhere the address is its name."""
-    asked = []
-    fake = types.ModuleType("keyring")
-    fake.get_password = lambda service, name: (
-        asked.append((service, name)) or ("kept" if "live" in service else None)
-    )
-    errors = types.ModuleType("keyring.errors")
-    errors.KeyringError = RuntimeError
-    monkeypatch.setitem(sys.modules, "keyring", fake)
-    monkeypatch.setitem(sys.modules, "keyring.errors", errors)
-    assert (
-        load_settings("live", env={"BKTOOLS_CONFIG": str(config)}, base_url="https://H.example:443/").token
-        is None
-    )
+    asked, env = [], {"BKTOOLS_CONFIG": str(config)}
+
+    def password(service, name):
+        asked.append((service, name))
+        return "kept" if "live" in service else None
+
+    monkeypatch.setitem(sys.modules, "keyring", types.SimpleNamespace(get_password=password))
+    monkeypatch.setitem(sys.modules, "keyring.errors", types.SimpleNamespace(KeyringError=RuntimeError))
+    assert load_settings("live", env=env, base_url="https://H.example:443/").token is None
     assert asked == [("bktools:https://h.example", "token"), ("bktools:https://h.example", "api_key")]
     config.write_text('[live]\nbase_url = "https://live.example"\n')
-    kept = load_settings("live", env={"BKTOOLS_CONFIG": str(config)}, balance_url="https://other.example")
+    kept = load_settings("live", env=env, balance_url="https://other.example")
     assert (kept.token, kept.sources["token"]) == (Secret("kept"), "system keyring")
     assert kept.balance_token is None
     assert asked[-1] == ("bktools:https://other.example", "balance_token")
@@ -253,34 +197,19 @@ def test_a_keyring_s_secret_stays_at_its_address(config, monkeypatch):
 
 def test_a_name_without_an_address_is_refused(config):
     """Variables that name an address are not taken for a name that nothing connects with it."""
-    with pytest.raises(
-        ConfigurationError,
-        match=r"'test' has no base_url: write it into \[test\] of .*BKTOOLS_ENVIRONMENT=test",
-    ):
-        load_settings("test", env=LONE | {"BKTOOLS_BASE_URL": URL} | {"BKTOOLS_CONFIG": str(config)})
+    said = r"'test' has no base_url: write it into \[test\] of .*BKTOOLS_ENVIRONMENT=test"
+    with pytest.raises(ConfigurationError, match=said):
+        load_settings("test", env=LONE | {"BKTOOLS_BASE_URL": URL, "BKTOOLS_CONFIG": str(config)})
 
 
 def test_the_sandbox_is_on_this_machine():
     """A real service is not reached under the name of the sandbox."""
     env = {"BKTOOLS_ENVIRONMENT": "sandbox", "BKTOOLS_BASE_URL": URL, "BKTOOLS_TOKEN": "real"}
-    with pytest.raises(
-        ConfigurationError, match=r"must be on this machine, got https://books.example/api \(BKTOOLS_BASE"
-    ):
+    said = r"must be on this machine, got https://books.example/api \(BKTOOLS_BASE"
+    with pytest.raises(ConfigurationError, match=said):
         load_settings(env=env)
     local = load_settings(env=env | {"BKTOOLS_BASE_URL": "http://127.0.0.1:8765"})
     assert (local.base_url, local.token) == ("http://127.0.0.1:8765", Secret("real"))
-
-
-@pytest.mark.parametrize("line", ['token = "secret-t"', 'company = "c"', f'base_url = "{URL}"'])
-def test_connection_settings_stand_in_a_table(line, tmp_path):
-    """A setting of a connection above the tables is refused with its place, and not ignored."""
-    path = tmp_path / "top.toml"
-    path.write_text(f'environment = "production"\n{line}\n[production]\nbase_url = "{PRODUCTION}"\n')
-    with pytest.raises(
-        ConfigurationError, match=r"above its tables.*put it into the table of one.*\[production\]"
-    ) as told:
-        load_settings(env={"BKTOOLS_CONFIG": str(path)})
-    assert "secret-t" not in str(told.value)
 
 
 @pytest.mark.parametrize(
@@ -288,7 +217,13 @@ def test_connection_settings_stand_in_a_table(line, tmp_path):
     [
         ({"base_url": "http://books.example"}, "must begin with https://"),
         ({"base_url": "books.example"}, "must be an address"),
-        ({"base_url": "https://user:pass@books.example"}, "without user name"),
+        *(
+            ({"base_url": address}, "must be an address without user name, query or fragment")
+            for address in (
+                *(f"{URL}?key=1", f"{URL}#part", f"{URL}?key=1#part", "https://user:pass@books.example"),
+                *("https://user@books.example", "https://:pass@books.example"),
+            )
+        ),
         ({"requests_per_minute": "many"}, "must be a whole number"),
         ({"requests_per_minute": -1}, "must be a whole number"),
         ({"requests_per_minute": 2.7}, "must be a whole number"),
@@ -298,18 +233,14 @@ def test_connection_settings_stand_in_a_table(line, tmp_path):
         ({"timeout": 0}, "must be seconds, more than 0 and up to 3600"),
         ({"timeout": float("nan")}, "must be seconds"),
         ({"timeout": "soon"}, "must be seconds"),
-        ({"base_url": "https://[::1"}, "must be an address"),
-        ({"base_url": "https://[::1]8080"}, "must be an address"),
-        ({"base_url": "https://books.example:abc"}, "must be an address"),
-        ({"base_url": "https://books.example:99999"}, "must be an address"),
-        ({"base_url": "https://books..example"}, "must be an address"),
-        ({"base_url": "https://127.0.0.18080"}, "must be an address"),
-        ({"base_url": "https://books.exa mple"}, "must be an address"),
-        ({"base_url": "https://user:pass@books.example:abc"}, "must be an address"),
-        (
-            {"proxy": "user:pass@proxy:8080"},
-            r"proxy \(argument\) must be the address of an HTTP proxy such as http://",
+        *(
+            ({"base_url": f"https://{host}"}, "must be an address")
+            for host in (
+                *("[::1", "[::1]8080", "books.example:abc", "books.example:99999", "books..example"),
+                *("127.0.0.18080", "books.exa mple", "user:pass@books.example:abc"),
+            )
         ),
+        ({"proxy": "user:pass@proxy:8080"}, r"proxy \(argument\) must be the address of an HTTP proxy such"),
         ({"proxy": "proxy:8080"}, "must be the address of an HTTP proxy"),
         ({"proxy": "socks5://proxy:1080"}, "must be the address of an HTTP proxy"),
         ({"proxy": "http://proxy:port"}, "must be the address of an HTTP proxy"),
@@ -331,38 +262,25 @@ def test_bad_setting(settings, message):
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("JOURNL", "JOURNAL"),
-        ("JOURNALS", "JOURNAL"),
-        ("COMPANY_ID", "COMPANY"),
-        ("SENT_LOG", "SENT_LOG_DIR"),
-        ("ENVIRONEMENT", "ENVIRONMENT"),
+        *(("JOURNL", "JOURNAL"), ("JOURNALS", "JOURNAL"), ("COMPANY_ID", "COMPANY")),
+        *(("SENT_LOG", "SENT_LOG_DIR"), ("ENVIRONEMENT", "ENVIRONMENT")),
     ],
 )
 def test_a_misspelt_variable_is_refused(name, meant):
     """An unknown variable would be passed over, with a team's journal; empty and foreign ones are."""
     connection = {"BKTOOLS_BASE_URL": URL, "BKTOOLS_TOKEN": "t"}
-    with pytest.raises(
-        ConfigurationError, match=f"^BKTOOLS_{name} is no setting: rename it to BKTOOLS_{meant} if"
-    ):
+    said = f"^BKTOOLS_{name} is no setting: rename it to BKTOOLS_{meant} if"
+    with pytest.raises(ConfigurationError, match=said):
         load_settings(env=connection | {f"BKTOOLS_{name}": "postgresql://db/journal"})
-    others = {
-        f"BKTOOLS_{name}": "",
-        "BKTOOLS_VERSION": "1",
-        "BKTOOLS_TEST_RUNS": "5",
-        "_BKTOOLS_COMPLETE": "x",
-    }
+    others = {f"BKTOOLS_{name}": "", "BKTOOLS_VERSION": "1", "BKTOOLS_TEST_RUNS": "5"}
+    others["_BKTOOLS_COMPLETE"] = "x"
     assert load_settings(env=connection | others).journal is None
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://books.example.:8443/api",
-        "https://xn--bcher-kva.example",
-        "http://[::1]:80",
-        "https://10.0.0.1",
-    ],
-)
+TAKEN = ["https://books.example.:8443/api", "https://xn--bcher-kva.example", "https://10.0.0.1"]
+
+
+@pytest.mark.parametrize("url", [*TAKEN, "http://[::1]:80", "http://127.0.0.1:8080"])
 def test_addresses_that_are_taken(url):
     """What the settings take as an address, the client can be made with."""
     with bktools.connect(url, token="t", proxy=url) as service:
@@ -381,54 +299,41 @@ def test_a_timeout_is_seconds():
         assert load_settings(URL, token="t", timeout=value).timeout == 90.0
 
 
-def test_plain_http_is_for_loopback():
-    """An unencrypted address is taken on loopback alone."""
-    assert load_settings("http://127.0.0.1:8080").base_url == "http://127.0.0.1:8080"
-
-
-def test_unknown_names_in_the_file(tmp_path):
-    """A misspelt name in the config file is an error, not ignored."""
+@pytest.mark.parametrize(
+    ("text", "asked", "said"),
+    [
+        ('[production]\nbase_uri = "https://books.example"', "production", "no setting 'base_uri'"),
+        ('[production]\nenvironment = "staging"', "production", "no setting 'environment'"),
+        ("requests_per_hour = 100\n[production]", "production", "has no setting 'requests_per_hour'; there"),
+        (f'["{PRODUCTION}"]\ntoken = "t"', PRODUCTION, r"a table needs a name, such as \[production\]"),
+        ('[environment]\ntoken = "very-secret"', None, r"must be text, got a table$"),
+        ("environment = ", None, "cannot be read"),
+    ],
+)
+def test_unknown_names_in_the_file(text, asked, said, tmp_path):
+    """A misspelt name in the config file is an error, not ignored; a byte order mark is no content."""
     path = tmp_path / "wrong.toml"
-    path.write_text('[production]\nbase_uri = "https://books.example"\n')
-    with pytest.raises(ConfigurationError, match="no setting 'base_uri'"):
-        load_settings("production", env={"BKTOOLS_CONFIG": str(path)})
+    path.write_text(text)
+    with pytest.raises(ConfigurationError, match=said):
+        load_settings(asked, env={"BKTOOLS_CONFIG": str(path)})
     path.write_text('environment = "sandbox"\n', encoding="utf-8-sig")
-    assert load_settings(env={"BKTOOLS_CONFIG": str(path)}).is_sandbox, (
-        "a mark at the beginning is none of the content"
-    )
-    path.write_text('[production]\nenvironment = "staging"\n')
-    with pytest.raises(ConfigurationError, match="no setting 'environment'"):
-        load_settings("production", env={"BKTOOLS_CONFIG": str(path)})
-    path.write_text('["https://books.example"]\ntoken = "t"\n')
-    with pytest.raises(ConfigurationError, match=r"a table needs a name, such as \[production\]"):
-        load_settings("https://books.example", env={"BKTOOLS_CONFIG": str(path)})
-    path.write_text('[environment]\ntoken = "very-secret"\n')
-    with pytest.raises(ConfigurationError, match=r"must be text, got a table$"):
-        load_settings(env={"BKTOOLS_CONFIG": str(path)})
-    path.write_text("environment = ")
-    with pytest.raises(ConfigurationError, match="cannot be read"):
-        load_settings(env={"BKTOOLS_CONFIG": str(path)})
+    assert load_settings(env={"BKTOOLS_CONFIG": str(path)}).is_sandbox
 
 
 def test_secrets_do_not_show():
     """A secret is in no repr, no text, no view of a notebook, no pickle; a proxy's password is one."""
-    settings = load_settings(
-        URL, token="very-secret", api_key="also-secret", proxy="http://user:hunter2@proxy.example:8080"
-    )
+    proxy = "http://user:hunter2@proxy.example:8080"
+    settings = load_settings(URL, token="very-secret", api_key="also-secret", proxy=proxy)
     service = bktools.connect(URL, token="very-secret")
+    texts = [str(settings), settings._repr_html_(), f"{settings.token}"]
+    copies = (dataclasses.asdict(settings), copy.deepcopy(settings), vars(settings))
     request = request_of(CATEGORIES.search, settings)
-    texts = (
-        repr(settings),
-        str(settings),
-        settings._repr_html_(),
-        repr(service),
-        f"{settings.token}",
-        repr(request),
-    )
-    for shown in (*texts, repr(vars(service))):
-        for secret in ("very-secret", "also-secret", "hunter2"):
-            assert secret not in shown
-    assert settings.proxy.reveal() == "http://user:hunter2@proxy.example:8080"
+    texts += map(repr, (settings, service, vars(service), request, *copies))
+    for shown in texts:
+        assert not [secret for secret in ("very-secret", "also-secret", "hunter2") if secret in shown]
+    assert settings.proxy.reveal() == proxy
+    assert settings.token == Secret("very-secret") != Secret("another")
+    assert len({Secret("a"), Secret("a")}) == 1
     with pytest.raises(TypeError):
         pickle.dumps(settings)
 
@@ -440,9 +345,8 @@ def test_a_bare_address_is_the_environment_that_has_it(config):
     assert (found.environment, found.token) == ("live", Secret("t"))
     from_file = load_settings(PRODUCTION.replace("books", "BOOKS"), env={"BKTOOLS_CONFIG": str(config)})
     assert from_file.environment == "production"
-    alone = [
-        load_settings(spelling).state_dir for spelling in ("https://a.example", "HTTPS://A.example:443/")
-    ]
+    spellings = ("https://a.example", "HTTPS://A.example:443/")
+    alone = [load_settings(spelling).state_dir for spelling in spellings]
     assert alone[0] == alone[1] != load_settings("https://a.example/b").state_dir
     assert load_settings("production", base_url=URL).state_dir.name == "production"
 
@@ -450,9 +354,8 @@ def test_a_bare_address_is_the_environment_that_has_it(config):
 def test_two_environments_with_one_address_are_refused(tmp_path):
     """Each would have a journal that does not know what the other one sends: both are named, and the way."""
     path = tmp_path / "config.toml"
-    path.write_text(
-        '[a]\nbase_url = "https://x.example"\n[b]\nbase_url = "https://X.example/"\ntoken = "hidden"\n'
-    )
+    second = '[b]\nbase_url = "https://X.example/"\ntoken = "hidden"\n'
+    path.write_text(f'[a]\nbase_url = "https://x.example"\n{second}')
     for name in ("a", "b", "https://x.example"):
         with pytest.raises(ConfigurationError, match=r"have one address, .*bktools journal rename") as caught:
             load_settings(name, env={"BKTOOLS_CONFIG": str(path)})
@@ -466,55 +369,21 @@ def test_company_must_be_a_uuid():
         bktools.load_categories(service=service)
 
 
-CONNECTION = [
-    *("base_url", "token", "api_key"),
-    *("balance_url", "balance_token", "company"),
-]
+CONNECTION = [*("base_url", "token", "api_key"), *("balance_url", "balance_token", "company")]
 
 
 @pytest.mark.parametrize("name", CONNECTION)
 def test_every_setting_of_a_connection_stands_in_a_table(name, tmp_path):
     """Above the tables it would be of no environment, or of each: the file and the setting are named."""
     path = tmp_path / "config.toml"
-    path.write_text(f'{name} = "https://books.example"\n[production]\nbase_url = "https://books.example"\n')
-    with pytest.raises(ConfigurationError) as caught:
-        load_settings("production", env={"BKTOOLS_CONFIG": str(path)})
-    assert str(caught.value).startswith(f"{path} has '{name}' above its tables")
-
-
-def test_a_misspelt_name_above_the_tables_is_refused(tmp_path):
-    """It is named with the file, whatever environment is asked for."""
-    path = tmp_path / "config.toml"
-    path.write_text('requests_per_hour = 100\n[production]\nbase_url = "https://books.example"\n')
-    with pytest.raises(
-        ConfigurationError, match=r"config\.toml has no setting 'requests_per_hour'; there are environment"
-    ):
-        load_settings("production", env={"BKTOOLS_CONFIG": str(path)})
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        f"{URL}?key=1",
-        f"{URL}#part",
-        "https://user@books.example",
-        "https://:pass@books.example",
-        f"{URL}?key=1#part",
-    ],
-)
-def test_an_address_alone(address):
-    """A user, a password, a query or a fragment is no part of the address, each by itself."""
-    with pytest.raises(ConfigurationError, match="must be an address without user name, query or fragment"):
-        load_settings(address)
-
-
-def test_a_wrong_number_is_named_then_shown():
-    """The setting and its source come first, what was given last."""
-    with pytest.raises(ConfigurationError) as caught:
-        load_settings(URL, env={"BKTOOLS_REQUESTS_PER_MINUTE": "many", "BKTOOLS_BASE_URL": URL})
-    assert str(caught.value) == (
-        "requests_per_minute (BKTOOLS_REQUESTS_PER_MINUTE) must be a whole number, 0 for no limit, got 'many'"
+    path.write_text(
+        f'{name} = "https://secret-t.example"\n[production]\nbase_url = "https://books.example"\n'
     )
+    said = rf"has '{name}' above its tables.*put it into the table of one.*\[production\]"
+    with pytest.raises(ConfigurationError, match=said) as caught:
+        load_settings("production", env={"BKTOOLS_CONFIG": str(path)})
+    assert str(path) in str(caught.value)
+    assert "secret-t" not in str(caught.value)
 
 
 def test_what_is_not_configured_has_a_default():
@@ -542,9 +411,8 @@ def with_companies(tmp_path, text, *, base='base_url = "https://a.example.com"\n
 
 def test_companies_have_names(tmp_path):
     """The default company may be a name; other settings are as they were."""
-    found = with_companies(
-        tmp_path, f'company = "acme"\n[production.companies]\nacme = "{COMPANY.upper()}"\nother = "{OTHER}"\n'
-    )
+    companies = f'[production.companies]\nacme = "{COMPANY.upper()}"\nother = "{OTHER}"\n'
+    found = with_companies(tmp_path, f'company = "acme"\n{companies}')
     assert (found.company, found.company_names) == (COMPANY, {"acme": COMPANY, "other": OTHER})
     assert (found.name_of(COMPANY), found.name_of("x")) == ("acme", "x")
     assert ("companies.other", OTHER) in [row[:2] for row in found.rows()]
@@ -558,12 +426,12 @@ def test_companies_have_names(tmp_path):
         ("[production.companies]\nacme = 1", r"acme \(.*\) must be the UUID of the company, got 1"),
         (
             '[production.companies]\nacme = "1"',
-            r"acme \(.*production.companies.*must be the UUID of the company, got '1'",
+            r"acme \(.*production.companies.*must be the UUID.*'1'",
         ),
         (f'[production.companies]\nall = "{COMPANY}"', r"all \(.*means every company: choose another name"),
         (
             f'[production.companies]\n{OTHER} = "{COMPANY}"',
-            "is a UUID, or means every company: choose another name",
+            "is a UUID, or means every company: choose",
         ),
     ],
 )
@@ -583,13 +451,3 @@ def test_a_company_may_have_a_token_of_its_own(tmp_path):
     with pytest.raises(ConfigurationError, match="takes a credential of its own as") as raised:
         with_companies(tmp_path, wrong)
     assert "own-token" not in str(raised.value)
-
-
-def test_no_copy_of_the_settings_shows_a_secret():
-    """Neither `dataclasses.asdict` nor a deep copy has more than the placeholder; equal secrets are equal."""
-    settings = load_settings(URL, token="shown-nowhere", proxy="http://jane:the-password@proxy.example:8080")
-    for text in (repr(dataclasses.asdict(settings)), repr(copy.deepcopy(settings)), repr(vars(settings))):
-        assert "shown-nowhere" not in text
-        assert "the-password" not in text
-    assert settings.token == Secret("shown-nowhere") != Secret("another")
-    assert len({Secret("a"), Secret("a")}) == 1

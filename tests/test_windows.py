@@ -55,14 +55,9 @@ def _with_mount(mount, *command, **variables):
 @pytest.mark.long
 def test_two_months_are_closed_under_all_of_it_at_once(tmp_path):
     """Two closes, a ledger and sums, without zones, POSIX modules or UTF-8: all folders are whole."""
-    done = _with_mount(
-        f"-t tmpfs none {ZONES}",
-        sys.executable,
-        windows.__file__,
-        tmp_path,
-        PYTHONIOENCODING="cp1252",
-        PYTHONWARNDEFAULTENCODING="1",
-    )
+    variables = {"PYTHONIOENCODING": "cp1252", "PYTHONWARNDEFAULTENCODING": "1"}
+    command = (sys.executable, windows.__file__, tmp_path)
+    done = _with_mount(f"-t tmpfs none {ZONES}", *command, **variables)
     assert done.returncode == 0, done.stderr.decode()
     told = done.stdout.decode("cp1252")
     assert told.count("  exported: ") == 2
@@ -101,9 +96,8 @@ def test_a_month_whose_file_is_open_is_never_half_closed(sandbox, service, given
             if step == "jobs":
                 excel.enter_context((folder / WORKBOOK).open("rb"))
 
-        with pytest.raises(
-            StorageError, match="1 export job was sent and is recorded in the journal"
-        ) as raised:
+        said = "1 export job was sent and is recorded in the journal"
+        with pytest.raises(StorageError, match=said) as raised:
             bktools.close_month(*given, folder=folder, apply=True, seen=opens, service=service)
     assert not json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["run"]["applied"]
     (beside,) = (path for path in tmp_path.iterdir() if path != folder)
@@ -116,10 +110,8 @@ def test_a_file_that_is_open_elsewhere_is_waited_for(tmp_path, on_windows, monke
     """A virus scanner that lets go is no error; Excel that does not is one line, the file as it was."""
     path = bktools.to_csv(CODES, tmp_path / "codes.csv")
     before = path.read_bytes()
-    with (
-        path.open("rb"),
-        pytest.raises(StorageError, match=r"it is open in another program.*close it there") as raised,
-    ):
+    refused = pytest.raises(StorageError, match=r"it is open in another program.*close it there")
+    with path.open("rb"), refused as raised:
         bktools.to_csv(CODES, path, "machine")
     assert "\n" not in str(raised.value)
     assert path.read_bytes() == before
@@ -152,17 +144,9 @@ def test_snapshots_that_are_being_read_stay_until_later(service, on_windows):
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("CON", "_CON"),
-        ("aux.csv", "_aux.csv"),
-        ("com1", "_com1"),
-        ("Nul.tar.gz", "_Nul.tar.gz"),
-        ("Müller & Co. KG.", "Müller & Co. KG"),
-        ("a/b\\c:d*?", "a_b_c_d__"),
-        (" .. ", "_"),
-        ("", "_"),
-        ("console", "console"),
-        ("com10", "com10"),
-        ("東京支店", "東京支店"),
+        *(("CON", "_CON"), ("aux.csv", "_aux.csv"), ("com1", "_com1"), ("Nul.tar.gz", "_Nul.tar.gz")),
+        *(("Müller & Co. KG.", "Müller & Co. KG"), ("a/b\\c:d*?", "a_b_c_d__"), (" .. ", "_"), ("", "_")),
+        *(("console", "console"), ("com10", "com10"), ("東京支店", "東京支店")),
     ],
 )
 def test_a_name_of_a_file_works_on_every_system(text, name):
@@ -174,9 +158,8 @@ def test_a_name_of_a_file_works_on_every_system(text, name):
 @pytest.mark.parametrize("name", ["NUL.csv", "con", "codes.csv.", "totals: October.csv"])
 def test_a_table_is_never_written_to_a_device(name, tmp_path, on_windows):
     """Windows would send the table to a device, or change the name: it is refused with a name that works."""
-    with pytest.raises(
-        StorageError, match=f"on Windows: choose another name, such as {disk.file_name(name)}$"
-    ):
+    said = f"on Windows: choose another name, such as {disk.file_name(name)}$"
+    with pytest.raises(StorageError, match=said):
         bktools.to_csv(CODES, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
@@ -216,15 +199,8 @@ def test_a_day_is_that_of_its_zone():
 
 def test_a_full_disk_is_no_reason_to_reset_the_sandbox(tmp_path):
     """The advice is that for the error."""
-    done = _with_mount(
-        f"-t tmpfs -o size=200k none {tmp_path}",
-        sys.executable,
-        "-m",
-        "bktools",
-        "categories",
-        "--sandbox",
-        BKTOOLS_DATA_DIR=str(tmp_path),
-    )
+    command = [sys.executable, *["-m", "bktools", "categories", "--sandbox"]]
+    done = _with_mount(f"-t tmpfs -o size=200k none {tmp_path}", *command, BKTOOLS_DATA_DIR=str(tmp_path))
     told = done.stderr.decode().splitlines()[-1]
     assert "free some space on its drive" in told
     assert "reset" not in told

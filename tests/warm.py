@@ -16,33 +16,11 @@ from typing import Any, Self
 
 _CONTEXT: Any = multiprocessing.get_context("forkserver" if hasattr(os, "fork") else "spawn")
 if hasattr(os, "fork"):
-    _CONTEXT.set_forkserver_preload(
-        [
-            *(
-                "bktools.connection",
-                "bktools.export.compose",
-                "bktools.journal.journal",
-                "bktools.reconcile.reconcile",
-            ),
-            *(
-                "bktools.sandbox.server",
-                "bktools.snapshots.tables",
-                "bktools.submit.accounts",
-                "bktools.submit.export_jobs",
-            ),
-            *(
-                "polars",
-                "httpcore",
-                "httpx",
-                "keyring.backends.SecretService",
-                "pandas",
-                "pyarrow.compute",
-                "pyarrow.dataset",
-                "pyarrow.parquet",
-            ),
-            *("bktools.cli.app", "pytest", "rich.console", "typer.testing", "uvicorn.server"),
-        ]
-    )
+    OWN = "connection export.compose journal.journal reconcile.reconcile sandbox.server snapshots.tables"
+    OWN += " submit.accounts submit.export_jobs cli.app"
+    OTHERS = "polars httpcore httpx keyring.backends.SecretService pandas pyarrow.compute pyarrow.dataset"
+    OTHERS += " pyarrow.parquet pytest rich.console typer.testing uvicorn.server"
+    _CONTEXT.set_forkserver_preload([*(f"bktools.{name}" for name in OWN.split()), *OTHERS.split()])
 
 
 class Process:

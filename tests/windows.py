@@ -19,47 +19,16 @@ from typing import Any
 
 MODULES = ("fcntl", "grp", "pwd", "resource", "termios")
 CALLS = (
-    "O_DIRECTORY",
-    "O_NOFOLLOW",
-    "O_NONBLOCK",
-    "chown",
-    "fchmod",
-    "fchown",
-    "fork",
-    "getegid",
-    "geteuid",
-    "getgid",
-    "getloadavg",
-    "getpgid",
-    "getuid",
-    "killpg",
-    "link",
-    "mkfifo",
-    "pread",
-    "pwrite",
-    "register_at_fork",
-    "sched_getaffinity",
-    "setsid",
-    "statvfs",
-    "sysconf",
-    "uname",
+    *("O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "chown", "fchmod", "fchown", "fork", "getegid", "geteuid"),
+    *("getgid", "getloadavg", "getpgid", "getuid", "killpg", "link", "mkfifo", "pread", "pwrite"),
+    *("register_at_fork", "sched_getaffinity", "setsid", "statvfs", "sysconf", "uname"),
 )
 
 ACCESS_DENIED, HELD, EXISTS, BAD_NAME = 5, 32, 183, 123
 
 
-LIBRARIES = (
-    "apsw.sqlite_extra",
-    "polars",
-    "filelock",
-    "matplotlib.pyplot",
-    "python_calamine",
-    "tqdm",
-    "truststore",
-    "uvicorn.protocols.http.h11_impl",
-    "uvicorn.server",
-    "xlsxwriter",
-)
+LIBRARIES = ("apsw.sqlite_extra", "polars", "filelock", "matplotlib.pyplot", "python_calamine", "tqdm")
+LIBRARIES += ("truststore", "uvicorn.protocols.http.h11_impl", "uvicorn.server", "xlsxwriter")
 
 
 def refuse(patch: Any) -> None:
@@ -87,11 +56,8 @@ def refuse(patch: Any) -> None:
     # Libraries keep their calls: on Windows they take other ways.
     reduced = types.ModuleType("os")
     vars(reduced).update({name: value for name, value in vars(os).items() if name not in CALLS})
-    for name in [
-        item.name
-        for item in pkgutil.walk_packages(bktools.__path__, "bktools.")
-        if "__main__" not in item.name
-    ]:
+    names = [item.name for item in pkgutil.walk_packages(bktools.__path__, "bktools.")]
+    for name in [name for name in names if "__main__" not in name]:
         module = importlib.import_module(name)
         if hasattr(module, "os"):
             patch.setattr(module, "os", reduced)
@@ -133,9 +99,8 @@ def _make(_name: str, path: Any, *_: Any) -> None:
 
 
 def _flush(_name: str, handle: int) -> None:
-    flags = int(
-        Path(f"/proc/self/fdinfo/{handle}").read_text(encoding="ascii").split("flags:")[1].split()[0], 8
-    )
+    about = Path(f"/proc/self/fdinfo/{handle}").read_text(encoding="ascii")
+    flags = int(about.split("flags:")[1].split()[0], 8)
     if flags & os.O_ACCMODE == os.O_RDONLY:
         raise OSError(9, "Bad file descriptor")
 

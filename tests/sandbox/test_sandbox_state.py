@@ -6,7 +6,6 @@ what was lost.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import random
@@ -214,19 +213,6 @@ def test_start_and_stop_again(tmp_path):
         HTTP.get(f"{url}/openapi.json")
     with server:
         assert HTTP.get(f"{server.base_url}/openapi.json").status_code == 200
-
-
-def test_starts_inside_a_running_event_loop(tmp_path):
-    """A notebook runs an event loop; a server starts in it all the same."""
-
-    def ask():
-        with Server(tmp_path) as server:
-            return HTTP.get(f"{server.base_url}/openapi.json").status_code
-
-    async def cell():
-        return ask()
-
-    assert asyncio.run(cell()) == 200
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are of POSIX")

@@ -32,7 +32,7 @@ from raw_service import accepted_by, faulty_service
 
 import bktools
 from bktools.cli.exits import Exit
-from bktools.errors import BktoolsError
+from bktools.errors import BktoolsError, StorageError
 from bktools.journal.backups import restore
 from bktools.journal.journal import Journal
 from bktools.service import service as service_module
@@ -43,6 +43,10 @@ MOST_LOSSES = 40
 BATCH = 2
 # Seconds after which the end of a killed sender must be known.
 PATIENCE = 10.0
+
+# How a sender ends; another code is an error that is not of bktools.
+ENDED, REFUSED, OUTCOME_TOLD = 0, 3, 4
+ENDS = {ENDED: "ended", REFUSED: "refused", OUTCOME_TOLD: "outcomes told"}
 
 Files = dict[str, bytes]
 
@@ -96,6 +100,25 @@ def judge_and_settle(address: str, service: bktools.Service) -> Counter[str]:
     return settle(service, accepted)
 
 
+def forked(plan: bktools.ExportPlan, service: bktools.Service) -> int:
+    """Submit a plan in a process of its own; return its number."""
+    process = os.fork()
+    if process:
+        return process
+    code = 1
+    try:
+        # What the journal tells about cut connections is not for this output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        bktools.submit_export_jobs(plan, apply=True, wait=0, progress=False, service=service)
+        code = ENDED
+    except StorageError as error:
+        code = OUTCOME_TOLD if "the journal could not be written" in str(error) else REFUSED
+    except BktoolsError:
+        code = REFUSED
+    finally:
+        os._exit(code)
+
+
 def kills(address: str, count: int, chance: random.Random) -> dict[str, Any]:
     """Kill one or two processes that submit a plan, again and again, until the last plan ends."""
     figures: Counter[str] = Counter()
@@ -103,7 +126,7 @@ def kills(address: str, count: int, chance: random.Random) -> dict[str, Any]:
         while figures["kills"] < count:
             plan = new_plan(figures["plans"])
             while not is_accepted(plan, service):
-                running = [_forked(plan, service) for _ in range(chance.choice((1, 1, 2)))]
+                running = [forked(plan, service) for _ in range(chance.choice((1, 1, 2)))]
                 is_killed = figures["kills"] < count
                 if is_killed:
                     time.sleep(chance.uniform(0.0, 0.1))
@@ -118,18 +141,6 @@ def kills(address: str, count: int, chance: random.Random) -> dict[str, Any]:
             figures["plans"] += 1
         states = bktools.load_export_jobs(service=service)["state"].value_counts()
     return {**figures, "states": states.to_dict()}
-
-
-def _forked(plan: bktools.ExportPlan, service: bktools.Service) -> int:
-    process = os.fork()
-    if process:
-        return process
-    code = 1
-    try:
-        bktools.submit_export_jobs(plan, apply=True, wait=0, service=service)
-        code = 0
-    finally:
-        os._exit(code)
 
 
 class World:

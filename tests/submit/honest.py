@@ -15,18 +15,12 @@ EVIDENCE = "ledger of November, every entry looked up"
 
 def printed_commands(said: str) -> list[str]:
     """Return the commands that a text prints, with name and evidence filled in, for `bktools`."""
-    found = re.findall(
-        r"bktools ((?:journal (?:restore|move)|export (?:status|resolve)) .*?)(?= \(|\)|;|\. | says |, "
-        r"|\n|$)",
-        said,
-    )
-    return [
-        command.replace("NAME", "Ada")
-        .replace('"..."', f'"{EVIDENCE}"')
-        .replace('"accepted|released"', "accepted")
-        for command in found
-        if " FILE" not in command and not command.endswith("PLAN")
-    ]
+    words = {"NAME": "Ada", '"..."': f'"{EVIDENCE}"', '"accepted|released"': "accepted"}
+    command = r"(?:journal (?:restore|move)|export (?:status|resolve)) .*?"
+    found = re.findall(rf"bktools ({command})(?= \(|\)|;|\. | says |, |\n|$)", said)
+    runnable = [line for line in found if " FILE" not in line and not line.endswith("PLAN")]
+    placeholders = re.compile("|".join(map(re.escape, words)))
+    return [placeholders.sub(lambda each: words[each[0]], line) for line in runnable]
 
 
 def typed(command: str) -> tuple[int | None, str]:

@@ -25,14 +25,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from attacks import is_accepted, judge_and_settle, new_plan, program, world_of
+from attacks import ENDS, forked, is_accepted, judge_and_settle, new_plan, program, world_of
 from postgres_server import PASSWORD, Server, server
 from raw_service import accepted_by
 from typer.testing import CliRunner
 
 import bktools
 from bktools.cli.app import app
-from bktools.errors import BktoolsError, JournalError, StorageError
+from bktools.errors import JournalError
 from bktools.journal import postgres as postgres_module
 from bktools.journal.journal import Journal
 from bktools.journal.records import named, this_user
@@ -41,36 +41,13 @@ from bktools.settings import Secret
 WAYS = ("pg_restore", "psql", "volume", "new", "replica")
 MOVED = "two moved files"
 NAMES = ("ada", "bob", "eve")
-
 # A person who was refused this often goes in a circle.
 REFUSALS = 200
-
 MACHINES = 3
-
+RESOLVE = re.compile(
+    r'(bktools export resolve (\S+) .*?--outcome) "accepted\|released" (--evidence ".*?" --by NAME)'
+)
 SENDING = "SELECT 1 FROM bktools.batches WHERE state = 'SENDING'"
-
-# How a sender ends; another code is an error that is not of bktools.
-ENDED, REFUSED, OUTCOME_TOLD = 0, 3, 4
-ENDS = {ENDED: "ended", REFUSED: "refused", OUTCOME_TOLD: "outcomes told"}
-
-
-def forked(plan: bktools.ExportPlan, service: bktools.Service) -> int:
-    """Submit a plan in a process of its own; return its number."""
-    process = os.fork()
-    if process:
-        return process
-    code = 1
-    try:
-        # What the journal tells about cut connections is not for this output.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        bktools.submit_export_jobs(plan, apply=True, wait=0, progress=False, service=service)
-        code = ENDED
-    except StorageError as error:
-        code = OUTCOME_TOLD if "the journal could not be written" in str(error) else REFUSED
-    except BktoolsError:
-        code = REFUSED
-    finally:
-        os._exit(code)
 
 
 def ends(running: set[int], figures: Counter[str]) -> None:
@@ -153,15 +130,7 @@ class Person:
     def runs(self, line: str) -> None:
         """Run a printed command, with a name in the place of the placeholder."""
         line = line.replace("--by NAME", f"--by {self.name}")
-        before = {name: os.environ.get(name) for name in self._variables}
-        os.environ |= self._variables
-        try:
-            done = CliRunner().invoke(app, shlex.split(line)[1:])
-        finally:
-            for name, value in before.items():
-                os.environ.pop(name)
-                if value is not None:
-                    os.environ[name] = value
+        done = CliRunner().invoke(app, shlex.split(line)[1:], env=self._variables)
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise AssertionError(f"{line}: {done.exception}") from done.exception
         assert done.exit_code == 0, f"{line}: {done.output}"
@@ -188,10 +157,7 @@ class Person:
     def obeys(self, message: str, team: list[Person]) -> bool:
         """Do what one message says; return whether that concerns all of the journal."""
         confirm = re.search(r"bktools journal restore .*?--by NAME", message)
-        resolve = re.search(
-            r'(bktools export resolve (\S+) .*?--outcome) "accepted\|released" (--evidence ".*?" --by NAME)',
-            message,
-        )
+        resolve = RESOLVE.search(message)
         if "did not confirm the restore" in message and confirm:
             for colleague in team:
                 if colleague.machine() in message:

@@ -6,7 +6,6 @@ import datetime as dt
 import os
 import queue
 import shutil
-import sys
 import threading
 import uuid
 from collections import Counter
@@ -42,10 +41,7 @@ RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "6"))
 
 COMPANIES = [str(uuid.UUID(int=number, version=4)) for number in (1, 2)]
 ENTRIES = pd.DataFrame(
-    {
-        "id": [str(uuid.UUID(int=100 + number, version=4)) for number in range(12)],
-        "company_id": [COMPANIES[number % 2] for number in range(12)],
-    }
+    {"id": [str(uuid.UUID(int=100 + number, version=4)) for number in range(12)], "company_id": COMPANIES * 6}
 )
 ANSWERS = ("created", "created", "repeated", "in progress", "refused", "unreachable")
 ANSWERS += ("lost after", "lost before", "killed after", "killed before")
@@ -56,7 +52,6 @@ PLACES = (
     ("first", "live"),
     ("second", "http://127.0.0.1:9"),
 )
-FIGURES: Counter[str] = Counter()
 
 
 class Killed(BaseException):
@@ -69,11 +64,6 @@ class Service:
     def __init__(self) -> None:
         self.accepted: Counter[str] = Counter()
         self.running: set[str] = set()
-
-    def create(self, entry_ids: list[str], company_id: str) -> None:
-        """Create a job. It runs longer than a test."""
-        self.accepted.update(entry_ids)
-        self.running.add(company_id)
 
 
 class Process(threading.Thread):
@@ -101,10 +91,11 @@ class Process(threading.Thread):
         """Do what it is told became of the request."""
         self.stands.put("sending")
         what, _, when = self.told.get().partition(" ")
-        FIGURES["requests"] += 1
         is_free = company_id not in self.service.running
         if what == "created" or when == "after" or (what == "repeated" and is_free):
-            self.service.create(entry_ids, company_id)
+            self.service.accepted.update(entry_ids)
+            # A job runs longer than a test.
+            self.service.running.add(company_id)
         if what == "killed":
             self.is_dead = True
             raise Killed
@@ -161,19 +152,14 @@ class Exports(RuleBasedStateMachine):
         self.plans: list[bktools.ExportPlan] = []
         self.processes: dict[int, Process] = {}
         self.copies: list[tuple[int, Path, Path]] = []
-        FIGURES["runs"] += 1
 
     def _now(self) -> dt.datetime:
         return dt.datetime.now(dt.UTC) + self.ahead
 
     def _place(self, folder: str, address: str) -> Settings:
-        return load_settings(
-            address,
-            env={"BKTOOLS_CONFIG": str(self.folder / "config.toml")},
-            token="t",
-            data_dir=self.folder / folder,
-            sent_log_dir=self.folder / "sent_log",
-        )
+        folders = {"data_dir": self.folder / folder, "sent_log_dir": self.folder / "sent_log"}
+        env = {"BKTOOLS_CONFIG": str(self.folder / "config.toml")}
+        return load_settings(address, env=env, token="t", **folders)
 
     @rule(
         chosen=st.sets(st.integers(0, 11), min_size=1),
@@ -237,7 +223,6 @@ class Exports(RuleBasedStateMachine):
         if not self.copies or self.processes:
             return
         at, path, copied = self.copies[which % len(self.copies)]
-        FIGURES["copies put back"] += 1
         if by_command:
             self._restore(at, copied)
             return
@@ -267,13 +252,10 @@ class Exports(RuleBasedStateMachine):
         for batch_id, rows in history[history["state"] == "UNKNOWN"].groupby("batch_id"):
             times = {self.service.accepted[entry] for entry in rows["entry_id"]}
             outcome = "accepted" if times == {1} else "released"
-            try:
-                bktools.resolve_export_job(
-                    batch_id, outcome, evidence="the books", by="Ada", service=self._at(at)
-                )
-            except (JournalBusyError, JournalError):
-                # An old copy settles nothing.
-                continue
+            told = {"evidence": "the books", "by": "Ada", "service": self._at(at)}
+            # An old copy settles nothing.
+            with suppress(JournalBusyError, JournalError):
+                bktools.resolve_export_job(batch_id, outcome, **told)
 
     @invariant()
     def nothing_is_booked_twice(self):
@@ -299,12 +281,7 @@ class Exports(RuleBasedStateMachine):
             assert set(self.service.accepted.values()) == {1}
             assert set(self.service.accepted) == set(ENTRIES["id"])
         finally:
-            FIGURES["entries"] += len(self.service.accepted)
-            FIGURES["doubles"] += sum(times > 1 for times in self.service.accepted.values())
             self.stack.close()
-            if FIGURES["runs"] % 100 == 0:
-                sys.stdout.write(f"\n{dict(FIGURES)}\n")
-                sys.stdout.flush()
 
     def _finish(self, left: pd.DataFrame, at: int) -> BaseException | None:
         """Send what is left from a place; return why that was refused."""
@@ -339,23 +316,14 @@ class Exports(RuleBasedStateMachine):
             self.processes[number] = process
             return
         self.processes.pop(number, None)
-        FIGURES["refused"] += isinstance(process.error, JournalError | PlanError)
         assert isinstance(process.error, PlanError | JournalError | Killed | None), process.error
 
 
-class TestExports(Exports.TestCase):
-    """The machine, with a fixed number of runs (more with BKTOOLS_TEST_RUNS=…)."""
-
-    settings = settings(
-        max_examples=RUNS,
-        stateful_step_count=25,
-        suppress_health_check=list(HealthCheck),
-        # A failure is shown as it came: to make it smaller takes longer than a test may.
-        phases=[Phase.explicit, Phase.generate],
-    )
-
-    def runTest(self):  # noqa: N802 - unittest's name
-        """Every order of events ends with each entry booked once."""
-        super().runTest()
-        sys.stdout.write(f"\n{dict(FIGURES)}\n")
-        assert FIGURES["doubles"] == 0
+TestExports = Exports.TestCase
+TestExports.settings = settings(
+    max_examples=RUNS,
+    stateful_step_count=25,
+    suppress_health_check=list(HealthCheck),
+    # A failure is shown as it came: to make it smaller takes longer than a test may.
+    phases=[Phase.explicit, Phase.generate],
+)
