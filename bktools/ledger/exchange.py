@@ -412,9 +412,7 @@ def _known(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
     if not rates:
         return pairs[:0].select("x", "y")
     of_day = [
-        (rate.currency, day, rate.value, rate.width)
-        for rate in _of_their_times(rates)
-        for day in rate.days
+        (rate.currency, day, rate.value, rate.width) for rate in _of_their_times(rates) for day in rate.days
     ]
     numbers = {"value": pl.Float64, "open": pl.Float64}
     days = pl.DataFrame(of_day, {"part": pl.String, "when": pl.Int64, **numbers}, orient="row")

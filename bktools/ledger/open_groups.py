@@ -130,9 +130,7 @@ def open_of(judgement: Judgement, rates: Sequence[Rate] = ()) -> Open | None:
     )
 
 
-def _converted(
-    row: Mapping[str, Any], rate_of: Callable[[str, int], Rate | None]
-) -> Converted | None:
+def _converted(row: Mapping[str, Any], rate_of: Callable[[str, int], Rate | None]) -> Converted | None:
     """Return the amounts of an entry of another currency in the ledger's, None without a rate."""
     rate = rate_of(row["currency"], row["due"])
     if rate is None:

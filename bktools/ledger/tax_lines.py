@@ -30,6 +30,8 @@ def with_tax(judgement: Judgement, rest: Open, cells: Sequence[Cell]) -> list[Ce
         names = {vouchers[posting] for posting in cell.postings}
         if len(names) == 1 and None not in names and not cell.is_gross:
             of_voucher[names.pop()].append(cell)
+    if not of_voucher:
+        return [*cells]
     strange = _strange(rest, of_voucher)
     exact: dict[tuple[int | None, int], Cell] = {}
     for voucher, difference in _differences(judgement, rest, of_voucher).items():
@@ -45,9 +47,7 @@ def with_tax(judgement: Judgement, rest: Open, cells: Sequence[Cell]) -> list[Ce
 def _gross(rest: Open, cell: Cell, change: int) -> Cell:
     """Return a cell whose gross is off by a change."""
     values = {entry: rest.entries[entry]["gross"] for entry in cell.values}
-    return replace(
-        cell, values=values, total=sum(values.values()) + change, slack=0, is_gross=True, net=cell
-    )
+    return replace(cell, values=values, total=sum(values.values()) + change, slack=0, is_gross=True, net=cell)
 
 
 def _strange(rest: Open, vouchers: Collection[str]) -> Mapping[str, list[Cell]]:
