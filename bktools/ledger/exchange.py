@@ -83,7 +83,7 @@ def _exchanged(state: Explained, grain: Grain, lag: int) -> tuple[Explained, tup
 
 
 def rates_by_day(rates: tuple[Rate, ...]) -> Callable[[str, int], Rate | None]:
-    """Return what gives the rate of a currency on a day: that day's only one, else the only one of all days."""
+    """Return what gives the rate of a currency on a day: the only one of the day, else of all days."""
     of_day: dict[tuple[str, int], list[Rate]] = defaultdict(list)
     of_all: dict[str, list[Rate]] = defaultdict(list)
     for rate in _of_their_times(rates):
@@ -92,14 +92,14 @@ def rates_by_day(rates: tuple[Rate, ...]) -> Callable[[str, int], Rate | None]:
             of_day[rate.currency, day].append(rate)
 
     def rate_of(currency: str, day: int) -> Rate | None:
-        found = of_day.get((currency, day)) or of_all.get(currency, ())
+        found = of_day.get((currency, day)) or of_all.get(currency) or []
         return found[0] if len(found) == 1 else None
 
     return rate_of
 
 
 def _of_their_times(rates: tuple[Rate, ...]) -> tuple[Rate, ...]:
-    """Return the rates; one of many days is that of all days between, where hardly another one is among these."""
+    """Return the rates; one of many days is that of all days between, where others are seldom among these."""
     found = []
     for rate in rates:
         time = frozenset(range(min(rate.days), max(rate.days) + 1))
@@ -441,7 +441,8 @@ def _alone(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
     """Return the pairs that a nearby rate explains to within half of the smallest entry."""
     pairs = candidates.pairs.filter(pl.col("currencies") == 1)
     found = [pairs[:0].select("x", "y")]
-    for (currency,), own in pairs.group_by("currency", maintain_order=True):
+    for (currency,), of_pairs in pairs.group_by("currency", maintain_order=True):
+        own = of_pairs
         of_currency = [rate for rate in rates if rate.currency == currency]
         known = [rate.value for rate in of_currency]
         if known and sum(len(rate.days) for rate in of_currency) >= STEADY * len(known):

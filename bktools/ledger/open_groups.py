@@ -98,7 +98,7 @@ class Open:
         self.use(*cell.postings)
 
 
-def open_of(judgement: Judgement, rates: Sequence[Rate] = ()) -> Open | None:
+def open_of(judgement: Judgement, rates: tuple[Rate, ...] = ()) -> Open | None:
     """Return what is open, None where it is too much to be judged one by one.
 
     Entries of other currencies are `converted` where a rate of their day is known.

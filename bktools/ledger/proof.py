@@ -36,9 +36,9 @@ class Unexplained:
     rows: Mapping[int, Mapping[str, Any]]
     # Postings that look like those of the style.
     of_style: frozenset[int]
-    # Postings of routine vouchers that hold no entries, and the entries that are shown not to be with the others
-    # of their group.
+    # Postings of routine vouchers, which hold no entries.
     routine: frozenset[int]
+    # Entries that are shown not to be with the others of their group.
     apart: frozenset[int]
     by_key: Mapping[int, Sequence[int]]
     by_amount: Mapping[int, Sequence[int]]
@@ -61,8 +61,11 @@ class Unexplained:
 def judge_missing(judgement: Judgement, rest: Open) -> None:
     """Say of what is left that it is missing, where that is proven, else why it is not decided."""
     rest.out = [entry for entry in rest.out if judgement.is_open(entry)]
-    if not rest.out:
-        return
+    if rest.out:
+        _judge_out(judgement, rest)
+
+
+def _judge_out(judgement: Judgement, rest: Open) -> None:
     unexplained, share, span = (
         _unexplained(judgement, rest),
         known(judgement),
