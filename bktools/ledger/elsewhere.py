@@ -55,8 +55,9 @@ class _Search:
         return self.frequent[row["gross"]] == 1
 
     def is_sole(self, row: Mapping[str, Any]) -> bool:
-        """Whether no other entry that is not found has the amount of an entry."""
-        return self.unfound[row["gross"]] == 1
+        """Whether no other entry that may be in an open sum has the amount of an entry."""
+        of_entries = self.judgement.style.grain is Grain.ENTRY
+        return self.is_telling(row) if of_entries else self.unfound[row["gross"]] == 1
 
 
 def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
@@ -218,10 +219,10 @@ def _is_told_by_amount(search: _Search, entry: int, row: dict[str, Any], place: 
     if place.cell is not None:
         return True
     # A voucher like those of sums has what no other sum has.
-    is_free_sum = search.judgement.style.grain is not Grain.ENTRY and place.posting in search.rest.of_style
+    is_sum = place.posting in search.rest.of_style
     return (
         _is_dated(search.judgement, row, place)
-        and (search.is_sole(row) if is_free_sum else search.is_telling(row))
+        and (search.is_sole(row) if is_sum else search.is_telling(row))
         and _chance(search.judgement, row, search.sizes) <= BY_CHANCE
         and search.judgement.state.texts.agree(entry, place.posting) is not False
     )

@@ -450,8 +450,9 @@ def _alone(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
             found.append(_at_known(own, of_currency))
             continue
         if known:
-            # A day has one rate.
-            has_rate = pl.col("when").is_in([*{day for rate in of_currency for day in rate.days}])
+            # A day has one rate, and another one near it would hide a small error in a sum.
+            of_known_days = pl.col("when").is_in([*{day for rate in of_currency for day in rate.days}])
+            has_rate = of_known_days & (pl.col("count") > 1)
             found.append(_at_known(own.filter(has_rate), of_currency))
             own = own.filter(~has_rate)
             low, high = min(known) * (1 - DAILY / 4), max(known) * (1 + DAILY / 4)
