@@ -18,6 +18,8 @@ from bktools.ledger.steps import Grain, How
 
 # Equal amounts are there by chance at most so often, on another account and without a text.
 BY_CHANCE = 0.01
+# Amounts are multiples of this more often than by chance; by chance so many entries have one amount.
+ROUND, SELDOM = 50, 3
 # An account is looked for within a week, or the usual delay.
 WEEK = 7
 
@@ -55,9 +57,12 @@ class _Search:
         return self.frequent[row["gross"]] == 1
 
     def is_sole(self, row: Mapping[str, Any]) -> bool:
-        """Whether no other entry that may be in an open sum has the amount of an entry."""
-        of_entries = self.judgement.style.grain is Grain.ENTRY
-        return self.is_telling(row) if of_entries else self.unfound[row["gross"]] == 1
+        """Whether no other entry that may be in an open sum has the amount of an entry, if it is seldom."""
+        amount = row["gross"]
+        is_seldom = amount % ROUND and self.frequent[amount] <= SELDOM
+        if self.judgement.style.grain is Grain.ENTRY or not is_seldom:
+            return self.is_telling(row)
+        return self.unfound[amount] == 1
 
 
 def judge_elsewhere(judgement: Judgement, rest: Open) -> None:

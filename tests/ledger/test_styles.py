@@ -79,6 +79,8 @@ def test_fifty_seeds(seed):
         ("day, tax pooled, foreign", 3, 5_000, 3),
         ("day, tax pooled, foreign", 6, 5_000, 0),
         ("account and day, late", 2, 5_000, 3),
+        ("account and day, late", 301, 300, 0),
+        ("supplier and day, tax by entry", 308, 300, 3),
         ("entry, late, own texts of the system", 301, 300, 0),
         ("month, tax", 102, 300, 3),
         ("month, foreign", 215, 300, 3),
@@ -86,8 +88,9 @@ def test_fifty_seeds(seed):
 )
 def test_what_chance_brings_together(name, seed, count, errors):
     """Small errors beside converted amounts, a rate that two days share by chance, a cost like the opposite
-    of a credit note, a late sum like a single entry, late entries like the rest of a day, a net amount beside
-    the text of its entry, a small error beside an amount that is near a known rate.
+    of a credit note, late sums like one another or a single entry, an error like an entry of another account,
+    late entries like the rest of a day, a net amount beside the text of its entry, a small error beside an
+    amount that is near a known rate.
     """
     _, wrong = verdicts(name, [seed], count, errors)
     assert wrong == []
