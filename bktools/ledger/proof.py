@@ -338,7 +338,7 @@ def _taken(judgement: Judgement) -> dict[int, set[int]]:
     if judgement.style.grain is Grain.ENTRY or not judgement.style.lag:
         return {}
     sums = np.unique(judgement.posting[judgement.posting >= 0])
-    found = defaultdict(set)
+    found: dict[int, set[int]] = defaultdict(set)
     for key, amount, gross in judgement.state.books.postings.select("key", "amount", "gross")[
         sums
     ].iter_rows():
