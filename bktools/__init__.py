@@ -97,7 +97,7 @@ _NAMES = {
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 
-# # In the order of the docstring, so that a reference keeps its groups: one line for each group.
+# In the order of the docstring, so that a reference keeps its groups: one line for each group.
 __all__ = [  # noqa: RUF022
     "connect",
     "Service",

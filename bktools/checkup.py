@@ -32,7 +32,7 @@ from bktools.errors import (
 )
 from bktools.journal.environments import changed_address
 from bktools.journal.journal import Journal, command_of, has_none_yet, identity_of
-from bktools.service.answers import record_of
+from bktools.service.answers import read_answer
 from bktools.service.auth import authorization
 from bktools.service.transport import Answer, Limits, Transport, request_of
 from bktools.settings import Settings, load_settings
@@ -169,7 +169,7 @@ def _company(
     answer: Answer, endpoint: Endpoint, company: str | None, settings: Settings
 ) -> Iterator[Checked]:
     try:
-        rows = record_of(answer, Page, endpoint).data
+        rows = read_answer(answer, Page, endpoint).data
     except ServiceError as error:
         if isinstance(error, ScopeError):
             yield _failed(

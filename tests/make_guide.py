@@ -18,7 +18,7 @@ from bktools.journal.schema import ACCOUNT_STATES, BATCH_STATES
 from bktools.ledger.checks import FINDINGS as OF_LEDGERS
 from bktools.reconcile.checks import CHECKS as OF_ACCOUNTS
 from bktools.reports.folder import TABLES
-from bktools.submit import outcomes
+from bktools.submit.outcomes import OUTCOMES, told
 from bktools.wording import words
 
 ENGLISH = words("en")
@@ -102,15 +102,18 @@ def _ledger() -> str:
     return found + "".join(f"| {' | '.join(row)} |\n" for row in arrived)
 
 
-def _outcomes(meanings: dict[str, tuple[str, str | None]], states: Iterable[str]) -> str:
+def _outcomes(states: Iterable[str], *, of_accounts: bool) -> str:
     released = (
         "a person found that nothing was booked, or a later plan replaced it",
         "export the entries again",
     )
-    return table(
-        "outcome, what it means, what to do",
-        ((f"`{state}`", *(text or "nothing" for text in meanings.get(state, released))) for state in states),
-    )
+
+    def meaning(state: str) -> tuple[str, ...]:
+        if state not in OUTCOMES:
+            return released
+        return tuple(told(state, form, of_accounts=of_accounts) or "nothing" for form in ("one", "do"))
+
+    return table("outcome, what it means, what to do", ((f"`{state}`", *meaning(state)) for state in states))
 
 
 # By its name in the comment.
@@ -120,8 +123,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "warnings of entries": lambda: _checks("entry", _items(OF_ENTRIES), SEVERITIES[1:]),
     "findings of accounts": lambda: _checks("account", _items(OF_ACCOUNTS)),
     "statuses of the ledger": _ledger,
-    "outcomes of export jobs": lambda: _outcomes(outcomes.MEANINGS, (*BATCH_STATES, "BLOCKED")),
-    "outcomes of accounts": lambda: _outcomes(outcomes.OF_ACCOUNTS, ACCOUNT_STATES),
+    "outcomes of export jobs": lambda: _outcomes((*BATCH_STATES, "BLOCKED"), of_accounts=False),
+    "outcomes of accounts": lambda: _outcomes(ACCOUNT_STATES, of_accounts=True),
     "files of the folder": lambda: table(
         "file, what it is",
         ((f"`{name}`", ENGLISH(f"report.readme.{name.replace('.', '_')}")) for name in TABLES),

@@ -73,6 +73,14 @@ class Server:
         with psycopg.connect(self.address(database), autocommit=True) as connection:
             return _rows(connection.execute(text))
 
+    def kept(self, database: str, way: str) -> Callable[[], None]:
+        """Keep a copy of a database; return what puts the copy in its place, in a way."""
+        if way in {"volume", "replica"}:
+            self.keep("kept")
+            return lambda: self.roll_back("kept", is_replica=way == "replica")
+        copy = self.copy_of(database, *(("--clean", "--if-exists") if way == "psql" else ("-Fc",)))
+        return lambda: self.restore(database, way, copy)
+
     @contextmanager
     def database(self) -> Iterator[str]:
         """Make a database, and drop it at the end."""

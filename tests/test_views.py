@@ -13,7 +13,8 @@ import bktools
 from bktools import views
 from bktools.errors import InputError
 from bktools.settings import load_settings
-from bktools.submit.outcomes import MEANINGS, Outcomes
+from bktools.submit.outcomes import OUTCOMES, Outcomes
+from bktools.wording import words
 
 EVIL = "<script>alert('x')</script> & \"more\""
 
@@ -94,10 +95,10 @@ def test_outcomes_say_what_they_mean_and_what_is_next():
     assert "Next: UNKNOWN: look its entries up in the accounting system" in html
     assert "… and 12 more in the frame" in html
     assert repr(Outcomes(frame)).splitlines() == [
-        f"30 ACCEPTED: {MEANINGS['ACCEPTED'][0]}",
-        f"1 UNKNOWN: {MEANINGS['UNKNOWN'][0]}",
+        f"30 ACCEPTED: {words('en')('outcome.accepted.one')}",
+        f"1 UNKNOWN: {words('en')('outcome.unknown.one')}",
         "1 SOMETHING_NEW",
-        f"  next: UNKNOWN: {MEANINGS['UNKNOWN'][1]}",
+        f"  next: UNKNOWN: {words('en')('outcome.unknown.do')}",
     ]
     assert repr(Outcomes(frame.head(0))) == "nothing to do: no outcomes"
     with pytest.raises(InputError, match="no column 'outcome'"):
@@ -137,7 +138,7 @@ def test_every_outcome_of_a_close_has_a_meaning(service: bktools.Service, sample
     created = bktools.create_accounts(found, apply=True, service=service)
     plan = bktools.compose_export_jobs(bktools.read_entries(samples[1]), categories=categories)
     for frame in (created, bktools.submit_export_jobs(plan, service=service)):
-        assert set(frame["outcome"]) <= set(MEANINGS)
+        assert set(frame["outcome"]) <= set(OUTCOMES)
         _is_a_view(Outcomes(frame)._repr_html_())
 
 

@@ -42,7 +42,7 @@ def check(
     return next((exit_of(checked.error) for checked in done if checked.error), Exit.DONE)
 
 
-def _accept(connection: options.Connection) -> None:
+def _accept(connection: options.ServiceOptions) -> None:
     from bktools.journal.environments import accept_address
 
     settings = connection.settings

@@ -48,7 +48,7 @@ def show(context: typer.Context, connection: options.Connects) -> None:
         results.report(
             *listed(rows),
             journal=journal.id,
-            place=journal.location,
+            location=journal.location,
             sent_log=journal.sent_log.folders,
             **origin,
             events=events,
@@ -186,9 +186,9 @@ def verify(connection: options.Connects) -> Exit:
     """
     with _journal(connection) as journal:
         problems = journal.problems()
-        events, place = journal.last_event()["event_id"], journal.location
-    lines = problems or [f"{place} is whole: {events} events, and the sent log agrees"]
-    results.report(*lines, journal=place, events=events, problems=problems)
+        events, location = journal.last_event()["event_id"], journal.location
+    lines = problems or [f"{location} is whole: {events} events, and the sent log agrees"]
+    results.report(*lines, journal=location, events=events, problems=problems)
     return Exit.JOURNAL if problems else Exit.DONE
 
 
@@ -237,10 +237,10 @@ def move(
     settings = connection.settings
     last = to_database(settings, by=by, evidence=evidence)
     assert settings.journal is not None
-    place = location_of(settings.journal)
+    location = location_of(settings.journal)
     events = last["event_id"]
     results.report(
-        f"{events} events are in {place}; the file is closed and kept", journal=place, events=events
+        f"{events} events are in {location}; the file is closed and kept", journal=location, events=events
     )
 
 
@@ -284,7 +284,7 @@ def _looked_up(journal: Journal, file: Path, company_id: str, day: dt.date | Non
     return entries, f"ledger {books['source']} (SHA-256 {books['sha256']}), exported on {exported}"
 
 
-def _journal(connection: options.Connection) -> Journal:
+def _journal(connection: options.ServiceOptions) -> Journal:
     from bktools.journal.journal import Journal
 
     return Journal(connection.settings)

@@ -92,8 +92,10 @@ def month_end(
     for question in open_questions(company, service=service):
         results.say(f"outcome unknown: {question}\n")
     texts = words_for(arguments.language, service.settings)
-    place = texts("report.sandbox") if service.settings.is_sandbox else service.settings.environment
-    results.say(f"{texts('report.terminal.head', name=service.settings.name_of(company), place=place)}\n")
+    environment = texts("report.sandbox") if service.settings.is_sandbox else service.settings.environment
+    results.say(
+        f"{texts('report.terminal.head', name=service.settings.name_of(company), environment=environment)}\n"
+    )
     chart, entries = (file.or_sample(service, "--chart and --entries") for file in (chart, entries))
     accounts = chart.read(bktools.read_chart_of_accounts, company=company)
     results.say(_line(texts, "chart", files.recognised(accounts.attrs["bktools"])))

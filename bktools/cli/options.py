@@ -116,7 +116,7 @@ def expanded(run: Callable[..., None], **added: Group) -> Callable[..., None]:
         with ExitStack() as stack:
             for name, group in groups.items():
                 made = group.build(**{each.name: values.pop(each.name) for each in group.parameters()})
-                values[name] = stack.enter_context(made) if isinstance(made, Connection) else made
+                values[name] = stack.enter_context(made) if isinstance(made, ServiceOptions) else made
             run(**values)
 
     command_of_groups.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
@@ -190,7 +190,7 @@ MAX_ENTRIES = option("--max-entries COUNT", "The most entries of one export job.
 
 
 @dataclass(frozen=True)
-class Connection:
+class ServiceOptions:
     """The settings and the service that the options select; the service is opened at its first use."""
 
     environment: str | None = option(
@@ -238,7 +238,7 @@ class Connection:
 
 
 @dataclass(frozen=True)
-class CompanyConnection(Connection):
+class CompanyOptions(ServiceOptions):
     """The service and the company that the options select."""
 
     company: str | None = option(
@@ -253,8 +253,8 @@ class CompanyConnection(Connection):
         return the_company(self.service.settings)
 
 
-Connects = Annotated[Connection, Group(Connection)]
-ConnectsToCompany = Annotated[CompanyConnection, Group(CompanyConnection)]
+Connects = Annotated[ServiceOptions, Group(ServiceOptions)]
+ConnectsToCompany = Annotated[CompanyOptions, Group(CompanyOptions)]
 
 
 def the_company(settings: Settings) -> str:

@@ -44,7 +44,7 @@ def reconcile(
     return Exit.FINDINGS if fail_on and findings["severity"].isin(FAIL_ON[fail_on]).any() else Exit.DONE
 
 
-def reconciled(connection: options.CompanyConnection, chart: files.FileOptions) -> Reconciliation:
+def reconciled(connection: options.CompanyOptions, chart: files.FileOptions) -> Reconciliation:
     """Read a chart, print how it was read, and return its reconciliation with the known accounts."""
     service, company = connection.service, connection.company_id
     accounts = chart.or_sample(service).read(bktools.read_chart_of_accounts, company=company)

@@ -114,7 +114,7 @@ def path(
     results.report(*map(str, files), files=files)
 
 
-def _store(connection: options.Connection) -> Store:
+def _store(connection: options.ServiceOptions) -> Store:
     from bktools.snapshots.store import Store
 
     # Nothing is asked of the service; only the sandbox has to be started, to learn its credential.

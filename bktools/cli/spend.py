@@ -42,7 +42,7 @@ def spend(
         company = connection.company_id
         names = files.tables_of(connection.service, company)
         entries = entries.or_sample(connection.service)
-    rows = files.read_entries(entries, company, names)
+    rows = files.read_entries(entries, company, names, required=("currency",))
     note(files.recognised(rows.attrs["bktools"]))
     with command(entries.names):
         sums = bktools.spend(rows, by=keys, shares=shares, largest_first=largest_first, **names)

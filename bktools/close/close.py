@@ -182,7 +182,7 @@ class Close:
     def title(self) -> str:
         """Month, company and state in a line, and whether the books are real: the head of every page."""
         parts = [self.words("report.title", month=self.period), self.name, self.title_state]
-        return " · ".join([*parts, self.place] if self.is_sandbox else parts)
+        return " · ".join([*parts, self.environment_name] if self.is_sandbox else parts)
 
     @property
     def is_sandbox(self) -> bool:
@@ -190,7 +190,7 @@ class Close:
         return self.environment == SANDBOX
 
     @property
-    def place(self) -> str:
+    def environment_name(self) -> str:
         """The name of the environment; of the sandbox, that its books are not real."""
         return self.words("report.sandbox") if self.is_sandbox else self.environment
 
@@ -249,7 +249,7 @@ class Close:
         to_do = ", ".join(self.words.counted(count, name) for name, count in self.severities.items())
         last = [self.words("report.written_to", folder=self.folder)] if self.folder else []
         # The title names the sandbox alone.
-        head = self.title if self.is_sandbox else f"{self.title} · {self.place}"
+        head = self.title if self.is_sandbox else f"{self.title} · {self.environment_name}"
         return readable(
             "\n  ".join([head, *self.lines, self.words("report.to_do_counts", counts=to_do), *last])
         )

@@ -187,7 +187,7 @@ def _shown(books: Holdings, source: Mapping[str, Any]) -> dict[str, Any]:
         "last": None,
         **days,
         "batches": [*books.batches],
-        "missing": [*books.missing],
+        "due": {entry: day.isoformat() for entry, day in books.missing.items()},
     }
 
 

@@ -68,14 +68,25 @@ def not_in_the_books(
     outside = {
         *plan.rows.filter(pc.and_(is_own, pc.invert(pc.fill_null(is_within, False)))).column("id").to_pylist()
     }
-    # What the verdict leaves open, or the ledger may book later in a sum, waits.
-    missing = {*books["missing"]}
-    shown = [
-        entry_id for entry_id in ids.unique().to_pylist() if entry_id in missing and entry_id not in outside
-    ]
-    if not shown:
+    inside = [entry_id for entry_id in ids.unique().to_pylist() if entry_id not in outside]
+    if not inside:
         raise PlanError(
             f"no ready entry of company {company_id} is dated from {first} to {last}, "
             f"which {books['source']} covers: nothing was recorded"
+        )
+    # What the verdict leaves open waits, and so does what the ledger may book after the day of its export.
+    until = min(last, day)
+    due = {entry: dt.date.fromisoformat(date) for entry, date in books.get("due", {}).items()}
+    shown = [entry_id for entry_id in inside if entry_id in due and due[entry_id] <= until]
+    if not shown:
+        later = max([due[entry_id] for entry_id in inside if entry_id in due], default=None)
+        way = (
+            f"compose the plan again with a ledger that reaches {later}"
+            if later
+            else "look them up by hand (--from, --to, --evidence)"
+        )
+        raise PlanError(
+            f"{books['source']} does not show of any ready entry of company {company_id} that it is not "
+            f"booked, or booked later: {way}; nothing was recorded"
         )
     return shown

@@ -95,7 +95,18 @@ def _refuse_duplicates(reading: Reading, field: str, *keys: pa.ChunkedArray) -> 
         f"{what} {cells.quoted(reading.column(field)[second].as_py())} is on line {table.lines[first]} "
         f"already, it must be unique{many}; correct the file",
         int(table.lines[second]),
+        columns=_codes_as_ids(reading) if field == "external_id" else {},
     )
+
+
+def _codes_as_ids(reading: Reading) -> dict[str, str]:
+    """Return the columns with which the codes are the external IDs, if each row has a code of its own."""
+    if not reading.has("code") or reading.places["code"] == reading.places["external_id"]:
+        return {}
+    code = reading.or_null("code")
+    is_unique = not code.null_count and pc.count_distinct(code).as_py() == len(code)
+    heading = cells.heading_of(reading.table, reading.places["code"])
+    return dict.fromkeys(("external_id", "code"), heading) if is_unique else {}
 
 
 def _company_ids(reading: Reading, company: str | None) -> pa.ChunkedArray:

@@ -25,7 +25,8 @@ from bktools.inputs.table import Table
 
 # Codes unlike the others are asked about where they are few among many.
 _FEW, _LEAST_CODES = 0.02, 4
-_MOST, _HALF, _LEAST_PARTS = 0.9, 0.5, 2
+_MOST, _HALF, _LEAST_PARTS, _LEAST_FULL = 0.9, 0.5, 2, 2
+_REPORT = words.TOTALS | words.values("balance") | words.values("footer")
 # A word with more behind it, which no code is.
 _WORDS = r"^\s*\pL{3,}\S*\s"
 
@@ -191,8 +192,10 @@ def _ask_of_odd_rows(reading: Reading) -> None:
     codes = (~no_code).sum()
     unlike = ~no_code & _are_wordy(code)
     unlike &= unlike.sum() <= max(1, _FEW * codes) and codes > _LEAST_CODES
+    # A line of a report has few cells.
+    unlike &= ~_are_as_full(reading)
     unlike |= ~no_code & ~cells.matches(code, r"^\s*\d") & says_report(code)
-    odd = unlike | no_code & says_report(name)
+    odd = unlike | no_code & cells.mask(words.are_alone(name, _REPORT))
     if odd.any():
         row = int(odd.argmax())
         shown = ", ".join(cells.quoted(column[row].as_py()) for column in (code, name))
@@ -203,6 +206,17 @@ def _ask_of_odd_rows(reading: Reading) -> None:
             {field: cells.heading_of(table, reading.places[field]) for field in ("code", "name")},
             int(table.lines[row]),
         )
+
+
+def _are_as_full(reading: Reading) -> cells.Mask:
+    """Return the rows that hold something in each column that nearly all rows fill, where there are some."""
+    own = {reading.places["code"], reading.places["name"]}
+    others = [column for place, column in enumerate(reading.table.columns) if place not in own]
+    filled = [~cells.blank(column) for column in others]
+    usual = [rows for rows in filled if rows.mean() >= _MOST]
+    are_many = np.full(len(reading.table.lines), len(usual) >= _LEAST_FULL)
+    as_full: cells.Mask = np.logical_and.reduce([*usual, are_many])
+    return as_full
 
 
 def _ask_of_columns_in_parts(reading: Reading) -> Iterator[InputError]:

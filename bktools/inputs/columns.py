@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.caller import is_command, name_of, setting
 from bktools.errors import ArgumentError, FileNoteWarning, InputError
@@ -22,7 +23,7 @@ from bktools.inputs.cells import leave_out, option, question, raise_all
 from bktools.inputs.file import read_table
 from bktools.inputs.heading_row import NAMED, is_figure
 from bktools.inputs.refusals import way_out
-from bktools.inputs.running_sums import running_sums
+from bktools.inputs.running_sums import balance_by, running_sums
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal, without_extras
 from bktools.visible import first_of
@@ -41,6 +42,14 @@ _SHOWN_HEADINGS, _SHOWN_CANDIDATES = 20, 4
 _LONGEST_HEADING = 200
 # Columns beside the codes and names of accounts that are neither: money, and codes of other accounts.
 _NOT_OF_ACCOUNT = ("balance", "amount", "debit", "credit", "total_amount", "of_another")
+# Tables of headings by field: one such word inside a heading tells the field where no other column has the
+# look of it. Beside them stand the tables of words with which a heading names something else.
+_TOLD_BY = {
+    "code": ("account_code", ("of_another", "balance")),
+    "account_code": ("account_code", ("of_another", "balance")),
+    "date": ("booking_date", ("other_day",)),
+    "amount": ("amount", ("other_amount", "without_tax", "tax", "balance")),
+}
 # Two fields with opposite meanings: the wrong one would turn every account round.
 _OPPOSITES = {"archived": "active", "active": "archived"}
 
@@ -245,6 +254,9 @@ class Reading:
             if field not in self.chosen:
                 self._take(field, is_required=field in required)
         self.problems += self._doubts(required)
+        for field in _TOLD_BY:
+            if field in self.vocabulary.fields and not self.is_settled(field):
+                self._take_told(field)
         self._refuse_other_kind()
         self._look_for_others(required)
         if any("split_account" in dict(error.settings) for error in self.problems):
@@ -304,10 +316,34 @@ class Reading:
         places = self.free()
         return next((place for place in places if looks.hold_codes_and_names(self.table, place)), None)
 
+    def names_of_accounts(self) -> int | None:
+        """Return the one column that says the accounts by their names, where none could hold their codes."""
+        table, (telling, *_) = self.table, self.vocabulary.fields["account_code"]
+        free = [place for place in self.free() if place not in self._empty]
+        free = [place for place in free if not looks.count_rows(table, place)]
+        codes = {
+            *looks.all_like("account_code", table, free),
+            *self._with_word_inside("account_code", free, telling.words),
+        }
+        headed = [place for place in free if normal(table.headings[place]) in telling.by_cells]
+        named = [self.places["account_name"]] if self.has("account_name") else headed
+        is_clear = not codes and len(named) == 1 and looks.is_full(table, named[0])
+        return named[0] if is_clear and looks.fits("account_name", table, named[0]) else None
+
     def may_lack(self, field: str) -> bool:
         """Whether entries may lack a date or an amount: the caller says so, or no column could hold it."""
+        if field == "date" and self.has("amount") and not any(map(self._may_say_day, self.free())):
+            return True
         figures = (cells.matches(looks.filled(self.table, place), r"^\W*\d").any() for place in self.free())
         return field in self.chosen or (bool(self.places) and not any(figures))
+
+    def _may_say_day(self, place: int) -> bool:
+        """Whether heading or cells may say the day of an entry, or a part of it."""
+        of_days = frozenset().union(*map(words.headings, ("booking_date", "part_of_day")))
+        heading = self.table.headings[place]
+        return (
+            not heading.strip() or words.are_inside(heading, of_days) or looks.may_say_days(self.table, place)
+        )
 
     def _take(self, field: str, *, is_required: bool) -> None:
         """Take the column with a field's heading; several are a problem, or a note for a field of text."""
@@ -328,6 +364,28 @@ class Reading:
                 self.problems.append(error)
         else:
             self.places |= {} if place is None else {field: place}
+
+    def _take_told(self, field: str) -> None:
+        """Take the one column whose heading has a word of the field inside, if no other looks like the field.
+
+        Columns with a word for something else, such as a due date or a budget, are neither.
+        """
+        if field in self.places or field in {error.field for error in self.problems}:
+            return
+        if field == "amount" and {"debit", "credit"} & self.places.keys():
+            return
+        table, (known, others) = self.table, _TOLD_BY[field]
+        not_it = frozenset().union(*map(words.headings, others))
+        free = [place for place in self.free() if not words.are_inside(table.headings[place], not_it)]
+        if field == "amount":
+            free = [place for place in free if place not in self._running_sums]
+        told = self._with_word_inside(field, free, words.headings(known))
+        alike = {*looks.all_like(field, table, free), *told}
+        if len(told) == len(alike) == 1 and looks.is_full(table, place := told[0]):
+            self.places[field] = place
+            self.notes.append(
+                f"{table.headings[place]!r} is taken for {field!r}: no other column looks like it"
+            )
 
     def recognised(self, field: str, passed_over: Collection[int] = ()) -> int | None:
         """Return the column whose heading says a field, None without one; several are an `InputError`."""
@@ -374,6 +432,7 @@ class Reading:
     def _doubts(self, required: Sequence[str]) -> Iterator[InputError]:
         """Yield a problem where a vague heading was taken and other cells look like the field, too."""
         table = self.table
+        settled: dict[str, int] = {}
         for field, place in self.places.items():
             if field in self.chosen or field not in {*required, "date", "amount", "account_code"}:
                 continue
@@ -403,7 +462,31 @@ class Reading:
             if alike:
                 order = dict.fromkeys([*self._with_word_inside(field, alike, telling), place, *alike])
                 both = looks.likeliest_first(field, table, [*order], beside_currency=self.has("currency"))
-                yield self._ambiguous(field, both)
+                both = self._different(both) if field == "amount" else both
+                if field == "name" and len(named := self._with_word_inside(field, both, tiers[0].words)) == 1:
+                    both = named
+                if len(both) > 1:
+                    yield self._ambiguous(field, both)
+                else:
+                    settled[field] = both[0]
+        self.places |= settled
+
+    def _different(self, amounts: Sequence[int]) -> list[int]:
+        """Return columns of amounts that may be the amount, without copies of the first one.
+
+        None is one in a currency that its heading names where the column of currencies has another one, too.
+        """
+        columns = self.table.columns
+        if self.has("currency"):
+            stated = {text.strip().upper() for text in pc.unique(self.column("currency")).to_pylist()} - {""}
+            named = {place: words.currency_in(self.table.headings[place]) for place in amounts}
+            amounts = [
+                place for place in amounts if named[place] is None or stated <= {named[place]}
+            ] or amounts
+        return [
+            amounts[0],
+            *(place for place in amounts[1:] if not columns[place].equals(columns[amounts[0]])),
+        ]
 
     def _refuse_other_kind(self) -> None:
         """Refuse a file of entries where a chart is wanted, or a chart where entries are wanted."""
@@ -432,6 +515,9 @@ class Reading:
             free = [place for place in free if not words.are_inside(table.headings[place], others)]
         if field in ("code", "account_code"):
             free = [place for place in free if not looks.count_rows(table, place)]
+        if field == "account_code" and self.has("debit", "credit"):
+            sides = self.places["debit"], self.places["credit"]
+            free = [place for place in free if not balance_by(table, place, sides)]
         alike = self._looks[field]() if field in self._looks else looks.columns_like(field, table, free)
         by_cells = [place for place in alike if place in free]
         known = self.vocabulary.words_of(field)

@@ -33,6 +33,7 @@ _YEAR_IN_TEXT = re.compile(r"(?<!\d)(20\d{2})(?=(?:\d{2}){0,2}(?!\d))")
 _YEARS = re.compile("%[YyGcxD]")
 _ADJACENT = re.compile("%[Yymd]%[Yymd]")
 _NAMED_MONTH, _SHORTEST_MONTH = re.compile("%[bB]"), 3
+_LETTERS, _FOUR_DIGITS = re.compile(r"[^\W\d_]{3}"), re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _CLOCKS = re.compile("%[HIMSfpXTRcr]")
 _YEAR, _MONTH, _DAY = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})"
 _ORDERS = [
@@ -191,6 +192,8 @@ def _in_order(text: str, order: re.Pattern[str]) -> dt.date | None:
 
 
 def _by_evidence(table: Table, place: int, texts: list[str], notes: list[str]) -> list[dt.date | None]:
+    if texts and all(_LETTERS.search(text) for text in texts) and (days := _by_names(texts)):
+        return days
     readings = [[_in_order(text, order) for text in texts] for order in _ORDERS]
     whole = [reading for reading in readings if None not in reading]
     if not whole:
@@ -213,6 +216,14 @@ def _by_evidence(table: Table, place: int, texts: list[str], notes: list[str]) -
         differs = next(text for text, one, two in zip(texts, whole[0], other, strict=True) if one != two)
         _propose(table, place, texts, f"{differs!r} whose day could be the month")
     return whole[0]
+
+
+def _by_names(texts: list[str]) -> list[dt.date | None]:
+    """Return dates with names of months and years of four digits, none where they have two readings."""
+    forms = [form for form in _PROPOSED if _NAMED_MONTH.search(form)]
+    readings = [days for form in forms if all(days := [parsed(text, form) for text in texts])]
+    has_years = all(_FOUR_DIGITS.search(text) for text in texts)
+    return readings[0] if has_years and readings and all(days == readings[0] for days in readings) else []
 
 
 def _order_beside(table: Table, place: int) -> tuple[str, re.Pattern[str]] | None:

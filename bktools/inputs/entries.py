@@ -18,16 +18,16 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
 from bktools.frames.money import check_form
-from bktools.inputs import amounts, cells, dates, names, sides, signed_amounts
+from bktools.inputs import amounts, cells, dates, names, sides, signed_amounts, words
 from bktools.inputs.approvals import read_approvals
-from bktools.inputs.cells import leave_out, option, question, raise_all
+from bktools.inputs.cells import option, question, raise_all
 from bktools.inputs.columns import Columns, Reading, Vocabulary, opened
 from bktools.inputs.evidence import contradictions, lone_half, running_balance
 from bktools.inputs.formats.registry import refuse_ledgers
-from bktools.inputs.looks import columns_like
+from bktools.inputs.looks import columns_like, hold_currencies, money_out_and_in
 from bktools.inputs.prepared_rows import fill_down as filled_down
 from bktools.inputs.prepared_rows import without_empty
-from bktools.inputs.proposals import proposing
+from bktools.inputs.proposals import UNKNOWN_CURRENCY, proposing
 from bktools.inputs.report_rows import keep_rows, leave_reports
 from bktools.inputs.splits import with_splits
 from bktools.inputs.table import Table
@@ -171,6 +171,7 @@ def read_entries(
     frames: Frames = {"category_id": categories, "employee_id": employees}
     own_names = _find_columns(reading, frames, company, required)
     problems += _missing(reading)
+    one_currency = _one_currency(reading, cells.currency_code(currency), required)
     filled_down(reading, fill_down, _IDENTITIES, lacks_all=True)
     # Columns that say which entries are split stay among the others, too: they may say something else.
     splits = {field: places.pop(field) for field in _SPLITS if field in places}
@@ -193,7 +194,7 @@ def read_entries(
         reading.read(field, cells.uuids, required=True)
     _read_dates(reading, date_format)
     _read_amounts(reading, decimal, spending)
-    _read_currencies(reading, cells.currency_code(currency))
+    _read_currencies(reading, *one_currency)
     _read_names(reading, frames, company)
     of_approvals: list[str] = []
     with reading.trying():
@@ -240,7 +241,15 @@ def _find_columns(
         for field, frame in frames.items()
         if frame is not None
     }
-    reading.assign(required, looks)
+    reading.assign([field for field in required if field != "currency"], looks)
+    _take_money_out_and_in(reading)
+    pair = [field for field in ("debit", "credit") if reading.has(field)]
+    if (
+        reading.has("amount")
+        and not reading.is_settled(*pair)
+        and all(reading.blank(side).all() for side in pair)
+    ):
+        reading.leave(*pair)
     if not reading.has("debit", "credit"):
         reading.problems += lone_half(reading) if reading.has("amount") else ()
         reading.leave(*{"debit", "credit"} - reading.chosen.keys())
@@ -249,6 +258,16 @@ def _find_columns(
     if reading.has("id") and not reading.is_settled("id") and not _has_uuids(reading, "id"):
         _leave_foreign_ids(reading, "id")
     return _own_names(reading, frames, required)
+
+
+def _take_money_out_and_in(reading: Reading) -> None:
+    """Take columns such as Withdrawal and Deposit for the two sides of an amount, where no column is one."""
+    money = {"amount", "debit", "credit"}
+    if money & (reading.places.keys() | reading.chosen.keys() | {error.field for error in reading.problems}):
+        return
+    pair = money_out_and_in(reading.table, reading.free())
+    if pair is not None:
+        reading.settle(debit=pair[0], credit=pair[1])
 
 
 def _own_names(reading: Reading, frames: Frames, required: Sequence[str]) -> dict[str, int]:
@@ -306,12 +325,42 @@ def _missing(reading: Reading) -> list[InputError]:
     ]
 
 
+def _one_currency(reading: Reading, currency: str | None, required: Sequence[str]) -> tuple[str | None, str]:
+    """Return the currency of amounts that have none of their own, and who says it; none may be a problem."""
+    if currency is not None:
+        return currency, "as was asked"
+    headed = _currency_in_headings(reading)
+    if "currency" in required and headed is None and not reading.has("currency"):
+        reading.problems.append(_no_currency(reading))
+    return headed, "as the heading says"
+
+
+def _currency_in_headings(reading: Reading) -> str | None:
+    """Return the one currency that the headings of the amounts name, such as Amount (EUR), else None."""
+    money = [field for field in signed_amounts.MONEY if reading.has(field)]
+    named = {words.currency_in(reading.heading(field)) for field in money}
+    if reading.has("currency") or reading.is_settled("currency") or len(named) != 1:
+        return None
+    return named.pop()
+
+
+def _no_currency(reading: Reading) -> InputError:
+    """Return the problem that no column is the currency, with the one whose cells are codes of currencies."""
+    table = reading.table
+    codes = [place for place in reading.free() if hold_currencies(table, place)]
+    why = "no column found for 'currency'"
+    if codes:
+        return question(table, why, {"currency": cells.heading_of(table, codes[0])})
+    details = [f"{UNKNOWN_CURRENCY} stands for the currency of all amounts, such as EUR"]
+    return table.error(why, field="currency", details=details, currency=UNKNOWN_CURRENCY)
+
+
 def _read_dates(reading: Reading, date_format: str | None) -> None:
     if reading.has("date") and not reading.has("id"):
         rule = "is the date and must not be empty (fill it in, or delete rows that are no entries)"
         with reading.trying():
             empty = reading.blank("date")
-            way_out = without_empty(reading, "date", *_NAMES) if empty.any() else {}
+            way_out = without_empty(reading, "date", *_NAMES, or_text=True) if empty.any() else {}
             reading.refuse("date", empty, rule, **way_out)
     reading.read("date", dates.dates, date_format, reading.notes)
 
@@ -366,18 +415,19 @@ def _against(reading: Reading, amount: pa.ChunkedArray, spending: str | None) ->
     }
     if not pair:
         yield from contradictions(reading, amount, side="sign")
-    balance = running_balance(reading, amount)
-    if balance is not None and pair and not reading.is_settled(*pair):
+    balance, falls = running_balance(reading, amount)
+    turned = dict(zip(("credit", "debit"), pair.values(), strict=False))
+    if balance is not None and pair and not falls and not reading.is_settled(*pair):
         yield question(
             reading.table,
-            f"is a bank statement, as its running balance {balance!r} shows: "
-            "there a debit is money that leaves the account",
+            f"the running balance {balance!r} rises by {pair['debit']!r}, as in the books of an account: "
+            "a debit may be spending, or money that comes in",
             pair,
+            details=[f"If it comes in: {setting('columns', turned)}"],
         )
-    elif balance is not None and not pair:
-        reading.notes.append(
-            f"is a bank statement, as its running balance {balance!r} shows: amounts keep the bank's signs"
-        )
+    elif balance is not None:
+        signs = "a debit is money that leaves the account" if pair else "amounts keep the bank's signs"
+        reading.notes.append(f"is a bank statement, as its running balance {balance!r} shows: {signs}")
     elif spending is None and not pair and "sign" not in reading.places and sides.are_mostly_negative(amount):
         yield reading.table.error(
             f"nearly all amounts of {reading.heading('amount')!r} are negative, "
@@ -401,21 +451,23 @@ def _read_names(reading: Reading, frames: Frames, company: str | None) -> None:
         )
 
 
-def _read_currencies(reading: Reading, currency: str | None) -> None:
-    """Read the currencies; what the caller says is that of amounts without one."""
+def _read_currencies(reading: Reading, currency: str | None, said: str) -> None:
+    """Read the currencies; amounts without one are in the currency that is said otherwise."""
     reading.read("currency", _currencies)
     if currency is not None:
         stated = reading.result.get("currency", reading.constant(None, schema.TEXT))
         if stated.null_count:
-            reading.notes.append(f"amounts without a currency are in {currency}, as was asked")
+            reading.notes.append(f"amounts without a currency are in {currency}, {said}")
         reading.result["currency"] = pc.fill_null(stated, currency)
 
 
 def _currencies(table: Table, place: int) -> pa.ChunkedArray:
-    column = pc.ascii_upper(cells.or_null(cells.trimmed(table.columns[place])))
-    rule = f"must hold currency codes of three letters such as EUR (or leave it out: {leave_out('currency')})"
-    cells.refuse(table, place, ~cells.matches(column, "^[A-Z]{3}$"), rule)
-    return column
+    column = cells.or_null(cells.trimmed(table.columns[place]))
+    codes = pc.coalesce(words.codes(column, words.currencies()), pc.ascii_upper(column))
+    rule = "must hold currency codes of three letters such as EUR (or leave the currency out)"
+    wrong = ~cells.matches(codes, f"^(?:[A-Z]{{3}}|{'|'.join({*words.currencies().values()})})$")
+    cells.refuse(table, place, wrong, rule, instead={"currency": ""})
+    return codes
 
 
 def _read_texts(reading: Reading) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from bktools.errors import InputError
-from bktools.inputs import cells, sides
+from bktools.inputs import cells, sides, words
 from bktools.inputs.cells import leave_out, question
 from bktools.inputs.columns import Reading
 from bktools.inputs.running_sums import numbers_of, rise_by
@@ -24,7 +24,9 @@ def contradictions(reading: Reading, amount: pa.ChunkedArray, *, side: str) -> I
     table, taken = reading.table, reading.heading("amount")
     if side not in reading.places and not reading.is_settled(side) and sides.is_one_sided(amount):
         of_money = side == "sign"
-        beside = (place for place in reading.free() if sides.mention_both(table, place, of_money=of_money))
+        means = words.headings("means_of_payment")
+        free = [place for place in reading.free() if not words.are_inside(table.headings[place], means)]
+        beside = (place for place in free if sides.mention_both(table, place, of_money=of_money))
         if (place := next(beside, None)) is not None:
             heading = table.headings[place]
             yield question(
@@ -64,9 +66,12 @@ def lone_half(reading: Reading) -> Iterator[InputError]:
             )
 
 
-def running_balance(reading: Reading, amount: pa.ChunkedArray) -> str | None:
-    """Return the heading of the column that adds the amounts up, in whatever sign, None without one."""
+def running_balance(reading: Reading, amount: pa.ChunkedArray) -> tuple[str | None, bool]:
+    """Return the heading of the column that adds the amounts up, None without one, and whether it falls."""
     head, steps = reading.table.head(_FIRST_ROWS), amount.slice(0, _FIRST_ROWS).to_pylist()
-    return next(
-        (head.headings[place] for place in reading.free() if rise_by(numbers_of(head, place), steps)), None
-    )
+    for place in reading.free():
+        balances = numbers_of(head, place)
+        for sign in (1, -1):
+            if rise_by(balances, steps, (sign,)):
+                return head.headings[place], sign < 0
+    return None, False

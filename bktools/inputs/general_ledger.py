@@ -204,6 +204,7 @@ def _find_postings(reading: Reading, filled: str | None, report_rows: str | None
         )
         others = [error for error in reading.problems if error.field != "account_code"]
         raise_all([above, *others], reading.table)
+    _take_names_of_accounts(reading)
     filled_down(reading, filled, _IDENTITIES, lacks_all=False)
     if reading.has("debit", "credit"):
         # The amount beside them says the same once more, in whatever sign and currency.
@@ -220,6 +221,19 @@ def _find_postings(reading: Reading, filled: str | None, report_rows: str | None
         if neither.mean() <= _FEW:
             reading.skip({"rows skipped that have neither a debit nor a credit": neither}, "postings")
     leave_reports(reading, "postings", report_rows)
+
+
+def _take_names_of_accounts(reading: Reading) -> None:
+    """Take the names of accounts for their codes where no column could hold codes."""
+    missing = [error for error in reading.problems if error.field == "account_code" and not error.line]
+    lacks_codes = bool(missing)
+    if reading.has("account_code") and not reading.is_settled("account_code"):
+        lacks_codes = bool(reading.blank("account_code").all())
+    place = reading.names_of_accounts() if lacks_codes else None
+    if place is not None:
+        reading.problems = [error for error in reading.problems if error not in missing]
+        reading.settle(account_code=place)
+        reading.notes.append(f"accounts are known by their names alone: {reading.heading('account_code')!r}")
 
 
 def _postings(reading: Reading, ledger: Ledger) -> tuple[pa.Table, dict[str, Decimal]]:

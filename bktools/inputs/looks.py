@@ -22,6 +22,9 @@ _CODE = r"^\s*\d[0-9A-Za-z]*(?:[.\-/ ]\d[0-9A-Za-z]*)*\.?\s*$"
 _CURRENCY = rf"^\s*(?:[A-Za-z]{{3}}|[{words.CURRENCY_SIGNS}])\s*$"
 _EMAIL = r"^[^@\s]+@[^@\s]+\.[^@\s]+$"
 # Days without a year, and codes with zeros in front, have the look of amounts.
+_DAYS = r"\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4}|\.)"
+# Days as spreadsheets and programs count them.
+_SERIAL = r"^(?:[34]\d{4}(?:\.\d+)?|(?:19|20)\d{6}|1\d{9}|1\d{12})$"
 _DAY = r"^(?:0?[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])\.?$"
 _ZEROS = r"^0\d"
 _CENTS = r"[.,]\d\d\D*$"
@@ -48,13 +51,34 @@ def fits(field: str, table: Table, place: int) -> bool:
 
 def columns_like(field: str, table: Table, free: Sequence[int]) -> list[int]:
     """Return the columns whose cells look like a field, though their headings do not say it."""
-    head = table.head(_FIRST_ROWS)
-    alike = [place for place in free if _looks(field, head, place)]
+    alike = all_like(field, table, free)
     if field == "amount":
         # Amounts without cents are looked for where no column has any.
+        head = table.head(_FIRST_ROWS)
         alike = alike or [place for place in free if _are_figures(head, place)]
     # Codes stand before names.
-    return alike[:1] if field in ("code", "account_code") else likeliest_first(field, head, alike)
+    return alike[:1] if field in ("code", "account_code") else likeliest_first(field, table, alike)
+
+
+def all_like(field: str, table: Table, free: Sequence[int]) -> list[int]:
+    """Return all columns whose cells look like a field; amounts are those with cents."""
+    head = table.head(_FIRST_ROWS)
+    return [place for place in free if _looks(field, head, place)]
+
+
+def is_full(table: Table, place: int) -> bool:
+    """Whether nearly all cells of a column hold something."""
+    return len(filled(table, place)) >= max(1, _MOST * len(table.lines))
+
+
+def may_say_days(table: Table, place: int) -> bool:
+    """Whether some cells may be days: written as dates, with a month's name, or as a spreadsheet's number."""
+    column = filled(table.head(_FIRST_ROWS), place)
+    names = [re.escape(name) for month, others in words.months().items() for name in (month, *others)]
+    month = rf"(?:{'|'.join(names)})"
+    written = rf"{_DAYS}|(?i:\d\W{{0,3}}{month}\b|\b{month}\W{{0,3}}\d)"
+    is_written = cells.matches(column, written).any()
+    return len(column) > 0 and bool(is_written or cells.matches(column, _SERIAL).all())
 
 
 def likeliest_first(
@@ -119,6 +143,28 @@ def debit_and_credit(table: Table, free: Collection[int], alike: Collection[int]
     return (other, one) if is_credit_first else (one, other)
 
 
+def money_out_and_in(table: Table, free: Collection[int]) -> tuple[int, int] | None:
+    """Return two columns whose whole headings are money that goes out and comes in, such as Withdrawal.
+
+    Each row has an amount in one of them at most; None where no two are such columns, or several are.
+    """
+    texts = {place: words.without_words(table.headings[place], words.headings("amount")) for place in free}
+    out_and_in = [
+        [place for place, text in texts.items() if {words.normal(text), words.without_extras(text)} & side]
+        for side in map(words.headings, ("money_out", "money_in"))
+    ]
+    if [*map(len, out_and_in)] != [1, 1] or out_and_in[0] == out_and_in[1]:
+        return None
+    places = out_and_in[0][0], out_and_in[1][0]
+    has_amount = [cells.matches(table.columns[place], "[1-9]") for place in places]
+    is_pair = (
+        all(_are_amounts(table, place) for place in places)
+        and all(rows.any() for rows in has_amount)
+        and not (has_amount[0] & has_amount[1]).any()
+    )
+    return places if is_pair else None
+
+
 def count_rows(table: Table, place: int) -> bool:
     """Whether a column numbers the rows from 1, or from 0."""
     texts = filled(table, place).to_pylist()
@@ -131,6 +177,14 @@ def hold_codes_and_names(table: Table, place: int) -> bool:
     """Whether a column holds a code and a name in each of its cells."""
     column = filled(table, place)
     return len(column) > 0 and _share(column, _CODE_AND_NAME) >= _HALF
+
+
+def hold_currencies(table: Table, place: int) -> bool:
+    """Whether each cell of a column is the code of a currency that is known here."""
+    column = filled(table, place)
+    return len(column) == len(table.lines) and bool(
+        cells.matches(column, rf"^(?:{words.CURRENCY_CODES})$").all()
+    )
 
 
 def filled(table: Table, place: int) -> pa.ChunkedArray:
@@ -240,6 +294,8 @@ def _looks(field: str, table: Table, place: int) -> bool:
 def _are_like_codes(table: Table, place: int, column: pa.ChunkedArray) -> bool:
     is_period = words.are_inside(table.headings[place], _PERIODS) or count_rows(table, place)
     is_other = is_period or dates.are_dates(column) or cells.matches(column, UUID_REGEX).any()
+    # Nothing but 0 and 1 answers a question, such as whether the day is a holiday.
+    is_other = is_other or cells.matches(column, "^[01]$").all()
     return _share(column, _CODE) >= _MOST and not is_other
 
 

@@ -16,7 +16,7 @@ from bktools.errors import ArgumentError
 from bktools.frames import schema
 from bktools.inputs import cells, looks
 from bktools.inputs.columns import Reading
-from bktools.inputs.report_rows import has_amount, report_lines
+from bktools.inputs.report_rows import has_amount, report_lines, says_report
 from bktools.inputs.signed_amounts import MONEY
 
 # A code, then a name: 466300 Travel, 1-1110 BNZ Cheque Account, 400: Rent.
@@ -89,18 +89,27 @@ def to_fill_down(reading: Reading) -> str:
     return ",".join(needed)
 
 
-def without_empty(reading: Reading, field: str, *named_by: str) -> dict[str, Any]:
+def without_empty(reading: Reading, field: str, *named_by: str, or_text: bool = False) -> dict[str, Any]:
     """Return the option that reads rows in which a field is empty, or leaves them out.
 
-    There is none where a row would be left out that has an amount and one of the fields `named_by`.
+    There is none where a row would be left out that has an amount and one of the fields `named_by`, or with
+    `or_text` any text that is not of a report.
     """
     if fields := to_fill_down(reading):
         return {"fill_down": fields}
-    lacks = reading.blank(field) & has_amount(reading)
-    if any(
-        (lacks & ~reading.blank(other)).any() for other in named_by if other != field and reading.has(other)
-    ):
+    if reading.blank(field).all():
         return {}
+    # Before the amount has a column, each row may have one.
+    has_money = any(reading.has(money) for money in MONEY)
+    lacks = reading.blank(field) & (has_amount(reading) | (not has_money))
+    if lacks.any():
+        left_out = reading.table.rows(lacks).columns
+        named = [reading.places[other] for other in named_by if other != field and reading.has(other)]
+        texts = [left_out[place] for place in reading.free()] if or_text else []
+        if any((~cells.blank(left_out[place])).any() for place in named) or any(
+            (cells.matches(column, r"\pL{2}") & ~says_report(column)).any() for column in texts
+        ):
+            return {}
     return {"instead": {"rows_with": cells.heading_of(reading.table, reading.places[field])}}
 
 

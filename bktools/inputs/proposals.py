@@ -14,12 +14,15 @@ from typing import Any, NamedTuple, ParamSpec
 import pandas as pd
 import pyarrow as pa
 
-from bktools.errors import InputError
+from bktools.errors import ArgumentError, InputError
 from bktools.frames.money import floats
 from bktools.inputs.cells import quoted
 from bktools.inputs.refusals import Settings, settle
 from bktools.wording.numbers import counted
 
+# Stands in a command for the currency, which the caller knows alone; a try takes the code of no currency.
+UNKNOWN_CURRENCY = "CODE"
+_NO_CURRENCY = "XXX"
 _MOST_TRIES, _MOST_SHEETS = 8, 2
 _FIRST, _LAST, _ODD = 3, 2, 3
 _SHOWN = (
@@ -121,6 +124,9 @@ def _tried(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
                 return _Try(settings, read(**_with(arguments, settings)), error)
+        except ArgumentError:
+            # An option for these rows, such as fields to fill down, may suit no other sheet.
+            break
         except InputError as again:
             error, proposed = again, again.settings
     return _Try(settings, None, error)
@@ -140,6 +146,8 @@ def _with(arguments: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
     merged = dict(arguments)
     for name, value in settings:
         merged[name] = {**(merged.get(name) or {}), **value} if name == "columns" else value
+    if merged.get("currency") == UNKNOWN_CURRENCY:
+        merged["currency"] = _NO_CURRENCY
     return merged
 
 
@@ -150,6 +158,8 @@ def _shown(frame: pd.DataFrame, rows: str) -> list[str]:
     places = range(len(frame))
     shown = sorted({*places[:_FIRST], *_odd(frame), *places[-_LAST:]})
     lines = [f"So {rows}{sheet} would be read from {counted(len(frame), 'row')} ({columns}):"]
+    if "currency" in frame and (frame["currency"] == _NO_CURRENCY).all():
+        frame = frame.drop(columns="currency")
     for _, row in frame.iloc[shown].iterrows():
         lines.append(
             f"  line {row['line']}: "

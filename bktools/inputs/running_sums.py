@@ -15,8 +15,13 @@ _LEAST_STEPS, _MOST = 3, 0.9
 _FIRST_ROWS = 200
 
 
-def rise_by(balances: Sequence[Decimal | None], steps: Sequence[Decimal | None]) -> bool:
-    """Whether numbers rise from row to row by these amounts, downwards or upwards, but for a few rows."""
+def rise_by(
+    balances: Sequence[Decimal | None], steps: Sequence[Decimal | None], signs: Sequence[int] = (1, -1)
+) -> bool:
+    """Whether numbers rise from row to row by these amounts, downwards or upwards, but for a few rows.
+
+    With the sign -1 they fall by them.
+    """
     if not _LEAST_STEPS < len(balances) == len(steps) or None in balances:
         return False
     rises = [
@@ -29,7 +34,7 @@ def rise_by(balances: Sequence[Decimal | None], steps: Sequence[Decimal | None])
     return any(
         sum(rise == sign * move for rise, move in zip(rises, way, strict=True)) >= _MOST * len(rises)
         for way in (downwards, upwards)
-        for sign in (1, -1)
+        for sign in signs
     )
 
 
@@ -55,6 +60,21 @@ def running_sums(table: Table, places: Collection[int]) -> set[int]:
         for place in balances
         if any(place not in own and rise_by(numbers[place], moves) for own, moves in steps.items())
     }
+
+
+def balance_by(table: Table, place: int, sides: tuple[int, int]) -> bool:
+    """Whether the debits and credits of rows with one value add up to zero, as those of a voucher do.
+
+    The last value of the rows that are looked at may go on below them.
+    """
+    head = table.head(_FIRST_ROWS)
+    values = head.columns[place].to_pylist()
+    debit, credit = (numbers_of(head, side) for side in sides)
+    sums: dict[str, Decimal] = {}
+    for value, out, back in zip(values, debit, credit, strict=False):
+        sums[value] = sums.get(value, Decimal()) + (out or Decimal()) - (back or Decimal())
+    whole = [total for value, total in sums.items() if value != values[-1] or len(values) < _FIRST_ROWS]
+    return len(whole) >= _LEAST_STEPS and sum(total == 0 for total in whole) >= _MOST * len(whole)
 
 
 def numbers_of(table: Table, place: int) -> Sequence[Decimal | None]:

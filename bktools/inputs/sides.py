@@ -16,6 +16,7 @@ from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 
 _HALF, _MOST, _LEAST_NEGATIVE = 0.5, 0.6, 3
+_USUAL_LETTERS = ({"d", "c"}, {"s", "h"})
 
 
 class Sides(NamedTuple):
@@ -74,10 +75,16 @@ def say_sides(table: Table, place: int, *, of_money: bool = True) -> bool:
 
 
 def mention_both(table: Table, place: int, *, of_money: bool) -> bool:
-    """Whether a column has words for debit and words for credit, in at least half of its cells."""
+    """Whether a column has words for debit and words for credit, in at least half of its cells.
+
+    Single letters, which may name anything, count below a heading of sides or types, and where they are the
+    usual ones.
+    """
     best = _convention(table, place, of_money)
     texts = _texts(table, place)
-    telling = texts if texts <= best.words else {text for text in texts if len(text) > 1}
+    of_sides = frozenset().union(*map(words.headings, ("side", "side_in_letters", "entry_type")))
+    are_letters = normal(table.headings[place]) in of_sides or texts in _USUAL_LETTERS
+    telling = texts if texts <= best.words and are_letters else {text for text in texts if len(text) > 1}
     if not (telling & best.debit and telling & best.credit):
         return False
     filled = ~cells.blank(table.columns[place])

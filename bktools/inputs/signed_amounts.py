@@ -12,6 +12,7 @@ from bktools.inputs.cells import leave_out, option, question
 from bktools.inputs.columns import Reading
 from bktools.inputs.words import normal
 
+_MANY = 0.2
 MONEY = ("amount", "debit", "credit")
 
 
@@ -33,13 +34,6 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
     """
     table, heading = reading.table, reading.heading(side)
     is_entry, is_settled = side == "sign", side in reading.chosen
-    if is_entry and not is_settled and normal(heading) in words.headings("of_a_bank"):
-        raise question(
-            table,
-            f"{heading!r} is a column of bank statements, where a debit is money that leaves the account "
-            "and is read as positive",
-            {side: heading},
-        )
     way_out = f" (or leave it out: {leave_out(side)})" if is_entry else ""
     is_debit_or_null = sides.debits(table, reading.places[side], of_money=is_entry, way_out=way_out)
     unsaid = cells.mask(pc.and_(pc.is_null(is_debit_or_null), pc.is_valid(amount)))
@@ -47,6 +41,22 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
     is_debit, zero = cells.mask(is_debit_or_null), pa.scalar(0, amount.type)
     is_negative, is_zero = cells.mask(pc.less(amount, zero)), cells.mask(pc.equal(amount, zero), null=True)
     wrong = ~is_zero & (is_negative == is_debit)
+    # A few negative amounts are reversals; many have a sign that the word does not say.
+    keep_signs = bool(is_negative.any() and wrong.mean() > _MANY)
+    is_opposite = bool((is_zero | wrong).all() and is_negative.any() and not is_negative.all())
+    if is_entry and not is_settled and is_opposite:
+        # As in a bank's own books: negative is what goes out, which the word says, too.
+        reading.notes.append(
+            f"amounts are turned: {heading!r} says that negative ones are debits, which are spending"
+        )
+        return pc.negate(amount)
+    if is_entry and not is_settled and normal(heading) in words.headings("of_a_bank"):
+        raise question(
+            table,
+            f"{heading!r} is a column of bank statements, where a debit is money that leaves the account "
+            "and is read as positive",
+            {side: "" if keep_signs else heading},
+        )
     if is_negative.any():
         if not wrong.any():
             reading.notes.append(f"amounts have the sign that {heading!r} says already")
@@ -60,12 +70,17 @@ def by_word(reading: Reading, amount: pa.ChunkedArray, side: str) -> pa.ChunkedA
             spending = "negative" if is_entry else None
             raise table.error(f"{disagree} in any row", line, columns={side: ""}, spending=spending)
         if not is_settled:
+            words_or_signs = [option(side, heading), leave_out(side)]
             raise question(
                 table,
                 f"{disagree} ({cells.lines_of(table, wrong)}); negative amounts may be reversals",
-                {side: heading},
+                {side: "" if keep_signs else heading},
                 line,
-                details=[f"Or keep the signs as they are: {leave_out(side)}"],
+                details=[
+                    f"Or take the sign of the words: {words_or_signs[0]}"
+                    if keep_signs
+                    else f"Or keep the signs as they are: {words_or_signs[1]}"
+                ],
             )
         reading.notes.append(f"negative amounts read as reversals of the side that {heading!r} says")
     # A format says it itself.

@@ -29,6 +29,8 @@ _PUNCTUATION = re.compile(r"[^\w%]|_")
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\uff08[^\uff08\uff09]*\uff09")
 _CURRENCY = re.compile(rf"(?:\bin\s+)?\b(?:{CURRENCY_CODES})\b|[{CURRENCY_SIGNS}]", re.IGNORECASE)
 
+_CODE = re.compile(rf"\b(?:{CURRENCY_CODES})\b", re.IGNORECASE)
+
 
 class Headings(NamedTuple):
     """Headings of a field, compared by `normal`: those that are certain, and those whose cells decide."""
@@ -50,10 +52,22 @@ def normal(text: str) -> str:
     return letters or text.strip()
 
 
+def without_words(heading: str, words: frozenset[str]) -> str:
+    """Return a heading without those of its words, such as Withdrawal of Withdrawal Amt."""
+    parts = re.findall(r"[^\W_]+", heading)
+    return " ".join([part for part in parts if normal(part) not in words] or parts)
+
+
 @lru_cache(maxsize=1 << 12)
 def without_extras(heading: str) -> str:
     """Return a heading for comparison without text in brackets and without currencies."""
     return normal(_CURRENCY.sub(" ", _BRACKETS.sub(" ", heading.replace("_", " "))))
+
+
+def currency_in(heading: str) -> str | None:
+    """Return the one currency whose code a heading has, such as EUR of Amount (EUR)."""
+    codes = {code.upper() for code in _CODE.findall(heading.replace("_", " "))}
+    return codes.pop() if len(codes) == 1 else None
 
 
 def are_inside(heading: str, words: frozenset[str]) -> bool:
@@ -85,6 +99,17 @@ def headings(name: str) -> frozenset[str]:
 def values(name: str) -> frozenset[str]:
     """Return the words of a table of values, such as `yes`."""
     return _table("values", name)
+
+
+@cache
+def currencies() -> Mapping[str, str]:
+    """Return the code of each currency by its signs, its names and its own code."""
+    return {
+        normal(word): code
+        for code, text in _file()["currencies"].items()
+        for word in (code, *text.split("|"))
+        if word.strip()
+    }
 
 
 def pairs(name: str) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ FOLDER = "answers"
 
 
 @dataclass(frozen=True)
-class Answer:
+class BatchOutcome:
     """The outcome of a batch: its new state with code and facts, the job, and the service's JSON of it."""
 
     state: str
@@ -60,7 +60,7 @@ class UndeliveredAnswers:
     def __init__(self, folder: Path) -> None:
         self._folder = folder / FOLDER
 
-    def write(self, batch_id: str, sent_at: str, answer: Answer) -> None:
+    def write(self, batch_id: str, sent_at: str, answer: BatchOutcome) -> None:
         """Keep the answer to the request of a batch; raise `StorageError` where that fails."""
         with disk.storage_errors(self._folder):
             disk.private_folder(self._folder)
@@ -69,14 +69,14 @@ class UndeliveredAnswers:
             about |= {"sent_at": sent_at, "job_id": answer.job_id, "job": answer.job}
             disk.replace_content(self._path(batch_id), json.dumps(about).encode())
 
-    def read(self, row: Row) -> Answer | None:
+    def read(self, row: Row) -> BatchOutcome | None:
         """Return the answer to a batch's request; None without one, or if it is for an earlier request."""
         path = self._path(row["batch_id"])
         try:
             about = loaded(path.read_text(encoding="utf-8"))
             if "code" not in about:
                 about |= version_0.answer_of(about.pop("state"), about.pop("message"))
-            sent_at, answer = about.pop("sent_at"), Answer(**about)
+            sent_at, answer = about.pop("sent_at"), BatchOutcome(**about)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:

@@ -17,7 +17,7 @@ from bktools.journal import entry_data
 from bktools.journal.journal import Journal
 from bktools.journal.records import Connection, Facts, Records, Row, dumped, named, now
 from bktools.journal.sent_log import SentLine, packed
-from bktools.journal.undelivered import Answer
+from bktools.journal.undelivered import BatchOutcome
 from bktools.settings import Settings
 
 log = logging.getLogger("bktools")
@@ -185,7 +185,7 @@ class WritableJournal(Journal):
             raise JournalError(f"the body of batch {batch_id} in the journal is damaged: nothing was sent")
         return body
 
-    def settle(self, batch_id: str, answer: Answer) -> None:
+    def settle(self, batch_id: str, answer: BatchOutcome) -> None:
         """Write the outcome of a batch, on a new connection if this one was cut.
 
         A job that belongs to another batch makes this one UNKNOWN, because the answer was replayed.
@@ -238,7 +238,7 @@ class WritableJournal(Journal):
                 sending = self.rows(sql, company_id)
                 for row in sending:
                     sender = named(row["login"], row["machine"], row["process"])
-                    ended = Answer("UNKNOWN", "sender_ended", {"sender": sender})
+                    ended = BatchOutcome("UNKNOWN", "sender_ended", {"sender": sender})
                     answer = self._unless_replayed(row["batch_id"], self.undelivered.read(row) or ended)
                     self._change_to(connection, row["batch_id"], answer)
             for row in sending:
@@ -271,7 +271,7 @@ class WritableJournal(Journal):
                     f"which is {other['state']}; a job has one batch: correct the job ID, or leave it out"
                 )
             code = "settled" if row["state"] == "UNKNOWN" else "withdrawn"
-            self._settle(batch_id, Answer(state, code, {"evidence": evidence}, job_id), by=by)
+            self._settle(batch_id, BatchOutcome(state, code, {"evidence": evidence}, job_id), by=by)
 
     def require_resolvable(self, batch_id: str, state: str) -> Row:
         """Return the row of a batch that a person may bring to a state; raise for any other batch."""
@@ -286,7 +286,7 @@ class WritableJournal(Journal):
         return row
 
     def _settle(
-        self, batch_id: str, answer: Answer, *, by: str | None = None, is_repeated: bool = False
+        self, batch_id: str, answer: BatchOutcome, *, by: str | None = None, is_repeated: bool = False
     ) -> None:
         with self.transaction() as connection:
             if by is None:
@@ -296,13 +296,13 @@ class WritableJournal(Journal):
                 self._change_to(connection, batch_id, answer, by=by)
         self._try_to_log(batch_id, is_ours=by is None)
 
-    def _unless_replayed(self, batch_id: str, answer: Answer) -> Answer:
+    def _unless_replayed(self, batch_id: str, answer: BatchOutcome) -> BatchOutcome:
         """Return an answer, UNKNOWN when another batch has its job. Call it in the writing transaction."""
         other = self.other_with(answer.job_id, batch_id)
         if other is None:
             return answer
         facts = {"job_id": answer.job_id, "batch_id": other["batch_id"]}
-        return Answer("UNKNOWN", "job_of_another_batch", facts, job=answer.job)
+        return BatchOutcome("UNKNOWN", "job_of_another_batch", facts, job=answer.job)
 
     def _is_connected_again(self, pause: float) -> bool:
         """Wait, and connect again; return whether another attempt to write makes sense."""
@@ -313,7 +313,7 @@ class WritableJournal(Journal):
             log.warning("%s", error)
             return True
 
-    def _keep(self, batch_id: str, answer: Answer) -> str:
+    def _keep(self, batch_id: str, answer: BatchOutcome) -> str:
         """Keep an answer on this machine; return a phrase that says where it is."""
         try:
             self.undelivered.write(batch_id, self._sent_at.get(batch_id, ""), answer)
@@ -328,7 +328,7 @@ class WritableJournal(Journal):
 
     def _take_back(self, batch_id: str, reason: str) -> None:
         """Write that a batch was not sent, if its intent was written; if that fails, it becomes UNKNOWN."""
-        answer = Answer("PLANNED", "taken_back", {"said": reason})
+        answer = BatchOutcome("PLANNED", "taken_back", {"said": reason})
         try:
             self._database.reconnect()
             row = self.state_of(batch_id)
@@ -398,7 +398,7 @@ class WritableJournal(Journal):
             connection.executemany(entry_data.INSERT, ((batch.batch_id, claim, *row) for row in rows))
 
     def _change_to(
-        self, connection: Connection, batch_id: str, answer: Answer, by: str | None = None
+        self, connection: Connection, batch_id: str, answer: BatchOutcome, by: str | None = None
     ) -> None:
         change(self, connection, batch_id, answer.state, settled_by=by, **answer.values())
 

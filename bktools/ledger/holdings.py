@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from bktools.ledger.inputs import Inputs, read, said_of
 from bktools.ledger.sides import sides_of
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
+from bktools.ledger.style import Style
 from bktools.ledger.verdict import FOUND, Verdict, verdict_of
 
 HELD, MAY_BE_HELD, NOT_THERE = "held", "may_be_held", "not_there"
@@ -54,8 +56,8 @@ class Holdings:
     is_style_known: bool
     habits: Mapping[str, Any]
     batches: tuple[str, ...]
-    # IDs of the entries that are proven not to be there.
-    missing: tuple[str, ...]
+    # By ID of an entry that is not there: the day until which its posting may follow.
+    missing: Mapping[str, dt.date]
     days: tuple[dt.date, ...]
 
 
@@ -103,9 +105,24 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None) -> Holdings:
     at = pa.array(postings, COUNT, mask=postings < 0)
     table = pa.table({"held": pa.array(held, TEXT), "voucher": _vouchers(own, at), "posting": at})
     batches = () if sent is None or before is None else _whole_batches(sent, before)
-    ids = own.exported.column("entry_id").to_pylist()
-    missing = tuple(ids[row] for row in np.flatnonzero(verdict.status == Status.MISSING)) if is_known else ()
+    usual = verdict.style if before is None else before.style
+    missing = _missing(own, verdict, usual) if is_known and usual.is_known else {}
     return Holdings(table, is_known, verdict.facts(), batches, missing, _days(own))
+
+
+def _missing(own: Inputs, verdict: Verdict, usual: Style) -> dict[str, dt.date]:
+    """Return until which day the posting of each missing entry may follow, by the habits of what was sent.
+
+    The sum of a batch or a month may hold any entry of its month: what is in it is not known.
+    """
+    ids, days = (own.exported.column(name).to_pylist() for name in ("entry_id", "date"))
+    due = {}
+    for row in np.flatnonzero(verdict.status == Status.MISSING).tolist():
+        day = days[row]
+        if usual.grain.is_long:
+            day = day.replace(day=calendar.monthrange(day.year, day.month)[1])
+        due[ids[row]] = day + dt.timedelta(days=usual.shift + usual.lag)
+    return due
 
 
 def _whole_batches(sent: Inputs, verdict: Verdict) -> tuple[str, ...]:

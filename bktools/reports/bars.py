@@ -215,8 +215,8 @@ def _large_chart(figure: Figure, chart: Chart, top: float, looks: Mapping[str, L
     names = [drawable(str(name), LONGEST_NAME) for name in chart.bars.index]
     label = LETTER * max(map(width, names), default=0) + 0.1
     right = LETTER * max(map(width, chart.figures), default=0) + 0.1
-    place = (MARGIN + label, top, WIDTH - 2 * MARGIN - label - right)
-    ax = _axes(figure, chart, place, LARGE_BAR, looks)
+    box = (MARGIN + label, top, WIDTH - 2 * MARGIN - label - right)
+    ax = _axes(figure, chart, box, LARGE_BAR, looks)
     _write(figure, drawable(chart.heading, LONGEST_LINE), MARGIN, top, size=11)
     ax.set_yticks(range(len(names)), names, color=INK, fontsize=9)
     ends = _draw_bars(ax, chart.bars, looks, height=0.62)
@@ -227,10 +227,10 @@ def _large_chart(figure: Figure, chart: Chart, top: float, looks: Mapping[str, L
 
 
 def _small_chart(
-    figure: Figure, chart: Chart, place: tuple[float, float, float], looks: Mapping[str, Look]
+    figure: Figure, chart: Chart, box: tuple[float, float, float], looks: Mapping[str, Look]
 ) -> Axes:
     """Draw thin bars, each below a line with its name and its figure."""
-    left, top, room = place
+    left, top, room = box
     ax = _axes(figure, chart, (left, top + 0.06, room), SMALL_BAR, looks)
     _write(figure, drawable(chart.heading, int(room / LETTER)), left, top, size=10)
     _draw_bars(ax, chart.bars, looks, height=0.24, offset=0.22)
@@ -243,10 +243,10 @@ def _small_chart(
 
 
 def _axes(
-    figure: Figure, chart: Chart, place: tuple[float, float, float], bar: float, looks: Mapping[str, Look]
+    figure: Figure, chart: Chart, box: tuple[float, float, float], bar: float, looks: Mapping[str, Look]
 ) -> Axes:
     """Return axes without lines, below the heading of a chart, with room for its bars."""
-    left, top, room = place
+    left, top, room = box
     across, up = figure.get_size_inches()
     height = bar * max(len(chart.bars), 1)
     ax: Axes = figure.add_axes((left / across, (top - HEADING - height) / up, room / across, height / up))
@@ -307,8 +307,8 @@ def _box(figure: Figure, left: float, top: float, look: Look) -> None:
     from matplotlib.patches import Rectangle
 
     across, up = figure.get_size_inches()
-    place, size = (left / across, (top - 0.16) / up), (0.17 / across, 0.12 / up)
-    figure.add_artist(Rectangle(place, *size, transform=figure.transFigure, **_filled(look)))
+    corner, size = (left / across, (top - 0.16) / up), (0.17 / across, 0.12 / up)
+    figure.add_artist(Rectangle(corner, *size, transform=figure.transFigure, **_filled(look)))
 
 
 def _filled(look: Look) -> dict[str, Any]:

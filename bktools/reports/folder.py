@@ -271,7 +271,11 @@ def _readme(close: Close, inputs: Mapping[str, Mapping[str, Any]]) -> str:
     )
     title = words("report.title", month=close.period)
     head = words(
-        "report.readme.head", title=title, name=close.name, place=close.place, state=close.title_state
+        "report.readme.head",
+        title=title,
+        name=close.name,
+        environment=close.environment_name,
+        state=close.title_state,
     )
     return f"{head}\n\n{lines}\n\n{words('report.readme.again')}\n{words('report.readme.of_the_run')}\n"
 

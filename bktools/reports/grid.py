@@ -149,8 +149,13 @@ class Grid:
         pixels = [int.from_bytes(content[start : start + 4]) for start in (16, 20)]
         width, height = (number * 72 / DPI for number in pixels)
         scale = min(1, PAGE_HEIGHT / width)
-        place = {"image_data": io.BytesIO(content), "x_scale": scale, "y_scale": scale, "object_position": 3}
-        self.sheet.insert_image(self.row, 0, "picture.png", place | {"description": description})
+        options = {
+            "image_data": io.BytesIO(content),
+            "x_scale": scale,
+            "y_scale": scale,
+            "object_position": 3,
+        }
+        self.sheet.insert_image(self.row, 0, "picture.png", options | {"description": description})
         self.skip(math.ceil(height * scale / LINE))
 
     def fold(self, rows: Iterable[int]) -> None:

@@ -24,7 +24,7 @@ DPI = 120
 def pictures_of(close: Close) -> dict[str, bytes]:
     """Return PNG pictures by the name of their file."""
     language = close.words.language
-    about = ", ".join([close.title_state, *([close.place] if close.is_sandbox else [])])
+    about = ", ".join([close.title_state, *([close.environment_name] if close.is_sandbox else [])])
     title = f"{month(close.period, language)}, {close.name}\n{capitalized(about)}"
     figures = {name: bars.figure_of_its_own() for name in PICTURES}
     plot_coverage(close.after, title=title, figure=figures[COVERAGE], language=language)

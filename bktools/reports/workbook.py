@@ -124,7 +124,7 @@ def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes 
     sheet.write([words("report.title", month=close.period)], grid.TITLE)
     sheet.write([f"{close.name}{BETWEEN}{close.title_state}"], grid.HEADING)
     if close.is_sandbox:
-        sheet.write([capitalized(close.place)], grid.NOTE)
+        sheet.write([capitalized(close.environment_name)], grid.NOTE)
     _write(sheet, close, _blocks(close))
     sheet.skip()
     created = [

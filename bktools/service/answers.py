@@ -69,7 +69,7 @@ BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
 }
 
 
-def record_of(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Record:
+def read_answer(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Record:
     r"""Return the record of an answer, with unknown fields and values; raise the error of another answer.
 
     Half of a surrogate pair, allowed in JSON but not in text, becomes \ufffd; a warning names the records.

@@ -24,7 +24,7 @@ log = logging.getLogger("bktools")
 
 REPEATED_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 
-Answer = TypeVar("Answer")
+Returned = TypeVar("Returned")
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ def is_repeatable(error: BaseException) -> bool:
 
 
 def repeated(
-    send: Callable[[], Answer], policy: RetryPolicy, budget: Budget, end: Callable[[], float] | None = None
-) -> Answer:
+    send: Callable[[], Returned], policy: RetryPolicy, budget: Budget, end: Callable[[], float] | None = None
+) -> Returned:
     """Return what `send` returns, repeating it within policy and budget; raise its last failure unchanged.
 
     `end` returns the latest end in monotonic seconds; `send` may move it. Default: the deadline, from now.

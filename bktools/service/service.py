@@ -19,7 +19,7 @@ from bktools.contract.endpoint import Data, Endpoint
 from bktools.contract.noun import Noun
 from bktools.contract.paging import Page, page_query
 from bktools.errors import ArgumentError, StatusError
-from bktools.service.answers import record_of
+from bktools.service.answers import read_answer
 from bktools.service.companies import ALL, Company, companies_among, company_ids
 from bktools.service.pages import LARGE_PAGE, Search, verified_pages
 from bktools.service.rate import Rate
@@ -486,7 +486,7 @@ class Service:
                 lambda: self._transport.send(request, limits, end, fresh=endpoint.books_money)
             )
             try:
-                return record_of(answer, kind, endpoint), answer[0]
+                return read_answer(answer, kind, endpoint), answer[0]
             except StatusError as error:
                 if error.status in BUSY and error.retry_after is not None:
                     self._rate.hold(error.retry_after)

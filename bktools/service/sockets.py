@@ -16,7 +16,7 @@ import httpx
 from bktools.service.workers import LOOK, stop_of_this_thread
 
 
-class Connection:
+class TrackedConnection:
     """A connection to the hosts of one environment, for one request at a time, and that request's progress.
 
     `is_sent` is whether a byte of the request may have been sent; a request to a proxy to connect does not

@@ -38,7 +38,7 @@ from bktools.errors import (
     UnreadableAnswerError,
 )
 from bktools.service import auth
-from bktools.service.sockets import Connection
+from bktools.service.sockets import TrackedConnection
 from bktools.service.workers import pause
 from bktools.settings import Secret, Settings
 from bktools.visible import one_line
@@ -108,7 +108,7 @@ class Transport:
         self._settings = settings
         # Through the proxy and directly; the last one used is next, so that a single thread keeps one
         # connection.
-        self._idle: dict[bool, list[Connection]] = {True: [], False: []}
+        self._idle: dict[bool, list[TrackedConnection]] = {True: [], False: []}
         self._lock = threading.Lock()
         self._is_closed = False
         # Read here, so that an unreadable file is an error before anything is sent.
@@ -185,7 +185,7 @@ class Transport:
             connection.http.close()
 
     @contextmanager
-    def _connection(self, *, by_proxy: bool, fresh: bool) -> Iterator[Connection]:
+    def _connection(self, *, by_proxy: bool, fresh: bool) -> Iterator[TrackedConnection]:
         with self._lock:
             if self._is_closed:
                 raise ArgumentError("service", "is closed, nothing was sent: connect again (bktools.connect)")
@@ -203,13 +203,13 @@ class Transport:
             if not is_idle:
                 connection.http.close()
 
-    def _open(self, *, by_proxy: bool) -> Connection:
+    def _open(self, *, by_proxy: bool) -> TrackedConnection:
         trusted = _certificates(self._settings.ca_bundle) or truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         proxy = _proxy_of(self._settings.proxy, trusted) if self._settings.proxy and by_proxy else None
-        return Connection(httpx.HTTPTransport(verify=trusted, proxy=proxy))
+        return TrackedConnection(httpx.HTTPTransport(verify=trusted, proxy=proxy))
 
     def _not_sent(
-        self, url: httpx.URL, connection: Connection, error: Exception, reason: str, *, by_proxy: bool
+        self, url: httpx.URL, connection: TrackedConnection, error: Exception, reason: str, *, by_proxy: bool
     ) -> NotSentError:
         """Return the error for a request that was not sent."""
         host, fault = url.netloc.decode(), connection.tls_error

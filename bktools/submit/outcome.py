@@ -21,7 +21,7 @@ from bktools.errors import (
     StatusError,
     UnreadableAnswerError,
 )
-from bktools.journal.undelivered import Answer
+from bktools.journal.undelivered import BatchOutcome
 from bktools.service.workers import Stopped
 
 # 4xx statuses after which the job may have been created all the same.
@@ -36,7 +36,7 @@ RATE_LIMITED = "rate_limited"
 
 
 @dataclass(frozen=True)
-class Outcome(Answer):
+class Outcome(BatchOutcome):
     """The outcome of a batch: PLANNED (nothing created, may be sent again), ACCEPTED, REJECTED or UNKNOWN."""
 
     # Whether the batch is sent again after a pause, because another job of the company is in progress.

@@ -7,44 +7,34 @@ import pandas as pd
 from bktools import views
 from bktools.consoles import readable
 from bktools.errors import InputError
+from bktools.wording import words
 
-# Meaning of an outcome and the next step; None when nothing is to be done.
-MEANINGS: dict[str, tuple[str, str | None]] = {
-    "ACCEPTED": ("the service created the job; only the service shows whether it completes", None),
-    "CREATED": ("the account is new in the service", None),
-    "MATCHED": ("the account existed in the service with the same data", None),
-    "IMPORTED": ("the account was imported here", None),
-    "PLANNED": ("nothing was sent", "run again with apply=True"),
-    "SENDING": ("another process is sending it now", "wait for that process, then run again"),
-    "BLOCKED": (
-        "not sent, because an earlier batch of the company was refused or has an unknown outcome",
-        "settle the earlier batch first, then run again: completed batches are skipped",
-    ),
-    "REJECTED": (
-        "the service refused it, nothing was booked",
-        "read the message, correct the cause, then run again",
-    ),
-    "UNKNOWN": (
-        "outcome unknown: the answer was lost",
-        "look its entries up in the accounting system, then record the outcome with resolve_export_job",
-    ),
-    "EXISTS": (
-        "the service has an account with this external ID, but its data is not known here",
-        "import the account list of the service with import_accounts",
-    ),
-}
-
-# Creating an account twice is safe: its external ID is unique in the service.
-OF_ACCOUNTS = MEANINGS | {
-    "REJECTED": (
-        "the service refused it, no account was created",
-        "read the message, correct the cause, then run again",
-    ),
-    "UNKNOWN": ("outcome unknown: the answer was lost", "safe to run again"),
-}
+# The outcomes, the most urgent last; the section `outcome` of `wording` has what they mean and what to do.
+OUTCOMES = (
+    "ACCEPTED",
+    "CREATED",
+    "MATCHED",
+    "IMPORTED",
+    "PLANNED",
+    "SENDING",
+    "BLOCKED",
+    "REJECTED",
+    "UNKNOWN",
+    "EXISTS",
+)
 
 NOTHING = "nothing to do: no outcomes"
 COLUMNS = ("outcome", "external_id", "code", "name", "batch_id", "entries", "message")
+
+
+def told(outcome: str, form: str, *, of_accounts: bool) -> str:
+    """Return what an outcome means ("one") or what is to be done ("do"); "" for nothing.
+
+    Some mean another thing for an account than for a batch.
+    """
+    texts = words("en")
+    keys = [f"{section}.{outcome.lower()}.{form}" for section in ("outcome_of_account", "outcome")]
+    return next((texts(key) for key in keys[not of_accounts :] if texts.has(key)), "")
 
 
 class Outcomes:
@@ -73,20 +63,21 @@ class Outcomes:
                 "the frame has no column 'outcome': give what create_accounts or submit_export_jobs returned"
             )
         self.frame = frame
-        self._meanings = OF_ACCOUNTS if "external_id" in frame.columns else MEANINGS
+        self._of_accounts = "external_id" in frame.columns
 
     @property
     def next_steps(self) -> list[str]:
         """The next steps, the most urgent first; empty when nothing is to be done."""
-        there, meanings = set(self.frame["outcome"]), reversed(self._meanings.items())
-        return [
-            f"{outcome}: {step}" for outcome, (_, step) in meanings if outcome in there and step is not None
-        ]
+        steps = {name: self._step(name) for name in reversed(OUTCOMES) if name in {*self.frame["outcome"]}}
+        return [f"{name}: {step}" for name, step in steps.items() if step]
+
+    def _step(self, outcome: str) -> str:
+        return told(outcome, "do", of_accounts=self._of_accounts)
 
     def _counts(self) -> list[tuple[int, str, str]]:
         counts = self.frame["outcome"].value_counts()
         return [
-            (int(count), str(name), self._meanings.get(str(name), ("", None))[0])
+            (int(count), str(name), told(str(name), "one", of_accounts=self._of_accounts))
             for name, count in counts.items()
         ]
 
@@ -101,7 +92,7 @@ class Outcomes:
         counts = self._counts()
         shown = self.frame[[name for name in COLUMNS if name in self.frame.columns]]
         # Rows that need a next step come first.
-        is_done = shown["outcome"].map(lambda name: self._meanings.get(name, ("", ""))[1] is None)
+        is_done = shown["outcome"].map(lambda name: name in OUTCOMES and not self._step(name))
         rows = shown.loc[is_done.sort_values(kind="stable").index].astype("object")
         values = (
             [None if pd.isna(value) else value for value in row] for row in rows.itertuples(index=False)

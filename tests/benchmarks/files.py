@@ -1,7 +1,4 @@
-"""Benchmarks of reading files: entries, FEC, DATEV, SIE and XLSX, in turn with pandas and calamine, which
-check nothing.
-
-The figures are of processor time.
+"""Benchmarks of reading files, in turn with pandas and calamine, which check nothing, by processor time.
 
 Run: python tests/benchmarks/run.py files [--tiny].
 """
@@ -83,24 +80,11 @@ def datev(path: Path, rows: int) -> Path:
         '"EXTF";700;21;"Buchungsstapel";13;20261101120000000;;"RE";"";"";1001;1;20260101;4;'
         '20260101;20261231;"";"";1;0;0;"EUR"'
     )
-    names = [
-        "Umsatz (ohne Soll/Haben-Kz)",
-        "Soll/Haben-Kennzeichen",
-        "WKZ Umsatz",
-        "Kurs",
-        "Basis-Umsatz",
-        "WKZ Basis-Umsatz",
-    ]
-    names += [
-        "Konto",
-        "Gegenkonto (ohne BU-Schlüssel)",
-        "BU-Schlüssel",
-        "Belegdatum",
-        "Belegfeld 1",
-        "Belegfeld 2",
-        "Skonto",
-    ]
-    lines = [head, ";".join([*names, "Buchungstext", *(f"Zusatz {place}" for place in range(30))])]
+    names = (
+        "Umsatz (ohne Soll/Haben-Kz);Soll/Haben-Kennzeichen;WKZ Umsatz;Kurs;Basis-Umsatz;WKZ Basis-Umsatz;"
+        "Konto;Gegenkonto (ohne BU-Schlüssel);BU-Schlüssel;Belegdatum;Belegfeld 1;Belegfeld 2;Skonto"
+    )
+    lines = [head, ";".join([names, "Buchungstext", *(f"Zusatz {place}" for place in range(30))])]
     for row in range(rows):
         day = f"{DAY + dt.timedelta(row * 360 // rows):%d%m}"
         lines.append(
@@ -113,12 +97,8 @@ def datev(path: Path, rows: int) -> Path:
 
 def sie(path: Path, rows: int) -> Path:
     """Write a SIE file of vouchers with three postings."""
-    lines = [
-        "#FLAGGA 0",
-        "#FORMAT PC8",
-        "#SIETYP 4",
-        *(f'#KONTO {code} "Konto för {code}"' for code in range(1000, 1500)),
-    ]
+    lines = ["#FLAGGA 0", "#FORMAT PC8", "#SIETYP 4"]
+    lines += [f'#KONTO {code} "Konto för {code}"' for code in range(1000, 1500)]
     for row in range(rows // 3):
         day, amount = f"{DAY + dt.timedelta(row * 1080 // rows):%Y%m%d}", f"{row + 1}.{row % 100:02}"
         postings = [
@@ -126,12 +106,7 @@ def sie(path: Path, rows: int) -> Path:
             f"2640 {{}} 0.00 {day}",
             f"1930 {{}} -{amount} {day}",
         ]
-        lines += [
-            f'#VER A {row + 1} {day} "Köp {row}" {day}',
-            "{",
-            *(f"#TRANS {posting}" for posting in postings),
-            "}",
-        ]
+        lines += [f'#VER A {row + 1} {day} "Köp {row}" {day}', "{", *map("#TRANS {}".format, postings), "}"]
     path.write_bytes("\r\n".join(lines).encode("cp437"))
     return path
 
@@ -160,14 +135,8 @@ def of_size(rows: int, runs: int, folder: Path) -> Iterator[Row]:
         runs, lambda: bktools.read_entries(csv), lambda: pd.read_csv(csv, dtype="str")
     )
     work = f"read entries, CSV of {rows:,} rows"
-    yield Row(
-        work,
-        "time ÷ read_csv(dtype=str)",
-        ours / theirs,
-        1.5,
-        at_most=True,
-        note=f"bktools {ours:.2f} s, pandas {theirs:.2f} s",
-    )
+    note = f"bktools {ours:.2f} s, pandas {theirs:.2f} s"
+    yield Row(work, "time ÷ read_csv(dtype=str)", ours / theirs, 1.5, at_most=True, note=note)
     of_ours, of_theirs = (
         peak("bktools.read_entries", "", csv, small),
         peak("pd.read_csv", ", dtype='str'", csv, small),

@@ -1,5 +1,4 @@
-"""Benchmarks of holding exported entries against a ledger: bktools, and an analyst's merge in pandas, in
-turn.
+"""Benchmarks of holding exported entries against a ledger: bktools and a merge in pandas, in turn.
 
 Run: python tests/benchmarks/run.py ledger [--tiny].
 """
@@ -30,9 +29,7 @@ PROFILE = (
 
 
 def world(count: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.Series]:
-    """Return entries, as many postings in another order with planted differences, and the status of each
-    entry.
-    """
+    """Return entries, postings in another order with planted differences, and each entry's status."""
     numbers = np.arange(count)
     texts = pd.Series("Ticket " + pd.Series(numbers).astype(str) + " Travel", dtype="str")
     # Each pair of account and day has its own amounts, so that no entry is like another one by chance.
@@ -74,9 +71,7 @@ def _money(cents: np.ndarray) -> pd.array:
 
 
 def by_pandas(entries: pd.DataFrame, postings: pd.DataFrame) -> pd.DataFrame:
-    """Return what an analyst would write: a merge on amount, account and day that says what is on one side
-    alone.
-    """
+    """Return what an analyst would write: a merge on amount, account and day."""
     return entries.merge(postings, on=KEY, how="outer", suffixes=("", "_ledger"), indicator=True)
 
 
@@ -86,9 +81,7 @@ def by_bktools(entries: pd.DataFrame, postings: pd.DataFrame) -> pd.DataFrame:
 
 
 def check(entries: pd.DataFrame, postings: pd.DataFrame, planted: pd.Series) -> None:
-    """Raise unless every planted difference is found, and nothing else, and the merge agrees about what is
-    missing.
-    """
+    """Raise unless all that was planted is found, and no more, and the merge agrees about what is alone."""
     found = by_bktools(entries, postings).set_index("entry_id")["status"].reindex(entries["entry_id"])
     wrong = int((found.to_numpy() != planted.to_numpy()).sum())
     if wrong:
@@ -114,9 +107,7 @@ def sums(count: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def sums_by_pandas(entries: pd.DataFrame, totals: pd.DataFrame) -> pd.DataFrame:
-    """Return what an analyst would write: sums by account and day, merged with the postings on the amount,
-    too.
-    """
+    """Return what an analyst would write: sums by account and day, merged with postings on the amount."""
     own = entries.groupby(["account_code", "date"], as_index=False)["amount"].sum()
     return entries.merge(
         own.merge(totals, on=KEY, how="outer", indicator=True), on=["account_code", "date"], how="left"

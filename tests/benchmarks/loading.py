@@ -1,6 +1,4 @@
-"""Benchmarks of fetching and loading: bktools, what an analyst writes, dlt, and the least that can be done,
-in turn.
-"""
+"""Benchmarks of fetching and loading: bktools, an analyst's loop, dlt, and bare sockets, in turn."""
 
 from __future__ import annotations
 
@@ -33,85 +31,58 @@ LIBRARIES = ("httpx", "msgspec", "numpy", "pandas", "pyarrow")
 
 @dataclass(frozen=True)
 class Size:
-    """How much is measured.
-
-    Parameters
-    ----------
-    rows, many_rows : int
-        Rows of the usual table, and of a long one.
-    slow_rows : int
-        Rows of the table that is read with latency.
-    latency : float
-        Seconds before each of its pages.
-    rounds : int
-        How often each way is run in turn.
-    peers : bool
-        Whether dlt is measured, in a virtual environment made here.
-    """
+    """How much is measured."""
 
     rows: int = 200_000
     many_rows: int = 2_000_000
-    slow_rows: int = 200_000
-    latency: float = 0.05
-    rounds: int = 5
-    peers: bool = True
+    slow_rows: int = 200_000  # with latency
+    latency: float = 0.05  # seconds before each of their pages
+    rounds: int = 5  # how often each way is run in turn
+    peers: bool = True  # dlt, in a virtual environment made here
 
 
 TINY = Size(rows=3_000, many_rows=6_000, slow_rows=600, latency=0.03, rounds=1)
 
 
+@dataclass(frozen=True)
 class Server:
-    """The page server, in a process of its own."""
+    """The page server, in a process of its own: its address, and a function that counts the pages it sent."""
 
-    def __init__(self, rows: int, cap: int, latency: float = 0.0) -> None:
-        command = [sys.executable, str(HERE / "page_server.py"), str(rows), str(cap), str(latency)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.url = self._line()
-
-    def sent(self) -> int:
-        """Return how many pages it has sent."""
-        assert self._process.stdin is not None
-        self._process.stdin.write("\n")
-        self._process.stdin.flush()
-        return int(self._line())
-
-    def stop(self) -> None:
-        """End it."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait(30)
-        self._process.stdout.close()
-
-    def _line(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline().strip()
+    url: str
+    sent: Callable[[], int]
 
 
 @contextmanager
 def serving(rows: int, cap: int, latency: float = 0.0) -> Iterator[Server]:
     """Serve a table while a measurement runs."""
-    server = Server(rows, cap, latency)
-    try:
-        yield server
-    finally:
-        server.stop()
+    command = [sys.executable, str(HERE / "page_server.py"), str(rows), str(cap), str(latency)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        asked, answers = process.stdin, process.stdout
+
+        def sent() -> int:
+            asked.write("\n")
+            asked.flush()
+            return int(answers.readline())
+
+        yield Server(answers.readline().strip(), sent)
 
 
 def timed(
-    way: str, server: Server, rows: int, *, python: str = sys.executable, runs: int = 3, figure: str = ""
+    way: str, server: Server, rows: int, *, python: str = sys.executable, runs: int = 3
 ) -> tuple[float]:
-    """Run a way in a process of its own and return its figure, when it has read every row."""
+    """Run a way in a process of its own and return its seconds, when it has read every row."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [python, str(HERE / "ways.py"), way, server.url, folder, str(runs), *filter(None, [figure])]
+        command = [python, str(HERE / "ways.py"), way, server.url, folder, str(runs)]
         environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": folder}
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         if done.returncode:
             raise RuntimeError(f"{way}: {done.stderr[-2000:]}")
         said = json.loads(done.stdout.splitlines()[-1])
-        if int(said["result"]) != rows:
-            raise RuntimeError(f"{way} read {said['result']} of {rows} rows")
-    return (float(said["figure"]),)
+        if int(said["rows"]) != rows:
+            raise RuntimeError(f"{way} read {said['rows']} of {rows} rows")
+    return (float(said["seconds"]),)
 
 
 def fetch(size: Size) -> list[Row]:
@@ -173,15 +144,9 @@ def warm(size: Size) -> list[Row]:
     found = []
     for rows in (size.rows, size.many_rows):
         with serving(rows, 1000) as server, tempfile.TemporaryDirectory() as folder:
-            settings = load_settings(
-                server.url,
-                env={},
-                token="t",
-                company=COMPANY,
-                cache_dir=folder,
-                data_dir=folder,
-                requests_per_minute=0,
-            )
+            folders = {"cache_dir": folder, "data_dir": folder}
+            own = {"token": "t", "company": COMPANY, "requests_per_minute": 0}
+            settings = load_settings(server.url, env={}, **folders, **own)
             with Service(settings) as service:
                 load_categories(service=service)
                 path = Store(settings).history(Query("categories", {"company_id": COMPANY}))[-1].path
@@ -195,17 +160,8 @@ def warm(size: Size) -> list[Row]:
             f"bktools {seconds['bktools'] * 1000:.1f} ms, read_table {seconds['pandas'] * 1000:.1f} ms, "
             "which checks nothing"
         )
-        ratio = seconds["bktools"] / seconds["pandas"]
-        found.append(
-            Row(
-                f"warm load of {rows:,} rows, checks included",
-                "time ÷ read_table",
-                ratio,
-                1.2,
-                at_most=True,
-                note=note,
-            )
-        )
+        work, ratio = f"warm load of {rows:,} rows, checks included", seconds["bktools"] / seconds["pandas"]
+        found.append(Row(work, "time ÷ read_table", ratio, 1.2, at_most=True, note=note))
     return found
 
 

@@ -1,6 +1,4 @@
-"""The least that can be done: sockets, the same decoding and columns, the same Parquet file, and not one
-check.
-"""
+"""The least that can be done: sockets, the same decoding, columns and Parquet file, and not one check."""
 
 from __future__ import annotations
 

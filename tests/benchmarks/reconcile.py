@@ -28,9 +28,7 @@ COMPANY = "123e4567-e89b-42d3-a456-426614174000"
 
 
 def world(accounts: int, categories: int) -> dict[str, pd.DataFrame]:
-    """Return a chart and accounts in another order, of which 1 % differ in name and 1.5 % are on one side
-    alone.
-    """
+    """Return a chart and accounts in another order: 1 % differ in name, 1.5 % are on one side alone."""
     ids = np.char.mod("%08d", np.arange(accounts) + 1000).astype(object)
     chart = pd.DataFrame(
         {"company_id": COMPANY, "external_id": ids, "code": ids, "name": ids, "archived": False}
@@ -63,16 +61,10 @@ def by_pandas(chart: pd.DataFrame, accounts: pd.DataFrame, categories: pd.DataFr
     for field in FIELDS:
         left, right = both[field], both[f"{field}_service"]
         rows = both[(left != right) & ~(left.isna() & right.isna())]
-        found.append(
-            pd.DataFrame(
-                {"external_id": rows["external_id"], "field": field, "left": rows[field].astype("str")}
-            )
-        )
-        found[-1]["right"] = rows[f"{field}_service"].astype("str")
-    sides = {
-        side: merged.loc[merged["_merge"] == side, ["external_id"]] for side in ("left_only", "right_only")
-    }
-    found += [rows.assign(field=side) for side, rows in sides.items()]
+        values = {"left": rows[field].astype("str"), "right": rows[f"{field}_service"].astype("str")}
+        found.append(rows[["external_id"]].assign(field=field, **values))
+    alone = merged.loc[merged["_merge"] != "both", ["external_id", "_merge"]]
+    found.append(alone.rename(columns={"_merge": "field"}).astype({"field": "str"}))
     return pd.concat(found, ignore_index=True)
 
 

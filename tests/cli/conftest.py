@@ -59,18 +59,19 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 @pytest.fixture
-def typed(
-    sandbox: bktools.Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Callable[[str], Result]:
-    """Run a line against the test's sandbox, as in a pipe; an error of bktools is raised."""
+def access(sandbox: bktools.Sandbox) -> dict[str, str]:
+    """The variables for the test's sandbox."""
     server = sandbox.server
+    values = {"BASE_URL": server.base_url, "TOKEN": server.token, "COMPANY": server.company_id}
+    return {f"BKTOOLS_{name}": value for name, value in values.items()}
+
+
+@pytest.fixture
+def typed(access: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], Result]:
+    """Run a line against the test's sandbox, as in a pipe; an error of bktools is raised."""
     monkeypatch.chdir(tmp_path)
-    for name, value in {
-        "BASE_URL": server.base_url,
-        "TOKEN": server.token,
-        "COMPANY": server.company_id,
-    }.items():
-        monkeypatch.setenv(f"BKTOOLS_{name}", value)
+    for name, value in access.items():
+        monkeypatch.setenv(name, value)
 
     def typed(line: str) -> Result:
         done = CliRunner().invoke(app, shlex.split(line))

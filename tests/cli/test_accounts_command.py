@@ -11,7 +11,7 @@ import pandas as pd
 from terminal import in_terminal
 
 from bktools.cli.exits import Exit
-from bktools.sandbox import Fault, Server
+from bktools.sandbox import Fault
 
 
 def test_what_needs_a_person_comes_first(run):
@@ -49,43 +49,26 @@ def test_all_rows_go_to_a_file(run):
     assert Path("all.csv").read_text(encoding="utf-8-sig").count("\n") == 94
 
 
-def test_accounts_that_were_refused_are_no_success(run, tmp_path):
+def test_accounts_that_were_refused_are_no_success(run, sandbox, access):
     """What was asked was not done, so the exit code says it; run again without the fault, it is."""
     Path("chart.csv").write_text("Konto;Name\n990001;First\n990002;Second\n", encoding="utf-8")
     command = ("accounts", "create", "--chart", "chart.csv")
-    with Server(
-        tmp_path / "server", faults=[Fault("error", "create_account", status=422, times=2)]
-    ) as server:
-        variables = {
-            "BKTOOLS_BASE_URL": server.base_url,
-            "BKTOOLS_TOKEN": server.token,
-            "BKTOOLS_COMPANY": server.company_id,
-        }
-        assert run(*command, **variables).returncode == Exit.DONE
-        refused = run(*command, "--apply", **variables)
-        assert "\n2 REJECTED\n" in refused.stderr
-        assert "2 REJECTED: refused: correct the chart" in refused.stderr
-        assert refused.returncode == Exit.INCOMPLETE
-        made = run(*command, "--apply", **variables)
-        assert (made.stderr.splitlines()[-1], made.returncode) == ("2 CREATED", Exit.DONE)
+    sandbox.server.inject(Fault("error", "create_account", status=422, times=2))
+    assert run(*command, **access).returncode == Exit.DONE
+    refused = run(*command, "--apply", **access)
+    assert "\n2 REJECTED\n" in refused.stderr
+    assert "2 REJECTED: refused: correct the chart" in refused.stderr
+    assert refused.returncode == Exit.INCOMPLETE
+    made = run(*command, "--apply", **access)
+    assert (made.stderr.splitlines()[-1], made.returncode) == ("2 CREATED", Exit.DONE)
 
 
 def test_a_table_may_be_standard_output(tmp_path, monkeypatch):
     """The table alone is on /dev/stdout, and what is said of it beside it."""
     monkeypatch.chdir(tmp_path)
     Path("table.csv").symlink_to("/dev/stdout")
-    command = [
-        sys.executable,
-        "-m",
-        "bktools",
-        "categories",
-        "--sandbox",
-        "--output",
-        "table.csv",
-        "--profile",
-        "machine",
-    ]
-    made = subprocess.run(command, capture_output=True, text=True, check=True)
+    command = "-m bktools categories --sandbox --output table.csv --profile machine"
+    made = subprocess.run([sys.executable, *command.split()], capture_output=True, text=True, check=True)
     assert made.stdout.startswith("id,company_id,")
     assert made.stdout.count("\n") == 241
     assert "240 rows written to table.csv" in made.stderr

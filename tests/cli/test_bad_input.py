@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import socket
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,22 +13,12 @@ import typer
 
 from bktools.cli.app import app
 from bktools.cli.exits import Exit
-from bktools.sandbox import Server
 
 HEADINGS = "entry_id,company_id,date,amount,currency,category_id,employee_id,status,description\n"
 ENTRY = (
     "123e4567-e89b-42d3-a456-426614174000,9b48711b-7e43-4f5c-8a36-341a5037711f,"
     "2026-10-01,1.00,EUR,,,approved,x\n"
 )
-
-CHARTS = [
-    ("Konto;Bezeichnung\n0400;Bank\n0400;Kasse\n", "0400"),
-    ("Konto;Bezeichnung;ID\n0400;Bank;\n0500;Cash;7\n", "line 2"),
-    ("Farbe;Form\nrot;rund\n", "--column code=HEADING --column name=HEADING"),
-    ("Konto;Farbe\n0400;rot\n", "--column name=HEADING"),
-    ("", "empty"),
-    ("Konto;Bezeichnung\n", "headings but no rows"),
-]
 
 
 def one_line(done: subprocess.CompletedProcess[str]) -> str:
@@ -39,26 +29,86 @@ def one_line(done: subprocess.CompletedProcess[str]) -> str:
     return line
 
 
-def nothing_written() -> bool:
-    return not [path for path in Path().iterdir() if "month-end" in path.name]
+MONTH = "--month must be a month such as 2026-10, got "
+AGES = ["900000d", "99999999999999999d", "9" * 5000 + "s"]
+# What an option takes is checked before the service is opened and a file is looked for.
+WRONG = {
+    "month-end --chart missing.csv --month October": f"{MONTH}'October'",
+    "export compose missing.csv --month October": f"{MONTH}'October'",
+    "verify --ledger missing.csv --month 2026-13": f"{MONTH}'2026-13'",
+    "month-end --chart missing.csv --fail-on all": "--fail-on must be one of held, error, warning, got 'all'",
+    "month-end --chart missing.csv --from few": "--from must be an amount such as 500, or a share",
+    "month-end --chart missing.csv --profile lotus": "--profile must be one of excel, excel-eu, machine",
+    "month-end --apply --chart missing.csv": "missing.csv",
+    "month-end --apply --out close": "--out",
+    "month-end --apply --out .": ". is the folder you are in: give another folder with --out",
+    "month-end --apply --entries wrong.csv": "line 3.*123e4567[+]",
+    **{f"categories --max-age {age}": f"--max-age must be at most 36500d, got '{age[:6]}" for age in AGES},
+    **{f"snapshots prune --older-than {age}": "--older-than must be at most 36500d, got '" for age in AGES},
+}
 
 
-def test_no_such_file(run):
-    """A file that is not there is named."""
-    done = run("month-end", "--sandbox", "--apply", "--chart", "missing.csv")
-    assert done.returncode == Exit.INPUT
-    assert "missing.csv" in one_line(done)
-    assert nothing_written()
+@pytest.mark.parametrize("command", WRONG, ids=lambda command: command[:60])
+def test_a_wrong_option_is_one_line(run, command):
+    """What an option or a file must be is said in one line; nothing is written, here or in the service."""
+    Path("close").mkdir()
+    Path("close/mine.txt").write_text("mine")
+    Path("wrong.csv").write_text(HEADINGS + ENTRY + ENTRY.replace("7-", "7+", 1), encoding="utf-8")
+    done = run(*command.split(), "--sandbox")
+    # A close that would be applied says first what it read.
+    assert (done.returncode, done.stdout != "") == (Exit.INPUT, "--apply" in command)
+    assert re.search(WRONG[command], one_line(done))
+    assert sorted(path.name for path in Path().rglob("*")) == ["close", "mine.txt", "wrong.csv"]
+    assert run("accounts", "list", "--sandbox").stdout.count("\n") == 1
 
 
-@pytest.mark.parametrize(("text", "message"), CHARTS)
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Konto;Bezeichnung\n0400;Bank\n0400;Kasse\n", "0400"),
+        ("Konto;Bezeichnung;ID\n0400;Bank;\n0500;Cash;7\n", "line 2"),
+        ("Farbe;Form\nrot;rund\n", "--column code=HEADING --column name=HEADING"),
+        ("Konto;Farbe\n0400;rot\n", "--column name=HEADING"),
+        ("", "empty"),
+        ("Konto;Bezeichnung\n", "headings but no rows"),
+    ],
+)
 def test_bad_chart(run, text, message):
     """A chart that cannot be taken is told by line, columns and option; a proposal may follow."""
     Path("chart.csv").write_text(text, encoding="utf-8")
     done = run("accounts", "create", "--sandbox", "--apply", "--chart", "chart.csv")
     assert done.returncode == Exit.INPUT
     assert re.search(message, done.stderr.splitlines()[0]), done.stderr
-    assert nothing_written()
+
+
+@pytest.mark.parametrize(
+    ("command", "settings", "code", "said"),
+    [
+        ("month-end --sandbx", {}, Exit.USAGE, "--sandbx"),
+        ("month-end", {}, Exit.CONFIGURATION, "--sandbox"),
+        ("month-end", {"TOKEN": "hunter2"}, Exit.INPUT, "--chart and --entries must be given"),
+        (
+            "month-end --apply --chart {chart} --entries {entries}",
+            {"TOKEN": "hunter2"},
+            Exit.REFUSED,
+            "renew",
+        ),
+        (
+            "month-end --apply --chart {chart} --entries {entries}",
+            {"BASE_URL": "http://127.0.0.1:9", "RETRIES": "1"},
+            Exit.UNREACHABLE,
+            "127.0.0.1:9",
+        ),
+    ],
+)
+def test_a_wrong_setting_is_told_with_the_way_out(run, access, samples, command, settings, code, said):
+    """Configuration, credential and address: what is wrong is named, no token is shown, no folder made."""
+    variables = access | {f"BKTOOLS_{name}": value for name, value in settings.items()} if settings else {}
+    done = run(*command.format(chart=samples[0], entries=samples[1]).split(), **variables)
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "hunter2" not in done.stderr
+    assert list(Path().iterdir()) == []
 
 
 def test_the_option_that_the_error_names_works(run):
@@ -67,19 +117,6 @@ def test_the_option_that_the_error_names_works(run):
     mapped = ("--column", "code=Farbe", "--column", "name=Form")
     done = run("reconcile", "--sandbox", "--chart", "chart.csv", *mapped)
     assert (done.returncode, done.stderr) == (Exit.DONE, "")
-
-
-def test_malformed_uuid_in_the_entries(run):
-    """An entry whose ID is no UUID is told by its line and value."""
-    Path("entries.csv").write_text(
-        HEADINGS + ENTRY + ENTRY.replace("123e4567-", "123e4567+"), encoding="utf-8"
-    )
-    done = run("month-end", "--sandbox", "--apply", "--entries", "entries.csv")
-    assert done.returncode == Exit.INPUT
-    line = one_line(done)
-    assert "line 3" in line
-    assert "123e4567+" in line
-    assert nothing_written()
 
 
 def test_a_column_that_a_check_needs_and_nobody_named(run, samples):
@@ -93,136 +130,17 @@ def test_a_column_that_a_check_needs_and_nobody_named(run, samples):
     done = run(*close)
     assert done.returncode == Exit.INPUT
     assert "a check would be skipped: 'Courriel du salarié' looks like employee_id" in one_line(done)
-    assert nothing_written()
+    assert not list(Path().glob("month-end*"))
     done = run(*close, "--entry-column", "employee_id=")
     assert done.returncode == Exit.DONE, done.stderr
 
 
-def test_unreachable_service(run, samples):
-    """A service that cannot be reached is told with its address; nothing was sent."""
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        port = closed.getsockname()[1]
-    done = run(
-        *("month-end", "--apply", "--chart", samples[0], "--entries", samples[1]),
-        BKTOOLS_BASE_URL=f"http://127.0.0.1:{port}",
-        BKTOOLS_RETRIES="1",
-        BKTOOLS_TOKEN="t",
-        BKTOOLS_COMPANY="9b48711b-7e43-4f5c-8a36-341a5037711f",
-    )
-    assert done.returncode == Exit.UNREACHABLE
-    assert f"127.0.0.1:{port}" in one_line(done)
-    assert nothing_written()
-
-
-def test_refused_token(run, samples, tmp_path):
-    """A token that the service does not take is told, without showing it."""
-    with Server(tmp_path / "server") as server:
-        done = run(
-            *("month-end", "--apply", "--chart", samples[0], "--entries", samples[1]),
-            BKTOOLS_BASE_URL=server.base_url,
-            BKTOOLS_TOKEN="expired-token",
-            BKTOOLS_COMPANY=server.company_id,
-        )
-    assert done.returncode == Exit.REFUSED
-    line = one_line(done)
-    assert "renew" in line
-    assert "expired-token" not in line
-    assert nothing_written()
-
-
-def test_files_must_be_named_without_the_sandbox(run):
-    """Sample data is never taken for somebody who did not ask for it."""
-    done = run(
-        "month-end",
-        BKTOOLS_BASE_URL="http://127.0.0.1:9",
-        BKTOOLS_TOKEN="t",
-        BKTOOLS_COMPANY="9b48711b-7e43-4f5c-8a36-341a5037711f",
-    )
-    assert done.returncode == Exit.INPUT
-    assert "--chart and --entries must be given" in one_line(done)
-
-
-def test_nothing_configured(run):
-    """With nothing configured the line says how to configure and how to try it."""
-    done = run("month-end")
-    assert done.returncode == Exit.CONFIGURATION
-    assert "--sandbox" in one_line(done)
-
-
-def test_a_folder_with_something_else(run):
-    """A folder that holds something else than a close is not written to."""
-    Path("close").mkdir()
-    Path("close/mine.txt").write_text("mine")
-    done = run("month-end", "--sandbox", "--apply", "--out", "close")
-    assert done.returncode == Exit.INPUT
-    assert "--out" in one_line(done)
-    assert [path.name for path in Path("close").iterdir()] == ["mine.txt"]
-
-
-def test_the_folder_one_stands_in(run):
-    """A close is put in place as a whole, so it refuses the folder of the shell and sends nothing."""
-    done = run("month-end", "--sandbox", "--apply", "--out", ".")
-    assert done.returncode == Exit.INPUT
-    assert ". is the folder you are in: give another folder with --out" in one_line(done)
-    assert list(Path().iterdir()) == []
-    assert run("accounts", "list", "--sandbox").stdout.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        (
-            "month-end --chart missing.csv --month October",
-            "--month must be a month such as 2026-10, got 'October'",
-        ),
-        (
-            "export compose missing.csv --month October",
-            "--month must be a month such as 2026-10, got 'October'",
-        ),
-        (
-            "verify --ledger missing.csv --month 2026-13",
-            "--month must be a month such as 2026-10, got '2026-13'",
-        ),
-        (
-            "month-end --chart missing.csv --fail-on all",
-            "--fail-on must be one of held, error, warning, got 'all'",
-        ),
-        (
-            "month-end --chart missing.csv --from few",
-            "--from must be an amount such as 500, or a share such as 5%, got 'few'",
-        ),
-        (
-            "month-end --chart missing.csv --profile lotus",
-            "--profile must be one of excel, excel-eu, machine, got 'lotus'",
-        ),
-    ],
-)
-def test_a_wrong_option_is_told_before_a_file_is_read(run, command, said):
-    """What an option takes is checked before the service is opened and a file is looked for."""
-    done = run(*command.split(), "--sandbox")
-    assert (done.returncode, done.stdout) == (Exit.INPUT, "")
-    assert one_line(done) == f"bktools: {said}\n"
-
-
-@pytest.mark.parametrize("command", ["categories --max-age", "snapshots prune --older-than"])
-@pytest.mark.parametrize("age", ["900000d", "99999999999999999d", "9" * 5000 + "s"])
-def test_an_age_without_a_date(run, command, age):
-    """An age that no date has is refused by its option."""
-    done = run(*command.split(), age, "--sandbox")
-    assert (done.returncode, done.stdout) == (Exit.INPUT, "")
-    assert f"{command.split()[-1]} must be at most 36500d, got '{age[:6]}" in one_line(done)
-
-
-def test_wrong_option(run):
-    """An option that is none ends with the usual code and names it."""
-    done = run("month-end", "--sandbx")
-    assert done.returncode == Exit.USAGE
-    assert "--sandbx" in done.stderr
-
-
 def test_full_disk(run, small_disk):
-    """A disk that is full at the folder is reported; no half folder stays, and the journal knows."""
+    """A disk that is full at the folder or the journal is reported; no half folder stays, nothing is sent."""
+    done = run("month-end", "--sandbox", "--apply", BKTOOLS_DATA_DIR=str(small_disk))
+    assert (done.returncode, one_line(done)[:9]) == (Exit.STORAGE, "bktools: ")
+    assert list(Path().iterdir()) == []
+    shutil.rmtree(small_disk / "sandbox", ignore_errors=True)
     done = run("month-end", "--sandbox", "--apply", "--out", small_disk / "close")
     assert done.returncode == Exit.STORAGE
     assert "No space left" in one_line(done)
@@ -230,14 +148,6 @@ def test_full_disk(run, small_disk):
     again = run("month-end", "--sandbox", "--apply")
     assert again.returncode == Exit.DONE
     assert "exported" in Path("month-end-2026-10/entries.csv").read_text(encoding="utf-8-sig")
-
-
-def test_full_disk_under_the_journal(run, small_disk):
-    """Where the journal cannot be written, nothing is sent."""
-    done = run("month-end", "--sandbox", "--apply", BKTOOLS_DATA_DIR=str(small_disk))
-    assert done.returncode == Exit.STORAGE
-    one_line(done)
-    assert nothing_written()
 
 
 def commands(group: typer.core.TyperGroup) -> Iterator[typer.core.TyperCommand]:

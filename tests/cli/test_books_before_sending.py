@@ -22,12 +22,11 @@ OTHERS = ("93.10", "77.77", "105.40", "240.15")
 
 
 @pytest.fixture
-def company(sandbox, run, monkeypatch):
+def company(sandbox, access, run, monkeypatch):
     """A company of the sandbox, in variables, with a chart, six entries on 5800 and a ledger in files."""
     server = sandbox.server
-    monkeypatch.setenv("BKTOOLS_BASE_URL", server.base_url)
-    monkeypatch.setenv("BKTOOLS_TOKEN", server.token)
-    monkeypatch.setenv("BKTOOLS_COMPANY", server.company_id)
+    for name, value in access.items():
+        monkeypatch.setenv(name, value)
     account = next(account for account in server.accounts() if not account.archived)
     Path("accounts.csv").write_text(
         f"id,external_id,code,name,company_id\n{account.id},{account.external_id},5800,Travel,{account.company_id}\n"
@@ -53,7 +52,7 @@ def company(sandbox, run, monkeypatch):
 
 
 def month_end(run, *options):
-    """Close the month, and return the reason and the voucher of each entry by its amount."""
+    """Close the month, and return the voucher of each entry that is held back as booked, by its amount."""
     files = ("--chart", "chart.csv", "--entries", "entries.csv", "--month", "2026-10", "--out", "close")
     done = run("month-end", *files, *options)
     assert done.returncode == Exit.DONE, done.stderr
@@ -61,9 +60,7 @@ def month_end(run, *options):
 
 
 def compose(run, *options):
-    """Compose the export, and return the reason and the voucher of each entry that is not ready by its
-    amount.
-    """
+    """Compose the export, and return the voucher of each entry that is held back as booked, by its amount."""
     folder = f"plan{len(options)}"
     done = run("export", "compose", "entries.csv", "--out", f"{folder}.plan", "--csv", folder, *options)
     assert done.returncode == Exit.DONE, done.stderr
@@ -79,9 +76,7 @@ def held(path):
 
 @pytest.mark.parametrize("command", [month_end, compose])
 def test_the_style_of_the_ledger_can_be_said(run, company, command):
-    """A ledger that shows no style holds nothing back; in the style that a person says, the entries of its
-    sum are.
-    """
+    """A ledger that shows no style holds nothing back; in the style that a person says, it does."""
     ledger = ("--ledger", "ledger.csv")
     assert command(run, *ledger) == {}
     assert command(run, *ledger, "--ledger-style", "account_day") == dict.fromkeys(("11.50", "23.10"), "A 1")

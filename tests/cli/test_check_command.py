@@ -22,17 +22,7 @@ from bktools.settings import load_settings
 OTHER = "123e4567-e89b-42d3-a456-426614174000"
 
 GOOD = dict.fromkeys(
-    (
-        "version",
-        "configuration",
-        "credential",
-        "connection",
-        "access",
-        "company",
-        "clock",
-        "journal",
-        "disk",
-    ),
+    ("version", "configuration", "credential", "connection", "access", "company", "clock", "journal", "disk"),
     "ok",
 )
 
@@ -54,9 +44,7 @@ def run(sandbox, typed, monkeypatch):
 
 @pytest.fixture
 def other_service():
-    """A server of the test's own: its clock is an hour ahead, a portal answers with a page, and as a proxy it
-    refuses.
-    """
+    """A server whose clock is an hour ahead; below /portal it answers with a page, as a proxy it refuses."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
@@ -84,9 +72,9 @@ def other_service():
     server.server_close()
 
 
-def without(*checks):
-    """Return the good outcomes without those of some checks."""
-    return {check: outcome for check, outcome in GOOD.items() if check not in checks}
+def but(**outcomes):
+    """Return the good outcomes with others in their place; None is a check that is not made."""
+    return {check: outcome for check, outcome in (GOOD | outcomes).items() if outcome}
 
 
 def test_all_is_well(run):
@@ -118,43 +106,10 @@ def test_nobody_is_at_the_address(run, sandbox):
     code, outcomes, text = run()
     assert (code, outcomes) == (
         Exit.UNREACHABLE,
-        without("access", "company", "clock") | {"connection": "failed"},
+        but(connection="failed", access=None, company=None, clock=None),
     )
     assert "nothing was sent" in text
     assert "bktools config" in text
-
-
-def test_the_file_of_certificates_is_missing(run, tmp_path):
-    """A file of certificates that cannot be read is a failure of the connection, with the setting's name."""
-    code, outcomes, text = run(CA_BUNDLE=str(tmp_path / "none.pem"))
-    assert (code, outcomes["connection"]) == (Exit.CONFIGURATION, "failed")
-    assert f"ca_bundle {tmp_path / 'none.pem'}" in text
-
-
-@pytest.mark.skipif(
-    not Path("/proc/self").exists(), reason="this system has no /proc, in which nobody can write"
-)
-def test_the_data_folder_cannot_be_written(run):
-    """The folder, the reason and what to do are told, with the code of storage."""
-    code, outcomes, text = run(DATA_DIR="/proc/bktools")
-    assert (code, outcomes["disk"]) == (Exit.STORAGE, "failed")
-    assert re.search(r"/proc/bktools.*: No such file or directory\n.*set BKTOOLS_DATA_DIR", text)
-
-
-def test_the_token_is_refused(run):
-    """A wrong token is an access that failed, and is not shown."""
-    code, outcomes, text = run(TOKEN="wrong-token-of-somebody")
-    assert (code, outcomes) == (Exit.REFUSED, without("company") | {"access": "failed"})
-    assert "wrong-token" not in text
-    assert "401" in text
-
-
-def test_the_company_is_unknown(run):
-    """A company that the credential may not read, with what to do."""
-    code, outcomes, text = run(COMPANY=OTHER)
-    assert (code, outcomes) == (Exit.REFUSED, without("access") | {"company": "failed"})
-    assert "403 (user_scope_insufficient)" in text
-    assert "(--company, BKTOOLS_COMPANY)" in text
 
 
 def test_no_company_is_configured(run, monkeypatch):
@@ -167,21 +122,6 @@ def test_no_company_is_configured(run, monkeypatch):
     assert len(companies) > 1
     assert ", ".join(companies) in text
     assert "BKTOOLS_COMPANY" in text
-
-
-def test_the_answer_is_of_something_else(run, other_service):
-    """A page in place of an answer, as portals send it, is a failed access and not a traceback."""
-    code, outcomes, text = run(BASE_URL=f"{other_service}/portal")
-    assert (code, outcomes["access"]) == (Exit.SERVICE, "failed")
-    assert "is not JSON" in text
-
-
-def test_the_clock_is_off(run, other_service):
-    """An hour between the clocks is a failure, with its consequence."""
-    code, outcomes, text = run(BASE_URL=other_service)
-    assert (code, outcomes) == (Exit.CONFIGURATION, GOOD | {"clock": "failed"})
-    assert "1:00:00 behind the service's" in text
-    assert "set the clock" in text
 
 
 def test_the_journal_is_damaged(run):
@@ -197,13 +137,57 @@ def test_the_journal_is_damaged(run):
     assert "bktools journal" in text
 
 
-def test_a_proxy_refuses(run, other_service):
-    """A proxy that wants a name and a password is named without them."""
-    code, outcomes, text = run(
-        BASE_URL="https://books.example.com", PROXY=other_service.replace("//", "//ada:hunter2@")
-    )
-    assert (code, outcomes["connection"]) == (Exit.UNREACHABLE, "failed")
-    assert "hunter2" not in text
-    assert f"the proxy {other_service} refuses" in text
-    assert "407" in text
-    assert "BKTOOLS_PROXY" in text
+# By situation: variables, exit code, outcomes that are not ok (None: not made), and what is said.
+NO_CONNECTION = {"connection": "failed", "access": None, "company": None, "clock": None}
+SITUATIONS = {
+    "no certificates": (
+        {"CA_BUNDLE": "none.pem"},
+        Exit.CONFIGURATION,
+        NO_CONNECTION | {"credential": None},
+        "ca_bundle .*none.pem",
+    ),
+    "no folder": (
+        {"DATA_DIR": "/proc/bktools"},
+        Exit.STORAGE,
+        {"disk": "failed"},
+        "/proc/bktools.*: No such file or directory\n.*set BKTOOLS_DATA_DIR",
+    ),
+    "wrong token": ({"TOKEN": "hunter2"}, Exit.REFUSED, {"access": "failed", "company": None}, "401"),
+    "unknown company": (
+        {"COMPANY": OTHER},
+        Exit.REFUSED,
+        {"company": "failed", "access": None},
+        r"403 \(user_scope_insufficient\)[\s\S]*\(--company, BKTOOLS_COMPANY\)",
+    ),
+    "portal": (
+        {"BASE_URL": "http://{host}/portal"},
+        Exit.SERVICE,
+        {"access": "failed", "company": None, "clock": "failed"},
+        "is not JSON",
+    ),
+    "clock": (
+        {"BASE_URL": "http://{host}"},
+        Exit.CONFIGURATION,
+        {"clock": "failed"},
+        r"1:00:00 behind the service's[\s\S]*set the clock",
+    ),
+    "proxy": (
+        {"BASE_URL": "https://books.example.com", "PROXY": "http://ada:hunter2@{host}"},
+        Exit.UNREACHABLE,
+        NO_CONNECTION,
+        r"the proxy http://{host} refuses[\s\S]*407[\s\S]*BKTOOLS_PROXY",
+    ),
+}
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_what_is_wrong_has_an_outcome_a_code_and_a_way_out(run, other_service, situation):
+    """The check that fails says why and what to do; checks that need it are left out, no secret is shown."""
+    variables, code, outcomes, said = SITUATIONS[situation]
+    if situation == "no folder" and not Path("/proc/self").exists():
+        pytest.skip("this system has no /proc, in which nobody can write")
+    host = other_service.removeprefix("http://")
+    found = run(**{name: value.format(host=host) for name, value in variables.items()})
+    assert found[:2] == (code, but(**outcomes))
+    assert re.search(said.replace("{host}", host), found[2])
+    assert "hunter2" not in found[2]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-import bktools
 from bktools.cli.exits import Exit
+from bktools.sandbox import Fault
 
 UNKNOWN_BATCH = "export resolve 0 --outcome released --evidence seen --by Ada --sandbox"
 
@@ -26,14 +26,13 @@ def test_verbose_keeps_the_exit_code(run, command, code):
 
 
 @pytest.mark.parametrize(
-    ("fault", "code"),
-    [("error:status=401", Exit.REFUSED), ("error:status=501", Exit.SERVICE), (None, Exit.UNREACHABLE)],
+    ("status", "code"), [(401, Exit.REFUSED), (501, Exit.SERVICE), (None, Exit.UNREACHABLE)]
 )
-def test_verbose_keeps_the_exit_code_of_the_service_s_errors(run, tmp_path, fault, code):
+def test_verbose_keeps_the_exit_code_of_the_service_s_errors(run, sandbox, access, status, code):
     """With --verbose a refused credential, a failure and a missing service have their own codes."""
-    with bktools.Sandbox(tmp_path / "sandbox", faults=[fault] if fault else []) as service:
-        settings = service.settings
-        address = str(settings.base_url) if fault else "http://127.0.0.1:9"
-        variables = {"BKTOOLS_TOKEN": settings.token.reveal(), "BKTOOLS_COMPANY": settings.company}
-        done = run("categories", "--verbose", BKTOOLS_BASE_URL=address, BKTOOLS_RETRIES="0", **variables)
+    if status:
+        sandbox.server.inject(Fault("error", status=status))
+    else:
+        sandbox.server.stop()
+    done = run("categories", "--verbose", BKTOOLS_RETRIES="0", **access)
     assert (done.returncode, "Traceback" in done.stderr) == (code, True)

@@ -80,17 +80,7 @@ def test_what_was_mistyped_gets_a_suggestion(line, said):
 
 def test_help_imports_no_library_of_the_work():
     """A help page opens without pandas, Arrow, Polars, HTTP or plots, which take a second to import."""
-    heavy = [
-        "pandas",
-        "pyarrow",
-        "polars",
-        "httpx",
-        "matplotlib",
-        "numpy",
-        "rapidfuzz",
-        "starlette",
-        "apsw",
-    ]
+    heavy = ["pandas", "pyarrow", "polars", "httpx", "matplotlib", "numpy", "rapidfuzz", "starlette", "apsw"]
     program = (
         "import sys\nfrom bktools.cli import main\nsys.argv = ['bktools', 'month-end', '--help']\n"
         f"try:\n    main()\nexcept SystemExit:\n    pass\nprint([name for name in {heavy} if name in "

@@ -10,45 +10,36 @@ import time
 from pathlib import Path
 
 from bktools.cli.exits import Exit
-from bktools.sandbox import Fault, Server
+from bktools.sandbox import Fault
 
 
-def test_ctrl_c_says_what_was_kept_and_the_next_run_goes_on(run, samples, tmp_path):
+def test_ctrl_c_says_what_was_kept_and_the_next_run_goes_on(run, sandbox, access, samples):
     """A close that is interrupted between two accounts ends at once; the next run creates none twice."""
-    with Server(
-        tmp_path / "server", faults=[Fault("latency", "create_account", skip=12, seconds=60)]
-    ) as server:
-        arguments = ("month-end", "--apply", "--chart", str(samples[0]), "--entries", str(samples[1]))
-        variables = {
-            "BKTOOLS_BASE_URL": server.base_url,
-            "BKTOOLS_TOKEN": server.token,
-            "BKTOOLS_COMPANY": server.company_id,
-        }
-        before = len(server.accounts())
-        command = [sys.executable, "-m", "bktools", *arguments]
-        with subprocess.Popen(
-            command, env=os.environ | variables, stderr=subprocess.PIPE, text=True
-        ) as process:
-            # The answer of the first new account has arrived when the second one is there.
-            while len(server.accounts()) < before + 2:
-                assert process.poll() is None
-                time.sleep(0.05)
-            begin = time.monotonic()
-            process.send_signal(signal.SIGINT)
-            errors = process.communicate(timeout=30)[1]
-        assert time.monotonic() - begin < 5
-        assert process.returncode == Exit.INTERRUPTED
-        assert errors == "bktools: interrupted; completed steps are in the journal, run again to resume\n"
-        assert list(Path().iterdir()) == []
-        listed = run("accounts", "list", **variables).stdout
-        assert "CREATED" in listed
+    server = sandbox.server
+    server.inject(Fault("latency", "create_account", skip=12, seconds=60))
+    arguments = ("month-end", "--apply", "--chart", str(samples[0]), "--entries", str(samples[1]))
+    before = len(server.accounts())
+    command = [sys.executable, "-m", "bktools", *arguments]
+    with subprocess.Popen(command, env=os.environ | access, stderr=subprocess.PIPE, text=True) as process:
+        # The answer of the first new account has arrived when the second one is there.
+        while len(server.accounts()) < before + 2:
+            assert process.poll() is None
+            time.sleep(0.05)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate(timeout=30)[1]
+    assert time.monotonic() - begin < 5
+    assert process.returncode == Exit.INTERRUPTED
+    assert errors == "bktools: interrupted; completed steps are in the journal, run again to resume\n"
+    assert list(Path().iterdir()) == []
+    assert "CREATED" in run("accounts", "list", **access).stdout
 
-        server.clear_faults()
-        again = run(*arguments, **variables)
-        assert (again.returncode, again.stderr) == (Exit.DONE, "")
-        names = [account.external_id for account in server.accounts()]
-        assert len(set(names)) == len(names)
-        assert set(server.accepted_entries().values()) == {1}
+    server.clear_faults()
+    again = run(*arguments, **access)
+    assert (again.returncode, again.stderr) == (Exit.DONE, "")
+    names = [account.external_id for account in server.accounts()]
+    assert len(set(names)) == len(names)
+    assert set(server.accepted_entries().values()) == {1}
 
 
 def test_a_reader_that_goes_away_stops_nothing(run):

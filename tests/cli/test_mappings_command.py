@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import stat
 
@@ -15,17 +16,11 @@ from bktools.inputs.mappings import FileMapping, folder, read_mapping, write_map
 
 HEADINGS = "Nr 1;Wann;Wieviel"
 POSTINGS = f"{HEADINGS}\n4930;03/04/2026;1,234\n1200;03/04/2026;-1,234\n"
-SETTLED = (
-    "--column",
-    "account_code=Nr 1",
-    "--column",
-    "date=Wann",
-    "--column",
-    "amount=Wieviel",
-    "--decimal",
-    ",",
-    "--date-format",
-    "%d/%m/%Y",
+
+
+SETTLED = shlex.split(
+    "--column 'account_code=Nr 1' --column date=Wann --column amount=Wieviel --decimal , "
+    "--date-format %d/%m/%Y"
 )
 
 
@@ -75,8 +70,7 @@ def test_a_file_that_is_longer_than_what_is_looked_into(october):
     )
     december = october.with_name("december.csv")
     december.write_text(f"{HEADINGS}\n{rows}", encoding="utf-8")
-    done = run("ledger", december, "--summary")
-    assert "mapping 'house' used for december.csv" in done.output
+    assert "mapping 'house' used for december.csv" in run("ledger", december, "--summary").output
 
 
 def test_explicit_options_win(october):
@@ -182,14 +176,8 @@ def test_what_is_not_saved(tmp_path):
     """A file without headings cannot be known again, and one that needs no option needs no mapping."""
     path = tmp_path / "file.csv"
     path.write_text("4930;2026-10-01;1.50\n1200;2026-10-01;-1.50\n" * 2, encoding="utf-8")
-    settled = (
-        "--column",
-        "account_code=column 1",
-        "--column",
-        "date=column 2",
-        "--column",
-        "amount=column 3",
-    )
+    fields = ("account_code", "date", "amount")
+    settled = [word for at, name in enumerate(fields, 1) for word in ("--column", f"{name}=column {at}")]
     done = run("ledger", path, *settled, "--save-mapping", "none")
     assert "mapping 'none' not saved: file.csv has no headings to know it by" in done.output
     path.write_text("Account;Date;Amount\n4930;2026-10-01;1.50\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The smaller commands: config, accounts, export history and resolve, sandbox."""
+"""`bktools config`, and commands with nothing to send or with findings."""
 
 from __future__ import annotations
 
@@ -57,3 +57,14 @@ def test_reconcile_fails_on_findings_when_asked(run):
     assert list(Path("findings").glob("*.csv"))
     assert run("reconcile", "--sandbox").returncode == Exit.DONE
     assert run("reconcile", "--sandbox", "--fail-on", "blue").returncode == Exit.INPUT
+
+
+def test_a_plan_without_ready_entries_sends_nothing(run):
+    """Neither a dry run nor --apply asks for another step where no entry of the plan is ready."""
+    composed = run("export", "compose", "--sandbox", "--month", "2026-08", "--out", "august.plan")
+    assert "there is nothing to submit" in composed.stdout
+    for apply in ([], ["--apply"]):
+        sent = run("export", "submit", "august.plan", "--sandbox", *apply)
+        assert sent.returncode == Exit.DONE
+        assert "Nothing was sent: no entry of the plan is ready." in sent.stdout
+        assert "run again with --apply" not in sent.stdout

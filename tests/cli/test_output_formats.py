@@ -59,7 +59,7 @@ MAIN_PATHS = {
     "journal move": ("--by Ada", None),
     "journal rights": ("analyst", None),
     "journal waive": (
-        "bob@old-laptop#3f9c2a1b --from 2026-10-01 --to 2026-10-31 --evidence ledger --by Ada",
+        "bob@old-laptop#3f9c2a1b --from 2026-10-01 --to 2026-10-31 --evidence x --by Ada",
         None,
     ),
     "mappings list": ("", None),
@@ -78,24 +78,9 @@ MAIN_PATHS = {
 }
 # Those whose result is a table, which JSON has as a list of rows.
 TABLES = {
-    "check",
-    "guide",
-    "ledger",
-    "fixes",
-    "spend",
-    "versus",
-    "categories",
-    "employees",
-    "compare",
-    "config",
-    "accounts list",
-    "accounts create",
-    "export history",
-    "mappings list",
-    "periods",
-    "sandbox faults",
-    "snapshots list",
-    "snapshots show",
+    *shlex.split("check guide ledger fixes spend versus categories employees compare config 'accounts list'"),
+    *("accounts create", "export history", "mappings list", "periods", "sandbox faults"),
+    *("snapshots list", "snapshots show"),
 }
 IN_A_DATABASE = {"journal move", "journal rights", "journal waive"}
 
@@ -309,26 +294,21 @@ def test_formats_agree(world, tmp_path):
     assert len(rows[0]["date"]) == 10
     assert rows[0]["sent_at"].endswith("Z")
     assert isinstance(rows[0]["amount"], str)
-    assert [
-        json.loads(line) for line in invoke("export history --entries --format jsonl").stdout.splitlines()
-    ] == rows
+    lines = invoke("export history --entries --format jsonl").stdout.splitlines()
+    assert [json.loads(line) for line in lines] == rows
     told = invoke("export history --entries --format csv").stdout
     assert not told.startswith("\ufeff")
     as_csv = list(csv.DictReader(io.StringIO(told)))
-    assert [row["amount"] for row in as_csv] == [row["amount"] for row in rows]
-    assert [row["entry_id"] for row in as_csv] == [row["entry_id"] for row in rows]
+    for name in ("amount", "entry_id"):
+        assert [row[name] for row in as_csv] == [row[name] for row in rows]
     for suffix in ("csv", "json", "jsonl", "md", "xlsx", "parquet"):
         done = invoke(f"export history --entries --output {tmp_path}/history.{suffix}")
         assert done.stdout == ""
         assert f"{len(rows)} rows written to" in done.stderr
     assert json.loads((tmp_path / "history.json").read_bytes()) == rows
-    assert pd.read_parquet(tmp_path / "history.parquet")["entry_id"].to_list() == [
-        row["entry_id"] for row in rows
-    ]
-    assert (
-        pd.read_excel(tmp_path / "history.xlsx", engine="calamine")["entry_id"].to_list()[0]
-        == rows[0]["entry_id"]
-    )
+    book = pd.read_excel(tmp_path / "history.xlsx", engine="calamine")
+    for frame in (book, pd.read_parquet(tmp_path / "history.parquet")):
+        assert frame["entry_id"].to_list() == [row["entry_id"] for row in rows]
     assert (tmp_path / "history.md").read_text().count("\n") == len(rows) + 2
     invoke(f"categories --output {tmp_path}/c.parquet")
     assert len(pd.read_parquet(tmp_path / "c.parquet")) == 240
@@ -356,12 +336,9 @@ def test_hostile_text_is_text_in_markdown_and_json(tmp_path, monkeypatch):
     [
         (
             "config --output x.txt",
-            "--output must end in .csv, .xlsx, .json, .jsonl, .md, .parquet, or be - for standard output",
+            "--output must end in .csv, .xlsx, .json, .jsonl, .md, .parquet, or be - for ",
         ),
-        (
-            "config --output x.csv --format json",
-            "--format cannot be json with --output x.csv, whose suffix decides",
-        ),
+        ("config --output x.csv --format json", "--format cannot be json with --output x.csv, whose suffix"),
         (
             "export compose e.csv --out - --format json",
             "--format cannot be combined with - for standard output",

@@ -46,11 +46,3 @@ def test_letters_that_an_encoding_lacks_are_escaped():
     assert len(rows) == 241
     assert any("Messen IT" in row for row in rows)
     assert any("Messen Filiale M\\xfcnchen" in row for row in rows)
-
-
-def test_a_reader_that_went_away_is_no_error():
-    """Of a long table the first line is read; nothing is said about the rest."""
-    shell = f"{sys.executable} -c '{PROGRAM}' categories --sandbox | head -1"
-    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("id\t")
-    assert "rror" not in done.stderr

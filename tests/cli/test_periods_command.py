@@ -1,6 +1,4 @@
-"""Months on the command line: closed by a person, refused, shown again, opened again; what makes a close
-fail.
-"""
+"""Months on the command line: closed by a person, refused, shown again, opened again."""
 
 from __future__ import annotations
 
@@ -22,9 +20,7 @@ def amounts(output: str) -> list[str]:
 
 
 def test_a_closed_month_is_shown_and_not_sent_again(command, samples, sandbox):
-    """Approved means closed: the month is refused with the way out; a dry run with another file shows the
-    same figures.
-    """
+    """An approved month is refused with the way out; a dry run with another file shows its figures."""
     chart, entries = samples
     close = f"month-end --chart {chart} --month 2026-10"
     code, applied = command(f"{close} --entries {entries} --apply --by Ada --approved-by Ada --fail-on error")

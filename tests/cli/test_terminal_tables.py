@@ -12,7 +12,6 @@ from terminal import in_terminal
 from typer.testing import CliRunner
 
 from bktools.cli.app import app
-from bktools.cli.tables import counted
 from bktools.visible import width as width_of_text
 
 
@@ -72,15 +71,6 @@ def test_a_cell_never_makes_a_row(monkeypatch, capsys):
         "two lines and         1,234,567  2026-10-31 12:00:00Z",
         "\\x1b[31mred",
         "                              1",
-    ]
-
-
-def test_counts_have_their_noun():
-    """One is no plural, and thousands are set apart."""
-    assert [counted(count, "batch", "batches") for count in (0, 1, 1234)] == [
-        "0 batches",
-        "1 batch",
-        "1,234 batches",
     ]
 
 

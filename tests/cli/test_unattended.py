@@ -9,12 +9,12 @@ import click
 import pytest
 from typer.main import get_command
 
-import bktools
 from bktools.cli.app import app
 from bktools.cli.exits import Exit, exit_codes
 from bktools.cli.unattended import common_first, fail, unattended
 from bktools.errors import ServerError
 from bktools.progress import note
+from bktools.sandbox import Fault
 
 TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
@@ -27,15 +27,10 @@ def log_of(done):
 
 
 @pytest.fixture
-def failing(tmp_path):
+def failing(sandbox, access):
     """Variables for a service whose first two answers are failures."""
-    with bktools.Sandbox(tmp_path / "sandbox", faults=["error:status=503,times=2"]) as service:
-        settings = service.settings
-        yield {
-            "BKTOOLS_BASE_URL": str(settings.base_url),
-            "BKTOOLS_TOKEN": settings.token.reveal(),
-            "BKTOOLS_COMPANY": settings.company,
-        }
+    sandbox.server.inject(Fault("error", times=2, status=503))
+    return access
 
 
 def test_retries_are_visible_in_the_log(run, failing):
@@ -43,10 +38,8 @@ def test_retries_are_visible_in_the_log(run, failing):
     done = run("categories", "--log-format", "json", **failing)
     lines = log_of(done)
     retries = [line["message"] for line in lines if "attempt" in line["message"]]
-    assert [re.match(r"waiting \d+\.\d s, .*attempt (\d) of 5\): .*503", text)[1] for text in retries] == [
-        "2",
-        "3",
-    ]
+    attempts = [re.match(r"waiting \d+\.\d s, .*attempt (\d) of 5\): .*503", text)[1] for text in retries]
+    assert attempts == ["2", "3"]
     assert (lines[-1]["exit_code"], done.returncode) == (0, 0)
     assert lines[-1]["seconds"] > 0
     assert failing["BKTOOLS_TOKEN"] not in done.stderr

@@ -34,9 +34,7 @@ def test_import_tells_what_the_list_was_taken_as(typed, tmp_path):
 
 
 def test_a_snapshot_that_answers_is_told_in_a_pipe(typed, tmp_path):
-    """The note is on standard error, with the option of the command that has one, and standard output is the
-    table.
-    """
+    """The note is on standard error, with the command's option; standard output is the table."""
     assert typed("employees").stderr == ""
     again = typed("employees")
     assert "27 rows from the snapshot of" in again.stderr

@@ -32,28 +32,15 @@ def entries_of(*rows: dict[str, Any]) -> pa.Table:
 
 def found(check: str, entry: int | None, **columns: Any) -> dict[str, Any]:
     """Return a finding of an entry by its number."""
-    usual = {
-        "check": check,
-        "severity": "error",
-        "who": SERVICE,
-        "id": f"entry {entry}",
-        "line": entry,
-        "facts": "{}",
-    }
-    return usual | {"category_id": None} | columns
+    usual = {"check": check, "severity": "error", "who": SERVICE, "id": f"entry {entry}", "line": entry}
+    return usual | {"facts": "{}", "category_id": None} | columns
 
 
 def in_coverage(category: str, state: str, **columns: Any) -> dict[str, Any]:
     """Return a category by its name."""
     names = dict.fromkeys(("account_id", "external_id", "account_name"))
-    return {
-        "category_id": f"id of {category}",
-        "name": category,
-        "state": state,
-        "archived": False,
-        **names,
-        **columns,
-    }
+    usual = {"category_id": f"id of {category}", "name": category, "state": state, "archived": False}
+    return usual | names | columns
 
 
 def of_account(check: str, account: str, **columns: Any) -> dict[str, Any]:
@@ -128,17 +115,9 @@ def test_facts_that_a_sentence_names_are_the_same_for_its_things():
     findings = [
         found("unknown_currency", n, facts=json.dumps({"currency": code})) for n, code in enumerate("XYX")
     ]
-    twins = [
-        found(
-            "suspected_duplicate",
-            n,
-            who=EMPLOYEE,
-            employee_name="Ada",
-            severity="warning",
-            facts=json.dumps({"party_kind": "supplier", "same_lines": [7 + n], "same_count": 1}),
-        )
-        for n in range(2)
-    ]
+    twin = {"who": EMPLOYEE, "employee_name": "Ada", "severity": "warning"}
+    same = [{"party_kind": "supplier", "same_lines": [line], "same_count": 1} for line in (7, 8)]
+    twins = [found("suspected_duplicate", n, **twin, facts=json.dumps(same[n])) for n in range(2)]
     actions = made(entries_of({}, {}, {}), findings=[*findings, *twins]).all()
     assert [(action.code, action.facts, action.entries) for action in actions] == [
         ("unknown_currency", {"currency": "X"}, 2),
@@ -168,14 +147,9 @@ def test_a_split_entry_counts_once_and_an_entry_without_id_by_its_line():
 
 def test_the_differences_of_an_account_are_one_thing():
     """Name and tax code of one account differ: one step with both, as severe as the worse of them."""
-    accounts = [
-        of_account(
-            "name_differs", "0400", about="0400 Bank", field="name", erp_value="Bank", service_value="Bnk"
-        ),
-        of_account(
-            "tax_code_differs", "0400", severity="error", field="tax_code_external_id", erp_value="V19"
-        ),
-    ]
+    name = {"about": "0400 Bank", "field": "name", "erp_value": "Bank", "service_value": "Bnk"}
+    tax = {"severity": "error", "field": "tax_code_external_id", "erp_value": "V19"}
+    accounts = [of_account("name_differs", "0400", **name), of_account("tax_code_differs", "0400", **tax)]
     [action] = made(entries_of(), accounts=accounts).all()
     assert (action.code, action.severity, action.is_apart) == ("update_account", "error", True)
     assert said(ENGLISH, action)[1:] == (
@@ -209,10 +183,9 @@ def test_a_job_in_doubt_comes_first_with_what_waits_for_it():
 def test_the_account_list_is_imported_once():
     """Categories on unknown accounts and accounts without ID are one action, an error for entries."""
     findings = [found("unknown_account", 0, category_id="id of Travel", who=PREPARER)]
+    travel = {"category_id": "id of Travel", "severity": "error", "who": PREPARER}
     accounts = [
-        of_account(
-            "category_on_unknown_account", None, category_id="id of Travel", severity="error", who=PREPARER
-        ),
+        of_account("category_on_unknown_account", None, **travel),
         of_account("account_id_unknown", "0400", who=PREPARER),
     ]
     coverage = [in_coverage("Travel", "unknown_account")]
@@ -246,16 +219,10 @@ def test_an_account_that_was_refused_is_corrected_in_the_chart(sandbox, service,
     options = {"apply": True, "folder": tmp_path / "october", "language": texts.language, "service": service}
     close = bktools.close_month(chart, entries, **options)
     [refused] = [row for row in close.run.created if row["outcome"] == "REJECTED"]
-    [(action, told)] = [
-        (action, told)
-        for action, told in zip(close.actions, close.told, strict=True)
-        if action.code == "account_refused"
-    ]
-    assert (action.severity, action.role, action.ids) == (
-        "error",
-        ERP,
-        {"external_id": refused["external_id"]},
-    )
+    told_of = {action.code: (action, told) for action, told in zip(close.actions, close.told, strict=True)}
+    action, told = told_of["account_refused"]
+    assert (action.severity, action.role) == ("error", ERP)
+    assert action.ids == {"external_id": refused["external_id"]}
     assert told.about == f"{refused['code']} {refused['name']}"
     assert told.to_do == texts("step.account_refused.do")
     assert refused["message"] in told.why

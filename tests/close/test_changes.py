@@ -51,10 +51,7 @@ def test_a_month_is_compared_with_a_month(service):
 
 
 def test_two_months(sandbox, service, samples, tmp_path):
-    """Counts and amounts by currency, category and employee agree with both closes to the cent.
-
-    Changes in the service between them are named.
-    """
+    """Counts and amounts agree with both closes to the cent; changes in the service are named."""
     chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
     october = bktools.read_entries(samples[1])
 
@@ -76,21 +73,10 @@ def test_two_months(sandbox, service, samples, tmp_path):
     assert len(sent[0]) > 1
     # What October held back is not new in November.
     assert closes[1].figures.new == {}
-    totals = found[found["table"] == "exported"]
-    assert _figures(totals, "currency") == {
-        currency: (old[0], new[0], new[0] - old[0], old[1], new[1])
-        for currency in sent[0].keys() | sent[1].keys()
-        for old, new in [(sent[0][currency], sent[1][currency])]
-        if old != new
-    }
+    assert _figures(found[found["table"] == "exported"], "currency") == _differing(*sent)
     by_category = found[found["table"] == "exported_by_category"]
     named = [_sums(close, ["category_name"]) for close in closes]
-    assert _figures(by_category, "about", "currency") == {
-        key: (old[0], new[0], new[0] - old[0], old[1], new[1])
-        for key in named[0].keys() | named[1].keys()
-        for old, new in [(named[0][key], named[1][key])]
-        if old != new
-    }
+    assert _figures(by_category, "about", "currency") == _differing(*named)
     for _, rows in found[found["currency"].notna()].groupby(["table", "currency"], sort=False):
         assert rows["difference"].abs().is_monotonic_decreasing, "the largest first"
     categories = found[found["table"] == "categories"]
@@ -101,19 +87,14 @@ def test_two_months(sandbox, service, samples, tmp_path):
     still_open = held[held["change"] == "still_open"]
     assert (still_open["entries_before"] == still_open["entries_after"]).all()
     assert (still_open["amount_before"] == still_open["amount_after"]).all()
-    entries_of = held[["entries_before", "entries_after"]].max(axis=1)
-    counts = entries_of.groupby(held["change"]).sum()
-    assert counts.to_dict() == {
-        "resolved": len(approved),
-        "still_open": len(records[0]) - len(approved),
-        "new": len(records[1]),
-    }
+    counts = held[["entries_before", "entries_after"]].max(axis=1).groupby(held["change"]).sum()
+    open_ = len(records[0]) - len(approved)
+    assert counts.to_dict() == {"resolved": len(approved), "still_open": open_, "new": len(records[1])}
     assert held.loc[held["change"] == "resolved", "about"].unique().tolist() == ["not approved"]
     about = found.attrs["bktools"]
     assert (about["not_compared"], about["below_threshold"]) == ([], 0)
-    assert any(
-        line.startswith("held back: ") and f"{len(approved)} resolved" in line for line in about["headline"]
-    )
+    [told] = [line for line in about["headline"] if line.startswith("held back: ")]
+    assert f"{len(approved)} resolved" in told
     assert closes[0].changes is None
     pd.testing.assert_frame_equal(closes[1].changes, found)
     large = bktools.compare("2026-10", "2026-11", threshold=500, service=service)
@@ -123,9 +104,8 @@ def test_two_months(sandbox, service, samples, tmp_path):
     assert large.attrs["bktools"]["below_threshold"] == is_small.sum() > 0
     pd.testing.assert_frame_equal(large, found[~is_small.fillna(False)].reset_index(drop=True))
     nothing = bktools.compare("2026-08", "2026-10", service=service)
-    assert nothing.attrs["bktools"]["not_compared"] == [
-        "nothing was exported in August 2026, according to the journal"
-    ]
+    said = "nothing was exported in August 2026, according to the journal"
+    assert nothing.attrs["bktools"]["not_compared"] == [said]
 
 
 def _sums(close, keys):
@@ -135,6 +115,12 @@ def _sums(close, keys):
         key = (*(row[name] for name in keys), row["currency"]) if keys else row["currency"]
         sums[key] = (sums[key][0] + Decimal(repr(row["amount"])), sums[key][1] + 1)
     return sums
+
+
+def _differing(old, new):
+    """Return both amounts, the difference and both counts where one of them differs."""
+    pairs = {key: (old[key], new[key]) for key in old.keys() | new.keys()}
+    return {key: (a[0], b[0], b[0] - a[0], a[1], b[1]) for key, (a, b) in pairs.items() if a != b}
 
 
 def _figures(frame, *keys):

@@ -9,7 +9,7 @@ from bktools.close.changes import CATEGORIES, EMPLOYEES, HELD_BACK, SUMS
 from bktools.close.entries import FATES, OF_REASON
 from bktools.reports.folder import TABLES
 from bktools.reports.workbook import AFTER_AMOUNTS, BEFORE_AMOUNTS
-from bktools.submit.outcomes import MEANINGS
+from bktools.submit.outcomes import OUTCOMES
 from bktools.wording import LANGUAGES, words
 
 STEPS = {
@@ -31,7 +31,7 @@ STEPS = {
         ("fate.{}.name", {*FATES, "all"}),
         ("entry.{}.name", {*OF_REASON}),
         ("step.{}.name", STEPS),
-        ("outcome.{}.name", {outcome.lower() for outcome in MEANINGS}),
+        ("outcome.{}.name", {outcome.lower() for outcome in OUTCOMES}),
         ("change.{}.name", {*SUMS, HELD_BACK, *CATEGORIES.values(), *EMPLOYEES.values()}),
         ("report.readme.{}", {name.replace(".", "_") for name in TABLES}),
         ("report.column.{}", {*BEFORE_AMOUNTS, *AFTER_AMOUNTS}),

@@ -71,11 +71,6 @@ def test_findings_are_facts():
     ]
 
 
-def test_no_findings_have_the_same_columns():
-    """Without rows or checks the frame has its columns and types."""
-    assert find(ROWS.clear(), CHECKS[:4]).schema == find(ROWS, []).schema == find(ROWS, CHECKS[:4]).schema
-
-
 def test_sentences_come_from_codes_and_facts():
     """Each finding is worded in the reader's language, in the order of the findings."""
     found = find(ROWS, applicable(CHECKS, ROWS.columns))

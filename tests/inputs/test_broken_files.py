@@ -25,27 +25,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::bktools.errors.GuessedEncodingW
 
 PIECES = [
     *"\n\r,;|\t\"' 01.-\0",
-    "\r\n",
-    '""',
-    "Konto",
-    "Code",
-    "Name",
-    "Aktiv",
-    "ja",
-    "Tax Code",
-    "0.1",
-    "External ID",
-    "id",
-    "company_id",
-    "amount",
-    "date",
-    "status",
-    "1.234,5",
-    "31.10.2026",
-    "1b4e28ba-2fa1-41d2-883f-0016d3cca427",
-    "ü",
-    "sep=;",
-    "<",
+    *("\r\n", '""', "Konto", "Code", "Name", "Aktiv", "ja", "Tax Code", "0.1", "External ID", "id"),
+    *("company_id", "amount", "date", "status", "1.234,5", "31.10.2026"),
+    *("1b4e28ba-2fa1-41d2-883f-0016d3cca427", "ü", "sep=;", "<"),
 ]
 LINES = st.lists(st.sampled_from(PIECES), max_size=60).map("".join)
 HEADED = st.tuples(

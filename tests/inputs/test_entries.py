@@ -87,7 +87,11 @@ def test_approved_column(write):
             "line 2: 'category_id' must hold UUIDs.*'1b4e",
         ),
         ("id,company_id,employee_id", f"{ENTRY},{COMPANY},{ENTRY}x", "line 2: 'employee_id' must hold UUIDs"),
-        ("id,company_id,currency", f"{ENTRY},{COMPANY},Euro", "line 2: 'currency' must hold currency codes"),
+        (
+            "id,company_id,currency",
+            f"{ENTRY},{COMPANY},Thaler",
+            "line 2: 'currency' must hold currency codes",
+        ),
     ],
 )
 def test_refusals(write, headings, row, message):
@@ -246,6 +250,8 @@ def test_amounts_get_their_sign(write, content, amounts):
 def test_signs_that_contradict_are_refused(write):
     """Amounts with signs that contradict the column are refused, and so is a row on both sides."""
     with pytest.raises(InputError, match=r"signs of their own, which do not agree.*'sign': 'Sens'"):
+        read_entries(write("Amount;Sens\n-1,00;D\n" + "2,00;D\n" * 5))
+    with pytest.raises(InputError, match=r"signs of their own, which do not agree.*'sign': ''"):
         read_entries(write("Amount;Sens\n-1,00;D\n2,00;D\n"))
     with pytest.raises(InputError, match="line 2: 'Soll' and 'Haben' must not both hold an amount"):
         read_entries(write("Soll;Haben\n1,00;2,00\n"))

@@ -63,6 +63,10 @@ def test_every_table_of_words_is_used():
         "of_another",
         "without_tax",
         "tax",
+        "means_of_payment",
+        "other_amount",
+        "other_day",
+        "part_of_day",
     }
     assert named | others == set(FILE["headings"])
     assert set(FILE["two_meanings"]["tables"]) <= named

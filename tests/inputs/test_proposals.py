@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pandas as pd
 import pytest
 import xlsxwriter
@@ -25,9 +28,9 @@ def column(frame, field):
         return frame["date"].dt.strftime("%Y-%m-%d").tolist()
     if field == "amount":
         return frame["amount"].tolist()
-    return [
-        None if pd.isna(value) else value if field == "archived" else str(value) for value in frame[field]
-    ]
+    if field == "archived":
+        return frame[field].tolist()
+    return ["" if pd.isna(value) else str(value) for value in frame[field]]
 
 
 def sided(heading, debit, credit):
@@ -41,346 +44,20 @@ def sided(heading, debit, credit):
     )
 
 
-BOTH_SIDES = {"amount": ["119.00", "-119.00", "5.00", "-5.00"]}
-
-# Reader, text, what is right. Without options, or with those that a refusal proposes.
-RIGHT = {
-    **{
-        f"a ledger with {heading} {debit} and {credit}": (ledger, sided(heading, debit, credit), BOTH_SIDES)
-        for heading, debit, credit in (
-            ("Typ", "Soll", "Haben"),
-            ("entry_type", "Debit", "Credit"),
-            ("Seite", "Soll", "Haben"),
-            ("Tipo", "Cargo", "Abono"),
-            ("D/C", "Debiit", "Kreedit"),
-            ("D/C", "Χρέωση", "Πίστωση"),
-            ("Dr/Cr", "Dr", "Cr"),
-            ("Type", "Debits", "Credits"),
-            ("Sens", "D", "C"),
-        )
-    },
-    "a ledger with columns for both in Greek": (
-        ledger,
-        table("Κωδικός;Ημερομηνία;Χρέωση;Πίστωση", "60;2026-10-01;5,00;", "38;2026-10-01;;5,00"),
-        {"amount": ["5.00", "-5.00"]},
-    ),
-    "entries with words for both": (
-        entries,
-        table("Date;Amount;type", "2026-10-01;5.00;expense", "2026-10-02;7.00;income"),
-        {"amount": ["5.00", "-7.00"]},
-    ),
-    "entries with Dr and Cr": (
-        entries,
-        table("Date;Amount;Dr/Cr", "2026-10-01;5.00;Dr", "2026-10-02;7.00;Cr"),
-        {"amount": ["5.00", "-7.00"]},
-    ),
-    "words under a heading of any meaning": (
-        entries,
-        table(
-            "Date;Amount;Richtung", "2026-10-01;5.00;Soll", "2026-10-02;7.00;Haben", "2026-10-02;1.00;Soll"
-        ),
-        {"amount": ["5.00", "-7.00", "1.00"]},
-    ),
-    "a side with its own sign": (
-        ledger,
-        table("Konto;Datum;Betrag;Soll/Haben", "1;2026-10-01;2,98;Soll", "2;2026-10-01;-2,98;Haben"),
-        {"amount": ["2.98", "-2.98"]},
-    ),
-    "a running balance beside amounts under an unknown heading": (
-        entries,
-        table(
-            "Datum;Text;Bewegung;Saldo CHF",
-            "2026-10-01;a;-5,00;95,00",
-            "2026-10-02;b;10,00;105,00",
-            "2026-10-03;c;-1,50;103,50",
-            "2026-10-04;d;-3,50;100,00",
-            "2026-10-05;e;7,00;107,00",
-        ),
-        {"amount": ["-5.00", "10.00", "-1.50", "-3.50", "7.00"]},
-    ),
-    "a cumulated column under a heading of amounts": (
-        entries,
-        table(
-            "Date;Amount;Each",
-            "2026-10-01;5.00;5.00",
-            "2026-10-02;15.00;10.00",
-            "2026-10-03;16.50;1.50",
-            "2026-10-04;20.00;3.50",
-            "2026-10-05;27.00;7.00",
-        ),
-        {"amount": ["5.00", "10.00", "1.50", "3.50", "7.00"]},
-    ),
-    "a pair beside the column that was taken": (
-        entries,
-        table("Date;Amount;Debit;Credit", "2026-10-01;100.00;5.00;", "2026-10-02;93.00;;7.00"),
-        {"amount": ["5.00", "-7.00"]},
-    ),
-    "a value date under Valuta": (
-        entries,
-        table("Buchungstag;Valuta;Betrag", "01.10.2026;02.10.2026;5,00", "03.10.2026;03.10.2026;6,00"),
-        {"date": ["2026-10-01", "2026-10-03"], "amount": ["5.00", "6.00"]},
-    ),
-    "a currency under Valuta": (
-        entries,
-        table("Dato;Valuta;Beløp", "01.10.2026;NOK;5,00"),
-        {"currency": ["NOK"]},
-    ),
-    "a value date under Wert": (
-        entries,
-        table("Datum;Wert;Betrag", "01.10.2026;02.10.2026;5,00", "03.10.2026;03.10.2026;6,00"),
-        {"amount": ["5.00", "6.00"]},
-    ),
-    "amounts under Wert": (entries, table("Datum;Wert", "01.10.2026;5,00"), {"amount": ["5.00"]}),
-    "an amount with its currency in the heading": (
-        entries,
-        table("Datum;Betrag (EUR);Saldo EUR", "01.10.2026;5,00;7,00"),
-        {"amount": ["5.00"]},
-    ),
-    "a total of movements": (
-        entries,
-        table("Data registrazione;Importo;Causale", "01.10.2026;5,00;a", ";5,00;Totale movimenti"),
-        {"amount": ["5.00"]},
-    ),
-    "a total in the column of dates": (
-        entries,
-        table("Date,Amount", "2026-10-01,5.00", "Total:,5.00"),
-        {"amount": ["5.00"]},
-    ),
-    "a total of expenses in a chart": (
-        chart,
-        table("Konto;Bezeichnung;Saldo", "4000;Miete;5", "4100;Strom;6", ";Summe Aufwand;11"),
-        {"code": ["4000", "4100"]},
-    ),
-    "a line of a report in a chart": (
-        chart,
-        table("Code,Name,Type", "1,a,x", "2,b,x", "3,c,x", "4,d,x", "Printed on 3 October,,"),
-        {"code": [*"1234"]},
-    ),
-    "two rows without headings": (chart, table("1010;Kassa", "1220;Bank"), {"code": ["1010", "1220"]}),
-    "metadata above the table": (
-        entries,
-        table(
-            "Account;123;;;",
-            "Currency;EUR;;;",
-            "Buchungsdatum;Betrag;Währung;Lieferant;Buchungstext",
-            "01.10.2026;5,00;EUR;A;b",
-            "02.10.2026;6,00;EUR;A;b",
-            "03.10.2026;7,00;EUR;A;b",
-        ),
-        {"amount": ["5.00", "6.00", "7.00"]},
-    ),
-    "an id where nothing else is a code": (
-        chart,
-        table("account_id,account_name", "1010,Cash", "2000,Sales"),
-        {"code": ["1010", "2000"], "name": ["Cash", "Sales"]},
-    ),
-    "a key beside the number": (
-        chart,
-        table("accountkey,accountnumber,accountname", "1,50010,Lamps", "2,50020,Rugs"),
-        {"code": ["50010", "50020"]},
-    ),
-    "ID alone": (chart, table("ID;Name", "1010;Cash", "2000;Sales"), {"code": ["1010", "2000"]}),
-    "an account that is a name": (
-        chart,
-        table("Code;Account;Description", "10;Cash;In the till", "20;Sales;All of them"),
-        {"name": ["Cash", "Sales"]},
-    ),
-    "an account that is a code": (
-        chart,
-        table("Account;Description", "10;Cash", "20;Sales"),
-        {"code": ["10", "20"]},
-    ),
-    "Código contable": (chart, table("Código contable;Nombre", "10;Caja"), {"code": ["10"]}),
-    "Cuenta PUC": (
-        chart,
-        table("Cuenta PUC;Nombre;Descripción", "1105;Caja;Dinero"),
-        {"code": ["1105"], "name": ["Caja"]},
-    ),
-    "tax codes that say none": (
-        chart,
-        table("Code,Name,Tax code", "1,a,-", "2,b,N/A", "3,c,V9"),
-        {"tax_code_external_id": [None, None, "V9"]},
-    ),
-    "Desactivado": (
-        chart,
-        table("Código;Nombre;Estado", "1;a;Activo", "2;b;Desactivado"),
-        {"archived": [False, True]},
-    ),
-    "Disattivato": (
-        chart,
-        table("Codice;Nome;Stato", "1;a;Attivo", "2;b;Disattivato"),
-        {"archived": [False, True]},
-    ),
-    "dates with two digits of the year": (
-        entries,
-        table("Datum;Betrag", "22.02.18;1,00", "13.10.18;2,00"),
-        {"date": ["2018-02-22", "2018-10-13"]},
-    ),
-    "dates of the United States": (
-        entries,
-        table("Date,Amount", "2/20/19,1.00", "10/3/19,2.00"),
-        {"date": ["2019-02-20", "2019-10-03"]},
-    ),
-    "dates with names of months": (
-        entries,
-        table("Date,Amount", "30 Jun 2023,1.00"),
-        {"date": ["2023-06-30"]},
-    ),
-    "IDs of another system": (
-        entries,
-        table("Expense ID,Date,Amount", "EXP001,2026-10-01,1.00", "JE-2,2026-10-02,2.00"),
-        {"id": [None, None], "Expense ID": ["EXP001", "JE-2"]},
-    ),
-    "an opening balance and an empty amount at the end": (
-        ledger,
-        table(
-            "Konto;Datum;Soll;Haben;Text",
-            "1200;;;;Anfangsbestand",
-            "4930;2026-10-01;5,00;;a",
-            "1200;2026-10-01;;5,00;b",
-            "Summe;;5,00;5,00;",
-            "1200;;;;Endbestand",
-        ),
-        {"amount": ["5.00", "-5.00"]},
-    ),
-    "an opening balance with a date": (
-        ledger,
-        table(
-            "Konto;Datum;Soll;Haben;Saldo",
-            "1200;2026-10-01;;;7,00",
-            *["4930;2026-10-02;5,00;;", "1200;2026-10-02;;5,00;"] * 5,
-        ),
-        {"amount": ["5.00", "-5.00"] * 5},
-    ),
-    "results without an account": (
-        ledger,
-        table("Konto;Datum;Betrag", "8400;2026-10-01;-5", "1200;2026-10-01;5", ";2026-10-31;9"),
-        {"amount": ["-5", "5"]},
-    ),
-    "a posting without an amount": (
-        ledger,
-        table("Konto;Datum;Betrag", "8400;2026-10-01;-5", "1200;2026-10-01;5", "9000;2026-10-31;"),
-        {"amount": ["-5", "5"]},
-    ),
-    "an entry without a date": (entries, table("Date;Amount", "2026-10-01;5", ";6"), {"amount": ["5"]}),
-    "the first of each month": (
-        entries,
-        table("Date,Amount", *(f"{month}/1/{year},5" for year in (2025, 2026) for month in range(1, 13))),
-        {"date": [f"{year}-{month:02}-01" for year in (2025, 2026) for month in range(1, 13)]},
-    ),
-    "the first days of a month": (
-        entries,
-        table("Date,Amount", "10-2-2026,5", "10-3-2026,5", "10-8-2026,6"),
-        {"date": ["2026-10-02", "2026-10-03", "2026-10-08"]},
-    ),
-    "a time behind two digits of the year": (
-        entries,
-        table("datetime,amount", "3/14/23 0:00,5", "10/2/23 9:30,6"),
-        {"date": ["2023-03-14", "2023-10-02"]},
-    ),
-    "a name beside its long description": (
-        chart,
-        table(
-            "gl_code,gl_category,description",
-            *(
-                f"6{place}00,Kind {letter},{letter} {'and more of it ' * 5}"
-                for place, letter in enumerate("abc")
-            ),
-        ),
-        {"name": ["Kind a", "Kind b", "Kind c"]},
-    ),
-    "amounts in the currency of each row beside those in one": (
-        entries,
-        table(
-            "date,amount_usd,amount_local,currency", "2026-10-01,6.25,5.00,GBP", "2026-10-02,7.00,7.00,USD"
-        ),
-        {"amount": ["5.00", "7.00"]},
-    ),
-    "a flag for one side": (
-        entries,
-        table("Data,Despesa?,Valor", "2026-10-01,TRUE,5.00", "2026-10-02,FALSE,7.00"),
-        {"amount": ["5.00", "-7.00"]},
-    ),
-    "a flag for the other side": (
-        ledger,
-        table("account,date,amount,is_credit", "10,2026-10-01,5.00,no", "20,2026-10-01,5.00,yes"),
-        {"amount": ["5.00", "-5.00"]},
-    ),
-    "letters for money that goes out and comes in": (
-        entries,
-        table("Data,Tipo,Valor", "2026-10-01,S,5.00", "2026-10-02,E,7.00"),
-        {"amount": ["5.00", "-7.00"]},
-    ),
-    "names of accounts under debit and credit": (
-        entries,
-        table(
-            "data,descricao,debito,credito,valor",
-            "2026-10-01,a,Caixa,Receita,5.00",
-            "2026-10-02,b,Despesa,Caixa,7.00",
-        ),
-        {"amount": ["5.00", "7.00"]},
-    ),
-    "a company of another system": (
-        chart,
-        table("company_id,account_code,account_name", "1,10,Cash", "1,20,Sales", ",30,Rent"),
-        {"code": ["10", "20", "30"]},
-    ),
-    "IDs that some accounts lack": (
-        chart,
-        table("account_id,account_code,account_name", "1,10,Cash", "2,20,Sales", ",30,Rent"),
-        {"external_id": ["10", "20", "30"]},
-    ),
-    "states of an approval": (
-        entries,
-        table("Datum;Betrag;Freigabe", "2026-10-01;5;ja", "2026-10-02;6;offen"),
-        {"approved": ["True", "False"]},
-    ),
-    "approvals that all are open": (
-        entries,
-        table("Datum;Betrag;Freigabe", "2026-10-01;5;Offen"),
-        {"approved": ["False"]},
-    ),
-    "days of an approval": (
-        entries,
-        table("Datum;Betrag;Freigabe", "2026-10-01;5;03.10.2026"),
-        {"Freigabe": ["03.10.2026"]},
-    ),
-    "a debit whose sign says it once more": (
-        entries,
-        table(
-            "Date;Soll;Haben",
-            "2026-10-01;-85,60;",
-            "2026-10-02;;1500,00",
-            "2026-10-03;;-4,00",
-            "2026-10-04;;5,00",
-        ),
-        {"amount": ["85.60", "-1500.00", "4.00", "-5.00"]},
-    ),
-    "a credit whose sign says it once more": (
-        ledger,
-        table(
-            "Konto;Datum;Soll;Haben",
-            "1;2026-10-01;5,00;",
-            "2;2026-10-01;;-3,00",
-            "2;2026-10-01;;-2,00",
-            "3;2026-10-02;1,00;",
-            "2;2026-10-02;;-1,00",
-        ),
-        {"amount": ["5.00", "-3.00", "-2.00", "1.00", "-1.00"]},
-    ),
-    "the time of a report in the last row": (
-        chart,
-        table(
-            "Account number,Full name",
-            "10,Cash",
-            "20,Sales",
-            "30,Rent",
-            "TOTAL,",
-            '" Wednesday, February 25, 2026 05:23 PM",',
-        ),
-        {"code": ["10", "20", "30"]},
-    ),
+SIDES = {
+    "Typ": ("Soll", "Haben"),
+    "entry_type": ("Debit", "Credit"),
+    "Seite": ("Soll", "Haben"),
+    "Tipo": ("Cargo", "Abono"),
+    "D/C": ("Debiit", "Kreedit"),
+    "d/c": ("Χρέωση", "Πίστωση"),
+    "Dr/Cr": ("Dr", "Cr"),
+    "Type": ("Debits", "Credits"),
+    "Sens": ("D", "C"),
 }
+READERS = {"chart": chart, "entries": entries, "ledger": ledger}
+BY_READER = tomllib.loads(Path(__file__).with_name("proposals.toml").read_text(encoding="utf-8"))
+CASES = {name: (READERS[kind], case) for kind, cases in BY_READER.items() for name, case in cases.items()}
 
 
 def settled(read, path):
@@ -389,23 +66,33 @@ def settled(read, path):
         return read(path)
     except InputError as error:
         assert error.proposal, str(error)  # noqa: PT017 - a refusal without a proposal is no right outcome
-        options = dict(pair for pair in error.settings if pair[0] != "columns")
-        columns = {
-            field: heading
-            for name, value in error.settings
-            if name == "columns"
-            for field, heading in value.items()
-        }
-        return read(path, columns=columns or None, **options)
+        options: dict = {}
+        for name, value in error.settings:
+            options[name] = {**options.get(name, {}), **value} if name == "columns" else value
+        return read(path, **options)
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("heading", SIDES)
+def test_words_for_sides(write, heading):
+    """Words for debit and credit in a column of its own give the amounts their signs."""
+    frame = settled(ledger, write(sided(heading, *SIDES[heading])))
+    assert frame["amount"].tolist() == [119.0, -119.0, 5.0, -5.0]
+
+
+@pytest.mark.parametrize("name", [name for name, (_, case) in CASES.items() if "right" in case])
 def test_proposals(write, name):
     """Each file reads as it is right, unaided or with the options that its refusal proposes."""
-    read, text, right = RIGHT[name]
-    frame = settled(read, write(text))
-    right = {field: [*map(float, values)] if field == "amount" else values for field, values in right.items()}
-    assert {field: column(frame, field) for field in right} == right
+    read, case = CASES[name]
+    frame = settled(read, write(case["text"]))
+    assert {field: column(frame, field) for field in case["right"]} == case["right"]
+
+
+@pytest.mark.parametrize("name", [name for name, (_, case) in CASES.items() if "refused" in case])
+def test_refused_with_a_way_out(write, name):
+    """What contradicts itself, or is no file of its kind, is refused with the reason."""
+    read, case = CASES[name]
+    with pytest.raises(InputError, match=case["refused"]):
+        read(write(case["text"]))
 
 
 def test_the_sheet_whose_rows_are_whole(tmp_path):
@@ -427,108 +114,9 @@ def test_the_sheet_whose_rows_are_whole(tmp_path):
     assert "accounts of the sheet 'Accounts' would be read from 4 rows" in said
 
 
-# Reader, text, words of the refusal.
-REFUSED = {
-    "letters that may say a side": (
-        entries,
-        table("Date,Type,Amount", "2026-10-01,S,5.00", "2026-10-02,E,7.00"),
-        "have one sign, and 'Type' beside them",
-    ),
-    "words and signs that disagree": (
-        ledger,
-        table("Konto;Datum;Betrag;S/H", "1;2026-10-01;5;S", "2;2026-10-01;-5;S", "3;2026-10-01;-5;H"),
-        "do not agree",
-    ),
-    "a bank statement": (
-        entries,
-        table("Datum;Bedrag;Af Bij", "2026-10-01;5,00;Af", "2026-10-02;7,00;Bij"),
-        "bank statements",
-    ),
-    "deposits alone": (
-        entries,
-        table("Date;Credit;Paid", "2026-10-01;5,00;", "2026-10-02;;7,00"),
-        "no column found for 'amount'",
-    ),
-    "a ledger on one side": (
-        ledger,
-        table("Konto;Datum;Betrag", "1;2026-10-01;5", "2;2026-10-01;6"),
-        "verify='warn'",
-    ),
-    "vouchers of which most do not balance": (
-        ledger,
-        table(
-            "Konto;Datum;Betrag;Voucher",
-            "1;2026-10-01;5;A",
-            "2;2026-10-01;6;B",
-            "3;2026-10-01;-7;C",
-            "4;2026-10-01;-8;C",
-        ),
-        "3 of 3 vouchers do not balance",
-    ),
-    "an entry without a date": (
-        entries,
-        table("Date;Amount;Text", "2026-10-01;5;a", ";6;b"),
-        "line 3: 'Date' is the date and must not be empty",
-    ),
-    "no column that is known": (
-        entries,
-        table('"a,in,out"', '"Sale,500,0"', '"Rent,0,200"'),
-        "no column found for 'date'",
-    ),
-    "codes of accounts under debit and credit": (
-        ledger,
-        table("account,date,debit,credit,amount", *["10,2026-10-01,1200,4000,5.00"] * 3),
-        "hold an amount in the same rows",
-    ),
-    "no date": (
-        entries,
-        table("Moment;Amount", "2026-10-01;5"),
-        r"(?s)no column found for 'date'.*Without it: columns=\{'date': ''\}",
-    ),
-    "decimals that no sum leaves": (
-        ledger,
-        table("account,date,amount", "10,2026-10-01,5", "20,2026-10-01,0.123456781234"),
-        r"10 of them decimals \(round it",
-    ),
-    "a chart instead of entries": (
-        entries,
-        table("Konto;Name", "10;Kasse", "20;Bank"),
-        "is a chart of accounts, as 'Konto' and 'Name' show: read it with read_ch",
-    ),
-    "a chart instead of a ledger": (
-        ledger,
-        table("Konto;Name", "10;Kasse", "20;Bank"),
-        "read it with read_chart_of_accounts$",
-    ),
-    "entries instead of a chart": (
-        chart,
-        table("Date;Amount;Text", "2026-10-01;5;a"),
-        "holds entries, as 'Date' and 'Amount' show: read it with read_entries$",
-    ),
-    "a column of days beside code and name": (
-        entries,
-        table("Kod;Name;Wann", "10;a;2026-10-01", "20;b;2026-10-02"),
-        "no column found for 'date'.*read it with columns={'date': 'Wann'",
-    ),
-    "a lone code without a digit": (
-        chart,
-        table("Code;Name", "1;a", "2;b", "3;c", "4;d", "Prepared by;Ann"),
-        "'Prepared by', 'Ann' is unlike the other accounts",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused_with_a_way_out(write, name):
-    """What contradicts itself, or is no file of its kind, is refused with the reason."""
-    read, text, message = REFUSED[name]
-    with pytest.raises(InputError, match=message):
-        read(write(text))
-
-
 def test_errors_of_a_ledger_that_may_be_a_part_of_one(write):
     """A ledger on one side, or of which most vouchers do not balance, is read with a warning."""
-    path = write(REFUSED["a ledger on one side"][1])
+    path = write(CASES["a ledger on one side"][1]["text"])
     with pytest.warns(UserWarning, match="on one side"):
         assert ledger(path, verify="warn")["amount"].tolist() == [5.0, 6.0]
 

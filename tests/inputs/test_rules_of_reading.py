@@ -100,8 +100,8 @@ TABLES = {
     ),
     "dates of one form": (
         entries,
-        "Date,Amount\n30 Jun 2023,1.00\n",
-        ["'Date' holds dates such as '30 Jun 2023': read it with date_format='%d %b %Y'"],
+        "Date,Amount\n30 Jun 23,1.00\n",
+        ["'Date' holds dates such as '30 Jun 23': read it with date_format='%d %b %y'"],
         {},
     ),
     "a title of two cells above five": (
@@ -350,7 +350,25 @@ TABLES = {
         entries,
         "Date,Debit,Credit,Balance\n"
         + "".join(f"2026-10-0{day},{day},,{9 - day * (day + 1) // 2}\n" for day in range(1, 6)),
-        ["is a bank statement, as its running balance 'Balance' shows"],
+        {
+            "amount": ["1", "2", "3", "4", "5"],
+            "notes": [
+                (
+                    "is a bank statement, as its running balance 'Balance' shows: "
+                    "a debit is money that leaves the account"
+                ),
+            ],
+        },
+        {},
+    ),
+    "an account whose balance rises by debits": (
+        entries,
+        "Date,Debit,Credit,Balance\n"
+        + "".join(f"2026-10-0{day},{day},,{9 + day * (day + 1) // 2}\n" for day in range(1, 6)),
+        [
+            "the running balance 'Balance' rises by 'Debit'",
+            "If it comes in: columns={'credit': 'Debit', 'debit': 'Credit'}",
+        ],
         {},
     ),
     "a column of sides without a side": (entries, "Date,Amount,Type\n2026-10-01,5,\n", {"amount": ["5"]}, {}),

@@ -7,7 +7,7 @@ import json
 import pyarrow as pa
 
 from bktools.export.plan import BatchRequest
-from bktools.journal.undelivered import Answer
+from bktools.journal.undelivered import BatchOutcome
 from bktools.journal.writing import WritableJournal
 
 ADDRESS = "https://books.example.com"
@@ -54,6 +54,8 @@ def send(
         journal.begin(wanted.batch_id)
         answered = "UNKNOWN" if state in SETTLED_BY_HAND else state
         job = (job_id or f"job-{wanted.batch_id}") if state == "ACCEPTED" else None
-        journal.settle(wanted.batch_id, Answer(answered, CODES[answered], {"message": "said"}, job_id=job))
+        journal.settle(
+            wanted.batch_id, BatchOutcome(answered, CODES[answered], {"message": "said"}, job_id=job)
+        )
     if state in SETTLED_BY_HAND:
         journal.resolve(wanted.batch_id, SETTLED_BY_HAND[state], evidence="looked up", by="Ada")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 
 import pytest
 from backends import typed_by_hand, without_triggers
 from batches import COMPANY, batch, entry, send
-from postgres_server import programs
 
 from bktools.errors import ArgumentError, JournalError
 from bktools.export.plan import BatchRequest
@@ -57,53 +55,35 @@ def eve(machine):
 
 
 def states(journal: Journal) -> dict[str, str]:
-    return {
-        row["batch_id"]: row["state"]
-        for row in journal.rows("SELECT batch_id, state FROM batches ORDER BY batch_id")
-    }
+    rows = journal.rows("SELECT batch_id, state FROM batches ORDER BY batch_id")
+    return {row["batch_id"]: row["state"] for row in rows}
 
 
 def test_a_second_history_comes_whole(machine, ada, eve, tmp_path):
-    """Batches, facts and events of both are there, each proves what it was, and no entry can be sent again by
-    anybody.
-    """
+    """Batches, facts and events of both are there as they were, and nobody can send an entry again."""
     ada(a=("ACCEPTED", 1), b=("UNKNOWN", 2))
     file = eve(c=("ACCEPTED", 3, 4), d=("RELEASED", 5), e=("UNKNOWN", 6))
     shutil.copy(file.path, tmp_path / "kept.sqlite")
+    columns = "code, state, batch_id, facts, person, login, machine, process, at"
+    sql = f"SELECT {columns} FROM events ORDER BY event_id"
     with open_for_writing(machine("eve", file=True)) as journal:
-        sql = (
-            "SELECT code, state, batch_id, facts, person, login, machine, process, "
-            "at FROM events ORDER BY event_id"
-        )
         before = journal.rows(sql)
     last = move(machine("eve"), by="Eve")
     for name in ("ada", "eve"):
         with open_for_writing(machine(name)) as journal:
             journal.require_current()
             assert journal.problems() == []
-            assert states(journal) == {
-                "a": "ACCEPTED",
-                "b": "UNKNOWN",
-                "c": "ACCEPTED",
-                "d": "RELEASED",
-                "e": "UNKNOWN",
-            }
+            both = ("ACCEPTED", "UNKNOWN", "ACCEPTED", "RELEASED", "UNKNOWN")
+            assert states(journal) == dict(zip("abcde", both, strict=True))
             assert "are in batch c" in journal.obstacle(batch("x", 4))
             amounts = journal.rows("SELECT batch_id, amount FROM entry_data ORDER BY entry_id")
-            assert [(row["batch_id"], row["amount"]) for row in amounts] == [
-                ("a", "1.00"),
-                ("b", "1.00"),
-                ("c", "2.00"),
-                ("c", "2.00"),
-                ("d", "2.00"),
-                ("e", "2.00"),
-            ]
+            kept = [("a", "1.00"), ("b", "1.00"), *((name, "2.00") for name in "ccde")]
+            assert [(row["batch_id"], row["amount"]) for row in amounts] == kept
             assert [row for row in journal.rows(sql) if row in before] == before
             *_, event = events_by_code(journal, "imported")
     with typed_by_hand(file, None) as closed:
-        closing, newest = closed.execute(
-            "SELECT event_id, digest FROM chain ORDER BY event_id DESC LIMIT 2"
-        ).fetchall()
+        sql = "SELECT event_id, digest FROM chain ORDER BY event_id DESC LIMIT 2"
+        closing, newest = closed.execute(sql).fetchall()
     told = event.facts
     assert (told["journal"], event.person, told["location"]) == (file.id, "Eve", str(file.path))
     assert (told["last_event"], told["digest"]) == (newest["event_id"], newest["digest"])
@@ -113,35 +93,26 @@ def test_a_second_history_comes_whole(machine, ada, eve, tmp_path):
         for name in "be":
             journal.resolve(name, "RELEASED", evidence="not in the ERP", by="Ada")
         send_own(journal, batch("f", 7))
+    closed, there = machine("eve", file=True), location_of(machine("eve").journal)
+    with pytest.raises(JournalError, match=f"was moved to {there}: nothing was read or sent; set BKTOOLS"):
+        open_for_writing(closed)
     for suffix in ("", "-wal", "-shm"):
         file.path.with_name(file.path.name + suffix).unlink(missing_ok=True)
     shutil.copy(tmp_path / "kept.sqlite", file.path)
-    said = f"with the journal {location_of(machine('eve').journal)} .*set BKTOOLS_JOURNAL to that database"
+    said = f"with the journal {there} .*set BKTOOLS_JOURNAL to that database"
     with pytest.raises(JournalError, match=said):
-        open_for_writing(machine("eve", file=True))
+        open_for_writing(closed)
+    with pytest.raises(JournalError, match="set BKTOOLS_JOURNAL to that database"):
+        restore(closed, tmp_path / "kept.sqlite", by="Eve")
     with pytest.raises(JournalError, match="is an old copy"):
         move(machine("eve"), by="Eve")
-
-
-def test_a_database_that_was_looked_at_before_takes_the_file(machine, ada):
-    """Whoever looked at the new database first has made it; the file moves all the same."""
-    with open_for_writing(machine("ada", file=True)) as journal:
-        send_own(journal, batch("a", 1, amount="1.00"))
-    Journal(machine("ada")).close()
-    ada()
-    with open_for_writing(machine("ada", file=False)) as journal:
-        assert (states(journal), journal.problems()) == ({"a": "ACCEPTED"}, [])
-        assert journal.origin()["address"] == "https://books.example.com"
-        assert len(events_by_code(journal, "imported")) == 1
 
 
 @pytest.mark.parametrize("here", ["ACCEPTED", "UNKNOWN"])
 @pytest.mark.parametrize("there", ["ACCEPTED", "UNKNOWN"])
 @pytest.mark.parametrize("name", ["b", "a"], ids=["two batches", "one batch"])
 def test_an_entry_that_both_sent_moves_nothing(machine, ada, eve, here, there, name):
-    """Both batches are named with the way out; database and file are as they were; after that way out the
-    file moves.
-    """
+    """Both batches are named with the way out, nothing is changed, and after that way out the file moves."""
     ada(a=(here, 1, 2))
     file = eve(**{name: (there, *((1, 2) if name == "a" else (2, 3)))})
     with open_for_writing(machine("ada")) as journal:
@@ -154,9 +125,8 @@ def test_an_entry_that_both_sent_moves_nothing(machine, ada, eve, here, there, n
     with open_for_writing(machine("ada")) as journal, open_for_writing(machine("eve", file=True)) as own:
         own.require_current()
         assert journal.last_event() == before
-        ways = re.findall(
-            r"export resolve (\w+) \S+ \S+ --outcome \S+ --evidence \S+ --by NAME( \(without)?", said
-        )
+        way = r"export resolve (\w+) \S+ \S+ --outcome \S+ --evidence \S+ --by NAME( \(without)?"
+        ways = re.findall(way, said)
         assert len(ways) == (here == "UNKNOWN") + (there == "UNKNOWN")
         for batch_id, is_of_file in ways:
             (own if is_of_file else journal).resolve(batch_id, "ACCEPTED", evidence="booked", by="Ada")
@@ -171,9 +141,8 @@ def test_an_entry_that_both_sent_moves_nothing(machine, ada, eve, here, there, n
     with open_for_writing(machine("eve")) as journal:
         assert journal.problems() == []
         assert set(states(journal).values()) == {"ACCEPTED"}
-        (told,) = [
-            event.facts for event in events_by_code(journal, "imported") if event.facts["journal"] == file.id
-        ]
+        imported = [event.facts for event in events_by_code(journal, "imported")]
+        (told,) = [facts for facts in imported if facts["journal"] == file.id]
         assert told["evidence"] == "voucher 4711 was reversed"
         assert told["sent_twice"] == [entry(number) for number in ((1, 2) if name == "a" else (2,))]
         for number in (1, 2, *((3,) if name == "b" else ())):
@@ -212,9 +181,7 @@ def test_what_was_not_sent_gives_way(machine, ada, eve, here, there, after):
     ],
 )
 def test_a_batch_that_both_have_keeps_what_was_sent(machine, ada, eve, here, there, after, amount):
-    """The same batch, sent by one of two people: its state, its entries and its facts are those of the one
-    who sent it.
-    """
+    """State, entries and facts of a batch that both have are those of the person who sent it."""
     ada(a=(here, 1, 2))
     eve(a=(there, 1, 2))
     move(machine("eve"), by="Eve")
@@ -308,28 +275,23 @@ def test_the_history_of_another_service_stays_out(machine, ada):
     other = "https://other.example.com"
     with open_for_writing(machine("eve", file=True, url=other)) as journal:
         send_own(journal, batch("b", 2))
-    with pytest.raises(
-        JournalError,
-        match=rf"belongs to .*https://books.example.com\), not to .*{other}\): nothing was moved",
-    ):
+    said = rf"belongs to .*https://books.example.com\), not to .*{other}\): nothing was moved"
+    with pytest.raises(JournalError, match=said):
         move(machine("eve", url=other), by="Eve")
     with open_for_writing(machine("eve", file=True, url=other)) as journal:
         send_own(journal, batch("c", 3))
 
 
 def test_a_job_of_two_batches_moves_nothing(machine, ada):
-    """A job answers for one batch, in both journals together: both batches are named, and the file can still
-    send.
-    """
+    """A job answers for one batch in both journals together: both are named, and the file can still send."""
     ada(a=("ACCEPTED", 1))
     with open_for_writing(machine("ada")) as journal:
         job = journal.state_of("a")["job_id"]
     with open_for_writing(machine("eve", file=True)) as journal:
         send_own(journal, batch("b", 2), "UNKNOWN")
         journal.resolve("b", "ACCEPTED", evidence="seen", by="Eve", job_id=job)
-    with pytest.raises(
-        JournalError, match=f"job {job} belongs to batch a in .* to batch b in .*nothing was moved"
-    ):
+    said = f"job {job} belongs to batch a in .* to batch b in .*nothing was moved"
+    with pytest.raises(JournalError, match=said):
         move(machine("eve"), by="Eve")
     with open_for_writing(machine("eve", file=True)) as journal:
         send_own(journal, batch("c", 3))
@@ -354,9 +316,7 @@ def _ends(*_):
 
 
 def test_a_move_that_ends_before_its_switch_leaves_the_file(machine, ada, eve, monkeypatch):
-    """Until the copy is whole the file is the journal: it sends on, and the database is refused on this
-    machine.
-    """
+    """Until the copy is whole, the file is the journal and sends on; the database is refused here."""
     ada(a=("ACCEPTED", 1))
     eve(b=("ACCEPTED", 2))
     for step in ("_copy", "contradictions"):
@@ -364,9 +324,8 @@ def test_a_move_that_ends_before_its_switch_leaves_the_file(machine, ada, eve, m
             patched.setattr(move_module._Target, step, _ends)
             with pytest.raises(KeyboardInterrupt):
                 move(machine("eve"), by="Eve")
-        with pytest.raises(
-            JournalError, match=r"is the file .*and its history is not in .*journal move .* --by NAME"
-        ):
+        said = r"is the file .*and its history is not in .*journal move .* --by NAME"
+        with pytest.raises(JournalError, match=said):
             open_for_writing(machine("eve"))
     with open_for_writing(machine("eve", file=True)) as journal:
         send_own(journal, batch("c", 3))
@@ -377,9 +336,7 @@ def test_a_move_that_ends_before_its_switch_leaves_the_file(machine, ada, eve, m
 
 
 def test_a_move_that_ends_at_its_switch_is_finished_by_the_next_run(machine, ada, eve, monkeypatch):
-    """The file is closed and the copy was not committed: neither sends on this machine, and both name the way
-    to go on.
-    """
+    """The file is closed and the copy was not committed: neither sends, and both name the way to go on."""
     ada(a=("ACCEPTED", 1))
     eve(b=("ACCEPTED", 2))
     original = move_module._close
@@ -403,19 +360,12 @@ def test_a_move_that_ends_at_its_switch_is_finished_by_the_next_run(machine, ada
 
 
 def test_a_database_from_before_the_import_is_noticed(machine, ada, eve, postgres, database):
-    """A dump of before is refused on the machine that moved its file; its sent log has what came from the
-    file.
-    """
+    """A dump of before is refused on the machine that moved its file, whose sent log has its batches."""
     ada(a=("ACCEPTED", 1))
     eve(b=("ACCEPTED", 2))
-    address = postgres.address(database)
-    made = subprocess.run(
-        [programs() / "pg_dump", "-Fc", "-d", address], stdout=subprocess.PIPE, check=True
-    ).stdout
+    go_back = postgres.kept(database, "new")
     move(machine("eve"), by="Eve")
-    postgres.sql(f"DROP DATABASE {database} WITH (FORCE)")
-    postgres.sql(f"CREATE DATABASE {database} TEMPLATE template0")
-    subprocess.run([programs() / "pg_restore", "-d", address], input=made, check=True)
+    go_back()
     with Journal(machine("eve")) as journal:
         assert len(journal.problems()) == 1
     with pytest.raises(JournalError):

@@ -1,6 +1,4 @@
-"""Periods: events and rows that are only added; a closed month receives nothing; a copy from before a close
-is noticed.
-"""
+"""Periods are only added; a closed month receives nothing; a copy from before a close is noticed."""
 
 from __future__ import annotations
 
@@ -42,23 +40,22 @@ def held(*entries: tuple[str | None, str, str, str | None]) -> pd.DataFrame:
     return pd.DataFrame(columns | {"amount": amounts}).assign(message="choose another category")
 
 
-def close(journal, month: str, not_ready: pd.DataFrame, plan: str = "plan") -> None:
-    record_close(
-        journal,
-        COMPANY,
-        month,
-        plan_id=plan,
-        prepared_by="Ada",
-        approved_by="Grace",
-        held_back=arrow_of(not_ready),
-    )
+def close(journal, month: str, *entries: tuple | pd.DataFrame) -> None:
+    """Record a close that held these entries back."""
+    not_ready = entries[0] if entries and isinstance(entries[0], pd.DataFrame) else held(*entries)
+    about = {"plan_id": "plan", "prepared_by": "Ada", "approved_by": "Grace"}
+    record_close(journal, COMPANY, month, **about, held_back=arrow_of(not_ready))
+
+
+def rows_of(frame: pd.DataFrame, *names: str) -> list[tuple]:
+    """Return columns of a frame as rows, with None for what is not there."""
+    shown = frame[list(names)].astype("object")
+    return list(shown.where(shown.notna(), None).itertuples(index=False, name=None))
 
 
 @BOTH
 def test_a_closed_period_receives_nothing(journal, service, backend):
-    """Neither a claim nor SQL typed by hand sends into it; the message names who closed it and how to open
-    it.
-    """
+    """Neither a claim nor SQL typed by hand sends into it; the message names who closed it."""
     journal.claim([of_amounts("waiting", "1.00")], "plan", "2026-11")
     bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
     with pytest.raises(JournalError) as refused:
@@ -70,11 +67,7 @@ def test_a_closed_period_receives_nothing(journal, service, backend):
     journal.claim([of_amounts("b", "1.00", first=2)], "plan", "2026-09")
     journal.claim([of_amounts("waiting", "1.00")], "plan", "2026-11")
     with typed_by_hand(journal, backend) as by_hand:
-        closed = (
-            "INSERT INTO events (at, code, state, company_id, period, person, facts) "
-            f"VALUES ('t', 'period_closed', 'CLOSED', '{COMPANY}', '2026-11', 'Eve', '{{}}')"
-        )
-        by_hand.execute(closed)
+        by_hand.execute(_EVENT.format(f"'period_closed', 'CLOSED', '{COMPANY}', '2026-11', 'Eve', '{{}}'"))
         with pytest.raises(REFUSED, match="the period of an entry is closed"):
             by_hand.execute("UPDATE batches SET state = 'SENDING' WHERE batch_id = 'waiting'")
     with pytest.raises(JournalError, match="the period of an entry is closed"):
@@ -86,17 +79,14 @@ def test_a_closed_period_receives_nothing(journal, service, backend):
 
 @BOTH
 def test_an_entry_without_a_date_goes_into_no_closed_period(journal, service):
-    """Outside of a close it may belong to any month: it waits while one is closed, and none is closed
-    meanwhile.
-    """
+    """It may belong to any month: it waits while one is closed, and none is closed meanwhile."""
     journal.claim([dated("before", None)], "plan")
     with pytest.raises(JournalError, match="stays open: batch before of it is PLANNED"):
         bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
     journal.resolve("before", "RELEASED", evidence="withdrawn", by="Ada")
     bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
-    with pytest.raises(
-        JournalError, match=r"an entry has no date, and the period 2026-10 .* was closed by Grace"
-    ):
+    said = r"an entry has no date, and the period 2026-10 .* was closed by Grace"
+    with pytest.raises(JournalError, match=said):
         journal.claim([dated("a", None, first=1)], "plan")
     assert journal.state_of("a") is None
     with pytest.raises(JournalError, match="was closed by Grace"):
@@ -108,55 +98,34 @@ def test_an_entry_without_a_date_goes_into_no_closed_period(journal, service):
 
 @BOTH
 def test_each_entry_is_held_back_in_the_record_of_one_month(journal, service):
-    """It is the month of its date, whichever close met it; without a date, the month of the first close that
-    met it.
-    """
+    """The month of its date, whichever close met it; without a date, the month of the first close."""
 
     def waiting(*entries):
-        columns = ["id", "reason", "amount", "date"]
-        rows = pd.DataFrame(entries, columns=columns)
-        return held(*((entry, reason, amount, "EUR") for entry, reason, amount, _ in entries)).assign(
-            date=pd.to_datetime(rows["date"])
-        )
+        frame = held(*((entry, reason, amount, "EUR") for entry, reason, amount, _ in entries))
+        return frame.assign(date=pd.to_datetime([date for *_, date in entries]))
 
-    october = [
-        (ENTRIES[0], "no_account", "1.00", "2026-10-05"),
-        (ENTRIES[1], "no_account", "2.00", None),
-        (None, "no_service_id", "3.00", None),
-    ]
-    close(journal, "2026-10", waiting(*october, (ENTRIES[2], "no_account", "4.00", "2026-09-30")))
+    first, second, third, fourth = ENTRIES[:4]
+    unknown = (None, "no_service_id", "3.00", None)
+    october = [(first, "no_account", "1.00", "2026-10-05"), (second, "no_account", "2.00", None), unknown]
+    close(journal, "2026-10", waiting(*october, (third, "no_account", "4.00", "2026-09-30")))
     before = bktools.record_of("2026-10", COMPANY, service=service).held_back
     bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
     changed = [(entry, "not_approved", "9.00", date) for entry, _, _, date in october if entry]
-    close(
-        journal,
-        "2026-11",
-        waiting(
-            *changed,
-            october[2],
-            (ENTRIES[2], "not_approved", "4.50", "2026-09-30"),
-            (ENTRIES[3], "no_account", "5.00", "2026-11-02"),
-        ),
-    )
+    third_again = (third, "not_approved", "4.50", "2026-09-30")
+    new = (fourth, "no_account", "5.00", "2026-11-02")
+    close(journal, "2026-11", waiting(*changed, unknown, third_again, new))
+    facts = ("entry_id", "reason", "amount")
     told = {
-        month: bktools.record_of(month, COMPANY, service=service).held_back[["entry_id", "reason", "amount"]]
+        month: bktools.record_of(month, COMPANY, service=service).held_back
         for month in ("2026-09", "2026-10", "2026-11")
     }
-    rows = {
-        month: frame.astype("object").where(frame.notna(), None).to_numpy().tolist()
-        for month, frame in told.items()
-    }
-    assert rows == {
-        "2026-09": [[ENTRIES[2], "not_approved", Decimal("4.50")]],
-        "2026-10": [
-            [ENTRIES[0], "no_account", Decimal("1.00")],
-            [ENTRIES[1], "no_account", Decimal("2.00")],
-            [None, "no_service_id", Decimal("3.00")],
-        ],
-        "2026-11": [[ENTRIES[3], "no_account", Decimal("5.00")]],
+    assert {month: rows_of(frame, *facts) for month, frame in told.items()} == {
+        "2026-09": [(third, "not_approved", Decimal("4.50"))],
+        "2026-10": [(entry, reason, Decimal(amount)) for entry, reason, amount, _ in october],
+        "2026-11": [(fourth, "no_account", Decimal("5.00"))],
     }
     # What the close of a month told stays as it was told.
-    assert before[["entry_id", "reason", "amount"]].equals(told["2026-10"])
+    assert rows_of(before, *facts) == rows_of(told["2026-10"], *facts)
     periods = bktools.load_periods(COMPANY, service=service).set_index("period")
     assert periods["held_back"].to_dict() == {"2026-09": 1, "2026-10": 3, "2026-11": 1}
 
@@ -170,32 +139,22 @@ def test_a_period_is_closed_once_and_reopened_with_a_reason(journal, service):
     bktools.close_period("2026-10", by=" Ada ", **change)
     with pytest.raises(JournalError, match="is CLOSED already: nothing was recorded"):
         bktools.close_period("2026-10", by="Ada", **change)
-    for options, said in (
-        ({"by": " ", "reason": "late"}, "by must be given"),
-        ({"by": "Ada", "reason": " "}, "reason must be given"),
-    ):
-        with pytest.raises(ArgumentError, match=said):
-            bktools.reopen_period("2026-10", **options, **change)
+    for missing in ("by", "reason"):
+        with pytest.raises(ArgumentError, match=f"{missing} must be given"):
+            bktools.reopen_period("2026-10", **{"by": "Ada", "reason": "late"} | {missing: " "}, **change)
     with pytest.raises(ArgumentError, match="month must be a month such as 2026-10"):
         bktools.close_period("October", by="Ada", **change)
     bktools.reopen_period("2026-10", by="Grace", reason="late invoice", **change)
     events = events_by_code(journal, "period_closed", "period_opened", company_id=COMPANY, period="2026-10")
-    assert [(event.state, event.facts, event.person) for event in events] == [
-        ("CLOSED", {}, "Ada"),
-        ("OPEN", {"reason": "late invoice"}, "Grace"),
-    ]
+    told = [(event.state, event.facts, event.person) for event in events]
+    assert told == [("CLOSED", {}, "Ada"), ("OPEN", {"reason": "late invoice"}, "Grace")]
 
 
 @BOTH
 @pytest.mark.parametrize("state", ["PLANNED", "UNKNOWN"])
 def test_a_period_with_an_unfinished_batch_stays_open(journal, service, state):
-    """The message names the batch, its state and the command that settles it; an approval does not close it
-    either.
-    """
-    if state == "UNKNOWN":
-        send(journal, of_amounts("a", "1.00"), state, period="2026-10")
-    else:
-        journal.claim([of_amounts("a", "1.00")], "plan", "2026-10")
+    """The message names the batch, its state and the command that settles it; an approval is no way round."""
+    send(journal, of_amounts("a", "1.00"), state, period="2026-10")
     said = f"stays open: batch a of it is {state}; .*bktools export resolve a --sandbox"
     with pytest.raises(JournalError, match=said):
         bktools.close_period("2026-10", by="Ada", company=COMPANY, service=service)
@@ -216,10 +175,7 @@ def test_a_batch_that_another_process_took_up_meanwhile_keeps_its_period_open(
 
     def later(closing, company_id):
         monkeypatch.setattr(WritableJournal, "sending", original)
-        if meanwhile == "PLANNED":
-            journal.claim([of_amounts("a", "1.00")], "plan", "2026-10")
-        else:
-            send(journal, of_amounts("a", "1.00"), meanwhile, period="2026-10")
+        send(journal, of_amounts("a", "1.00"), meanwhile, period="2026-10")
         return original(closing, company_id)
 
     monkeypatch.setattr(WritableJournal, "sending", later)
@@ -230,42 +186,27 @@ def test_a_batch_that_another_process_took_up_meanwhile_keeps_its_period_open(
 
 @BOTH
 def test_each_month_shows_its_figures_by_currency(journal, service):
-    """Numbers and exact amounts of what was exported, in doubt, held back and still open, never added over
-    currencies.
-    """
+    """Numbers and exact amounts of exported, in doubt, held back and open, never added over currencies."""
     first = of_amounts("a", "10.10", "0.005")
     send(journal, first, period="2026-10")
     send(journal, of_amounts("b", "1500", first=2, currency="JPY"), period="2026-10")
-    close(
-        journal,
-        "2026-10",
-        held(
-            (ENTRIES[3], "no_account", "7.25", "EUR"),
-            (ENTRIES[4], "not_approved", "1.00", "EUR"),
-            (None, "no_service_id", "2.00", None),
-        ),
-    )
+    waiting = ((ENTRIES[3], "no_account", "7.25", "EUR"), (ENTRIES[4], "not_approved", "1.00", "EUR"))
+    close(journal, "2026-10", *waiting, (None, "no_service_id", "2.00", None))
     # The entry was corrected, and sent in November: it was held back with its first amount.
     send(journal, of_amounts("c", "7.30", first=3), period="2026-11")
     send(journal, of_amounts("d", "4.00", first=5), "UNKNOWN", period="2026-11")
     found = bktools.load_periods(COMPANY, service=service)
     assert found.attrs["bktools"]["complete"]
-    rows = [
-        tuple(None if pd.isna(value) else value for value in row)
-        for row in found[
-            [
-                "period",
-                "currency",
-                "exported",
-                "exported_amount",
-                "in_doubt",
-                "held_back",
-                "held_back_amount",
-                "open",
-                "open_amount",
-            ]
-        ].itertuples(index=False)
-    ]
+    names = (
+        "exported",
+        "exported_amount",
+        "in_doubt",
+        "held_back",
+        "held_back_amount",
+        "open",
+        "open_amount",
+    )
+    rows = rows_of(found, "period", "currency", *names)
     assert rows == [
         ("2026-10", "EUR", 2, 10.105, 0, 2, 8.25, 1, 1.0),
         ("2026-10", "JPY", 1, 1500.0, 0, 0, None, 0, None),
@@ -276,40 +217,20 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
     assert set(found.loc[found["period"] == "2026-10", "approved_by"]) == {"Grace"}
     record = bktools.record_of("2026-10", COMPANY, service=service)
     fixed = record.held_back.set_index("entry_id").loc[ENTRIES[3]]
-    assert (fixed["outcome"], fixed["resolved_period"], fixed["resolved_job_id"]) == (
-        "resolved",
-        "2026-11",
-        "job-c",
-    )
-    assert fixed["amount"] == 7.25
+    told = [fixed[name] for name in ("outcome", "resolved_period", "resolved_job_id", "amount")]
+    assert told == ["resolved", "2026-11", "job-c", 7.25]
     other = bktools.load_periods(ENTRIES[0], service=service)
     assert (len(other), list(other.columns)) == (0, list(found.columns))
 
 
 @BOTH
 def test_two_closes_of_a_month_hold_back_each_entry_once(journal, service):
-    """An entry that both held back counts once, with its newest reason; one that the second did not see any
-    more counts too.
-    """
-    close(
-        journal,
-        "2026-10",
-        held(
-            (ENTRIES[0], "no_account", "1.00", "EUR"),
-            (ENTRIES[1], "no_account", "2.00", "EUR"),
-            (None, "no_service_id", "9.00", "EUR"),
-        ),
-    )
-    close(
-        journal,
-        "2026-10",
-        held((ENTRIES[0], "not_approved", "1.50", "EUR"), (None, "no_service_id", "9.00", "EUR")),
-    )
+    """An entry that both held back counts once, with its newest reason; so does one that only one saw."""
+    other, unknown = (ENTRIES[1], "no_account", "2.00", "EUR"), (None, "no_service_id", "9.00", "EUR")
+    close(journal, "2026-10", (ENTRIES[0], "no_account", "1.00", "EUR"), other, unknown)
+    close(journal, "2026-10", (ENTRIES[0], "not_approved", "1.50", "EUR"), unknown)
     record = bktools.record_of("2026-10", COMPANY, service=service)
-    found = record.held_back.sort_values("amount")[["entry_id", "reason", "amount"]]
-    assert [
-        tuple(row) for row in found.astype("object").where(found.notna(), None).itertuples(index=False)
-    ] == [
+    assert rows_of(record.held_back.sort_values("amount"), "entry_id", "reason", "amount") == [
         (ENTRIES[0], "not_approved", Decimal("1.50")),
         (ENTRIES[1], "no_account", Decimal("2.00")),
         (None, "no_service_id", Decimal("9.00")),
@@ -338,47 +259,37 @@ FORBIDDEN = (
 @BOTH
 def test_what_a_close_wrote_stays(journal, backend):
     """SQL typed by hand changes neither the entries held back nor a period, except as a person does."""
-    close(journal, "2026-10", held((ENTRIES[0], "no_account", "1.00", "EUR")))
+    close(journal, "2026-10", (ENTRIES[0], "no_account", "1.00", "EUR"))
     with typed_by_hand(journal, backend) as by_hand:
         for sql in FORBIDDEN:
             refused(by_hand, sql.format(or_replace="" if backend else "OR REPLACE"))
 
 
+CHANGED_CLOSE = "close of 2026-10: the entries that it held back were changed after it was written"
+
+
 @BOTH
-def test_held_back_entries_that_somebody_changed_are_told(journal, backend):
-    """With triggers removed the digest in the close's event still differs."""
-    close(journal, "2026-10", held((ENTRIES[0], "no_account", "1.00", "EUR")))
+@pytest.mark.parametrize("said", ["", "7", '{"plan_id": "p"}', "[]"])
+def test_a_close_that_somebody_changed_is_told(journal, backend, said):
+    """With triggers removed the digest still differs, whether the entries or their event were changed."""
+    close(journal, "2026-10", (ENTRIES[0], "no_account", "1.00", "EUR"))
     assert journal.problems() == []
     with typed_by_hand(journal, backend) as by_hand:
         without_triggers(by_hand, backend)
-        by_hand.execute("UPDATE held_back SET amount = '100.00'")
-    assert journal.problems() == [
-        "close of 2026-10: the entries that it held back were changed after it was written"
-    ]
-
-
-@BOTH
-@pytest.mark.parametrize("said", ["7", '{"plan_id": "p"}', "[]"])
-def test_a_close_whose_event_somebody_changed_is_told(journal, backend, said):
-    """Whatever its message holds by now, the check goes on to its end."""
-    close(journal, "2026-10", held((ENTRIES[0], "no_account", "1.00", "EUR")))
-    with typed_by_hand(journal, backend) as by_hand:
-        without_triggers(by_hand, backend)
-        by_hand.execute(f"UPDATE events SET facts = '{said}' WHERE code = 'close_applied'")
-    first, last = journal.problems()
-    assert first.startswith("event ")
-    assert last == "close of 2026-10: the entries that it held back were changed after it was written"
+        changed = f"events SET facts = '{said}' WHERE code = 'close_applied'"
+        by_hand.execute("UPDATE " + (changed if said else "held_back SET amount = '100.00'"))
+    *first, last = journal.problems()
+    assert [line[:6] for line in first] == (["event "] if said else [])
+    assert last == CHANGED_CLOSE
 
 
 @pytest.mark.parametrize("forgotten", ["close", "period"])
 def test_a_copy_from_before_a_close_is_an_old_copy(journal, service, tmp_path, forgotten):
-    """It would open the month again: it is refused, and restoring it puts no batch in doubt, because none is
-    missing.
-    """
+    """It would open the month again: it is refused, and restoring it puts no batch in doubt."""
     send(journal, of_amounts("a", "1.00"), period="2026-10")
     journal.backup(tmp_path / "kept.sqlite")
     if forgotten == "close":
-        close(journal, "2026-10", held())
+        close(journal, "2026-10")
     else:
         bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
     path = journal.path

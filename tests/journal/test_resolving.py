@@ -13,7 +13,7 @@ from batches import COMPANY, OTHER_COMPANY, batch, send
 import bktools
 from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.journal.export_jobs import accept_export_jobs, answer_to_all, open_questions
-from bktools.journal.undelivered import Answer
+from bktools.journal.undelivered import BatchOutcome
 from bktools.journal.unknown_outcomes import sendings_in_doubt
 from bktools.journal.writing import open_for_writing
 
@@ -33,10 +33,7 @@ def doubts(service):
 def test_questions_are_those_of_the_company_or_batch_that_was_asked_for(doubts, service):
     """All of them by default; of one company or of one batch alone."""
     told = open_questions(service=service)
-    assert [f"company {company}" in line for company, line in zip(COMPANIES, told, strict=True)] == [
-        True,
-        True,
-    ]
+    assert all(f"company {company}" in line for company, line in zip(COMPANIES, told, strict=True))
     assert open_questions(COMPANIES[1].upper(), service=service) == told[1:]
     assert open_questions(batch="batch-0", service=service) == told[:1]
     assert open_questions(COMPANIES[1], batch="batch-0", service=service) == []
@@ -51,14 +48,8 @@ def test_the_job_that_was_found_is_kept(doubts, service):
     jobs = bktools.load_export_jobs(COMPANIES[1], service=service)
     assert jobs[["state", "job_id"]].to_numpy().tolist() == [["ACCEPTED", job.lower()]]
     with open_for_writing(service.settings) as journal:
-        said = {
-            "environment": "sandbox",
-            "table": "export jobs",
-            "rows": 1,
-            "complete": True,
-            "journal": journal.id,
-        }
-    assert jobs.attrs["bktools"] == said
+        origin = {"environment": "sandbox", "table": "export jobs", "journal": journal.id}
+    assert jobs.attrs["bktools"] == origin | {"rows": 1, "complete": True}
 
 
 def test_a_letter_is_evidence_and_a_name(doubts, service):
@@ -106,33 +97,26 @@ def test_a_job_ends_after_what_the_service_said(doubts, service, expires, second
     with open_for_writing(service.settings) as journal:
         journal.claim([batch("batch-9", 9)], "plan")
         with journal.transaction() as connection:
-            connection.execute(
-                "UPDATE batches SET job = ? WHERE batch_id = 'batch-9'", (f'{{"expiresIn": {expires}}}',)
-            )
+            sql = "UPDATE batches SET job = ? WHERE batch_id = 'batch-9'"
+            connection.execute(sql, (f'{{"expiresIn": {expires}}}',))
         sent_at = dt.datetime.fromisoformat(journal.state_of("batch-0")["sent_at"])
-    assert sendings_in_doubt(COMPANIES[0], service=service) == {
-        "batch-0": (sent_at + dt.timedelta(seconds=seconds), "")
-    }
+    ends = sent_at + dt.timedelta(seconds=seconds)
+    assert sendings_in_doubt(COMPANIES[0], service=service) == {"batch-0": (ends, "")}
 
 
 @pytest.mark.parametrize(
     "content", ["", "[]", "{", '{"sent_at": "t"}', '{"sent_at": "t", "state": "PLANNED", "x": 1}', "7"]
 )
 def test_a_kept_answer_that_is_damaged_is_one_clear_error(doubts, service, content):
-    """It names the file, and what happens without it: the batch is in doubt, and nothing is taken for an
-    answer.
-    """
+    """It names the file, and what happens without it: the batch is in doubt."""
     with open_for_writing(service.settings) as journal:
         row = journal.state_of("batch-0")
-        journal.undelivered.write(
-            "batch-0", row["sent_at"], Answer("PLANNED", "not_sent", {"message": "said"})
-        )
+        answer = BatchOutcome("PLANNED", "not_sent", {"message": "said"})
+        journal.undelivered.write("batch-0", row["sent_at"], answer)
         path = journal.undelivered._path("batch-0")
         path.write_text(content)
-        with pytest.raises(
-            StorageError,
-            match=rf"batch batch-0 in {re.escape(str(path))} cannot be read .*move the file away",
-        ):
+        said = rf"batch batch-0 in {re.escape(str(path))} cannot be read .*move the file away"
+        with pytest.raises(StorageError, match=said):
             journal.undelivered.read(row)
         path.unlink()
         assert journal.undelivered.read(row) is None
@@ -144,9 +128,8 @@ def test_a_kept_answer_that_is_damaged_is_one_clear_error(doubts, service, conte
 )
 def test_an_argument_that_is_no_text_is_named(doubts, service, argument, value):
     """Neither the database nor Python is asked what a list is."""
-    arguments = {"batch_id": "batch-0", "outcome": "released", "evidence": "seen", "by": "Ada"} | {
-        argument: value
-    }
+    arguments = {"batch_id": "batch-0", "outcome": "released", "evidence": "seen", "by": "Ada"}
+    arguments[argument] = value
     with pytest.raises(ArgumentError, match=f"{argument} must be text"):
         bktools.resolve_export_job(**arguments, service=service)
     with pytest.raises(ArgumentError, match="batch must be text"):

@@ -27,6 +27,12 @@ def log_in(inner, outer) -> SentLog:
     return SentLog(inner, outer, journal, {"environment": "test", "address": ADDRESS})
 
 
+def line(name: str, state: str = "SENDING", *, event: int = 1, body: str = "") -> SentLine:
+    """Return a line about a batch."""
+    about = ("plan", COMPANY, state, "sending", "{}", "2026-10-31", body)
+    return SentLine("journal", event, "d", name, *about)
+
+
 @pytest.fixture
 def sent(settings):
     """A journal with one batch that was accepted."""
@@ -75,13 +81,11 @@ def test_lines_that_each_place_lost_keep_their_order(tmp_path, lost, events, pla
     """Where both places lost lines, they tell together what happened, in its order."""
     marks = log_in(tmp_path / "inner", tmp_path / "outer")
     for name, event in zip("1234", events, strict=True):
-        marks.write(
-            SentLine("journal", event, "d", name, "plan", COMPANY, "SENDING", "sending", "{}", "2026-10-31")
-        )
+        marks.write(line(name, event=event))
     for place, gone in zip(places, lost, strict=True):
         (file,) = marks.folders[place].glob("*.log")
-        lines = file.read_bytes().splitlines(keepends=True)
-        file.write_bytes(b"".join(line for number, line in enumerate(lines, 1) if str(number) not in gone))
+        lines = zip("1234", file.read_bytes().splitlines(keepends=True), strict=True)
+        file.write_bytes(b"".join(data for number, data in lines if number not in gone))
     assert "".join(mark.batch_id for mark in marks.of_all()[COMPANY]) == "1234"
     for _ in range(2):
         marks.merge()
@@ -93,10 +97,7 @@ def test_lines_that_each_place_lost_keep_their_order(tmp_path, lost, events, pla
 def test_a_line_that_is_written_while_both_places_are_merged_stays(tmp_path, monkeypatch):
     """Who merges the lines waits for the process that begins to send, and reads the lines again."""
     marks = log_in(tmp_path / "inner", tmp_path / "outer")
-    first, second = (
-        SentLine("journal", number, "d", str(number), "p", COMPANY, "SENDING", "sending", "{}", "2026")
-        for number in (1, 2)
-    )
+    first, second = line("1", event=1), line("2", event=2)
     marks.write(first)
     has_read, has_written, content_of = threading.Event(), threading.Event(), sent_log_module._content
 
@@ -120,11 +121,9 @@ def test_a_line_that_is_written_while_both_places_are_merged_stays(tmp_path, mon
 
 def test_a_line_is_as_it_is_typed_here(tmp_path):
     """A mark is written to the letter as this line, and is read from it again."""
-    body = (
-        '{"journal": "journal", "event": 1, "digest": "d", "batch_id": "b", "plan_id": "p", "company_id": '
-        '"c", "state": "SENDING", '
-        '"code": "sending", "facts": "caf\\u00e9", "at": "2026-10-31", "body": "", "job_id": "j"}'
-    )
+    fields = '"journal": "journal", "event": 1, "digest": "d", "batch_id": "b", "plan_id": "p", '
+    fields += '"company_id": "c", "state": "SENDING", "code": "sending", "facts": "caf\\u00e9", '
+    body = f'{{{fields}"at": "2026-10-31", "body": "", "job_id": "j"}}'
     line = f"{hashlib.sha256(body.encode()).hexdigest()[:16]} {body}\n"
     marks = log_in(tmp_path / "inner", tmp_path / "outer")
     mark = SentLine("journal", 1, "d", "b", "p", "c", "SENDING", "sending", "café", "2026-10-31", job_id="j")
@@ -136,9 +135,7 @@ def test_a_line_is_as_it_is_typed_here(tmp_path):
 
 
 def test_damage_to_a_mark_that_is_whole_elsewhere_keeps_nobody_from_sending(sent):
-    """A last line that is damaged in one place, and known to the journal from the other, is nothing that is
-    missing.
-    """
+    """A damaged last line in one place, known to the journal from the other, is nothing that is missing."""
     file = next(sent.sent_log.folders[0].glob("*.log"))
     file.write_bytes(file.read_bytes()[:-10])
     sent.require_current()
@@ -174,22 +171,15 @@ def test_another_history_is_noticed(sent, settings, tmp_path):
 
 
 def test_only_what_may_have_been_booked_is_at_risk():
-    """After a restore a refused batch is no doubt; one whose answer never came is, with the request that was
-    sent.
-    """
-
-    def mark(batch: str, state: str, body: str = "") -> SentLine:
-        return SentLine("journal", 1, "d", batch, "plan", COMPANY, state, "sending", "{}", "2026-10-31", body)
-
+    """After a restore a refused batch is no doubt; one without an answer is, with its request."""
     marks = [
-        mark("refused", "SENDING", "x"),
-        mark("refused", "REJECTED"),
-        mark("lost", "SENDING", "y"),
-        mark("booked", "SENDING", "z"),
-        mark("booked", "ACCEPTED"),
-        mark("again", "SENDING", "1"),
-        mark("again", "PLANNED"),
-        mark("again", "SENDING", "2"),
+        *(
+            line("refused", "SENDING", body="x"),
+            line("refused", "REJECTED"),
+            line("lost", "SENDING", body="y"),
+        ),
+        *(line("booked", "SENDING", body="z"), line("booked", "ACCEPTED")),
+        *(line("again", "SENDING", body="1"), line("again", "PLANNED"), line("again", "SENDING", body="2")),
     ]
     found = {item.batch_id: (item.state, item.body) for item in at_risk(marks)}
     assert found == {"lost": ("SENDING", "y"), "booked": ("ACCEPTED", "z"), "again": ("SENDING", "2")}
@@ -202,9 +192,7 @@ def test_marks_name_the_folder_of_the_journal(sent, settings):
     assert ADDRESS in text
 
 
-@pytest.mark.parametrize(
-    "order", [(COMPANY, OTHER_COMPANY), (OTHER_COMPANY, COMPANY)], ids=["one first", "other first"]
-)
+@pytest.mark.parametrize("order", [(COMPANY, OTHER_COMPANY), (OTHER_COMPANY, COMPANY)])
 def test_an_old_copy_names_the_batch_that_was_sent_first(settings, tmp_path, order):
     """Of all that an old copy lacks, the message names the first batch, its company and its time."""
     with open_for_writing(settings) as journal:
@@ -214,25 +202,19 @@ def test_an_old_copy_names_the_batch_that_was_sent_first(settings, tmp_path, ord
         (first, _) = journal.rows("SELECT sent_at FROM batches ORDER BY sent_at")
         path = journal.path
     path.write_bytes((tmp_path / "kept.sqlite").read_bytes())
-    said = (
-        f"2 batches of 2 companies, sent since {first['sent_at'][:15]}.*first is batch-0 of company "
-        f"{order[0]}"
-    )
-    with pytest.raises(JournalError, match=said):
+    since = f"2 batches of 2 companies, sent since {first['sent_at'][:15]}"
+    with pytest.raises(JournalError, match=f"{since}.*first is batch-0 of company {order[0]}"):
         open_for_writing(settings)
 
 
 def test_marks_that_cannot_be_written_are_one_clear_error(tmp_path):
-    """A file where the folder of the sent log should be is named, by whoever wants to lock, write or confirm
-    lines there.
-    """
+    """A file in the place of the sent log's folder is named by whoever locks, writes or confirms there."""
     (tmp_path / "file").write_text("no folder")
     marks = log_in(tmp_path, tmp_path / "file")
-    mark = SentLine("journal", 1, "d", "b", "p", COMPANY, "SENDING", "sending", "{}", "2026-10-31")
     with pytest.raises(StorageError, match="file"), marks.alone(COMPANY):
         pass
     with pytest.raises(StorageError, match=r"file.*BKTOOLS_SENT_LOG_DIR"):
-        marks.write(mark)
+        marks.write(line("b"))
     with pytest.raises(StorageError, match="file"):
         marks.merge()
 
@@ -241,24 +223,20 @@ def test_a_lock_that_another_process_holds_is_busy(tmp_path, monkeypatch):
     """Whoever waits for it in vain can run again later: nothing is wrong with the folder of the sent log."""
     monkeypatch.setattr(sent_log_module, "PATIENCE", 0.05)
     marks = log_in(tmp_path / "inner", tmp_path / "outer")
-    with (
-        marks.alone(COMPANY),
-        pytest.raises(JournalBusyError, match="another process has held"),
-        marks.alone(COMPANY),
-    ):
+    busy = pytest.raises(JournalBusyError, match="another process has held")
+    with marks.alone(COMPANY), busy, marks.alone(COMPANY):
         pass
 
 
 def test_the_name_of_a_new_file_of_marks_is_on_disk(tmp_path, monkeypatch):
     """The first line of a company flushes the folder too: after a power cut the file is there."""
     marks = log_in(tmp_path / "inner", tmp_path / "outer")
-    mark = SentLine("journal", 1, "d", "b", "p", COMPANY, "SENDING", "sending", "{}", "2026-10-31")
     marks.merge()
     flushed = []
     fsync = os.fsync
     monkeypatch.setattr("os.fsync", lambda file: (flushed.append(os.fstat(file).st_ino), fsync(file)))
     for _ in range(2):
-        marks.write(mark)
+        marks.write(line("b"))
         files = [next(place.glob("*.log")) for place in marks.folders]
         assert [flushed.count(place.stat().st_ino) for place in marks.folders] == [1, 1]
     assert [flushed.count(file.stat().st_ino) for file in files] == [2, 2]
@@ -275,9 +253,7 @@ def test_a_sent_log_that_does_not_say_its_journal_says_nothing(tmp_path, content
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe"])
 @pytest.mark.parametrize("place", [0, 1])
 def test_an_identity_that_one_place_lost_is_that_of_the_other(tmp_path, place, content):
-    """A file of the machine's identity that holds none does not make it another machine, or one without a
-    name.
-    """
+    """A damaged file of the machine's identity does not make it another machine, or one without a name."""
     log = log_in(tmp_path / "inner", tmp_path / "outer")
     machine = log.machine()
     (log.folders[place] / "machine").write_bytes(content)

@@ -1,6 +1,4 @@
-"""What persons state: verified against a ledger, exported elsewhere, not booked. Each is an event with a name
-and evidence.
-"""
+"""What persons state (verified, exported elsewhere, not booked) is an event with a name and evidence."""
 
 from __future__ import annotations
 
@@ -28,20 +26,11 @@ TOLD = {"by": "Ada", "evidence": "the service's list of exports of 3 October"}
 
 @BOTH
 def test_a_verification_is_kept_and_shown(journal, service):
-    """Who verified the month against which ledger, with what result; the newest one is shown, all of them are
-    kept.
-    """
-    for booked, difference in ((311, []), (312, [{"entry_id": ENTRIES[0], "reason": "booked in November"}])):
-        record_verification(
-            journal,
-            COMPANY,
-            "2026-10",
-            by="Ada",
-            ledger=LEDGER,
-            result={"booked": booked},
-            entries=[{"entry_id": ENTRIES[0]}],
-            differences=difference,
-        )
+    """Who verified the month against which ledger, with what result; the newest is shown, all are kept."""
+    told = {"by": "Ada", "ledger": LEDGER, "entries": [{"entry_id": ENTRIES[0]}]}
+    for booked, differences in ((311, []), (312, [{"entry_id": ENTRIES[0], "reason": "in November"}])):
+        told |= {"result": {"booked": booked}, "differences": differences}
+        record_verification(journal, COMPANY, "2026-10", **told)
     events = verifications_of(journal, COMPANY, "2026-10")
     assert [event.facts["result"] for event in events] == [{"booked": 311}, {"booked": 312}]
     assert (events[1].person, events[1].facts["ledger"]) == ("Ada", LEDGER)
@@ -53,16 +42,7 @@ def test_a_verification_is_kept_and_shown(journal, service):
     assert record.tables["events"]["code"].to_pylist() == ["verified", "verified"]
     assert "verified against ledger.csv" in record.tables["events"]["message"][0].as_py()
     with pytest.raises(ArgumentError, match="differences must have a reason"):
-        record_verification(
-            journal,
-            COMPANY,
-            "2026-10",
-            by="Ada",
-            ledger=LEDGER,
-            result={},
-            entries=[],
-            differences=[{"entry_id": "x"}],
-        )
+        record_verification(journal, COMPANY, "2026-10", **told | {"differences": [{"entry_id": "x"}]})
 
 
 @BOTH
@@ -108,8 +88,7 @@ def test_the_word_that_an_entry_is_not_booked_is_kept(journal):
     record_not_booked(journal, COMPANY, ENTRIES[1:2], by="Grace", evidence="asked the accountant")
     words = not_booked(journal, COMPANY)
     assert {entry: event.person for entry, event in words.items()} == {ENTRIES[0]: "Ada", ENTRIES[1]: "Grace"}
+    word = {"entry_ids": ENTRIES[:1], "by": "Ada", "evidence": "seen"}
     for change in ({"by": " "}, {"evidence": ""}, {"entry_ids": []}):
         with pytest.raises(ArgumentError):
-            record_not_booked(
-                journal, COMPANY, **{"entry_ids": ENTRIES[:1], "by": "Ada", "evidence": "seen"} | change
-            )
+            record_not_booked(journal, COMPANY, **word | change)

@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
+from backends import without_triggers
 from batches import batch
 
 from bktools.errors import BktoolsError, StorageError
@@ -36,9 +37,7 @@ def problems(settings) -> list[str]:
 
 
 def test_a_flipped_bit_anywhere_is_found(settings):
-    """Each of many flipped bits is an error of bktools or a line of the check, in pages in use and in free
-    ones.
-    """
+    """Each of many flipped bits is an error of bktools or a line of the check, in any page."""
     path = settings.state_dir / "journal.sqlite"
     assert problems(settings) == []
     whole = path.read_bytes()
@@ -84,8 +83,7 @@ def test_what_somebody_changed_by_hand_is_told(settings, said):
     with open_for_writing(settings) as journal:
         path = journal.path
     with closing(connect(path)) as connection:
-        for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
-            connection.execute(f"DROP TRIGGER {row['name']}")
+        without_triggers(connection, None)
         connection.execute(TAMPERED[said])
     found = problems(settings)
     assert len(found) == 1
@@ -96,12 +94,8 @@ def test_a_history_in_pieces_is_the_whole_history(settings):
     """Every row comes once and in order, whatever the size of a piece."""
     with open_for_writing(settings) as journal:
         whole = [row["entry_id"] for piece in journal.history("entries") for row in piece]
-        pieces = list(
-            journal.pieces(
-                "SELECT entry_id FROM batches JOIN batch_entries USING (batch_id) ORDER BY planned_at, 1",
-                size=7,
-            )
-        )
+        sql = "SELECT entry_id FROM batches JOIN batch_entries USING (batch_id) ORDER BY planned_at, 1"
+        pieces = list(journal.pieces(sql, size=7))
     assert [len(piece) for piece in pieces] == [7] * 5 + [5]
     assert [row["entry_id"] for piece in pieces for row in piece] == whole
     assert len(set(whole)) == 40

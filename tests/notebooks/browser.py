@@ -18,16 +18,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 REPOSITORY = Path(__file__).parents[2]
 NOTEBOOKS = REPOSITORY / "notebooks"
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 SECONDS = 60
 
 
@@ -38,10 +30,7 @@ def chromium() -> str | None:
 
 @contextmanager
 def jupyterlab(home: Path) -> Iterator[str]:
-    """Start a JupyterLab with copies of the notebooks; give its address, with {} for a notebook's name.
-
-    Where the package notebook is installed, `in_notebook_7` gives the same address there.
-    """
+    """Start a JupyterLab with copies of the notebooks; give its address, with {} for a notebook's name."""
     root = home / "notebooks"
     root.mkdir(parents=True)
     for path in NOTEBOOKS.glob("*.ipynb"):
@@ -52,31 +41,22 @@ def jupyterlab(home: Path) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     token = secrets.token_hex(16)
-    command = [
-        sys.executable,
-        "-m",
-        "jupyterlab",
-        "--no-browser",
-        "--allow-root",
-        "--ip=127.0.0.1",
-        f"--port={port}",
-        f"--IdentityProvider.token={token}",
-        f"--ServerApp.root_dir={root}",
-        "--LabApp.expose_app_in_browser=True",
-        "--JupyterNotebookApp.expose_app_in_browser=True",
-    ]
-    environment = os.environ | {
-        "PYTHONPATH": str(REPOSITORY),
-        "HOME": str(home),
-        "JUPYTER_CONFIG_DIR": str(home / "config"),
-        "JUPYTER_DATA_DIR": str(home / "data"),
-        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
-        "JUPYTERLAB_SETTINGS_DIR": str(home / "config" / "lab" / "user-settings"),
-        "IPYTHONDIR": str(home / "ipython"),
-        "BKTOOLS_CONFIG": str(home / "config.toml"),
-        "BKTOOLS_DATA_DIR": str(home / "bktools-data"),
-        "BKTOOLS_CACHE_DIR": str(home / "bktools-cache"),
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1"]
+    command += [f"--port={port}", f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}"]
+    command += [f"--{app}.expose_app_in_browser=True" for app in ("LabApp", "JupyterNotebookApp")]
+    folders = {
+        "HOME": "",
+        "JUPYTER_CONFIG_DIR": "config",
+        "JUPYTER_DATA_DIR": "data",
+        "JUPYTER_RUNTIME_DIR": "runtime",
+        "JUPYTERLAB_SETTINGS_DIR": "config/lab/user-settings",
+        "IPYTHONDIR": "ipython",
+        "BKTOOLS_CONFIG": "config.toml",
+        "BKTOOLS_DATA_DIR": "bktools-data",
+        "BKTOOLS_CACHE_DIR": "bktools-cache",
     }
+    own = {name: str(home / folder) for name, folder in folders.items()}
+    environment = os.environ | own | {"PYTHONPATH": str(REPOSITORY)}
     log = home / "lab.log"
     with log.open("wb") as file:
         server = subprocess.Popen(command, cwd=root, env=environment, stdout=file, stderr=file)

@@ -10,18 +10,10 @@ import pytest
 
 from bktools.frames import schema
 
+_ACCOUNT = ["company_id", "external_id", "code", "name", "archived", "tax_code_external_id"]
 COLUMNS = {
-    "chart": ["company_id", "external_id", "code", "name", "archived", "tax_code_external_id"],
-    "accounts": [
-        "company_id",
-        "external_id",
-        "state",
-        "id",
-        "name",
-        "code",
-        "tax_code_external_id",
-        "archived",
-    ],
+    "chart": _ACCOUNT,
+    "accounts": [*_ACCOUNT, "state", "id"],
     "categories": ["id", "company_id", "category_group_id", "name", "archived", "account_id", "tax_code_id"],
 }
 SCHEMAS = {"chart": schema.CHART, "accounts": schema.ACCOUNTS, "categories": schema.CATEGORIES}

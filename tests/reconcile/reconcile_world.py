@@ -4,24 +4,13 @@ import random
 
 from reconcile_engines import arrow
 
+from bktools.frames import schema
+from bktools.reconcile import reconcile_accounts
+
 COMPANIES = ["company-a", "company-b", "company-c"]
 LONG = "x" * 256
 EXTERNAL_IDS = [
-    "",
-    "1",
-    "01",
-    "001",
-    "12",
-    "012",
-    "a b",
-    "A B",
-    "ab",
-    "Ab\u00a0",
-    "1200",
-    "1300",
-    "1400",
-    "ß",
-    LONG,
+    *("", "1", "01", "001", "12", "012", "a b", "A B", "ab", "Ab\u00a0", "1200", "1300", "1400", "ß", LONG)
 ]
 CODES = [None, "1", "01", "12", "1200", "c", LONG]
 NAMES = [None, "Bank", "Bänk", "Bank ", "<b>", LONG]
@@ -84,6 +73,15 @@ def tables(rows):
     return {noun: arrow(noun, found) for noun, found in rows.items()}
 
 
+def frames(rows):
+    """Return rows by noun as frames of pandas."""
+    return {noun: schema.to_pandas(table) for noun, table in tables(rows).items()}
+
+
+def reconciled(rows):
+    return reconcile_accounts(**frames(rows))
+
+
 def side_by_side(worlds):
     """Put worlds together: the companies of each have its name before their own."""
     together = {"chart": [], "accounts": [], "categories": []}
@@ -102,13 +100,8 @@ def plain():
     ]
     known = [{**row, "id": f"account-{row['code']}", "state": "CREATED"} for row in chart]
     categories = [
-        {
-            "id": f"category-{row['code']}",
-            "category_group_id": "group",
-            "name": row["name"],
-            "archived": False,
-        }
-        | {"account_id": f"account-{row['code']}", "tax_code_id": f"tax-{row['code']}"}
+        {"id": f"category-{row['code']}", "category_group_id": "group", "name": row["name"]}
+        | {"archived": False, "account_id": f"account-{row['code']}", "tax_code_id": f"tax-{row['code']}"}
         for row in chart
     ]
     rows = {"chart": chart, "accounts": known, "categories": categories}
@@ -116,23 +109,9 @@ def plain():
 
 
 NASTY = [
-    'O\'Brien "and" sons',
-    "two\nlines\r\nand a\ttab",
-    "🧾 receipts",
-    "חשבון בנק",
-    "\u202eright to left",
-    "=1+1",
-    "+1",
-    "-1",
-    "@home",
-    "'; DROP TABLE chart; --",
-    "{}",
-    "100 %",
-    "0 1 2",
-    "back\\slash",
-    " spaces ",
-    "e\u0301",
-    "é",
+    *('O\'Brien "and" sons', "two\nlines\r\nand a\ttab", "🧾 receipts", "חשבון בנק", "\u202eright to left"),
+    *("=1+1", "+1", "-1", "@home", "'; DROP TABLE chart; --", "{}", "100 %", "0 1 2", "back\\slash"),
+    *(" spaces ", "e\u0301", "é"),
 ]
 
 
@@ -141,20 +120,12 @@ def nasty():
     rows = plain()
     company = rows["chart"][0]["company_id"]
     chart = [
-        {
-            "company_id": company,
-            "external_id": f"{text}#{number}",
-            "code": text,
-            "name": text,
-            "archived": False,
-        }
-        | {"tax_code_external_id": text}
+        {"company_id": company, "external_id": f"{text}#{number}", "code": text, "name": text}
+        | {"archived": False, "tax_code_external_id": text}
         for number, text in enumerate(NASTY)
     ]
-    known = [row | {"id": f"id {text}", "state": "CREATED"} for row, text in zip(chart, NASTY, strict=True)][
-        ::2
-    ]
-    known = [row | {"name": row["name"] + "!"} for row in known]
+    service = [row | {"id": f"id {row['code']}", "state": "CREATED"} for row in chart[::2]]
+    known = [row | {"name": row["name"] + "!"} for row in service]
     categories = [
         {"id": f"category {text}", "company_id": company, "category_group_id": "group", "name": text}
         | {"archived": False, "account_id": f"id {text}", "tax_code_id": text}

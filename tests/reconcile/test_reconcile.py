@@ -1,3 +1,5 @@
+"""What a chart and the service ask for: the action of each account, by its content alone."""
+
 import json
 
 import pandas as pd
@@ -6,7 +8,7 @@ import pytest
 import reconcile_world as world
 
 from bktools.errors import ArgumentError, InputError
-from bktools.frames import schema
+from bktools.frames.columns import with_column
 from bktools.reconcile import reconcile_accounts
 
 
@@ -15,7 +17,7 @@ def frames(**changed):
     rows = world.plain()
     for noun, change in changed.items():
         rows[noun] = [new for place, row in enumerate(rows[noun]) for new in change(place, dict(row))]
-    return {noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()}
+    return world.frames(rows)
 
 
 def first(**values):
@@ -39,7 +41,7 @@ def side_by_side(cases):
     for place, (mine, theirs) in enumerate(cases):
         rows["chart"].append({**chart, "external_id": f"X{place}", **mine})
         rows["accounts"].append({**account, "external_id": f"X{place}", "id": f"id-{place}", **theirs})
-    return reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()})
+    return world.reconciled(rows)
 
 
 def checks(result):
@@ -82,22 +84,10 @@ def test_account_that_arrived_is_never_created():
     assert told == {("none", "same")}
 
 
-def test_unknown_id_is_a_finding_that_says_how_to_import():
-    """An account known to exist without its id can be imported."""
-    result = reconcile_accounts(**frames(accounts=first(state="EXISTS", id=None), categories=without_first))
-    assert checks(result) == ["account_id_unknown"]
-    assert "import_accounts" in result.findings["to_do"][0]
-
-
 def test_archived_flags_decide_archive_and_unarchive():
     """The ERP's flag is the truth; an unknown flag of the service is no difference."""
-    verbs = {
-        (True, False): "archive",
-        (False, True): "unarchive",
-        (True, True): "none",
-        (False, None): "none",
-        (True, None): "none",
-    }
+    verbs = {(True, False): "archive", (False, True): "unarchive"}
+    verbs |= dict.fromkeys([(True, True), (False, None), (True, None)], "none")
     result = side_by_side([({"archived": chart}, {"archived": account}) for chart, account in verbs])
     assert [action(result, f"X{place}")[0] for place in range(len(verbs))] == [*verbs.values()]
 
@@ -109,14 +99,10 @@ def test_account_that_left_the_chart_is_archived():
     for name, rows in worlds.items():
         del rows["chart"][0]
         rows["accounts"][0]["archived"] = flags[name]
-    together = world.tables(world.side_by_side(worlds))
-    result = reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in together.items()})
+    result = world.reconciled(world.side_by_side(worlds))
     verbs = result.actions[result.actions["external_id"] == "0400"].set_index("company_id")["action"]
-    assert verbs.to_dict() == {
-        "active company-z": "archive",
-        "archived company-z": "none",
-        "unknown company-z": "none",
-    }
+    assert dict.fromkeys(verbs.index, "none") | {"active company-z": "archive"} == verbs.to_dict()
+    assert len(verbs) == len(flags)
     in_error = result.findings[result.findings["check"] == "category_on_account_to_be_archived"]
     assert sorted(in_error["company_id"]) == ["active company-z", "unknown company-z"]
 
@@ -161,18 +147,15 @@ def test_what_looks_like_an_account_of_the_service_is_left_alone():
     worlds = {sides: world.plain() for sides in cases}
     for (mine, theirs), rows in worlds.items():
         rows["chart"][0]["external_id"], rows["accounts"][0]["external_id"] = mine, theirs
-    together = world.tables(world.side_by_side(worlds))
-    result = reconcile_accounts(**{noun: schema.to_pandas(table) for noun, table in together.items()})
+    result = world.reconciled(world.side_by_side(worlds))
     for (mine, theirs), (check, why_not_created, why_not_archived) in cases.items():
         company = f"{(mine, theirs)} company-z".lower()
         findings, actions, coverage = (
             table[table["company_id"] == company]
             for table in (result.findings, result.actions, result.coverage)
         )
-        found = findings[findings["check"] == check]
-        assert found[["severity", "erp_value", "service_value"]].to_numpy().tolist() == [
-            ["error", mine, theirs]
-        ]
+        found = findings.loc[findings["check"] == check, ["severity", "erp_value", "service_value"]]
+        assert found.to_numpy().tolist() == [["error", mine, theirs]]
         whys = actions.set_index("external_id")
         assert whys.loc[mine, "reason"] == why_not_created
         assert whys.loc[theirs, "reason"] == why_not_archived
@@ -337,19 +320,6 @@ def test_callers_frames_are_not_changed_and_may_have_more_columns():
         pd.testing.assert_frame_equal(frame, before[noun])
 
 
-def test_empty_frames_give_empty_tables():
-    """Without a row there is no finding, and the columns and types stand."""
-    given = {noun: frame.iloc[:0] for noun, frame in frames().items()}
-    result = reconcile_accounts(**given)
-    assert [len(result.findings), len(result.actions), len(result.coverage), len(result.suggestions)] == [
-        0,
-        0,
-        0,
-        0,
-    ]
-    assert {str(kind) for kind in result.findings.dtypes} == {"str"}
-
-
 def test_a_missing_frame_is_refused():
     """None is no empty frame."""
     with pytest.raises(
@@ -365,10 +335,7 @@ def test_text_of_every_kind_is_text(columns):
     """Columns of nulls alone, categories, views and UUIDs are compared as the text that they are."""
     given = world.tables(world.plain())
     empty = pa.nulls(2, columns)
-    given = {
-        noun: table.set_column(table.column_names.index("name"), "name", empty)
-        for noun, table in given.items()
-    }
+    given = {noun: with_column(table, "name", empty) for noun, table in given.items()}
     result = reconcile_accounts(**given)
     assert set(result.findings["check"]) == {"name_missing"}
 
@@ -376,25 +343,14 @@ def test_text_of_every_kind_is_text(columns):
 def test_unused_accounts_are_counted_for_each_company_and_listed_when_asked():
     """A thousand accounts without a category are one finding a company, which says where the list is."""
     rows = world.plain()
-    more = [
-        rows["accounts"][0] | {"external_id": f"9{number:03}", "id": f"id-{number:03}"}
-        for number in range(1000)
-    ]
-    other = [{**row, "company_id": "company-y"} for row in more[:1]]
-    categories = [{**rows["categories"][0], "company_id": "company-y", "account_id": None}]
-    rows = {
-        **rows,
-        "accounts": rows["accounts"] + more + other,
-        "categories": rows["categories"] + categories,
-    }
-    result = reconcile_accounts(
-        **{noun: schema.to_pandas(table) for noun, table in world.tables(rows).items()}
-    )
+    account = rows["accounts"][0]
+    more = [account | {"external_id": f"9{n:03}", "id": f"id-{n:03}"} for n in range(1000)]
+    rows["accounts"] += [*more, more[0] | {"company_id": "company-y"}]
+    rows["categories"].append(rows["categories"][0] | {"company_id": "company-y", "account_id": None})
+    result = world.reconciled(rows)
     found = result.findings[result.findings["check"] == "account_unused"]
-    assert [(*json.loads(facts).values(),) for facts in found["facts"]] == [
-        ("company-y", 1),
-        ("company-z", 1000),
-    ]
+    counts = [(*json.loads(facts).values(),) for facts in found["facts"]]
+    assert counts == [("company-y", 1), ("company-z", 1000)]
     assert found["message"].str.contains("unused_accounts").all()
     assert found["external_id"].isna().all()
     listed = result.unused_accounts

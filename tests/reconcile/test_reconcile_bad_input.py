@@ -3,7 +3,6 @@
 import pandas as pd
 import pytest
 import reconcile_world as world
-from reconcile_engines import in_pandas
 
 from bktools.frames import schema
 from bktools.reconcile import reconcile_accounts
@@ -11,7 +10,7 @@ from bktools.reconcile import reconcile_accounts
 
 def test_every_text_comes_back_to_the_letter():
     """Quotes, line breaks, emoji, right-to-left text and formulas stay; messages are one line."""
-    result = reconcile_accounts(**in_pandas().frames(world.tables(world.nasty())))
+    result = world.reconciled(world.nasty())
     assert all(len(message.splitlines()) == 1 for message in result.findings["message"])
     assert set(result.actions.loc[result.actions["action"] == "create", "name"]) == set(world.NASTY[1::2])
 
@@ -19,18 +18,14 @@ def test_every_text_comes_back_to_the_letter():
 @pytest.mark.parametrize("empty", ["chart", "accounts", "categories"])
 def test_one_empty_frame(empty):
     """Without a chart nothing is compared and nothing archived; without accounts all is created."""
-    rows = world.plain() | {empty: []}
-    result = reconcile_accounts(**in_pandas().frames(world.tables(rows)))
+    result = world.reconciled(world.plain() | {empty: []})
     expected = {
         "chart": ({"company_without_chart"}, {"none"}, 2),
         "accounts": ({"missing_in_service", "category_on_unknown_account"}, {"create"}, 0),
         "categories": (set(), {"none"}, 0),
     }
-    found = (
-        set(result.findings["check"]),
-        set(result.actions["action"]),
-        int((result.coverage["state"] == "covered").sum()),
-    )
+    covered = int((result.coverage["state"] == "covered").sum())
+    found = (set(result.findings["check"]), set(result.actions["action"]), covered)
     assert found == expected[empty]
 
 
@@ -54,10 +49,6 @@ def test_many_rows_lose_nothing():
         ["missing_in_service", "00029999"],
         ["name_differs", "00012345"],
     ]
-    assert result.actions["action"].value_counts().to_dict() == {
-        "none": rows - 3,
-        "archive": 1,
-        "create": 1,
-        "update": 1,
-    }
+    counts = result.actions["action"].value_counts().to_dict()
+    assert counts == {"none": rows - 3, "archive": 1, "create": 1, "update": 1}
     assert result.actions["external_id"].tolist() == ids.tolist()

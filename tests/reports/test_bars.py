@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
+from page import contrast
 
 from bktools.reports import bars
 from bktools.reports.bars import DONE, INK, NEUTRAL, PAGE, STRIPES, WAITING, Chart
@@ -19,24 +20,12 @@ def _draw(*charts: pd.DataFrame, **options):
     return bars.draw(made, title="$1 and $2", looks=LOOKS, figure=None, **options)
 
 
-def _brightness(colour: str) -> float:
-    """Return the relative luminance of a colour, as WCAG 2 defines it."""
-    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return sum(share * part for share, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
-def _contrast(one: str, other: str) -> float:
-    low, high = sorted([_brightness(one), _brightness(other)])
-    return (high + 0.05) / (low + 0.05)
-
-
 def test_text_and_bars_are_seen():
     """Text is dark on white (4.5 at least), bars have a contrast of 3, and meanings differ in grey."""
     (ax,) = _draw(COUNTS, note="below")
-    assert _contrast(INK, PAGE) > 4.5
-    assert all(_contrast(colour, PAGE) >= 3 for colour in (DONE, WAITING, NEUTRAL))
-    assert _contrast(DONE, WAITING) > 2
+    assert contrast(INK, PAGE) > 4.5
+    assert all(contrast(colour, PAGE) >= 3 for colour in (DONE, WAITING, NEUTRAL))
+    assert contrast(DONE, WAITING) > 2
     texts = [*ax.texts, *ax.get_yticklabels(), *ax.figure.texts]
     assert {to_hex(text.get_color()).upper() for text in texts} == {INK}
     assert to_hex(ax.figure.get_facecolor()).upper() == PAGE

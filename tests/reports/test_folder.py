@@ -45,9 +45,8 @@ def test_every_file_is_in_the_manifest_and_in_the_readme(folder: Path):
         content = (folder / name).read_bytes()
         assert described["sha256"] == hashlib.sha256(content).hexdigest()
         assert described["bytes"] == len(content)
-    told = {
-        line.split("  ")[0].strip() for line in (folder / README).read_text(encoding="utf-8").splitlines()
-    }
+    lines = (folder / README).read_text(encoding="utf-8").splitlines()
+    told = {line.split("  ")[0].strip() for line in lines}
     assert {name for name in there if not name.startswith(MACHINE) and name != README} <= told
 
 
@@ -71,11 +70,8 @@ def test_the_manifest_says_what_was_done(october: October, samples: tuple[Path, 
     """Persons, plan, files that were read, sources, and where the known accounts come from."""
     close = october.fixed
     manifest = _manifest(close.folder)
-    assert (manifest["state"], manifest["approved_by"], manifest["company_id"]) == (
-        "approved",
-        "Hedy",
-        close.company,
-    )
+    said = {name: manifest[name] for name in ("state", "approved_by", "company_id")}
+    assert said == {"state": "approved", "approved_by": "Hedy", "company_id": close.company}
     run = manifest["run"]
     assert (run["prepared_by"], run["approved_by"], run["applied"]) == ("Grace", "Hedy", True)
     assert (run["begun_at"], run["plan_id"]) == (close.run.begun_at.isoformat(), close.run.plan.plan_id)
@@ -88,21 +84,16 @@ def test_the_manifest_says_what_was_done(october: October, samples: tuple[Path, 
         assert about["sha256"] == manifest["files"][copy.name]["sha256"] == digest
         assert stat.S_IMODE(copy.stat().st_mode) == 0o600
         assert manifest["sources"][name]["source"] == str(source)
-    counts = {
-        "categories": len(close.categories),
-        "employees": len(close.employees),
-        "chart_accounts": len(close.chart),
-    }
-    assert {name: manifest["counts"][name] for name in counts} == counts
+    counts = manifest["counts"]
+    assert (counts["categories"], counts["employees"]) == (len(close.categories), len(close.employees))
+    assert counts["chart_accounts"] == len(close.chart)
 
 
 def test_counts_before_and_after_are_not_mixed_up(folder: Path, close: Close):
     """Findings by check before accounts were created and after, each counted from its own reconciliation."""
     counts = _manifest(folder)["counts"]
-    expected = {
-        name: dict(Counter(found.findings["check"]))
-        for name, found in (("findings_before", close.before), ("findings_after", close.after))
-    }
+    sides = {"findings_before": close.before, "findings_after": close.after}
+    expected = {name: dict(Counter(found.findings["check"])) for name, found in sides.items()}
     assert expected["findings_before"] != expected["findings_after"]
     assert {name: counts[name] for name in expected} == expected
     assert Counter(row["check"] for row in _rows(folder / "reconciliation.csv")) == expected["findings_after"]
@@ -117,12 +108,8 @@ def test_the_events_of_the_close_are_a_file(october: October):
     assert sorted(found[: len(first)]) == sorted(first)
     closes = ["close_applied", "close_applied"]
     assert found[len(first) :] == [*closes, *job, *sent, "close_applied", "period_closed"]
-    assert [event["done_by"] for event in events if event["code"] in {"close_applied", "period_closed"}] == [
-        "Ada",
-        "Ada",
-        "Grace",
-        "Hedy",
-    ]
+    persons = [event["done_by"] for event in events if event["code"] in {"close_applied", "period_closed"}]
+    assert persons == ["Ada", "Ada", "Grace", "Hedy"]
 
 
 def test_a_file_that_changed_since_it_was_read_is_not_copied(close: Close, tmp_path: Path):
@@ -169,10 +156,7 @@ def test_an_earlier_close_is_kept(close: Close, folder: Path, tmp_path: Path):
     begun = close.run.begun_at.replace(year=2030)
     write_folder(replace(close, run=replace(close.run, begun_at=begun)), folder)
     moved = f"october.{close.run.begun_at:%Y-%m-%dT%H%M%S.%fZ}"
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("october")) == [
-        "october",
-        moved,
-    ]
+    assert {path.name for path in tmp_path.glob("october*")} == {"october", moved}
     assert (tmp_path / moved / MANIFEST).read_bytes() == first
     assert _manifest(folder)["run"]["begun_at"] == begun.isoformat()
 
@@ -246,14 +230,10 @@ def test_the_close_of_other_books_stays(close: Close, tmp_path: Path):
     folder = write_folder(
         replace(close, environment="production", company_name="Muster"), tmp_path / "october"
     )
-    for environment, company in (
-        ("sandbox", close.company),
-        ("production", "another"),
-        ("staging", close.company),
-    ):
-        with pytest.raises(
-            InputError, match=r"holds the close of Muster in production: .*, such as --out .*october-acme"
-        ):
+    said = r"holds the close of Muster in production: .*, such as --out .*october-acme"
+    own = close.company
+    for environment, company in (("sandbox", own), ("production", "another"), ("staging", own)):
+        with pytest.raises(InputError, match=said):
             check_target(folder, environment, company, "acme")
     check_target(folder, "production", close.company)
     invented = write_folder(close, tmp_path / "trial")

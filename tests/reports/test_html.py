@@ -9,13 +9,13 @@ import re
 import uuid
 from dataclasses import replace
 from decimal import Decimal
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from october import October
+from page import Page, contrast
 
 import bktools
 from bktools.close.close import Close
@@ -31,7 +31,6 @@ from bktools.wording.numbers import capitalized, shown
 
 ENGLISH = words("en")
 MOST_PAGES = 8
-VOID = {"meta", "img", "input", "link", "br"}
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -45,54 +44,6 @@ HOSTILE = [
     "&lt;b&gt; &amp;",
     "{{7*7}} ${7*7}",
 ]
-
-
-class Page(HTMLParser):
-    """The elements of a page, and the texts of its tables: a list of rows for each, by its ID."""
-
-    def __init__(self, report: Path | bytes) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, Any]]] = []
-        self.open: list[str] = []
-        self.tables: dict[str, list[list[str]]] = {}
-        self.captions: dict[str, str] = {}
-        self.text = ""
-        self.name = ""
-        self.feed((report if isinstance(report, bytes) else report.read_bytes()).decode())
-        assert self.open == [], "an element is not closed"
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an element, and begin a table, a row or a cell."""
-        given = dict(attrs)
-        self.elements.append((tag, given))
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag == "table":
-            self.name = given.get("id") or given["class"] or ""
-            self.tables[self.name] = []
-        if tag == "tr":
-            self.tables[self.name].append([])
-        if tag in {"td", "th"}:
-            self.tables[self.name][-1].append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        """Check that the innermost element ends."""
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        """Note a text, in its cell."""
-        if self.open and self.open[-1] in {"style", "script"}:
-            return
-        self.text += data
-        if "caption" in self.open:
-            self.captions[self.name] = data
-        if {"td", "th"} & {*self.open}:
-            self.tables[self.name][-1][-1] += data
-
-    def rows(self, name: str) -> list[dict[str, str]]:
-        """Return the rows of a table by heading."""
-        heads, *rows = self.tables[name]
-        return [dict(zip(heads, (" ".join(cell.split()) for cell in row), strict=True)) for row in rows]
 
 
 @pytest.fixture(scope="module")
@@ -193,10 +144,8 @@ def test_every_entry_is_listed_by_name(close: Close, parsed: Page):
     for row, entry in zip(rows, entries, strict=True):
         assert row["Date"] == f"{entry['date']:%Y-%m-%d}"
         assert row["Amount"] == shown(entry["amount"], entry["currency"])
-        assert (row["Category"], row["Employee"]) == (
-            entry["category_name"] or "",
-            entry["employee_name"] or "",
-        )
+        names = (entry["category_name"] or "", entry["employee_name"] or "")
+        assert (row["Category"], row["Employee"]) == names
         assert row["Reason"] == _reason(entry)
         assert row["What to do"] == (f"{entry['message']}. {entry['to_do']}." if entry["message"] else "")
     titles = [given.get("title", "") for tag, given in parsed.elements if tag == "tr"]
@@ -219,36 +168,27 @@ def test_categories_jobs_and_closes(close: Close, parsed: Page):
     ]
     assert len(jobs) == 3
     assert [row["Approved by"] for row in parsed.rows("closes-table")] == ["not approved"]
-    for text in (
-        "chart_of_accounts.csv, 93 rows",
-        "the service, 240 rows, fetched 20",
-        "nothing: all checks were made",
-    ):
-        assert text in parsed.text
+    read = ("chart_of_accounts.csv, 93 rows", "the service, 240 rows, fetched 20")
+    assert all(text in parsed.text for text in (*read, "nothing: all checks were made"))
 
 
 def test_a_month_in_doubt_changed_and_split(close: Close):
     """Each fate has its line and its card; a part of a split entry and a change since the export are told."""
+    first = {
+        "fate": ["in_doubt", "ready", "exported_before", "exported_before"],
+        "reason": ["in_doubt", "refused", "changed_since_export", ""],
+        "message": ["The answer was lost", "", "The amount is 9.00, and 8.00 was sent", ""],
+    }
     entries = close.tables["entries"]
-    places = range(len(entries))
-    fates = ["in_doubt", "ready", "exported_before", "exported_before", *entries["fate"].to_pylist()[4:]]
-    reasons = ["in_doubt", "refused", "changed_since_export", "", *entries["reason"].to_pylist()[4:]]
-    messages = [
-        "The answer was lost",
-        "",
-        "The amount is 9.00, and 8.00 was sent",
-        "",
-        *entries["message"].to_pylist()[4:],
-    ]
-    parts = [2 if place == 4 else 0 for place in places]
-    other = _changed(close, fate=fates, reason=reasons, message=messages, split_line=parts)
-    page = Page(report_of(other))
+    columns = {name: [*values, *entries[name].to_pylist()[4:]] for name, values in first.items()}
+    parts = [2 if place == 4 else 0 for place in range(len(entries))]
+    page = Page(report_of(_changed(close, **columns, split_line=parts)))
     labels = {row[""]: row["Entries"] for row in page.rows("statement")}
     for label in ("In doubt", "Ready", "Refused", "Changed since export"):
         assert labels[label] == "1"
     assert (labels["Exported before"], labels["Exported"]) == ("2", "221")
     rows = page.rows("entries-table")
-    fate = ENGLISH.name("fate", fates[4])
+    fate = ENGLISH.name("fate", columns["fate"][4])
     assert [row["Status"] for row in rows if row["Supplier or text"].endswith("(part 2)")] == [fate]
     assert "The amount is 9.00, and 8.00 was sent" in page.text
 
@@ -339,10 +279,8 @@ def test_nothing_but_its_own_script_may_run(report: Path, parsed: Page):
     for tag in ("style", "script"):
         inner = re.findall(rf"<{tag}>(.*?)</{tag}>", content, re.DOTALL)
         assert len(inner) == 1
-        assert (
-            f"{tag}-src 'sha256-{base64.b64encode(hashlib.sha256(inner[0].encode()).digest()).decode()}'"
-            in policy
-        )
+        digest = base64.b64encode(hashlib.sha256(inner[0].encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
     assert policy.startswith("default-src 'none'; img-src data:;")
     for _, given in parsed.elements:
         assert not [name for name in given if name.startswith("on") or name == "style"]
@@ -365,12 +303,8 @@ def test_tables_are_readable_without_sight(parsed: Page):
 def test_a_large_close_is_bounded_and_says_where_the_rest_is(close: Close):
     """2,560 entries: 2,000 rows, with some of every fate and reason; the figures are of all of them."""
     entries = pa.concat_tables([close.tables["entries"]] * 8)
-    entries = entries.set_column(
-        entries.column_names.index("id"),
-        "id",
-        pa.array([str(uuid.uuid4()) for _ in range(len(entries))], pa.large_string()),
-    )
-    report = report_of(replace(close, tables={**close.tables, "entries": entries}))
+    large = replace(close, tables={**close.tables, "entries": entries})
+    report = report_of(_changed(large, id=[str(uuid.uuid4()) for _ in range(len(entries))]))
     page = Page(report)
     rows = page.rows("entries-table")
     assert len(rows) == html.SHOWN_ROWS
@@ -383,26 +317,14 @@ def test_a_large_close_is_bounded_and_says_where_the_rest_is(close: Close):
 
 def test_what_changed_has_numbers_and_what_drives_them(close: Close):
     """Headline, both amounts, the difference in percent, the entries behind it, and other changes."""
-    money = {
-        "table": "exported_by_category",
-        "change": "more",
-        "about": "Hotel",
-        "currency": "EUR",
-        "share": Decimal("25.0"),
-        "amount_before": Decimal("1000.00"),
-        "amount_after": Decimal("1250.00"),
-        "difference": Decimal("250.00"),
-        "drivers": "2026-10-02 Grand Hotel +250.00",
-    }
+    money = {"table": "exported_by_category", "change": "more", "about": "Hotel", "currency": "EUR"}
+    amounts = {"amount_before": "1000.00", "amount_after": "1250.00", "difference": "250.00", "share": "25.0"}
+    money |= {name: Decimal(text) for name, text in amounts.items()}
+    money["drivers"] = "2026-10-02 Grand Hotel +250.00"
     other = {"table": "categories", "change": "added", "about": "Canteen", "after": "Canteen"}
     names = dict.fromkeys([*money, "field", "before", "after"])
-    about = {
-        "before": "2026-09",
-        "after": "2026-10",
-        "headline": ["exported EUR 1,250.00"],
-        "not_compared": [],
-        "below_threshold": 2,
-    }
+    about = {"before": "2026-09", "after": "2026-10", "headline": ["exported EUR 1,250.00"]}
+    about |= {"not_compared": [], "below_threshold": 2}
     changes = pa.Table.from_pylist([names | money, names | other]).replace_schema_metadata(
         {"bktools": json.dumps(about)}
     )
@@ -467,9 +389,7 @@ def test_sorting_and_filtering_with_the_mouse(browser: Any, report: Path, close:
     section.get_by_role("button", name="Show all rows").click()
     assert status.inner_text().startswith("320 of 320 rows · ")
     section.get_by_label("Find").fill("KÖLN")
-    texts = close.entries[
-        ["supplier", "description", "category_name", "employee_name", "account_name", "cost_centre"]
-    ]
+    texts = close.entries.select_dtypes("str").filter(regex="name$|supplier|description|cost_centre")
     wanted = texts.fillna("").agg(" ".join, axis="columns").str.lower().str.contains("köln").sum()
     assert len(_column(page, 0)) == wanted > 0
     assert complaints == []
@@ -540,25 +460,15 @@ def test_light_and_dark_have_contrast(browser: Any, report: Path, scheme: str):
     """The page follows the system's theme, and every colour of text has a contrast of 4.5 with the page."""
     page, _ = _opened(browser, report, color_scheme=scheme)
     names = ["ink", "muted", "accent", "error", "warning", "info", "page", "panel"]
-    found = page.evaluate(
-        "names => names.map(n => getComputedStyle(document.documentElement).getPropertyValue('--' + "
-        "n).trim())",
-        names,
-    )
-    colours = dict(zip(names, map(_luminance, found), strict=True))
-    assert (colours["page"] < 0.1) == (scheme == "dark")
+    style = "getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim()"
+    found = page.evaluate(f"names => names.map(name => {style})", names)
+    colours = dict(zip(names, found, strict=True))
+    assert (contrast(colours["page"], "#ffffff") > 5) == (scheme == "dark")
     for ground in ("page", "panel"):
         for name in names[:6]:
-            low, high = sorted((colours[name], colours[ground]))
-            assert (high + 0.05) / (low + 0.05) >= 4.5, (name, ground)
+            assert contrast(colours[name], colours[ground]) >= 4.5, (name, ground)
     assert len(page.screenshot()) > 10_000
     page.close()
-
-
-def _luminance(colour: str) -> float:
-    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
 @pytest.mark.long
@@ -567,9 +477,8 @@ def test_it_prints_on_few_pages(browser: Any, report: Path):
     page, complaints = _opened(browser, report)
     pdf = page.pdf(prefer_css_page_size=True)
     assert 3 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= MOST_PAGES
-    boxes = {
-        tuple(map(round, map(float, box.split()))) for box in re.findall(rb"/MediaBox\s*\[([^\]]+)\]", pdf)
-    }
+    found = re.findall(rb"/MediaBox\s*\[([^\]]+)\]", pdf)
+    boxes = {tuple(map(round, map(float, box.split()))) for box in found}
     assert boxes <= {(0, 0, 842, 595), (0, 0, 842, 596)}
     style = report.read_text(encoding="utf-8").partition("@top-left")[2].partition("}")[0]
     assert "Month\\00002dend\\000020October\\0000202026" in style
@@ -587,9 +496,8 @@ def test_on_a_phone_the_first_screen_says_what_to_do(browser: Any, report: Path)
     """390 pixels wide: nothing is wider than the screen, and the first three things to do are on it."""
     page, complaints = _opened(browser, report, viewport={"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") == 390
-    bottoms = page.locator(".first li").evaluate_all(
-        "items => items.map(item => item.getBoundingClientRect().bottom)"
-    )
+    read = "items => items.map(item => item.getBoundingClientRect().bottom)"
+    bottoms = page.locator(".first li").evaluate_all(read)
     assert len(bottoms) == 3
     assert max(bottoms) <= 844
     assert complaints == []
@@ -603,10 +511,8 @@ def test_a_later_close_shows_the_whole_month(october: October):
     exported = {row[""]: row for row in page.rows("statement")}["Exported"]
     assert int(exported["Entries"]) == 225 + (first.entries["reason"] == "not_approved").sum()
     assert [row["Prepared by"] for row in page.rows("closes-table")] == ["Ada", "Ada", "Grace"]
-    assert {(row["By"], row["Status"]) for row in page.rows("jobs-table")} == {
-        ("Ada", "exported"),
-        ("Grace", "exported"),
-    }
+    jobs = {(row["By"], row["Status"]) for row in page.rows("jobs-table")}
+    assert jobs == {("Ada", "exported"), ("Grace", "exported")}
     assert "approved by Hedy" in page.text
 
 

@@ -14,22 +14,16 @@ def test_the_planted_differences_are_found(samples, service, tmp_path):
     bktools.create_accounts(bktools.reconcile_accounts(chart, known, categories), apply=True, service=service)
     accounts = bktools.load_accounts(service=service)
     history = bktools.load_export_jobs(entries=True, service=service)
-    plan = bktools.compose_export_jobs(
-        bktools.read_entries(samples[1]),
-        categories=categories,
-        accounts=accounts,
-        history=history,
-        company=service.settings.company,
-    )
+    known = {"categories": categories, "accounts": accounts, "history": history}
+    entries = bktools.read_entries(samples[1])
+    plan = bktools.compose_export_jobs(entries, **known, company=service.settings.company)
     bktools.submit_export_jobs(plan, apply=True, service=service)
     exported = bktools.load_export_jobs(entries=True, service=service)
     ledger = bktools.read_general_ledger(write_sample_ledger(exported, tmp_path))
     found = bktools.match_ledger(exported, ledger)
     euros = found.entries[found.entries["currency"] == "EUR"]["status"].value_counts().to_dict()
-    planted = dict.fromkeys(
-        ("missing", "booked_twice", "another_amount", "another_account", "another_date"), 1
-    )
-    assert euros == planted | {"booked": (exported["currency"] == "EUR").sum() - 5}
+    planted = "missing booked_twice another_amount another_account another_date"
+    assert euros == dict.fromkeys(planted.split(), 1) | {"booked": (exported["currency"] == "EUR").sum() - 5}
     assert set(found.entries[found.entries["currency"] != "EUR"]["status"]) == {"booked"}
     assert len(found.findings) == 5
 
@@ -39,11 +33,9 @@ def test_six_months_and_a_budget(tmp_path):
     entries_file, budget_file = write_sample_months(tmp_path)
     entries, budget = bktools.read_entries(entries_file), bktools.read_entries(budget_file, currency="EUR")
     assert entries["id"].is_unique
-    assert sorted(entries["date"].dt.strftime("%Y-%m").unique()) == [
-        f"2026-{month:02}" for month in range(5, 11)
-    ]
+    months = [f"2026-{month:02}" for month in range(5, 11)]
+    assert sorted(entries["date"].dt.strftime("%Y-%m").unique()) == months
     assert entries["amount"].max() == 48211
     assert set(budget["cost_centre"]) == set(entries["cost_centre"])
-    assert [path.read_bytes() for path in write_sample_months(tmp_path)] == [
-        path.read_bytes() for path in (entries_file, budget_file)
-    ]
+    before = [path.read_bytes() for path in (entries_file, budget_file)]
+    assert [path.read_bytes() for path in write_sample_months(tmp_path)] == before

@@ -147,31 +147,17 @@ def test_media_types(shared, reader, media_type, status):
     assert answer.status_code == status
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"null",
-        b"[]",
-        b'"text"',
-        b"{",
-        b'{"companyId"}',
-        b'{"companyId":}',
-        b'{"companyId": "x",}',
-        b'{"companyId": "x"} {}',
-        b"{companyId: 1}",
-        b'{"name": NaN}',
-        b'{"name": -Infinity}',
-        b'{"name": "a\nb"}',
-        b'{"name": "\\x"}',
-        b'{"name": 01}',
-        b'{"name": "\xff"}',
-        b"\xef\xbb\xbf{}",
-        b'{"name": ' + b"[" * 200_000,
-        b'{"name": "\\ud800", "companyId": "123e4567-e89b-42d3-a456-426614174000"}',
-        b'{"\\ud800": 1}',
-    ],
+BROKEN = (
+    *(b"", b"null", b"[]", b'"text"', b"{", b'{"companyId"}', b'{"companyId":}', b'{"companyId": "x",}'),
+    *(b'{"companyId": "x"} {}', b"{companyId: 1}", b'{"name": NaN}', b'{"name": -Infinity}'),
+    *(b'{"name": "a\nb"}', b'{"name": "\\x"}', b'{"name": 01}', b'{"name": "\xff"}', b"\xef\xbb\xbf{}"),
+    b'{"name": ' + b"[" * 200_000,
+    b'{"name": "\\ud800", "companyId": "123e4567-e89b-42d3-a456-426614174000"}',
+    b'{"\\ud800": 1}',
 )
+
+
+@pytest.mark.parametrize("body", BROKEN)
 def test_broken_bodies(reader, body):
     """A body that is no JSON object is refused with a sentence, and never a failure of the server."""
     answer = reader.post(SEARCH, content=body, headers=JSON)
@@ -191,10 +177,8 @@ def test_large_bodies(shared, reader):
 
 def test_plain_curl(shared):
     """A line of curl with the address and token is all it takes."""
-    command = ["curl", "-s", "-H", f"Authorization: Bearer {shared.token}", "-H", JSON_HEADER]
+    header = "Content-Type: application/json;charset=UTF-8"
+    command = ["curl", "-s", "-H", f"Authorization: Bearer {shared.token}", "-H", header]
     command += ["-d", f'{{"companyId": "{shared.company_id}"}}', f"{shared.base_url}{SEARCH}?limit=1"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert '"name": "Reisekosten Inland"' in done.stdout
-
-
-JSON_HEADER = "Content-Type: application/json;charset=UTF-8"

@@ -77,13 +77,11 @@ def test_bodies_need_what_is_described(idle, document, schema, path, done):
 
 def test_sorting_keys_that_are_described_sort(shared, reader, document):
     """A search takes each key that its description offers: every field that is no object."""
+    categories = "id companyId categoryGroupId accountId taxCodeId name archived"
+    employees = "id companyId email firstName lastName code jobTitle phone role"
     for path, method, fields in (
-        (
-            "/v1/bookkeeping-categories:search",
-            "post",
-            "id companyId categoryGroupId accountId taxCodeId name archived",
-        ),
-        ("/v2/employees", "get", "id companyId email firstName lastName code jobTitle phone role"),
+        ("/v1/bookkeeping-categories:search", "post", categories),
+        ("/v2/employees", "get", employees),
     ):
         parameters = {p["name"]: p for p in document["paths"][path][method]["parameters"]}
         assert parameters["sorting_keys"]["schema"]["items"]["enum"] == fields.split()
@@ -100,32 +98,22 @@ def test_credentials_are_those_that_are_taken(shared, document):
                 continue
             url = item.get("servers", [{"url": shared.base_url}])[0]["url"]
             target = url + path.replace("{employeeId}", str(uuid.uuid4()))
-            answer = HTTP.request(
-                method, target, auth=(shared.api_key, ""), json={} if method == "post" else None
-            )
+            body = {} if method == "post" else None
+            answer = HTTP.request(method, target, auth=(shared.api_key, ""), json=body)
             takes_key = {"apiKey": []} in operation["security"]
             assert (answer.status_code != 401) == takes_key
 
 
 def requests(server):
     company, nobody = server.company_id, str(uuid.uuid4())
-    account = {
-        "companyId": company,
-        "externalId": "openapi",
-        "name": "x",
-        "archived": False,
-        "metadata": {"a": [1]},
-    }
+    account = {"companyId": company, "externalId": "openapi", "name": "x", "archived": False}
+    account["metadata"] = {"a": [1]}
     job = {"companyId": company, "accountingEntryIds": [nobody], "employeeId": nobody}
     without_contra_accounts, without_integration = (other.id for other in server.companies()[1:3])
     search, jobs = "/v1/bookkeeping-categories:search", "/v3/export-jobs"
     yield "POST", search, {"companyId": company}, 200
-    yield (
-        "POST",
-        f"{search}?limit=1&offset=1&sorting_keys=accountId&sorting_order=DESC",
-        {"companyId": company},
-        200,
-    )
+    paging = "limit=1&offset=1&sorting_keys=accountId&sorting_order=DESC"
+    yield "POST", f"{search}?{paging}", {"companyId": company}, 200
     yield "POST", search, {}, 400
     yield "POST", search, {"companyId": nobody}, 403
     yield "POST", search, b"{}", 415
@@ -157,11 +145,8 @@ def test_answers_are_as_described(server, client, document):
 def test_answers_of_the_balance_host_are_as_described(server, document):
     """The balance and its scope errors keep their schemas."""
     responses = document["paths"]["/v1/companies/balance"]["get"]["responses"]
-    for token, status in (
-        (server.balance_token, 200),
-        ("x", 401),
-        (server.issue_token([], balance=True), 403),
-    ):
+    unscoped = server.issue_token([], balance=True)
+    for token, status in ((server.balance_token, 200), ("x", 401), (unscoped, 403)):
         headers = {"Authorization": f"Bearer {token}"}
         answer = HTTP.get(f"{server.balance_url}/v1/companies/balance", headers=headers)
         assert answer.status_code == status

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from contextlib import closing
 from functools import partial
 
 import pytest
 from sandbox_clients import client_of, page_of
 
 from bktools.sandbox import Server
-from bktools.sandbox.paging import Condition, order_of
-from bktools.sandbox.store import Store
-from bktools.sandbox.world import World
 
 KEYS = ("name", "accountId", "taxCodeId", "archived", "categoryGroupId", "id", "companyId")
 ORDERS = ("ASC", "ASC_NULLS_FIRST", "ASC_NULLS_LAST", "DESC", "DESC_NULLS_FIRST", "DESC_NULLS_LAST")
@@ -69,9 +65,8 @@ def expected_order(table, keys, orders):
 @pytest.mark.parametrize("key", KEYS)
 def test_every_order_of_every_key(search, table, key, order):
     """Each of the six orders sorts as it says, nulls included: the rows of its first and of its last page."""
-    pages = [
-        search(sorting_keys=key, sorting_order=order, limit=100, offset=offset)["data"] for offset in (0, 140)
-    ]
+    sorted_by = {"sorting_keys": key, "sorting_order": order}
+    pages = [search(**sorted_by, limit=100, offset=offset)["data"] for offset in (0, 140)]
     expected = expected_order(table, [key], [order])
     assert [[row["id"] for row in page] for page in pages] == [expected[:100], expected[140:]]
 
@@ -116,13 +111,10 @@ def test_offset(search, table, offset):
 
 def test_limit_zero(search):
     """A page of no rows still says what there is."""
-    first = search(limit=0)
-    assert first["data"] == []
-    assert first["pagination"]["hasNextPage"] is True
-    assert first["pagination"]["hasPreviousPage"] is False
-    assert first["pagination"]["total"] == 240
-    last = search(limit=0, offset=240)["pagination"]
-    assert (last["hasNextPage"], last["hasPreviousPage"]) == (False, True)
+    for offset in (0, 240):
+        page = search(limit=0, offset=offset)
+        told = [page["pagination"][name] for name in ("hasNextPage", "hasPreviousPage", "total")]
+        assert (page["data"], told) == ([], [offset == 0, offset == 240, 240])
 
 
 def test_limit_is_capped_silently(search):
@@ -136,13 +128,9 @@ def test_limit_is_capped_silently(search):
 def test_echo(search):
     """The echo holds what was sent and nothing else."""
     page = search(limit=2, offset=3, sorting_keys=["name", "id"], sorting_order=["DESC", "ASC"])
+    order = {"sorting_keys": ["name", "id"], "sorting_order": ["DESC", "ASC"]}
     assert page["pagination"]["currentRequestPagination"] == {
-        "parameters": {
-            "limit": ["2"],
-            "offset": ["3"],
-            "sorting_keys": ["name", "id"],
-            "sorting_order": ["DESC", "ASC"],
-        },
+        "parameters": {"limit": ["2"], "offset": ["3"]} | order,
         "limit": 2,
         "offset": 3,
         "sortingKeys": ["name", "id"],
@@ -176,8 +164,7 @@ def test_cursors_hold_while_rows_come_and_go(server, client):
         cursor = page["pagination"]["endCursor"]
         server.remove_category(seen[0] if len(seen) < 60 else seen[-1])
         if len(seen) < 150:
-            added = server.add_category("added while paging")
-            before.append(added)
+            before.append(server.add_category("added while paging"))
     assert seen == before
     assert page["pagination"]["total"] == len(server.category_ids()) < len(before)
 
@@ -229,23 +216,6 @@ def test_refused_paging_says_what(refusal, paging, said):
     assert said in refusal(**paging)
 
 
-def test_a_page_by_cursor_costs_the_same_anywhere(tmp_path):
-    """In the order of the table, forwards and backwards, an index gives the page: no scan and no sorting."""
-    statements = []
-    with closing(Store(tmp_path / "service.sqlite", World(categories=8))) as store:
-        matching, order = Condition("company_id = ?", (store.companies()[0].id,)), order_of((), ())
-        [(_, *middle)], *_ = store.page("categories", matching, order, 1, offset=3)
-        store._connection.set_trace_callback(statements.append)
-        for bound in ({}, {"after": middle}, {"before": middle}):
-            assert len(store.page("categories", matching, order, 3, **bound)[0]) == 3
-        store._connection.set_trace_callback(None)
-        pages = [statement for statement in statements if "LIMIT" in statement]
-        assert len(pages) >= 5
-        for page in pages:
-            steps = [row[3] for row in store._connection.execute(f"EXPLAIN QUERY PLAN {page}")]
-            assert [step.startswith("SEARCH categories USING") for step in steps] == [True], (page, steps)
-
-
 def test_cursors_of_several_keys_hold_while_rows_come_and_go(server, client):
     """A page after a removed row goes on behind its old place, and meets a new row in its place."""
     keys = {"sorting_keys": ["archived", "name"], "sorting_order": ["DESC", "DESC"], "limit": 50}
@@ -261,9 +231,7 @@ def test_cursors_of_several_keys_hold_while_rows_come_and_go(server, client):
     assert len(set(seen)) == len(seen)
     assert second["pagination"]["total"] == 240
     assert read(before=second["pagination"]["startCursor"])["data"][-1]["id"] == first["data"][-2]["id"]
-    everything = [row["id"] for row in read(limit=100)["data"]] + [
-        row["id"] for row in read(offset=100)["data"]
-    ]
-    assert new in everything
-    for row in second["data"]:
-        assert row["id"] in everything
+    pages = (read(limit=100), read(offset=100))
+    assert {row["id"] for page in pages for row in page["data"]} >= {new} | {
+        row["id"] for row in second["data"]
+    }

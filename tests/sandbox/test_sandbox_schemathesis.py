@@ -30,35 +30,24 @@ pytestmark = pytest.mark.timeout(60 + CASES)
 def fuzz(server, folder):
     """Run Schemathesis; return exit code, output, and how often each operation gave which status."""
     report = folder / "report.ndjson"
-    program = [
-        sys.executable,
-        "-c",
-        "import sys; from schemathesis.cli import schemathesis; sys.exit(schemathesis())",
-    ]
-    options = (
-        f"--url {server.base_url} --exclude-path {BALANCE} --max-examples {CASES} --seed 1 --checks "
-        "all --continue-on-failure"
-    )
-    if not IS_LONG:
-        options += " --phases fuzzing"
+    code = "import sys; from schemathesis.cli import schemathesis; sys.exit(schemathesis())"
+    program = [sys.executable, "-c", code]
+    options = f"--url {server.base_url} --exclude-path {BALANCE} --max-examples {CASES} --seed 1 --checks all"
+    options += " --continue-on-failure" + ("" if IS_LONG else " --phases fuzzing")
     kept = f"--generation-database none --no-color --report ndjson --report-ndjson-path {report}"
     headers = {"Authorization": f"Bearer {server.token}"}
     employees = HTTP.get(f"{server.base_url}/v2/employees?limit=3", headers=headers).json()["data"]
     given = ["--config-file", HERE / "schemathesis.toml", "run", f"{server.base_url}/openapi.json"]
-    done = subprocess.run(
-        [*program, *given, f"--header=Authorization: Bearer {server.token}", *options.split(), *kept.split()],
-        cwd=folder,
-        env=os.environ
-        | {
-            "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path]),
-            "SCHEMATHESIS_HOOKS": "schemathesis_hooks",
-            "SANDBOX_COMPANIES": " ".join(company.id for company in server.companies()),
-            "SANDBOX_EMPLOYEES": " ".join(employee["id"] for employee in employees),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    header = f"--header=Authorization: Bearer {server.token}"
+    variables = {
+        "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path]),
+        "SCHEMATHESIS_HOOKS": "schemathesis_hooks",
+        "SANDBOX_COMPANIES": " ".join(company.id for company in server.companies()),
+        "SANDBOX_EMPLOYEES": " ".join(employee["id"] for employee in employees),
+    }
+    how = {"cwd": folder, "env": os.environ | variables, "capture_output": True, "text": True}
+    command = [*program, *given, header, *options.split(), *kept.split()]
+    done = subprocess.run(command, **how, check=False)
     return done.returncode, done.stdout + done.stderr, answered(report)
 
 
@@ -84,6 +73,5 @@ def test_main_host_keeps_its_description(idle, tmp_path):
     for label in MAIN_LABELS:
         assert statuses[label].total() >= CASES
         assert statuses[label][200] + statuses[label][201] > 0, "nothing was accepted, so little was tried"
-    assert not [
-        status for counted in statuses.values() for status in counted if status is None or status >= 500
-    ]
+    given = [status for counted in statuses.values() for status in counted]
+    assert not [status for status in given if status is None or status >= 500]

@@ -61,12 +61,9 @@ def write_until_killed(folder, kill_number, seconds):
 @pytest.mark.timeout(60 + 3 * KILLS)
 def test_kills_lose_nothing_that_was_answered(tmp_path):
     """After kills at random instants, every answered create is there, and the file is sound."""
-    instants = random.Random(1)
-    answered = [
-        name
-        for number in range(KILLS)
-        for name in write_until_killed(tmp_path, number, instants.uniform(0, 0.15))
-    ]
+    instants, answered = random.Random(1), []
+    for number in range(KILLS):
+        answered += write_until_killed(tmp_path, number, instants.uniform(0, 0.15))
     with Server(tmp_path) as server:
         stored = {account.external_id for account in server.accounts()}
     lost = set(answered) - stored
@@ -118,10 +115,8 @@ def test_tokens_are_random(tmp_path):
     with Server(tmp_path / "a") as first, Server(tmp_path / "b") as second:
         assert first.company_id == second.company_id
         assert len({first.token, second.token, first.api_key, second.api_key, first.balance_token}) == 5
-        answer = HTTP.get(
-            f"{first.base_url}/v2/employees", headers={"Authorization": f"Bearer {second.token}"}
-        )
-        assert answer.status_code == 401
+        headers = {"Authorization": f"Bearer {second.token}"}
+        assert HTTP.get(f"{first.base_url}/v2/employees", headers=headers).status_code == 401
 
 
 @pytest.mark.skipif(os.name != "posix", reason="file modes are of POSIX")
@@ -186,10 +181,8 @@ def test_an_older_state_gets_the_table_of_a_new_noun(tmp_path, monkeypatch):
     with Server(tmp_path) as server:
         assert (server.category_ids()[-1], server.token) == (added, token)
         headers = {"Authorization": f"Bearer {token}"}
-        people = HTTP.get(
-            f"{server.base_url}/v2/employees?companyId={server.company_id}", headers=headers
-        ).json()["data"]
-        assert len(people) == 27
+        url = f"{server.base_url}/v2/employees?companyId={server.company_id}"
+        assert len(HTTP.get(url, headers=headers).json()["data"]) == 27
 
 
 def test_a_taken_port_is_refused(server, tmp_path):

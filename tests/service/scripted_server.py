@@ -50,6 +50,12 @@ def answer(body: Any = b"", status: int = 200, **headers: str) -> list[Step]:
     return [f"HTTP/1.1 {status} Said\r\n{head}\r\n".encode() + content]
 
 
+def only_page(rows: Iterable[Any] = (), **more: Any) -> list[Step]:
+    """The answer to a search that has all of its rows."""
+    pagination = {"hasNextPage": False, "hasPreviousPage": False} | more
+    return answer({"data": list(rows), "pagination": pagination})
+
+
 class ScriptedServer:
     """Answers each request with the steps that the script gives for it: bytes, seconds to wait, an end."""
 

@@ -40,9 +40,8 @@ def key_of(item: dict[str, Any]) -> int:
 
 def number_of(cursor: str) -> int:
     """Return the row that a cursor is after."""
-    return sum(
-        SYMBOLS.index(symbol) << shift for symbol, shift in zip(cursor[1:], (20, 15, 10, 5, 0), strict=True)
-    )
+    shifts = zip(cursor[1:], (20, 15, 10, 5, 0), strict=True)
+    return sum(SYMBOLS.index(symbol) << shift for symbol, shift in shifts)
 
 
 @dataclass
@@ -66,10 +65,8 @@ class SmallService:
         envelope: dict[str, Any] = {"hasNextPage": end < len(self.rows), "hasPreviousPage": begin > 0}
         envelope |= {"currentRequestPagination": {"parameters": {}}, "total": len(self.rows)}
         if end > begin:
-            envelope |= {
-                "startCursor": cursor_of(key_of(self.rows[begin])),
-                "endCursor": cursor_of(key_of(self.rows[end - 1])),
-            }
+            names = {"startCursor": begin, "endCursor": end - 1}
+            envelope |= {name: cursor_of(key_of(self.rows[at])) for name, at in names.items()}
         page = {"data": self.rows[begin:end], "pagination": envelope}
         self.spoil(page, begin)
         return page

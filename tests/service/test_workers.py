@@ -11,30 +11,6 @@ import pytest
 from bktools.service.workers import Stopped, as_they_end, pause
 
 
-def test_a_slow_call_delays_no_other():
-    """The first call ends when all others have ended."""
-    others = threading.Event()
-    calls = [lambda: others.wait(10), *([lambda: "quick"] * 40)]
-    found = []
-    for number, result in as_they_end(calls, 2):
-        found.append((number, result))
-        if len(found) == 40:
-            others.set()
-    assert found[-1] == (0, True)
-    assert sorted(number for number, _ in found) == list(range(41))
-
-
-def test_one_thread_is_the_callers_own():
-    """Without threads the calls run here, in their order."""
-    names = [name for _, name in as_they_end([lambda: threading.current_thread().name] * 3, 1)]
-    assert names == [threading.current_thread().name] * 3
-
-
-def test_no_thread_keeps_the_process_alive():
-    """A call that is blocked for good, as by a look-up of names, ends with the process."""
-    assert all(is_daemon for _, is_daemon in as_they_end([lambda: threading.current_thread().daemon] * 3, 2))
-
-
 def test_a_failure_stops_the_others():
     """The failure is raised at once, running calls are stopped, and all but the next one never begin."""
     begun = []

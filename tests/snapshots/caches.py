@@ -23,21 +23,17 @@ ROWS = 200
 def rows_of(name: object, count: int = ROWS) -> pa.Table:
     """Return rows that all have a name."""
     columns = {"id": [str(uuid.UUID(int=number + 1)) for number in range(count)], "name": [f"{name}"] * count}
-    columns |= dict.fromkeys(("company_id", "category_group_id"), [COMPANY] * count) | {
-        "archived": [False] * count
-    }
+    columns |= dict.fromkeys(("company_id", "category_group_id"), [COMPANY] * count)
+    columns["archived"] = [False] * count
     return pa.table([columns.get(field.name, [None] * count) for field in CATEGORIES], schema=CATEGORIES)
 
 
 class Cache:
     """The cache folder of one machine, as one credential sees it."""
 
-    def __init__(
-        self, folder: Path | str, token: str = TOKEN, environment: str = ADDRESS, **settings: object
-    ) -> None:
-        self.settings = load_settings(
-            environment, env={}, token=token, cache_dir=folder, data_dir=folder, **settings
-        )
+    def __init__(self, folder: Path | str, environment: str = ADDRESS, **settings: object) -> None:
+        given = {"token": TOKEN, "cache_dir": folder, "data_dir": folder} | settings
+        self.settings = load_settings(environment, env={}, **given)
         self.store = Store(self.settings)
 
     def commit(

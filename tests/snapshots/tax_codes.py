@@ -35,12 +35,7 @@ class TaxCode(msgspec.Struct, frozen=True, rename="camel"):
 
 TAX_CODES = Noun(
     "tax_codes",
-    Endpoint(
-        operation="search_tax_codes",
-        method="GET",
-        path="/v1/tax-codes",
-        takes_api_key=True,
-    ),
+    Endpoint(operation="search_tax_codes", method="GET", path="/v1/tax-codes", takes_api_key=True),
     TaxCode,
     (
         Filter("company_id", rules.uuid_text, "company_id", required=True),

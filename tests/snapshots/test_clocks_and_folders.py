@@ -77,10 +77,8 @@ def test_a_cache_that_is_a_file(service, tmp_path):
     path = tmp_path / "cache"
     path.write_text("no folder")
     for folder in (path, path / "below"):
-        with (
-            with_settings(service, cache_dir=folder) as wrong,
-            pytest.raises(StorageError, match="BKTOOLS_CACHE_DIR") as caught,
-        ):
+        error = pytest.raises(StorageError, match="BKTOOLS_CACHE_DIR")
+        with with_settings(service, cache_dir=folder) as wrong, error as caught:
             bktools.load_categories(service=wrong)
         assert str(folder) in str(caught.value)
 

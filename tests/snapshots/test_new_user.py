@@ -86,24 +86,14 @@ COMPANIES = [str(uuid.UUID(int=number)) for number in (1, 2)]
 
 def loads_until_interrupted(address, folder, rate, companies):
     """Load categories until somebody interrupts it; yield the seconds until the last of its threads ended."""
-    settings = load_settings(
-        address,
-        env={},
-        token="t",
-        company=COMPANIES[0],
-        cache_dir=folder,
-        data_dir=folder,
-        requests_per_minute=rate,
-    )
+    given = {"token": "t", "company": COMPANIES[0], "requests_per_minute": rate}
+    settings = load_settings(address, env={}, cache_dir=folder, data_dir=folder, **given)
     yield "ready"
     try:
         bktools.load_categories(companies, service=Service(settings))
     except KeyboardInterrupt:
         begin = time.monotonic()
-        while time.monotonic() - begin < 5 and any(
-            thread.name.startswith("Thread-") and thread.daemon and "_work" in thread.name
-            for thread in threading.enumerate()
-        ):
+        while time.monotonic() - begin < 5 and any("_work" in each.name for each in threading.enumerate()):
             time.sleep(0.01)
         yield time.monotonic() - begin
 
@@ -133,16 +123,6 @@ def test_ctrl_c_stops_within_a_second(tmp_path, monkeypatch, latency, rate, comp
         assert time.monotonic() - begin < 1.0
     assert not list(tmp_path.rglob("*.parquet"))
     assert not list(tmp_path.rglob(".tmp-*"))
-
-
-def test_companies_are_read_side_by_side(sandbox, tmp_path):
-    with bktools.Sandbox(tmp_path / "slow", latency=0.5, companies=8, categories=8) as slow:
-        everybody = bktools.load_employees("all", service=slow)
-        begin = time.monotonic()
-        frame = bktools.load_categories("all", service=slow)
-        taken = time.monotonic() - begin
-    assert frame["company_id"].nunique() == everybody["company_id"].nunique() == 8
-    assert taken < 8 * 0.5
 
 
 def test_an_unknown_company_is_empty_or_refused_and_never_guessed(service):

@@ -32,9 +32,8 @@ def test_a_page_is_requested_when_it_is_asked_for(served_by):
     """A loop that stops asks for no more."""
     script = SmallService([row(number) for number in range(500)])
     for number, page in enumerate(served_by(script).pages("categories"), 1):
-        assert [record.name for record in page] == [
-            f"Category {place}" for place in range(10 * number - 10, 10 * number)
-        ]
+        names = [f"Category {place}" for place in range(10 * number - 10, 10 * number)]
+        assert [record.name for record in page] == names
         if number == 20:
             break
     assert script.count == 20
@@ -53,9 +52,8 @@ def test_the_end_says_whether_the_pages_are_the_table(served_by):
     service = served_by(SmallService(rows, spoil=counts_more))
     pages = service.pages("categories")
     assert [len(next(pages)) for _ in range(3)] == [10, 10, 5]
-    with pytest.raises(
-        DriftError, match=r"25 rows came, but the service counts 26\): the pages are not the whole table"
-    ):
+    said = r"25 rows came, but the service counts 26\): the pages are not the whole table"
+    with pytest.raises(DriftError, match=said):
         next(pages)
     with pytest.warns(UnverifiedTableWarning, match="the service counts 26"):
         assert len(list(service.pages("categories", verify="warn"))) == 3
@@ -67,15 +65,12 @@ def test_the_end_says_whether_the_pages_are_the_table(served_by):
 
 def test_arguments_are_checked_at_the_call(service):
     """A wrong table, filter or limit is an error before the loop begins."""
-    for arguments, said in [
-        (("accounts",), "table must be one of categories, employees"),
-        (("categories", "x"), "company must be a UUID"),
-    ]:
-        with pytest.raises(ArgumentError, match=said):
-            service.pages(*arguments)
-    with pytest.raises(
-        ArgumentError, match="archived is not a filter of the employees: choose from email, external_id"
+    filters = "archived is not a filter of the employees: choose from email, external_id"
+    for arguments, options, said in (
+        (("accounts",), {}, "table must be one of categories, employees"),
+        (("categories", "x"), {}, "company must be a UUID"),
+        (("employees",), {"archived": True}, filters),
+        (("employees",), {"limit": 0}, "limit must be at least 1"),
     ):
-        service.pages("employees", archived=True)
-    with pytest.raises(ArgumentError, match="limit must be at least 1"):
-        service.pages("employees", limit=0)
+        with pytest.raises(ArgumentError, match=said):
+            service.pages(*arguments, **options)

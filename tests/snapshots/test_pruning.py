@@ -79,11 +79,8 @@ def test_a_damaged_snapshot_keeps_its_place(cache):
             taken.path.write_bytes(b"damaged")
             assert cache.store.read(taken) is None
     cache.store.prune(MONTH, now=NOW)
-    assert [(snapshot.time.month, snapshot.is_damaged) for snapshot in cache.history()] == [
-        (9, True),
-        (10, False),
-        (11, False),
-    ]
+    left = [(snapshot.time.month, snapshot.is_damaged) for snapshot in cache.history()]
+    assert left == [(9, True), (10, False), (11, False)]
 
 
 def test_what_others_use_stays(cache, tmp_path):
@@ -100,11 +97,9 @@ def test_nothing_else_is_removed(cache, tmp_path):
     """Files that are no snapshots stay, also those of a cache that looks otherwise."""
     for days in (60, 55, 1):
         cache.commit(f"{days}", moment=NOW - days * A_DAY)
-    others = [
-        tmp_path / "cache" / "snapshots" / ("0" * 64) / "manifest.json",
-        tmp_path / "cache" / "snapshots" / ("0" * 64) / f"{'1' * 64}.parquet",
-        cache.store.folder(QUERY) / "notes.parquet",
-    ]
+    older = tmp_path / "cache" / "snapshots" / ("0" * 64)
+    others = [older / "manifest.json", older / f"{'1' * 64}.parquet"]
+    others.append(cache.store.folder(QUERY) / "notes.parquet")
     for path in others:
         path.parent.mkdir(exist_ok=True)
         path.write_text("of somebody else")

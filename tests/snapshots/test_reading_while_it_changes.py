@@ -80,9 +80,7 @@ class ChangingTable(RuleBasedStateMachine):
         seen: list[list[int]] = []
         at = [0]
 
-        def search(
-            *, after: str | None = None, offset: int | None = None, limit: int | None = None
-        ) -> Page[Any]:
+        def search(*, after=None, offset=None, limit=None) -> Page[Any]:
             if after is None and offset is None:
                 seen.append([])
             if offset is None:
@@ -104,9 +102,8 @@ class ChangingTable(RuleBasedStateMachine):
                 return
         assert facts.complete
         found = rows.column("id").to_pylist()
-        lived = [
-            {record.id for _, record in state} for state in self.states[min(seen[-1]) : max(seen[-1]) + 1]
-        ]
+        states = self.states[min(seen[-1]) : max(seen[-1]) + 1]
+        lived = [{record.id for _, record in state} for state in states]
         assert len(found) == len(set(found))
         assert set.intersection(*lived) <= set(found) <= set.union(*lived)
         # What was seen is what the next readings begin with: time does not go back.
@@ -125,14 +122,7 @@ class ChangingTable(RuleBasedStateMachine):
             self.cursors[end] = (page[-1][0], begin + len(page))
             start = f"~{end}"
             self.cursors[start] = (page[0][0], begin + 1)
-        more = begin + limit < len(rows)
-        envelope = Pagination(
-            has_next_page=more,
-            has_previous_page=begin > 0,
-            start_cursor=start,
-            end_cursor=end,
-            total=len(rows),
-        )
+        envelope = Pagination(begin + limit < len(rows), begin > 0, None, start, end, len(rows))
         return Page([record for _, record in page], envelope)
 
     def _after(self, rows: list[tuple[float, Category]], cursor: str) -> int:
@@ -181,23 +171,15 @@ def test_the_result_is_complete_or_there_is_a_drift_error(machine, monkeypatch):
     monkeypatch.setattr(pages, "SMALLEST_PAGE", 2)
     ChangingTable.readings = ChangingTable.drifts = ChangingTable.quick = 0
     checks = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
-    run_state_machine_as_test(
-        machine,
-        # Few runs are the same ones each time: what they must have met is not left to chance.
-        settings=settings(
-            max_examples=RUNS,
-            stateful_step_count=14,
-            database=None,
-            derandomize=RUNS < 160,
-            suppress_health_check=checks,
-        ),
-    )
+    steps = {"max_examples": RUNS, "stateful_step_count": 14, "database": None}
+    # Few runs are the same ones each time: what they must have met is not left to chance.
+    steps |= {"derandomize": RUNS < 160, "suppress_health_check": checks}
+    run_state_machine_as_test(machine, settings=settings(**steps))
     assert ChangingTable.readings >= RUNS
     assert ChangingTable.quick > 0
     # In the order of the last change a row may come a second time. In an order that stays, it takes rows that
     # come and go so that the count fits no total, twice in a row.
     share = ChangingTable.drifts / ChangingTable.readings
-    print(f"{ChangingTable.readings} readings, {ChangingTable.drifts} ended in a DriftError")
     # Few runs are a rough sample.
     few = 0.05 if RUNS >= 160 else 0.2
     assert share < (0.5 if machine.by_update else few)

@@ -11,7 +11,7 @@ from decimal import Decimal
 import pandas as pd
 import pytest
 import typer
-from scripted_server import answer
+from scripted_server import answer, only_page
 from tax_codes import TAX_CODES
 from typer.testing import CliRunner
 
@@ -20,7 +20,6 @@ from bktools.cli.loading import loader
 from bktools.errors import ArgumentError, StatusError, UnreadableAnswerError
 from bktools.service.pages import pages_of
 from bktools.service.service import search_of
-from bktools.snapshots.fetch import fetch
 from bktools.snapshots.options import Options
 from bktools.snapshots.store import Store
 from bktools.snapshots.tables import load_table
@@ -84,18 +83,8 @@ def test_loads_and_snapshots(service):
     """The frame has the record's fields; the second load is the snapshot, and history answers the past."""
     frame = load(service)
     assert frame["name"].tolist() == [row["name"] for row in ROWS]
-    assert list(frame.columns) == [
-        "id",
-        "company_id",
-        "external_id",
-        "name",
-        "archived",
-        "position",
-        "factor",
-        "rate_percent",
-        "rate_since",
-        "notes",
-    ]
+    names = "id company_id external_id name archived position factor rate_percent rate_since notes"
+    assert list(frame.columns) == names.split()
     assert frame["archived"].dtype == bool
     assert frame.loc[[0, 3], "factor"].tolist() == [Decimal(0), Decimal("0.375")]
     assert frame.loc[1, "rate_since"] == pd.Timestamp("2026-01-01")
@@ -113,14 +102,8 @@ def test_loads_and_snapshots(service):
 @pytest.mark.parametrize("value", [{"factor": 0.12345678}, {"position": 2**70}])
 def test_a_number_that_no_column_holds_is_refused(served_by, value):
     """Neither decimals beyond the column's nor a count of more than 64 bits are rounded away."""
-    precise = answer(
-        {
-            "data": [ROWS[0] | value],
-            "pagination": {"hasNextPage": False, "hasPreviousPage": False},
-        }
-    )
     with pytest.raises(UnreadableAnswerError, match="no column holds exactly"):
-        load(served_by(lambda _: precise))
+        load(served_by(lambda _: only_page([ROWS[0] | value])))
 
 
 def test_filters_are_held_against_the_rows(served_by):
@@ -141,51 +124,20 @@ def test_only_a_required_company_is_looked_up(served_by):
         return route(replace(asked, query={**asked.query, "companyId": [COMPANY]}))
 
     company, ids, archived = TAX_CODES.filters
-    noun = replace(
-        TAX_CODES, filters=(replace(company, required=False), ids, replace(archived, required=True))
-    )
+    filters = (replace(company, required=False), ids, replace(archived, required=True))
+    noun = replace(TAX_CODES, filters=filters)
     assert len(load_table(noun, "all", {"archived": True}, Options(), service=served_by(of_all))) == 15
-
-
-def test_progress_counts_the_rows(service):
-    """Each page is told to the bar as it comes."""
-    told = []
-
-    class Told:
-        def update(self, n):
-            told.append(n)
-
-    rows, facts = fetch(
-        TAX_CODES, {}, search_of(service, TAX_CODES, {"company_id": COMPANY}), Told(), threads=1
-    )
-    assert (rows.num_rows, facts.rows, told) == (30, 30, [10, 10, 10])
 
 
 def test_the_command(service, tmp_path, monkeypatch):
     """A command with an option for each filter writes a CSV."""
     app = typer.Typer()
     app.command()(loader(TAX_CODES))
-    for name, value in {
-        "TOKEN": "the-token",
-        "COMPANY": COMPANY,
-        "BASE_URL": service.settings.base_url,
-    }.items():
+    address, csv = service.settings.base_url, tmp_path / "codes.csv"
+    for name, value in {"TOKEN": "the-token", "COMPANY": COMPANY, "BASE_URL": address}.items():
         monkeypatch.setenv(f"BKTOOLS_{name}", value)
-    csv = tmp_path / "codes.csv"
-    words = [
-        "--active",
-        "--id",
-        ROWS[1]["id"],
-        "--id",
-        ROWS[3]["id"],
-        "--output",
-        str(csv),
-        "--profile",
-        "machine",
-    ]
-    done = CliRunner().invoke(
-        app, [*words, "--environment", service.settings.base_url], catch_exceptions=False
-    )
+    words = f"--active --id {ROWS[1]['id']} --id {ROWS[3]['id']} --output {csv} --profile machine"
+    done = CliRunner().invoke(app, f"{words} --environment {address}", catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert [line.split(",")[3] for line in csv.read_text().splitlines()] == ["name", "VAT 1", "VAT 3"]
     assert "--archived" in CliRunner().invoke(app, ["--help"]).output

@@ -107,9 +107,8 @@ def test_a_cache_of_version_0_is_one_history(tmp_path):
         taken.path.rename(old / taken.path.name)
     (tmp_path / "cache" / "key").mkdir()
     again = Cache(tmp_path / "cache")
-    assert [(again.name_in(snapshot), snapshot.time) for snapshot in again.history()] == [
-        *zip("abc", moments, strict=True)
-    ]
+    history = [(again.name_in(snapshot), snapshot.time) for snapshot in again.history()]
+    assert history == [*zip("abc", moments, strict=True)]
     assert not (tmp_path / "cache" / "key").exists()
 
 

@@ -8,7 +8,7 @@ import uuid
 
 import pandas as pd
 import pytest
-from scripted_server import answer
+from scripted_server import only_page
 from test_clocks_and_folders import clock_off_by, with_settings
 
 import bktools
@@ -18,21 +18,19 @@ from bktools.snapshots.snapshot import Query
 from bktools.snapshots.store import Store
 
 FIRST, SECOND, THIRD = (str(uuid.UUID(int=number)) for number in (1, 2, 3))
-NO_ROWS = {"data": [], "pagination": {"hasNextPage": False, "hasPreviousPage": False, "total": 0}}
+NO_ROWS = only_page(total=0)
 
 
 def test_the_oldest_stale_snapshot_is_the_one_that_is_named(service, served_by, monkeypatch):
     """Of several companies whose snapshots are stale, the warning gives the time and age of the oldest."""
     # The sandbox is one service at any address.
-    address = served_by(lambda _: answer(NO_ROWS)).settings.base_url
+    address = served_by(lambda _: NO_ROWS).settings.base_url
     for company, hours in ((FIRST, -2), (SECOND, -50), (THIRD, -3)):
         with monkeypatch.context() as patch, with_settings(service, base_url=address) as online:
             clock_off_by(patch, dt.timedelta(hours=hours))
             bktools.load_categories(company, service=online)
-    with (
-        with_settings(service, base_url="http://127.0.0.1:9") as offline,
-        pytest.warns(StaleSnapshotWarning, match=r"is used instead \(2 days old") as told,
-    ):
+    warns = pytest.warns(StaleSnapshotWarning, match=r"is used instead \(2 days old")
+    with with_settings(service, base_url="http://127.0.0.1:9") as offline, warns as told:
         frame = bktools.load_categories([FIRST, SECOND, THIRD], service=offline)
     assert f"the snapshot of {frame.attrs['bktools']['fetched_at'][1]} " in str(told[0].message)
 
@@ -44,7 +42,7 @@ def test_the_configured_company_is_meant_where_none_is_named(served_by, configur
 
     def script(request):
         asked.append(request.one("companyId"))
-        return answer(NO_ROWS)
+        return NO_ROWS
 
     service = served_by(script, company=configured)
     bktools.load_employees(service=service)
@@ -54,7 +52,7 @@ def test_the_configured_company_is_meant_where_none_is_named(served_by, configur
 
 def test_without_employees_a_company_must_be_named(served_by):
     """Employees tell which companies a credential sees; where it sees none, nothing is guessed."""
-    service = served_by(lambda _: answer(NO_ROWS), company=None)
+    service = served_by(lambda _: NO_ROWS, company=None)
     with pytest.raises(ArgumentError, match=r"^company must be given: the credential can see no employee"):
         bktools.load_categories(service=service)
 
@@ -81,7 +79,7 @@ def test_a_configured_company_that_is_none(served_by):
 )
 def test_a_moment_means_utc_on_any_machine(served_by, monkeypatch, moment, said):
     """A moment without a zone is UTC whatever the zone of the machine; one with a zone is converted."""
-    service = served_by(lambda _: answer(NO_ROWS))
+    service = served_by(lambda _: NO_ROWS)
     bktools.load_categories(service=service)
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
@@ -97,29 +95,27 @@ def test_a_moment_means_utc_on_any_machine(served_by, monkeypatch, moment, said)
 def test_a_week_is_no_day(served_by, week):
     """A week is refused, not read as its Monday."""
     with pytest.raises(ArgumentError, match="as_of must be a day such as 2026-10-31"):
-        bktools.load_categories(as_of=week, service=served_by(lambda _: answer(NO_ROWS)))
+        bktools.load_categories(as_of=week, service=served_by(lambda _: NO_ROWS))
 
 
 def test_a_token_that_is_renewed_before_every_load_keeps_one_history(served_by, capsys):
     """A warm load, a moment of the past and work offline find what another token has loaded."""
-    first = served_by(lambda _: answer(NO_ROWS))
+    first = served_by(lambda _: NO_ROWS)
     bktools.load_categories(service=first)
     for number in range(3):
         with with_settings(first, token=Secret(f"renewed-{number}")) as renewed:
             assert bktools.load_categories(service=renewed).attrs["bktools"]["source"] == ["snapshot"]
             today = dt.datetime.now(dt.UTC)
-            assert (
-                len(bktools.load_categories(as_of=today, service=renewed).attrs["bktools"]["snapshot"]) == 1
-            )
+            past = bktools.load_categories(as_of=today, service=renewed)
+            assert len(past.attrs["bktools"]["snapshot"]) == 1
             bktools.load_categories(service=renewed, refresh=True)
-    assert (
-        len(Store(first.settings).history(Query("categories", {"company_id": first.settings.company}))) == 4
-    )
+    query = Query("categories", {"company_id": first.settings.company})
+    assert len(Store(first.settings).history(query)) == 4
 
 
 def test_employees_of_all_companies_are_fresh_for_their_own_credential_alone(served_by):
     """The credential decides which companies these are: another token asks anew, and finds the past."""
-    first = served_by(lambda _: answer(NO_ROWS))
+    first = served_by(lambda _: NO_ROWS)
 
     def source(service, **options):
         return bktools.load_employees("all", service=service, **options).attrs["bktools"]["source"]

@@ -8,7 +8,7 @@ import json
 import uuid
 
 import pytest
-from scripted_server import answer
+from scripted_server import only_page
 from small_service import COMPANY, SmallService, row
 
 import bktools
@@ -36,16 +36,10 @@ class ByPosition:
         begin = int(base64.urlsafe_b64decode(after)[5:]) if after else int(offset or 0)
         page = self.rows[begin : begin + self.cap]
         end = begin + len(page)
-        envelope = {
-            "hasNextPage": end < len(self.rows),
-            "hasPreviousPage": begin > 0,
-            "endCursor": cursor(end),
-        }
-        if self.start:
-            envelope["startCursor"] = cursor(begin + 1)
-        if self.total(self.rows) is not None:
-            envelope["total"] = self.total(self.rows)
-        return answer({"data": page, "pagination": envelope})
+        envelope = {"hasNextPage": end < len(self.rows), "hasPreviousPage": begin > 0}
+        envelope |= {"endCursor": cursor(end)} | ({"startCursor": cursor(begin + 1)} if self.start else {})
+        total = self.total(self.rows)
+        return only_page(page, **envelope | ({} if total is None else {"total": total}))
 
 
 def cursor(position):
@@ -97,19 +91,16 @@ def test_cursors_are_opaque(served_by, latency):
     """Cursors of any letters are sent back as they came, whether the service is fast or slow."""
     script = ByPosition(100)
     slow = (lambda asked: [latency, *script(asked)]) if latency else script
-    assert bktools.load_categories(service=served_by(slow))["id"].tolist() == [
-        item["id"] for item in script.rows
-    ]
+    found = bktools.load_categories(service=served_by(slow))["id"].tolist()
+    assert found == [item["id"] for item in script.rows]
 
 
 @pytest.mark.parametrize("total", [lambda _: 10_000, lambda _: 40, lambda rows: next(ESTIMATES) + len(rows)])
 def test_a_count_that_is_an_estimate_needs_a_word(served_by, total):
     """An estimated count is an error with a way out; with that the rows come, with a warning."""
     service = served_by(ByPosition(60, total=total))
-    with pytest.raises(
-        DriftError,
-        match=r"\(\d+ rows came, but the service counts \d+\).*verify='warn' loads it with a warning instead",
-    ):
+    said = r"\(\d+ rows came, but the service counts \d+\).*verify='warn' loads it with a warning instead"
+    with pytest.raises(DriftError, match=said):
         bktools.load_categories(service=service)
     with pytest.warns(UnverifiedTableWarning, match="60 rows came") as told:
         frame = bktools.load_categories(verify="warn", service=service)
@@ -157,17 +148,9 @@ def test_rows_that_come_twice_are_never_accepted(served_by):
 )
 def test_categories_that_were_not_asked_for_are_an_error(served_by, company, filters, said):
     """A filter that the service ignores is named, with row count and way out; nothing is kept."""
-
-    def script(asked):
-        rows = [
-            row(number) | {"companyId": COMPANY if company is None and number % 3 == 0 else OTHER}
-            for number in range(30)
-        ]
-        return answer(
-            {"data": rows, "pagination": {"hasNextPage": False, "hasPreviousPage": False, "total": 30}}
-        )
-
-    service = served_by(script)
+    owners = [COMPANY if company is None and number % 3 == 0 else OTHER for number in range(30)]
+    rows = [row(number) | {"companyId": owner} for number, owner in enumerate(owners)]
+    service = served_by(lambda _: only_page(rows, total=30))
     with pytest.raises(UnreadableAnswerError) as caught:
         bktools.load_categories(company, **filters, service=service)
     assert said in str(caught.value)
@@ -181,22 +164,12 @@ def test_categories_that_were_not_asked_for_are_an_error(served_by, company, fil
 
 
 def employee(number, **fields):
-    base = {
-        "id": str(uuid.UUID(int=number + 1)),
-        "companyId": COMPANY,
-        "email": f"P{number}@Example.com",
-        "code": f"{number}",
-    }
-    return base | {"firstName": "A", "lastName": "B"} | fields
+    base = {"id": str(uuid.UUID(int=number + 1)), "companyId": COMPANY, "firstName": "A", "lastName": "B"}
+    return base | {"email": f"P{number}@Example.com", "code": f"{number}"} | fields
 
 
 def employees(*rows):
-    return lambda _: answer(
-        {
-            "data": list(rows),
-            "pagination": {"hasNextPage": False, "hasPreviousPage": False, "total": len(rows)},
-        }
-    )
+    return lambda _: only_page(rows, total=len(rows))
 
 
 @pytest.mark.parametrize(

@@ -70,16 +70,10 @@ def _plain_share(amount: Decimal | None, amounts: list[Decimal]) -> Fraction | N
 def test_sums_are_those_of_a_plain_loop(rows):
     """Each group of each currency has count and exact sum once; a missing value is its own group."""
     found = spend(_frame(rows), ["supplier", "month"])
+    names = ("no supplier", "no month", "no currency")
     expected = sorted(
-        (
-            supplier or "no supplier",
-            month or "no month",
-            currency or "no currency",
-            count,
-            amount is None,
-            amount or 0,
-        )
-        for (supplier, month, currency), (count, amount) in _plainly(rows).items()
+        (*(value or name for value, name in zip(key, names, strict=True)), count, amount is None, amount or 0)
+        for key, (count, amount) in _plainly(rows).items()
     )
     got = sorted(
         (*row[:4], pd.isna(row.amount), 0 if pd.isna(row.amount) else Decimal(repr(row.amount)))
@@ -134,12 +128,8 @@ ACCOUNTS = pd.DataFrame(
     {"id": ["a1"], "code": ["0400"], "external_id": ["0400"], "name": ["Bank"]}, dtype="str"
 )
 EMPLOYEES = pd.DataFrame(
-    {
-        "id": ["e1", "e2"],
-        "first_name": ["Ada"] * 2,
-        "last_name": ["Lovelace"] * 2,
-        "email": ["a@b.c", "d@e.f"],
-    },
+    [("e1", "Ada", "Lovelace", "a@b.c"), ("e2", "Ada", "Lovelace", "d@e.f")],
+    columns=["id", "first_name", "last_name", "email"],
     dtype="str",
 )
 NAMED = pa.table(
@@ -167,11 +157,10 @@ def test_names_are_shown_and_namesakes_stay_apart():
         ("Travel", "c2"): 4,
         ("Travel", "c1"): 3,
     }
-    by_account = spend(NAMED, "account", categories=CATEGORIES, accounts=ACCOUNTS)
-    assert _amounts(by_account, "account_code", "account_name") == {
-        ("no account", ""): 56,
-        ("0400", "Bank"): 7,
-    }
+    by_account = _amounts(
+        spend(NAMED, "account", categories=CATEGORIES, accounts=ACCOUNTS), "account_code", "account_name"
+    )
+    assert by_account == {("no account", ""): 56, ("0400", "Bank"): 7}
     by_employee = spend(NAMED, "employee", employees=EMPLOYEES)
     assert _amounts(by_employee.fillna(""), "employee_name", "employee_id") == {
         ("no employee", ""): 48,
@@ -180,13 +169,8 @@ def test_names_are_shown_and_namesakes_stay_apart():
         ("Ada Lovelace", "e1"): 3,
     }
     assert spend(NAMED)["category_name"].tolist() == ["c1", "c2", "c3", "c9", "no category"]
-    assert spend(NAMED, largest_first=True)["category_name"].tolist() == [
-        "no category",
-        "c9",
-        "c3",
-        "c2",
-        "c1",
-    ]
+    largest = spend(NAMED, largest_first=True)["category_name"].tolist()
+    assert largest == ["no category", "c9", "c3", "c2", "c1"]
 
 
 def test_keys_come_in_their_order():
@@ -273,41 +257,26 @@ def test_entries_are_not_changed_and_keep_their_source(samples: tuple[Path, Path
     pd.testing.assert_frame_equal(entries, before)
 
 
+EURO = {"amount": [1], "currency": ["EUR"]}
+KEYS = {"id": ["a"], "date": [None], "category_id": ["c"], "Project": ["x"]}
+
+
 @pytest.mark.parametrize(
     ("frame", "by", "message"),
     [
         ({"currency": ["EUR"]}, "supplier", "have no column amount, without which nothing can be added up"),
         ({"amount": [1]}, "supplier", "no column currency.*assign.currency="),
         (
-            {"amount": ["1,5"], "currency": ["EUR"], "supplier": ["x"]},
+            EURO | {"amount": ["1,5"], "supplier": ["x"]},
             "supplier",
-            "must be an exact number, is text: make it numbers",
+            "must be an exact number, is text: make it",
         ),
-        ({"amount": [1], "currency": ["EUR"]}, "supplier", r"have no supplier: add them up by nothing \(by="),
-        ({"amount": [1], "currency": ["EUR"]}, "account", "have no account: give categories and accounts"),
-        ({"amount": [1], "currency": ["EUR"]}, "month", "have no month: give them a date, or add them up by"),
-        (
-            {
-                "id": ["a"],
-                "amount": [1],
-                "currency": ["EUR"],
-                "date": [None],
-                "category_id": ["c"],
-                "Project": ["x"],
-            },
-            "project",
-            "have no project: add them up by category, month, Project$",
-        ),
-        (
-            {"amount": [1], "currency": ["EUR"], "date": ["1.2."]},
-            "month",
-            "entries: column date must be a date, is text$",
-        ),
-        (
-            {"amount": [1], "currency": ["EUR"], "tags": [["a"]]},
-            "tags",
-            "by which nothing can be grouped: make it text",
-        ),
+        (EURO, "supplier", r"have no supplier: add them up by nothing \(by="),
+        (EURO, "account", "have no account: give categories and accounts"),
+        (EURO, "month", "have no month: give them a date, or add them up by"),
+        (EURO | KEYS, "project", "have no project: add them up by category, month, Project$"),
+        (EURO | {"date": ["1.2."]}, "month", "entries: column date must be a date, is text$"),
+        (EURO | {"tags": [["a"]]}, "tags", "by which nothing can be grouped: make it text"),
     ],
 )
 def test_bad_input_is_one_line(frame: dict, by, message: str):

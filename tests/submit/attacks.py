@@ -1,5 +1,4 @@
-"""Attacks on the promise that nothing is booked twice: kills, flipped bytes, cut files, copies put back, lost
-disks.
+"""Attacks on one booking for an entry: kills, flipped bytes, cut files, copies put back, lost disks.
 
     python tests/submit/attacks.py --kills 1000 --flips 500 --truncations 200 --restores 200
 
@@ -22,8 +21,8 @@ import tempfile
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +50,14 @@ Files = dict[str, bytes]
 def new_plan(number: int, *, companies: int = 6, entries: int = 12, batch: int = 4) -> bktools.ExportPlan:
     """Return a plan of some entries of each company; those of another number are others."""
     numbers = range(number * companies * entries, (number + 1) * companies * entries)
-    frame = {
-        "id": [str(uuid.UUID(int=each + 1, version=4)) for each in numbers],
-        "company_id": [str(uuid.UUID(int=each % companies + 1, version=4)) for each in numbers],
-    }
-    return bktools.compose_export_jobs(pd.DataFrame(frame), max_entries=batch)
+    return bktools.compose_export_jobs(entries_of_numbers(numbers, companies), max_entries=batch)
+
+
+def entries_of_numbers(numbers: range, companies: int) -> pd.DataFrame:
+    """Return an entry for each number, of one company after another."""
+    ids = [str(uuid.UUID(int=number + 1, version=4)) for number in numbers]
+    owners = [str(uuid.UUID(int=2**64 + number % companies, version=4)) for number in numbers]
+    return pd.DataFrame({"id": ids, "company_id": owners})
 
 
 def is_accepted(plan: bktools.ExportPlan, service: bktools.Service) -> bool:
@@ -133,21 +135,17 @@ def _forked(plan: bktools.ExportPlan, service: bktools.Service) -> int:
 class World:
     """An analyst's folder, the service that counts, and entries that nobody had before."""
 
-    def __init__(self, address: str, folder: Path, chance: random.Random) -> None:
+    def __init__(self, address: str, folder: Path, chance: random.Random, number: int) -> None:
         self.address = address
         self.chance = chance
         self.figures: Counter[str] = Counter()
         # Of each honest person, the number of commands.
         self.steps: dict[str, list[int]] = {}
         self.folder = folder
-        self._entries = 0
-        self.service = bktools.connect(
-            address,
-            token="t",
-            requests_per_minute=0,
-            data_dir=folder / "data",
-            sent_log_dir=folder / "sent_log",
-        )
+        # Far from those of the plans that are killed, and of other worlds.
+        self._entries = 10**9 + number * 10**6
+        folders = {f"{kind}_dir": folder / kind for kind in ("data", "sent_log")}
+        self.service = bktools.connect(address, token="t", requests_per_minute=0, **folders)
         with Journal(self.service.settings) as journal:
             self.path = journal.path
 
@@ -155,18 +153,11 @@ class World:
         """Return new entries."""
         numbers = range(self._entries, self._entries + COMPANIES * BATCH * batches)
         self._entries = numbers.stop
-        return pd.DataFrame(
-            {
-                "id": [str(uuid.UUID(int=2**100 + number, version=4)) for number in numbers],
-                "company_id": [
-                    str(uuid.UUID(int=2**64 + number % COMPANIES, version=4)) for number in numbers
-                ],
-            }
-        )
+        return entries_of_numbers(numbers, COMPANIES)
 
     def plan(self, batches: int) -> bktools.ExportPlan:
         """Return a plan of new entries."""
-        return composed(self.entries(batches))
+        return bktools.compose_export_jobs(self.entries(batches), max_entries=BATCH)
 
     def submit(self, plan: bktools.ExportPlan) -> str:
         """Submit a plan, and return what was said; only an error of bktools may come back."""
@@ -190,11 +181,8 @@ class World:
 
     def files(self) -> Files:
         """Return the journal's files as they are, while it is open: with the log beside it."""
-        return {
-            suffix: self._beside(suffix).read_bytes()
-            for suffix in ("", "-wal")
-            if self._beside(suffix).exists()
-        }
+        paths = {suffix: self._beside(suffix) for suffix in ("", "-wal")}
+        return {suffix: path.read_bytes() for suffix, path in paths.items() if path.exists()}
 
     def put(self, files: Files) -> None:
         """Put files in the place of the journal's, by hand."""
@@ -205,11 +193,6 @@ class World:
 
     def _beside(self, suffix: str) -> Path:
         return self.path.with_name(self.path.name + suffix)
-
-
-def composed(entries: pd.DataFrame) -> bktools.ExportPlan:
-    """Return a plan of entries."""
-    return bktools.compose_export_jobs(entries, max_entries=BATCH)
 
 
 def flips(world: World, count: int) -> None:
@@ -263,9 +246,7 @@ def truncations(world: World, count: int) -> None:
 
 
 def restores(world: World, count: int) -> None:
-    """Put older copies back, by hand or by the command; what the messages say brings everything to one
-    booking.
-    """
+    """Put older copies back; what the messages say brings everything to one booking."""
     copies: list[Files] = [world.files()]
     done = 0
     while done < count:
@@ -286,9 +267,7 @@ def restores(world: World, count: int) -> None:
 
 
 def lost_folders(world: World, count: int) -> None:
-    """Lose the data folder: a person who types each printed command, and looks what it asks for, goes on with
-    the sent log.
-    """
+    """Lose the data folder: a person who types each printed command goes on with the sent log."""
     for _ in range(count):
         plan = world.plan(2)
         world.submit(plan)
@@ -307,9 +286,7 @@ def lost_folders(world: World, count: int) -> None:
 
 
 def _answer(world: World, commands: list[str]) -> str:
-    """Choose the command that is true: release a batch that was not booked; when there is none, accept all
-    that are left.
-    """
+    """Choose the command that is true: release a batch that was not booked, or accept all that are left."""
     accepted = accepted_by(world.address)
     try:
         history = bktools.load_export_jobs(entries=True, service=world.service)
@@ -324,15 +301,13 @@ def _answer(world: World, commands: list[str]) -> str:
 
 
 def new_disks(world: World, count: int) -> None:
-    """Lose everything but backups: an old one goes back with evidence alone, and what was sent since is left
-    out.
-    """
+    """Lose everything but backups: one goes back with evidence alone, and what was sent since is left out."""
     for number in range(count):
         entries = world.entries(2)
         halves = entries.iloc[: len(entries) // 2], entries
         backups: list[tuple[Path, dict[str, int]]] = []
         for half in halves:
-            world.submit(composed(half))
+            world.submit(bktools.compose_export_jobs(half, max_entries=BATCH))
             if world.chance.random() < 0.5:
                 settle(world.service, accepted_by(world.address))
             backup = world.folder / f"backup-{number}-{len(backups)}.sqlite"
@@ -358,7 +333,8 @@ def new_disks(world: World, count: int) -> None:
         world.steps.setdefault("new disk, no sent log", []).append(steps)
         since = {entry for entry in accepted_by(world.address) if entry not in known}
         settle(world.service, accepted_by(world.address))
-        world.finish(composed(entries[~entries["id"].isin(since)]))
+        left = entries[~entries["id"].isin(since)]
+        world.finish(bktools.compose_export_jobs(left, max_entries=BATCH))
 
 
 def losses_of(count: int) -> list[int]:
@@ -369,31 +345,17 @@ def losses_of(count: int) -> list[int]:
 def attacked(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Run the attacks, and yield the figures."""
     chance = random.Random(arguments.seed)
-    service_module.limits_of = lambda *_, **__: Limits(connect=5.0, read=0.15, whole=5.0)
     figures: Counter[str] = Counter()
     steps: dict[str, list[int]] = {}
-    with ExitStack() as stack:
-        address = stack.enter_context(faulty_service(arguments.seed))
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        (folder / "config.toml").touch()
-        os.environ |= {
-            "BKTOOLS_CACHE_DIR": str(folder / "cache"),
-            "BKTOOLS_CONFIG": str(folder / "config.toml"),
-            "BKTOOLS_BASE_URL": address,
-            "BKTOOLS_TOKEN": "t",
-        }
-        for number, (attack, count) in enumerate(
-            (
-                (flips, arguments.flips),
-                (truncations, arguments.truncations),
-                (restores, arguments.restores),
-                *((lost_folders, count) for count in losses_of(arguments.restores)),
-                (new_disks, arguments.restores),
-            )
-        ):
+    attacks = [(flips, arguments.flips), (truncations, arguments.truncations), (restores, arguments.restores)]
+    attacks += [(lost_folders, count) for count in losses_of(arguments.restores)]
+    attacks += [(new_disks, arguments.restores)]
+    with world_of(arguments.seed) as (address, folder):
+        os.environ |= {"BKTOOLS_CACHE_DIR": str(folder / "cache")}
+        os.environ |= {"BKTOOLS_BASE_URL": address, "BKTOOLS_TOKEN": "t"}
+        for number, (attack, count) in enumerate(attacks):
             _work_in(folder / str(number))
-            world = World(address, folder / str(number), chance)
-            world._entries = number * 10**6
+            world = World(address, folder / str(number), chance, number)
             attack(world, count)
             figures.update(world.figures)
             for person, of_each in world.steps.items():
@@ -408,28 +370,31 @@ def attacked(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     yield report | {"killed": killed}
 
 
+@contextmanager
+def world_of(seed: int) -> Iterator[tuple[str, Path]]:
+    """Start a service that fails, in a process of its own; give its address and an empty folder."""
+    service_module.limits_of = lambda *_, **__: Limits(connect=5.0, read=0.15, whole=5.0)
+    with faulty_service(seed) as address, tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "config.toml").touch()
+        os.environ |= {"BKTOOLS_CONFIG": f"{folder}/config.toml"}
+        yield address, Path(folder)
+
+
 def _work_in(folder: Path) -> None:
     os.environ |= {f"BKTOOLS_{kind.upper()}_DIR": str(folder / kind) for kind in ("data", "sent_log")}
 
 
-def main(arguments: argparse.Namespace) -> int:
-    """Print the figures, and fail where one of them is not as it must be."""
-    report = next(attacked(arguments))
+def program(attacked: Callable, about: str | None, wrong: tuple[str, ...], **defaults: int) -> int:
+    """Run attacks as often as the command says, print the figures, and fail where something is wrong."""
+    parser = argparse.ArgumentParser(description=about)
+    for name, default in (defaults | {"seed": 1}).items():
+        parser.add_argument(f"--{name}", type=int, default=default)
+    report = next(attacked(parser.parse_args()))
     print(json.dumps(report))
-    is_right = not any(
-        report[name] for name in ("doubles", "foreign errors", "wrong histories", "restored without a word")
-    )
-    return 0 if is_right and report.get("flips found", 0) == report.get("flips", 0) else 1
+    is_wrong = any(report[name] for name in ("doubles", "foreign errors", *wrong))
+    return int(is_wrong or report.get("flips found", 0) != report.get("flips", 0))
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name, default in (
-        ("kills", 1000),
-        ("flips", 500),
-        ("truncations", 200),
-        ("restores", 200),
-        ("seed", 1),
-    ):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    sys.exit(main(parser.parse_args()))
+    how_often = {"kills": 1000, "flips": 500, "truncations": 200, "restores": 200}
+    sys.exit(program(attacked, __doc__, ("wrong histories", "restored without a word"), **how_often))

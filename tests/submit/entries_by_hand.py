@@ -31,6 +31,23 @@ def entries_of_each(companies: Iterable[str]) -> pd.DataFrame:
     return pd.concat(each, ignore_index=True)
 
 
+def submit(work: pd.DataFrame | bktools.ExportPlan, service, *, size: int = 500, **options) -> pd.DataFrame:
+    """Send a plan, or one of entries in batches of a size; return a row for each batch."""
+    is_plan = isinstance(work, bktools.ExportPlan)
+    plan = work if is_plan else bktools.compose_export_jobs(work, max_entries=size)
+    return bktools.submit_export_jobs(plan, **{"apply": True, "service": service} | options)
+
+
+def outcomes(work: pd.DataFrame | bktools.ExportPlan, service, **options) -> list[str]:
+    """Send a plan or entries; return the outcome of each batch."""
+    return submit(work, service, **options)["outcome"].to_list()
+
+
+def states(service, **options) -> list[str]:
+    """Return the states that the journal has of batches."""
+    return bktools.load_export_jobs(service=service, **options)["state"].to_list()
+
+
 def to_create(*accounts: dict[str, object]) -> bktools.Reconciliation:
     """Return the reconciliation of a chart of these accounts with a service that has none of them."""
     return _reconciled(json.dumps(accounts))

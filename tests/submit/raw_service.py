@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 Answer = Callable[["RawService", socket.socket, dict], None]
 
@@ -105,11 +105,6 @@ def job(request: dict, **changes: object) -> str:
     return json.dumps({"data": data | changes})
 
 
-def created(service: RawService, connection: socket.socket, request: dict) -> None:
-    """Answer that the job was created."""
-    send(connection, 201, service.accept(request))
-
-
 def send(
     connection: socket.socket, status: int, body: str | bytes, *, headers: str = "", missing: int = 0
 ) -> None:
@@ -120,6 +115,34 @@ def send(
         f"{len(data) + missing}\r\n{headers}\r\n"
     )
     connection.sendall(head.encode() + data)
+
+
+def answering(status: int, body: str | bytes | None = None, **options: Any) -> Answer:
+    """Return an answer of a status; without a body, one that says the job was created."""
+
+    def answer(service: RawService, connection: socket.socket, request: dict) -> None:
+        send(connection, status, service.accept(request) if body is None else body, **options)
+
+    return answer
+
+
+def in_turn(*answers: Answer) -> Answer:
+    """Return an answer that is another one each time; the last one stays."""
+    left = list(answers)
+
+    def answer(*given: Any) -> None:
+        (left.pop(0) if len(left) > 1 else left[0])(*given)
+
+    return answer
+
+
+def by_company(answers: dict[str, Answer]) -> Answer:
+    """Return an answer for each company."""
+    return lambda service, connection, request: answers[request["companyId"]](service, connection, request)
+
+
+created = answering(201)
+IN_PROGRESS = '{"type": "EXPORT_ALREADY_IN_PROGRESS"}'
 
 
 def reset(connection: socket.socket) -> None:

@@ -9,26 +9,25 @@ processes send the same plans at the same time. The last line of output is a JSO
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import json
 import os
 import random
 import re
 import shlex
 import signal
 import sys
-import tempfile
 import time
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from attacks import is_accepted, judge_and_settle, new_plan
+from attacks import is_accepted, judge_and_settle, new_plan, program, world_of
 from postgres_server import PASSWORD, Server, server
-from raw_service import accepted_by, faulty_service
+from raw_service import accepted_by
 from typer.testing import CliRunner
 
 import bktools
@@ -37,8 +36,6 @@ from bktools.errors import BktoolsError, JournalError, StorageError
 from bktools.journal import postgres as postgres_module
 from bktools.journal.journal import Journal
 from bktools.journal.records import named, this_user
-from bktools.service import service as service_module
-from bktools.service.transport import Limits
 from bktools.settings import Secret
 
 WAYS = ("pg_restore", "psql", "volume", "new", "replica")
@@ -54,6 +51,7 @@ SENDING = "SELECT 1 FROM bktools.batches WHERE state = 'SENDING'"
 
 # How a sender ends; another code is an error that is not of bktools.
 ENDED, REFUSED, OUTCOME_TOLD = 0, 3, 4
+ENDS = {ENDED: "ended", REFUSED: "refused", OUTCOME_TOLD: "outcomes told"}
 
 
 def forked(plan: bktools.ExportPlan, service: bktools.Service) -> int:
@@ -83,12 +81,7 @@ def ends(running: set[int], figures: Counter[str]) -> None:
             running.discard(process)
             figures["kills"] += int(os.WIFSIGNALED(status))
             if os.WIFEXITED(status):
-                code = os.WEXITSTATUS(status)
-                figures[
-                    {ENDED: "ended", REFUSED: "refused", OUTCOME_TOLD: "outcomes told"}.get(
-                        code, "foreign errors"
-                    )
-                ] += 1
+                figures[ENDS.get(os.WEXITSTATUS(status), "foreign errors")] += 1
 
 
 def await_moment(postgres: Server, database: str, chance: random.Random) -> None:
@@ -107,7 +100,7 @@ def kills_and_cuts(
     database: str,
     services: list[bktools.Service],
     address: str,
-    arguments: argparse.Namespace,
+    arguments: Namespace,
     chance: random.Random,
 ) -> Counter[str]:
     """Kill and cut until it is enough, then let the last plan end."""
@@ -251,7 +244,8 @@ def restores(
         if way == MOVED:
             _move_files(postgres, address, folder / str(number), plans)
         else:
-            figures["answers lost"] += _restore(way, team, _keeper(postgres, database, way), plans, chance)
+            keep = partial(postgres.kept, database, way)
+            figures["answers lost"] += _restore(way, team, keep, plans, chance)
             for name in ("confirmed again", "looked up"):
                 figures[name] += sum(person.steps[name] for person in team)
             steps = [person.steps["confirmed"] for person in team]
@@ -322,48 +316,21 @@ def _team(postgres: Server, database: str, address: str, folder: Path) -> list[P
     return team
 
 
-def _keeper(postgres: Server, database: str, way: str) -> Callable[[], Callable[[], None]]:
-    """Return what copies the database, and then returns what puts the copy in its place."""
-
-    def keep() -> Callable[[], None]:
-        if way in {"volume", "replica"}:
-            postgres.keep("kept")
-            return lambda: postgres.roll_back("kept", is_replica=way == "replica")
-        copy = postgres.copy_of(database, *(("--clean", "--if-exists") if way == "psql" else ("-Fc",)))
-        return lambda: postgres.restore(database, way, copy)
-
-    return keep
-
-
 def _answers(person: Person) -> dict[str, str]:
     """Return the job of each batch that the service accepted, as the journal has it."""
     history = bktools.load_export_jobs(service=person.service).dropna(subset="job_id")
     return dict(zip(history["batch_id"], history["job_id"], strict=True))
 
 
-def attacked(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def attacked(arguments: Namespace) -> Iterator[dict[str, Any]]:
     """Run the attacks, and yield the figures."""
-    service_module.limits_of = lambda *_, **__: Limits(connect=5.0, read=0.15, whole=5.0)
     began, chance = time.monotonic(), random.Random(arguments.seed)
     with ExitStack() as stack:
-        address = stack.enter_context(faulty_service(arguments.seed))
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        (folder / "config.toml").touch()
-        os.environ |= {"BKTOOLS_CONFIG": str(folder / "config.toml")}
+        address, folder = stack.enter_context(world_of(arguments.seed))
         postgres = stack.enter_context(server())
         database = stack.enter_context(postgres.database())
-        services = [
-            stack.enter_context(
-                bktools.connect(
-                    address,
-                    token="t",
-                    requests_per_minute=0,
-                    journal=postgres.address(database),
-                    **{f"{name}_dir": folder / str(number) / name for name in ("data", "cache", "sent_log")},
-                )
-            )
-            for number in range(MACHINES)
-        ]
+        team = [Person(str(each), folder, address, postgres.address(database)) for each in range(MACHINES)]
+        services = [person.service for person in team]
         figures = kills_and_cuts(postgres, database, services, address, arguments, chance)
         report = {"foreign errors": 0, **figures, "entries": len(accepted_by(address)), "answers lost": 0}
         report["states"] = bktools.load_export_jobs(service=services[0])["state"].value_counts().to_dict()
@@ -373,15 +340,5 @@ def attacked(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     yield report | {"seconds": round(time.monotonic() - began)}
 
 
-def main(arguments: argparse.Namespace) -> int:
-    """Print the figures, and fail where one of them is not as it must be."""
-    report = next(attacked(arguments))
-    print(json.dumps(report))
-    return 0 if report["doubles"] == report["foreign errors"] == report["answers lost"] == 0 else 1
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name, default in (("kills", 1000), ("cuts", 200), ("restores", 50), ("seed", 1)):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    sys.exit(main(parser.parse_args()))
+    sys.exit(program(attacked, __doc__, ("answers lost",), kills=1000, cuts=200, restores=50))

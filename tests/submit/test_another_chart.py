@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 
 import pandas as pd
@@ -12,23 +11,16 @@ import bktools
 from bktools.errors import InputError
 from bktools.frames.incoming import arrow_of
 
-FIRST = [
-    ("0400", "Machines"),
-    ("1000", "Cash"),
-    ("1200", "Bank"),
-    ("1400", "Debtors"),
-    ("1600", "Creditors"),
-    ("4930", "Supplies"),
-]
+FIRST = [("0400", "Machines"), ("1000", "Cash"), ("1200", "Bank")]
+FIRST += [("1400", "Debtors"), ("1600", "Creditors"), ("4930", "Supplies")]
 OTHERS = [(f"8{number}", f"Fee {number}") for number in range(10, 20)]
 
 
 def chart_of(accounts, company, path) -> pd.DataFrame:
     """Write accounts as a chart, and read it; named columns make odd lines unquestioned."""
-    path.write_text(
-        "".join(f"{code};{name}\n" for code, name in [("Konto", "Bezeichnung"), *accounts]), encoding="utf-8"
-    )
     columns = {"code": "Konto", "name": "Bezeichnung"}
+    lines = [f"{code};{name}\n" for code, name in [("Konto", "Bezeichnung"), *accounts]]
+    path.write_text("".join(lines), encoding="utf-8")
     return bktools.read_chart_of_accounts(path, company=company, columns=columns)
 
 
@@ -42,21 +34,10 @@ def reconciled(service, tmp_path):
             chart = chart_of(chart, company, tmp_path / "chart.csv")
         known = bktools.load_accounts(service=service)
         ids = known.set_index("external_id")["id"]
-        rows = [
-            {
-                "id": f"c{code}",
-                "company_id": company,
-                "name": code,
-                "archived": False,
-                "account_id": ids[code],
-            }
-            for code in used
-        ]
+        rows = [(f"c{code}", company, code, False, ids[code]) for code in used]
         names = ["id", "company_id", "name", "archived", "account_id"]
-        categories = pd.DataFrame(rows, columns=names).astype(
-            {"archived": bool} | dict.fromkeys(names[:3], "str")
-        )
-        return bktools.reconcile_accounts(chart, known, categories)
+        types = {"archived": bool} | dict.fromkeys(names[:3], "str")
+        return bktools.reconcile_accounts(chart, known, pd.DataFrame(rows, columns=names).astype(types))
 
     return reconciled
 
@@ -64,11 +45,9 @@ def reconciled(service, tmp_path):
 @pytest.fixture
 def known(service):
     """Accounts that were created elsewhere."""
-    listed = pd.DataFrame(FIRST, columns=["external_id", "name"])
-    listed["code"] = listed["external_id"]
-    bktools.import_accounts(
-        listed.assign(id=[str(uuid.uuid4()) for _ in FIRST], archived=False), service=service
-    )
+    listed = pd.DataFrame(FIRST, columns=["external_id", "name"]).assign(archived=False)
+    ids = [str(uuid.uuid4()) for _ in FIRST]
+    bktools.import_accounts(listed.assign(code=listed["external_id"], id=ids), service=service)
 
 
 DOUBTFUL = {
@@ -81,10 +60,7 @@ DOUBTFUL = {
     "most names differ": (
         [(code, f"Other {code}") for code, _ in FIRST[:4]] + FIRST[4:] + OTHERS,
         (),
-        (
-            "other names for 4 of 6 accounts that company .* has by the same ID, such as "
-            "0400 Machines .Other 0400."
-        ),
+        "other names for 4 of 6 accounts that company .* has by the same ID, such as 0400 Machines",
     ),
 }
 FINE = {
@@ -105,9 +81,7 @@ def test_a_chart_of_another_company_is_not_written(sandbox, service, reconciled,
     found = reconciled(chart, used)
     planned = bktools.create_accounts(found, service=service)
     assert set(planned["message"]) == {"would be created with new_chart=True only"}
-    with pytest.raises(
-        InputError, match=rf"{said}.*Nothing was written: if it is the wrong file.*new_chart=True"
-    ):
+    with pytest.raises(InputError, match=rf"{said}.*Nothing was written.*new_chart=True"):
         bktools.create_accounts(found, apply=True, service=service)
     assert len(sandbox.server.accounts()) == before
     made = bktools.create_accounts(found, apply=True, new_chart=True, service=service)
@@ -132,62 +106,31 @@ def test_the_first_chart_is_written(service, reconciled):
     assert [doubt.code for doubt in reconciled(OTHERS).doubts] == ["lacks_known_accounts"]
 
 
-def sie(name: str, number: str, accounts) -> str:
-    lines = "".join(f'#KONTO {code} "{text}"\n' for code, text in accounts)
-    return f'#FLAGGA 0\n#FORMAT PC8\n#SIETYP 1\n#FNAMN "{name}"\n#ORGNR {number}\n{lines}'
+SIE = ("#FLAGGA 0\n#FORMAT PC8\n#SIETYP 1\n#FNAMN {name}\n#ORGNR {number}\n{lines}", '#KONTO {} "{}"\n')
+SAFT_HEADER = "<Company><RegistrationNumber>{number}</RegistrationNumber><Name>{name}</Name></Company>"
+SAFT_ACCOUNTS = "<GeneralLedgerAccounts>{lines}</GeneralLedgerAccounts>"
+SAFT = (
+    f"<AuditFile><Header>{SAFT_HEADER}</Header><MasterFiles>{SAFT_ACCOUNTS}</MasterFiles></AuditFile>",
+    "<Account><AccountID>{}</AccountID><AccountDescription>{}</AccountDescription></Account>",
+)
 
 
-def saft(name: str, number: str, accounts) -> str:
-    rows = "".join(
-        f"<Account><AccountID>{code}</AccountID><AccountDescription>{text}</AccountDescription></Account>"
-        for code, text in accounts
-    )
-    return (
-        f"<AuditFile><Header><Company><RegistrationNumber>{number}</RegistrationNumber><Name>{name}</Name></Company>"
-        "</Header>"
-        f"<MasterFiles><GeneralLedgerAccounts>{rows}</GeneralLedgerAccounts></MasterFiles></AuditFile>"
-    )
-
-
-def datev(name: str, number: str, accounts) -> str:
-    adviser, client = number.split("-")
-    about = '"EXTF";700;20;"Kontenbeschriftungen";3;20261101120000000;;"RE";"";""'
-    header = f'{about};{adviser};{client};20260101;4;;;"";""'
-    rows = "".join(f'{code};"{text}";"de-DE"\n' for code, text in accounts)
-    return f"{header}\nKonto;Kontobeschriftung;Sprach-ID\n{rows}"
-
-
-@pytest.fixture
-def read(service, tmp_path):
-    """A function that writes a chart with the company in its file, and reads it."""
-
-    def read(name, number, accounts, written=sie):
-        path = tmp_path / "chart.csv"
-        path.write_text(written(name, number, accounts), encoding="utf-8")
-        return bktools.read_chart_of_accounts(path, company=service.settings.company)
-
-    return read
-
-
-@pytest.mark.parametrize("written", [saft, datev])
-def test_a_file_of_any_format_names_its_company(service, reconciled, read, written):
-    """The company in the file of the first chart is remembered, and another company's file is told."""
-    bktools.create_accounts(
-        reconciled(read("Ours AB", "556000-0001", FIRST[:2], written)), apply=True, service=service
-    )
-    theirs = reconciled(read("Theirs AB", "556000-0002", FIRST[:2], written))
-    assert re.search("its file names 556000[-/]0002.*was that of 556000[-/]0001", theirs.another_chart)
-    assert theirs.another_chart in repr(theirs)
-
-
-def test_a_file_of_another_company_is_not_written(service, reconciled, read):
+@pytest.mark.parametrize("written", [SIE, SAFT], ids=["SIE", "SAF-T"])
+def test_a_file_of_another_company_is_not_written(service, reconciled, tmp_path, written):
     """The first chart written is remembered with its company; another company's chart asks, once."""
+
+    def read(name, number, accounts):
+        lines = "".join(written[1].format(*account) for account in accounts)
+        (tmp_path / "chart").write_text(written[0].format(name=name, number=number, lines=lines))
+        return bktools.read_chart_of_accounts(tmp_path / "chart", company=service.settings.company)
+
     mine = read("Ours AB", "556000-0001", FIRST)
     bktools.create_accounts(reconciled(mine), service=service)
     assert reconciled(read("Theirs AB", "556000-0002", FIRST)).another_chart == ""
     bktools.create_accounts(reconciled(mine), apply=True, service=service)
     assert reconciled(read("Ours Renamed AB", "556000-0001", [*FIRST, *OTHERS])).another_chart == ""
     theirs = reconciled(read("Theirs AB", "556000-0002", [*FIRST, *OTHERS]))
+    assert theirs.another_chart in repr(theirs)
     with pytest.raises(InputError, match=r"its file names 556000-0002.*was that of 556000-0001"):
         bktools.create_accounts(theirs, apply=True, service=service)
     bktools.create_accounts(theirs, apply=True, new_chart=True, service=service)
@@ -241,14 +184,14 @@ def test_what_is_no_account_is_not_created(service, reconciled, tmp_path):
 
 def test_a_line_that_is_no_account_is_refused_alone(sandbox, service):
     """Each such line made by hand is refused with its reason; the other accounts are created."""
-    company = service.settings.company
-    frame = pd.DataFrame([("9990", "9990", None), ("Summe", "Summe", "Summe"), ("9991", "9991", "Total")])
-    frame.columns = ["external_id", "code", "name"]
-    actions = frame.assign(company_id=company, action="create", archived=False, tax_code_external_id=None)
-    found = bktools.Reconciliation(lambda _: arrow_of(actions))
-    made = bktools.create_accounts(found, apply=True, new_chart=True, service=service).set_index(
-        "external_id"
+    rows = [("9990", "9990", None), ("Summe", "Summe", "Summe"), ("9991", "9991", "Total")]
+    fixed = {"company_id": service.settings.company, "action": "create", "archived": False}
+    actions = pd.DataFrame(rows, columns=["external_id", "code", "name"]).assign(
+        **fixed, tax_code_external_id=None
     )
+    found = bktools.Reconciliation(lambda _: arrow_of(actions))
+    made = bktools.create_accounts(found, apply=True, new_chart=True, service=service)
+    made = made.set_index("external_id")
     assert made["outcome"].to_dict() == {"9990": "REJECTED", "Summe": "REJECTED", "9991": "CREATED"}
     assert made.loc["9990", "message"].startswith("not sent: it has no name")
     assert bktools.load_accounts(service=service)["external_id"].tolist() == ["9991"]
@@ -282,8 +225,7 @@ def test_tax_codes_that_a_chart_does_not_tell_are_not_compared(service, samples,
     untold = samples_without_tax_codes(has_column=False)
     first = reconciled(untold)
     made = bktools.create_accounts(first, apply=True, service=service)
-    exists = set(made.loc[made["outcome"] == "EXISTS", "external_id"])
-    assert exists == {"454000", "465000"}
+    assert set(made.loc[made["outcome"] == "EXISTS", "external_id"]) == {"454000", "465000"}
     found = reconciled(untold)
     assert "tax_code_differs" not in set(found.findings["check"])
     assert found.unchecked == ("tax codes, because the chart has no column for them",)
@@ -298,12 +240,10 @@ def test_tax_codes_that_a_chart_does_not_tell_are_not_compared(service, samples,
     assert len(differs) > 5
 
 
-def test_a_close_without_tax_codes_holds_back_no_entry_for_them(
-    service, samples, samples_without_tax_codes, tmp_path
-):
+def test_a_close_without_tax_codes_holds_back_no_entry_for_them(service, samples, samples_without_tax_codes):
     """As many entries are ready as with tax codes, and the close says what was not compared."""
     entries = bktools.read_entries(samples[1])
     chart = samples_without_tax_codes(has_column=False)
-    closed = bktools.close_month(chart, entries, month="2026-10", folder=tmp_path / "close", service=service)
+    closed = bktools.close_month(chart, entries, month="2026-10", service=service)
     assert len(closed.run.plan.entries) == 262
     assert "tax codes, because the chart has no column for them" in closed.run.unchecked

@@ -19,15 +19,8 @@ from bktools.journal.writing import open_for_writing
 
 REFUSED = '{"type": "MISSING_CONTRA_ACCOUNTS"}'
 # By the state at which the copy is taken: what the service answers to the first batch.
-STATES = {
-    "nothing": 201,
-    "PLANNED": 201,
-    "SENDING": 201,
-    "ACCEPTED": 201,
-    "UNKNOWN": 500,
-    "REJECTED": 400,
-    "RELEASED": 500,
-}
+STATES = dict.fromkeys(("nothing", "PLANNED", "SENDING", "ACCEPTED"), 201)
+STATES |= {"UNKNOWN": 500, "REJECTED": 400, "RELEASED": 500}
 ACCOUNT = pd.DataFrame(
     {"id": ["123e4567-e89b-42d3-a456-426614174000"], "external_id": ["0400"], "company_id": [COMPANY]}
 )
@@ -37,11 +30,8 @@ TOLD = {"evidence": "the books", "by": "Ada"}
 def _writes(service: bktools.Service, plan: bktools.ExportPlan, batch: str):
     """Everything that writes to a journal, by name."""
     yield "submit", lambda: bktools.submit_export_jobs(plan, apply=True, wait=0, service=service)
-    for outcome in ("accepted", "released"):
-        yield (
-            outcome,
-            lambda outcome=outcome: bktools.resolve_export_job(batch, outcome, service=service, **TOLD),
-        )
+    for name in ("accepted", "released"):
+        yield name, lambda name=name: bktools.resolve_export_job(batch, name, service=service, **TOLD)
     yield "close", lambda: bktools.close_period("2026-10", by="Ada", company=COMPANY, service=service)
     yield "import", lambda: bktools.import_accounts(ACCOUNT, service=service)
     create = to_create({"external_id": "1", "name": "Bank"})
@@ -72,11 +62,7 @@ def test_an_old_copy_writes_nothing_and_books_nothing_twice(talking, tmp_path, s
         send(connection, status, raw.accept(request) if status == 201 else REFUSED if status == 400 else "")
 
     with talking(answer) as (raw, _):
-        folders = {
-            "data_dir": data,
-            "sent_log_dir": tmp_path / "own" / "sent_log",
-            "cache_dir": tmp_path / "cache",
-        }
+        folders = {f"{kind}_dir": tmp_path / "own" / kind for kind in ("data", "cache", "sent_log")}
         with bktools.connect(raw.base_url, token="t", requests_per_minute=0, **folders) as service:
             plan = bktools.compose_export_jobs(entries_of(COMPANY, 4), max_entries=2)
             for reached in _course(service, plan, STATES[state]):

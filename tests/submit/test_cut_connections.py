@@ -1,6 +1,4 @@
-"""Connections to a shared journal that are cut while export jobs are sent: no answer is lost, and the run
-goes on.
-"""
+"""Connections to a shared journal that are cut during a submission: no answer is lost."""
 
 from __future__ import annotations
 
@@ -9,10 +7,11 @@ import signal
 import threading
 
 import pytest
-from entries_by_hand import COMPANY, entries_of
+from entries_by_hand import COMPANY, entries_of, outcomes, submit
 from raw_service import created, job, send
 
 import bktools
+from bktools.errors import StorageError
 from bktools.journal import writing as writing_module
 from bktools.journal.writing import WritableJournal, open_for_writing
 
@@ -26,9 +25,7 @@ def plan():
 
 
 def test_an_answer_is_recorded_after_a_cut_connection(talking, postgres, database, plan):
-    """Each connection is cut while the service answers: every batch is ACCEPTED with the job ID of its
-    answer.
-    """
+    """Each connection is cut while the service answers: every batch has the job of its answer."""
     answered = {}
 
     def answer(raw, connection, request):
@@ -38,7 +35,7 @@ def test_an_answer_is_recorded_after_a_cut_connection(talking, postgres, databas
         send(connection, 201, text)
 
     with talking(answer, read=10.0) as (raw, service):
-        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
+        sent = submit(plan, service)
         assert sent["outcome"].to_list() == ["ACCEPTED"] * 3
         history = bktools.load_export_jobs(entries=True, service=service).set_index("entry_id")["job_id"]
         assert history.to_dict() == answered
@@ -48,9 +45,7 @@ def test_an_answer_is_recorded_after_a_cut_connection(talking, postgres, databas
 
 @pytest.mark.parametrize("step", ["begin", "unknown", "newest_accepted"])
 def test_a_cut_before_a_request_needs_no_step(talking, postgres, database, plan, monkeypatch, step):
-    """Wherever the connection is cut between two requests, the run takes its lock again and sends the rest
-    once.
-    """
+    """Wherever the connection is cut between two requests, the run goes on and sends the rest once."""
     original = getattr(WritableJournal, step)
 
     def cut(journal, *arguments):
@@ -61,17 +56,14 @@ def test_a_cut_before_a_request_needs_no_step(talking, postgres, database, plan,
 
     monkeypatch.setattr(WritableJournal, step, cut)
     with talking(created) as (raw, service):
-        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
-        assert sent["outcome"].to_list() == ["ACCEPTED"] * 3
+        assert outcomes(plan, service) == ["ACCEPTED"] * 3
         assert (len(raw.requests), set(raw.accepted.values())) == (3, {1})
         with open_for_writing(service.settings) as journal:
             assert journal.problems() == []
 
 
 def test_a_company_that_another_machine_took_meanwhile_is_left_to_it(talking, postgres, database, plan):
-    """After a cut the lock may be another machine's: the answer is recorded, the rest waits and says who
-    sends.
-    """
+    """After a cut the lock may be another machine's: the answer is recorded, the rest waits and says so."""
     others = []
 
     def answer(raw, connection, request):
@@ -79,10 +71,10 @@ def test_a_company_that_another_machine_took_meanwhile_is_left_to_it(talking, po
         other = WritableJournal(service.settings)
         others.append((other, other.sending(COMPANY)))
         others[0][1].__enter__()
-        send(connection, 201, raw.accept(request))
+        created(raw, connection, request)
 
     with talking(answer, read=10.0) as (raw, service):
-        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
+        sent = submit(plan, service)
         assert sent["outcome"].to_list() == ["ACCEPTED", "BLOCKED", "BLOCKED"]
         assert sent["message"].str.contains("run again").to_list() == [False, True, True]
         assert len(raw.requests) == 1
@@ -90,26 +82,11 @@ def test_a_company_that_another_machine_took_meanwhile_is_left_to_it(talking, po
         others[0][0].close()
 
 
-def test_a_replayed_job_is_noticed_after_a_cut_connection(talking, postgres, database, plan):
-    """Whether the job ID belongs to another batch is seen in the transaction that would write it."""
-
-    def answer(raw, connection, request):
-        postgres.cut(database)
-        send(connection, 201, job(request, id="00000000-0000-4000-8000-00000000000a"))
-
-    with talking(answer, read=10.0) as (_, service):
-        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
-        assert sent["outcome"].to_list() == ["ACCEPTED", "UNKNOWN", "BLOCKED"]
-        assert plan.batches["batch_id"][0] in sent["message"][1]
-
-
 @pytest.mark.parametrize("is_replayed", [False, True])
 def test_an_answer_that_was_kept_is_written_by_the_next_run(
     talking, postgres, database, plan, monkeypatch, is_replayed
 ):
-    """While the database is away the answer is kept on the machine; the next run writes it, and goes on with
-    the rest.
-    """
+    """An answer that the database could not take waits on the machine; the next run writes it and goes on."""
     monkeypatch.setattr(writing_module, "PAUSES", (0.0,))
 
     def answer(raw, connection, request):
@@ -121,18 +98,15 @@ def test_an_answer_that_was_kept_is_written_by_the_next_run(
         send(connection, 201, job(request, **same))
 
     with talking(answer, read=10.0) as (raw, service):
-        with pytest.raises(bktools.errors.StorageError, match="kept on this machine"):
-            bktools.submit_export_jobs(plan, apply=True, service=service)
+        with pytest.raises(StorageError, match="kept on this machine"):
+            submit(plan, service)
         postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
-        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
         rest = ["UNKNOWN", "BLOCKED"] if is_replayed else ["ACCEPTED", "ACCEPTED"]
-        assert sent["outcome"].to_list() == ["ACCEPTED", *rest]
+        assert outcomes(plan, service) == ["ACCEPTED", *rest]
         assert set(raw.accepted.values()) == {1}
 
 
-@pytest.mark.skipif(
-    not hasattr(signal, "pthread_kill"), reason="signals to a thread as POSIX systems have them"
-)
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals to a thread are POSIX")
 def test_ctrl_c_keeps_the_answer_in_hand(talking, postgres, database, plan):
     """Whoever does not wait for the database to come back loses no answer: the next run writes it."""
 
@@ -142,12 +116,11 @@ def test_ctrl_c_keeps_the_answer_in_hand(talking, postgres, database, plan):
             postgres.cut(database)
             main = threading.main_thread().ident
             threading.Timer(1.0, signal.pthread_kill, (main, signal.SIGINT)).start()
-        send(connection, 201, raw.accept(request))
+        created(raw, connection, request)
 
     with talking(answer, read=10.0) as (raw, service):
         with pytest.raises(KeyboardInterrupt):
-            bktools.submit_export_jobs(plan, apply=True, service=service)
+            submit(plan, service)
         postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
-        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
-        assert sent["outcome"].to_list() == ["ACCEPTED"] * 3
+        assert outcomes(plan, service) == ["ACCEPTED"] * 3
         assert set(raw.accepted.values()) == {1}

@@ -18,10 +18,8 @@ from bktools.sandbox.faults import Fault
 def coded(sandbox, service, run, tmp_path):
     """A file of ten entries, each on a category whose account is known."""
     accounts = [account for account in sandbox.server.accounts() if not account.archived]
-    listed = "\n".join(
-        ["id,external_id,name,company_id"] + [f"{a.id},{a.external_id},x,{a.company_id}" for a in accounts]
-    )
-    (tmp_path / "accounts.csv").write_text(listed, encoding="utf-8")
+    listed = "".join(f"{each.id},{each.external_id},x,{each.company_id}\n" for each in accounts)
+    (tmp_path / "accounts.csv").write_text(f"id,external_id,name,company_id\n{listed}", encoding="utf-8")
     run("accounts import accounts.csv")
     category = sandbox.server.add_category("Travel", account_id=accounts[0].id)
     frame = entries_of(sandbox.server.company_id, 10).assign(
@@ -37,9 +35,8 @@ def test_one_prepares_and_another_approves(sandbox, run, coded):
     assert (code, "10 entries ready in 3 batches" in said) == (Exit.DONE, True), said
     plan_id = re.search(r"ExportPlan (\w+)", said)[1]
     code, said = run("export submit october.plan")
-    assert (code, "Nothing was sent" in said, "  ready: EUR 101.00\n" in said) == (Exit.DONE, True, True), (
-        said
-    )
+    assert (code, "Nothing was sent" in said) == (Exit.DONE, True), said
+    assert "  ready: EUR 101.00\n" in said
     assert sandbox.server.export_jobs() == []
     code, said = run(f"export submit october.plan --plan {plan_id} --apply")
     assert (code, "3 batches,         10 entries  ACCEPTED" in said) == (Exit.DONE, True), said

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from itertools import groupby
 
 import pandas as pd
 import pyarrow as pa
 import pytest
-from entries_by_hand import entries_of
+from entries_by_hand import entries_of, submit
 
 import bktools
 from bktools.cli.exits import Exit
@@ -46,9 +47,7 @@ def test_evidence_is_kept_for_good(doubted, sandbox):
     steps = ["PLANNED", "SENDING", "UNKNOWN", "RELEASED", "PLANNED", "SENDING", "ACCEPTED"]
     # A company whose job is in progress has the sending put off, once or several times.
     kept = events[~((events["before"] == "SENDING") & (events["after"] == "PLANNED"))]
-    assert [
-        step for step, before in zip(kept["after"], [None, *kept["after"]], strict=False) if step != before
-    ] == steps
+    assert [step for step, _ in groupby(kept["after"])] == steps
     assert events["before"].isna().to_list() == [True] + [False] * (len(events) - 1)
     released = events[events["after"] == "RELEASED"].iloc[0]
     assert (released["done_by"], released["message"]) == ("Ada", "no booking of 31 Oct")
@@ -77,10 +76,8 @@ def test_a_batch_that_is_none_is_said(doubted, run):
     """An unknown batch has no entries, events or record: history says so, as resolve does."""
     doubted(lost=False)
     for option in ("", "--entries", "--events"):
-        with pytest.raises(
-            JournalError,
-            match=r"batch zzz was not found in the journal: bktools export history .* lists all batches",
-        ):
+        said = r"batch zzz was not found in the journal: bktools export history .* lists all batches"
+        with pytest.raises(JournalError, match=said):
             run(f"export history --batch zzz {option}")
 
 
@@ -91,9 +88,8 @@ def test_a_job_of_another_batch_is_said(sandbox, doubted, run):
     _, first = doubted(other, number=1, lost=False)
     job = bktools.load_export_jobs()["job_id"][0]
     _, batch = doubted()
-    with pytest.raises(
-        JournalError, match=f"job {job} belongs to batch {first} of company {other}, which is ACCEPTED"
-    ):
+    said = f"job {job} belongs to batch {first} of company {other}, which is ACCEPTED"
+    with pytest.raises(JournalError, match=said):
         run(f"export resolve {batch} --outcome accepted --evidence seen --by Ada --job {job}")
     assert bktools.load_export_jobs(batch=batch)["state"].to_list() == ["UNKNOWN"]
 
@@ -105,14 +101,9 @@ def test_what_comes_next_is_said(doubted, run):
     assert re.search(rf"outcome unknown: batch {batch} .* bktools export resolve {batch} ", said)
     assert "outcome unknown" not in run("export history --entries")[1]
     code, status = run("export status")
-    assert (code, "         1 batch,            1 entry  UNKNOWN" in status) == (Exit.INCOMPLETE, True), (
-        status
-    )
+    assert (code, bool(re.search(r" 1 batch, +1 entry  UNKNOWN", status))) == (Exit.INCOMPLETE, True), status
     settled = run(f"export resolve {batch} --outcome released --evidence nothing --by Ada")[1]
-    assert settled.endswith(
-        "Its entries may be exported again. Next, run month-end again, or submit their plan again: "
-        "bktools export submit PLAN --apply\n"
-    )
+    assert settled.endswith("submit their plan again: bktools export submit PLAN --apply\n")
     assert "outcome unknown" not in run("export history")[1]
 
 
@@ -126,8 +117,7 @@ def test_the_history_has_what_was_known_of_each_entry(sandbox, service):
         currency=["JPY", "EUR", "KWD"],
         supplier=["=HYPERLINK()", "<b>Müller</b>", None],
     )
-    plan = bktools.compose_export_jobs(entries)
-    bktools.submit_export_jobs(plan, apply=True, period="2026-10", service=service)
+    submit(entries, service, period="2026-10")
     history = bktools.load_export_jobs(entries=True, service=service)
     assert list(history.columns) == EXPORTED_ENTRIES.names
     assert str(history["date"].dtype).startswith("datetime64")
@@ -139,16 +129,13 @@ def test_the_history_has_what_was_known_of_each_entry(sandbox, service):
     assert set(found["period"]) == {"2026-10"}
     again = bktools.compose_export_jobs(entries, history=history)
     assert again.not_ready["reason"].to_list() == ["exported"] * 3
-    lean = history[["entry_id", "state"]]
-    assert (
-        bktools.compose_export_jobs(entries, history=lean).not_ready["reason"].to_list() == ["exported"] * 3
-    )
+    lean = bktools.compose_export_jobs(entries, history=history[["entry_id", "state"]])
+    assert lean.not_ready["reason"].to_list() == ["exported"] * 3
 
 
 @pytest.mark.parametrize("period", ["2026-13", "October", 202610, "2026-1", "\u0662026-10"])
 def test_a_period_that_is_no_month_is_refused(sandbox, service, period):
     """A wrong argument is named, and nothing is sent."""
-    plan = bktools.compose_export_jobs(entries_of(sandbox.server.company_id, 1))
     with pytest.raises(ArgumentError, match=r"period must be (a month such as 2026-10|text)"):
-        bktools.submit_export_jobs(plan, apply=True, period=period, service=service)
+        submit(entries_of(sandbox.server.company_id, 1), service, period=period)
     assert sandbox.server.export_jobs() == []

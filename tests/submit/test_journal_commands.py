@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import re
 
-import pandas as pd
 import pytest
+from entries_by_hand import entries_of, submit
 
 import bktools
 from bktools.cli.exits import Exit
 from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.journal.writing import open_for_writing
 
-ENTRY = "123e4567-e89b-42d3-a456-426614174000"
-
 
 @pytest.fixture
 def sent(sandbox, run):
     """One batch that was accepted, sent to the sandbox as to any service."""
-    entries = pd.DataFrame({"id": [ENTRY], "company_id": [sandbox.server.company_id]})
     with bktools.connect() as service:
-        bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, service=service)
+        submit(entries_of(sandbox.server.company_id, 1), service)
         yield service
 
 
@@ -47,18 +44,3 @@ def test_who_restores_or_says_something_is_named(run, sent):
         run("journal restore")
     with pytest.raises(ArgumentError, match="--by must be given"):
         run(f"journal rename other {sent.settings.base_url}")
-
-
-def test_a_backup_of_another_journal_is_refused(run, sent, tmp_path):
-    """A file of another service, or of another journal, changes nothing."""
-    with (
-        bktools.connect("https://books.example.com", token="t") as other,
-        open_for_writing(other.settings) as journal,
-    ):
-        journal.backup(tmp_path / "other.sqlite")
-    with pytest.raises(JournalError, match=r"is the journal of https://books\.example\.com"):
-        run("journal restore other.sqlite --by Ada")
-    (tmp_path / "broken.sqlite").write_bytes(b"no journal" * 500)
-    with pytest.raises(StorageError, match="damaged"):
-        run("journal restore broken.sqlite --by Ada")
-    assert run("journal verify")[0] == Exit.DONE

@@ -1,6 +1,4 @@
-"""Moves to a database that are killed at any point: the journal is the file or the database, and nothing is
-booked twice.
-"""
+"""A killed move to a database: the journal is the file or the database, and nothing is booked twice."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The intent is on disk before the first byte of the request is on the wire: seen from outside, and by the
-server.
-"""
+"""The intent is on disk before the first byte of the request is on the wire."""
 
 from __future__ import annotations
 
@@ -15,14 +13,19 @@ from pathlib import Path
 
 import pytest
 import warm
-from entries_by_hand import COMPANY, entries_of
+from entries_by_hand import COMPANY, entries_of, outcomes
 from raw_service import created
 
-import bktools
 from bktools.service import Service
 from bktools.settings import Secret
 
-WORKER = Path(__file__).parent / "strace_worker.py"
+PROGRAM = """
+import bktools
+from entries_by_hand import COMPANY, entries_of, submit
+with bktools.connect("{}", token="t", requests_per_minute=0) as service:
+    submit(entries_of(COMPANY, 3), service, size=1)
+"""
+SQL = "SELECT state FROM {0}batches JOIN {0}batch_entries USING (batch_id) WHERE entry_id = '{1}'"
 CALLS = "openat,connect,fsync,fdatasync,pwrite64,write,sendto,sendmsg,writev,close"
 
 
@@ -32,26 +35,21 @@ CALLS = "openat,connect,fsync,fdatasync,pwrite64,write,sendto,sendmsg,writev,clo
 def test_each_request_follows_a_sync_of_the_journal(talking, tmp_path):
     """Between the last write to the journal, or to a mark, and each connection lies a sync of that file."""
     log = tmp_path / "calls"
+    watched = ["strace", "-f", "-y", "-s", "60", "-e", f"trace={CALLS}", "-o", str(log), sys.executable]
     with talking(created, read=30.0) as (raw, _):
-        watched = ["strace", "-f", "-y", "-s", "60", "-e", f"trace={CALLS}", "-o", str(log)]
-        done = subprocess.run(
-            [*watched, sys.executable, str(WORKER), raw.base_url], capture_output=True, text=True, check=False
-        )
+        command = [*watched, "-c", PROGRAM.format(raw.base_url)]
+        done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
         if "ptrace" in done.stderr:
             pytest.skip("strace may not watch here; the test below shows the order without")
         assert done.returncode == 0, done.stderr
         assert len(raw.requests) == 3
-    is_synced = True
-    unsynced: set[str] = set()
-    marks = 0
-    written = connections = requests = 0
+    is_synced, unsynced = True, set()
+    marks = written = connections = requests = 0
     for line in log.read_text(errors="replace").splitlines():
         if re.search(r"pwrite64\(\d+<[^>]*journal\.sqlite-wal>", line):
             is_synced = False
             written += 1
-        elif (
-            re.search(r"f(data)?sync\(\d+<[^>]*journal\.sqlite-wal>\) += 0", line) or "fsync resumed" in line
-        ):
+        elif re.search(r"f(data)?sync\(\d+<[^>]*journal\.sqlite-wal>\) += 0|fsync resumed", line):
             is_synced = True
         elif mark := re.search(r"write\(\d+<([^>]*/[0-9a-f]{32}\.log)>", line):
             unsynced.add(mark[1])
@@ -76,9 +74,7 @@ def copies(folder, target):
 
 
 def test_a_copy_of_the_files_knows_of_the_request_when_it_arrives(talking, tmp_path):
-    """When the first byte reaches the server, the journal's files hold SENDING, for whoever opens a copy of
-    them.
-    """
+    """When the first byte reaches the server, a copy of the journal's files holds SENDING."""
     seen, folders = [], []
 
     def answer(raw, connection, request):
@@ -87,40 +83,25 @@ def test_a_copy_of_the_files_knows_of_the_request_when_it_arrives(talking, tmp_p
         # By another process: closing a file drops the locks that this process holds on it.
         warm.result(copies, folders[0], copied)
         with closing(sqlite3.connect(copied / "journal.sqlite")) as copy:
-            states = copy.execute(
-                "SELECT state FROM batches JOIN batch_entries USING (batch_id) WHERE entry_id = ?",
-                request["accountingEntryIds"],
-            ).fetchall()
-        seen.append(states)
+            seen.append(copy.execute(SQL.format("", *request["accountingEntryIds"])).fetchall())
         created(raw, connection, request)
 
     with talking(answer, read=30.0) as (_, service):
         folders.append(service.settings.state_dir)
-        plan = bktools.compose_export_jobs(entries_of(COMPANY, 3), max_entries=1)
-        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
-    assert sent["outcome"].to_list() == ["ACCEPTED"] * 3
+        assert outcomes(entries_of(COMPANY, 3), service, size=1) == ["ACCEPTED"] * 3
     assert seen == [[("SENDING",)]] * 3
 
 
 def test_another_connection_knows_of_the_request_when_it_arrives(talking, postgres, database):
-    """When the first byte reaches the server, the intent is committed: every other session of the database
-    sees it.
-    """
+    """When the first byte reaches the server, every other session of the database sees the intent."""
     seen = []
 
     def answer(raw, connection, request):
-        (entry,) = request["accountingEntryIds"]
-        sql = (
-            "SELECT state FROM bktools.batches JOIN bktools.batch_entries USING (batch_id) WHERE "
-            f"entry_id = '{entry}'"
-        )
-        seen.append(postgres.sql(sql, database))
+        seen.append(postgres.sql(SQL.format("bktools.", *request["accountingEntryIds"]), database))
         created(raw, connection, request)
 
     with talking(answer, read=30.0) as (_, service):
         shared = replace(service.settings, journal=Secret(postgres.address(database)))
-        plan = bktools.compose_export_jobs(entries_of(COMPANY, 3), max_entries=1)
         with Service(shared) as own:
-            sent = bktools.submit_export_jobs(plan, apply=True, service=own)
-    assert sent["outcome"].to_list() == ["ACCEPTED"] * 3
+            assert outcomes(entries_of(COMPANY, 3), own, size=1) == ["ACCEPTED"] * 3
     assert seen == [[("SENDING",)]] * 3

@@ -13,31 +13,15 @@ import threading
 import pandas as pd
 import pytest
 from backends import BOTH
-from entries_by_hand import COMPANY, company_of, entries_of
-from raw_service import job, reset, send
+from entries_by_hand import COMPANY, company_of, entries_of, entries_of_each, outcomes, states, submit
+from raw_service import IN_PROGRESS, answering, by_company, created, in_turn, job, reset, send
 
 import bktools
 from bktools.service import workers
 
-TYPES = ("MISSING_CONTRA_ACCOUNTS", "EXPORT_ALREADY_IN_PROGRESS", "ACCOUNTING_INTEGRATION_NOT_FOUND")
-
-
-def submitted(service, **options) -> tuple[str, str]:
-    """Return what submitting two entries comes to, and what the journal says."""
-    plan = bktools.compose_export_jobs(entries_of(COMPANY, 2))
-    sent = bktools.submit_export_jobs(plan, apply=True, wait=0, service=service, **options)
-    history = bktools.load_export_jobs(service=service)
-    assert history["state"].to_list() == sent["outcome"].to_list()
-    return sent["outcome"][0], sent["message"][0]
-
-
-def answers(status: int, body: str | bytes | None = None, **options):
-    """Return an answer of a status; without a body, one that says the job was created."""
-
-    def answer(raw, connection, request):
-        send(connection, status, raw.accept(request) if body is None else body, **options)
-
-    return answer
+NO_ACCOUNTS, NO_INTEGRATION = "MISSING_CONTRA_ACCOUNTS", "ACCOUNTING_INTEGRATION_NOT_FOUND"
+REFUSAL = f'{{"type": "{NO_ACCOUNTS}"}}'
+DENIED = '{"message": "no"}'
 
 
 def changed(**changes):
@@ -49,10 +33,6 @@ def gzipped(raw, connection, request):
     send(connection, 201, data[:-9], headers="Content-Encoding: gzip\r\n")
 
 
-def chunked(raw, connection, request):
-    connection.sendall(b'HTTP/1.1 201 X\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"dat\r\n')
-
-
 def hanging(raw, connection, request):
     raw.held.append(connection.dup())
 
@@ -62,63 +42,66 @@ def hanging_in_the_body(raw, connection, request):
     raw.held.append(connection.dup())
 
 
-ACCEPTED = {f"{status}": answers(status) for status in (200, 201, 202, 299)}
-ACCEPTED["in capitals"] = lambda raw, connection, request: send(
-    connection, 201, job(request, companyId=request["companyId"].upper(), status="SOMETHING_NEW", unknown=1)
-)
-
-
-def by_company(answers: dict):
-    """Return an answer to the company of each answer of a table."""
-    table = dict(zip(map(company_of, range(len(answers))), answers.values(), strict=True))
-    return lambda raw, connection, request: table[request["companyId"]](raw, connection, request)
+def says(data: bytes):
+    return lambda raw, connection, request: connection.sendall(data)
 
 
 def submitted_each(service, answers: dict) -> pd.DataFrame:
-    """Submit two entries for each answer; return outcome and message by the answer's name."""
+    """Submit two entries for each answer of a table; return outcome and message by the answer's name."""
     entries = entries_of(COMPANY, 2 * len(answers))
     entries["company_id"] = [company_of(number // 2) for number in range(len(entries))]
-    sent = bktools.submit_export_jobs(
-        bktools.compose_export_jobs(entries), apply=True, wait=0, service=service
-    )
+    sent = submit(entries, service, wait=0)
     history = bktools.load_export_jobs(service=service).set_index("batch_id")["state"]
     assert history.reindex(sent["batch_id"]).to_list() == sent["outcome"].to_list()
     return sent.set_index("company_id").loc[map(company_of, range(len(answers)))].set_axis(list(answers))
 
 
-def others_than(outcome: str, sent: pd.DataFrame) -> dict[str, str]:
-    return sent.loc[sent["outcome"] != outcome, "outcome"].to_dict()
+def each_has(outcome: str, talking, table: dict, *, times: int, read: float = 30.0) -> pd.DataFrame:
+    """Submit twice where a table answers: each outcome is this one, after so many requests each."""
+    answers = {company_of(number): answer for number, answer in enumerate(table.values())}
+    with talking(by_company(answers), read=read) as (raw, service):
+        first, second = submitted_each(service, table), submitted_each(service, table)
+        assert len(raw.requests) == times * len(table)
+    for sent in (first, second):
+        assert sent.loc[sent["outcome"] != outcome, "outcome"].to_dict() == {}
+    return first
+
+
+ACCEPTED = {f"{status}": answering(status) for status in (200, 201, 202, 299)}
+ACCEPTED["in capitals"] = lambda raw, connection, request: send(
+    connection, 201, job(request, companyId=request["companyId"].upper(), status="SOMETHING_NEW", unknown=1)
+)
 
 
 @BOTH
 def test_accepted(talking):
     """Any 2xx with an id, the same company and the same number of items."""
-    with talking(by_company(ACCEPTED), read=30.0) as (raw, service):
-        assert others_than("ACCEPTED", submitted_each(service, ACCEPTED)) == {}
-        assert len(raw.requests) == len(ACCEPTED)
+    each_has("ACCEPTED", talking, ACCEPTED, times=1)
 
 
 UNKNOWN = {
-    **{f"{status}": answers(status, '{"type": "OTHER", "message": "no"}') for status in (408, 409, 425, 429)},
-    **{f"{status}": answers(status, "") for status in (300, 301, 302, 307, 308, 500, 502, 503, 504, 599)},
-    "redirect": answers(307, "", headers="Location: /v3/export-jobs\r\n"),
+    **{f"{status}": answering(status, '{"type": "OTHER"}') for status in (408, 409, 425, 429)},
+    **{f"{status}": answering(status, "") for status in (300, 301, 302, 307, 308, 500, 502, 503, 504, 599)},
+    "a message": answering(500, '{"message": "a problem"}'),
+    "redirect": answering(307, "", headers="Location: /v3/export-jobs\r\n"),
     "id that is none": changed(id="7"),
     "no id": changed(id=None),
     "other company": changed(companyId="00000000-0000-4000-8000-000000000001"),
-    "other number of items": changed(numberOfItems=1),
+    "other number of items": changed(numberOfItems=7),
+    "fewer items": changed(numberOfItems=1),
     "no number of items": changed(numberOfItems=None),
-    "empty 201": answers(201, ""),
-    "204": lambda raw, connection, request: connection.sendall(b"HTTP/1.1 204 X\r\n\r\n"),
-    "no JSON": answers(200, "<html>"),
-    "refusal in a 200": answers(200, '{"type": "MISSING_CONTRA_ACCOUNTS"}'),
-    "cut body": answers(201, '{"data": {"id"', missing=100),
-    "cut refusal": answers(400, '{"type": "MISSING_CONTRA_ACCOUNTS"', missing=100),
+    "empty 201": answering(201, ""),
+    "204": says(b"HTTP/1.1 204 X\r\n\r\n"),
+    "no JSON": answering(200, "<html>"),
+    "refusal in a 200": answering(200, REFUSAL),
+    "cut body": answering(201, '{"data": {"id"', missing=100),
+    "cut refusal": answering(400, REFUSAL[:-1], missing=100),
     "cut gzip": gzipped,
-    "cut chunks": chunked,
+    "cut chunks": says(b'HTTP/1.1 201 X\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"dat\r\n'),
     "closed": lambda raw, connection, request: None,
     "reset": lambda raw, connection, request: reset(connection),
-    "no HTTP": lambda raw, connection, request: connection.sendall(b"what?\r\n\r\n"),
-    "a job in progress that nothing explains": answers(409, '{"type": "EXPORT_ALREADY_IN_PROGRESS"}'),
+    "no HTTP": says(b"what?\r\n\r\n"),
+    "a job in progress": answering(409, IN_PROGRESS),
     "no answer": hanging,
     "no end": hanging_in_the_body,
 }
@@ -127,41 +110,34 @@ UNKNOWN = {
 @BOTH
 def test_unknown(talking):
     """Whatever leaves a doubt: never sent again, and the message says how to settle it."""
-    with talking(by_company(UNKNOWN)) as (raw, service):
-        sent = submitted_each(service, UNKNOWN)
-        assert others_than("UNKNOWN", sent) == {}
-        assert sent["message"].str.contains("bktools export resolve").all()
-        assert not sent["message"].str.contains("\n").any()
-        assert "others_export=True" in sent.loc["a job in progress that nothing explains", "message"]
-        assert others_than("UNKNOWN", submitted_each(service, UNKNOWN)) == {}
-        assert len(raw.requests) == len(UNKNOWN)
+    told = each_has("UNKNOWN", talking, UNKNOWN, times=1, read=0.5)["message"]
+    assert told.str.contains("bktools export resolve").all()
+    assert not told.str.contains("\n").any()
+    assert "others_export=True" in told["a job in progress"]
+    # The words of the service, and how many items it answered; not the name of an exception.
+    assert ("a problem" in told["a message"], "Error" in told["a message"]) == (True, False)
+    assert "of 7 items, but 2 were sent" in told["other number of items"]
 
 
-DENIED = '{"message": "no"}'
 REJECTED = {
     **{
-        f"{status} {body}": answers(status, body)
+        f"{status} {body}": answering(status, body)
         for status in (400, 402, 403, 404, 405, 410, 413, 422, 451, 499)
-        for body in ('{"message": "no"}', '{"type": "ODD"}')
+        for body in (DENIED, '{"type": "ODD"}')
     },
     **{
-        f"{kind} with {status}": answers(status, json.dumps({"type": kind}))
-        for kind in (TYPES[0], TYPES[2], TYPES[0].lower())
+        f"{kind} with {status}": answering(status, json.dumps({"type": kind}))
+        for kind in (NO_ACCOUNTS, NO_INTEGRATION, NO_ACCOUNTS.lower())
         for status in (302, 400, 404, 409, 429, 500, 503)
     },
 }
 
 
 @BOTH
-@pytest.mark.parametrize("table", [{"401": answers(401, DENIED)}, REJECTED], ids=["credential", "others"])
+@pytest.mark.parametrize("table", [{"401": answering(401, DENIED)}, REJECTED], ids=["credential", "others"])
 def test_rejected(talking, table):
-    """A documented type with any status, and every other 4xx in the service's form: nothing was booked, it
-    may be sent again.
-    """
-    with talking(by_company(table), read=30.0) as (raw, service):
-        for times in (1, 2):
-            assert others_than("REJECTED", submitted_each(service, table)) == {}
-            assert len(raw.requests) == times * len(table)
+    """A documented type with any status, and every other 4xx in the service's form: it may be sent again."""
+    each_has("REJECTED", talking, table, times=2)
 
 
 PAGES = ("", "<html>Forbidden</html>", '"no"', "[]", '{"error": "Bad Gateway"}', '{"message": 7}')
@@ -169,44 +145,32 @@ PAGES = ("", "<html>Forbidden</html>", '"no"', "[]", '{"error": "Bad Gateway"}',
 
 def test_a_page_of_a_gateway_is_no_refusal(talking):
     """What lacks the service's form may follow a request that was passed on: the outcome is unknown."""
-    table = {
-        f"{status} {body}": answers(status, body) for status in (400, 401, 403, 404, 413) for body in PAGES
-    }
-    with talking(by_company(table), read=30.0) as (raw, service):
-        for _ in (1, 2):
-            sent = submitted_each(service, table)
-            assert others_than("UNKNOWN", sent) == {}
-        assert len(raw.requests) == len(table)
-        events = bktools.load_export_jobs(events=True, service=service)
-        assert (
-            events.loc[events["after"] == "UNKNOWN", "message"]
-            .str.contains("a gateway may have sent it")
-            .all()
-        )
+    statuses = (400, 401, 403, 404, 413)
+    table = {f"{status} {body}": answering(status, body) for status in statuses for body in PAGES}
+    told = each_has("UNKNOWN", talking, table, times=1)["message"]
+    assert told.str.contains("a gateway may have sent it").all()
 
 
 @pytest.mark.parametrize("status", [302, 400, 409, 429, 500])
 def test_a_job_in_progress_is_waited_for_where_others_export(talking, status):
     """The batch waits and is sent when the company is free; an event keeps the hint."""
-    turns = iter([answers(status, '{"type": "Export_Already_In_Progress"}'), answers(201)])
-
-    def answer(raw, connection, request):
-        next(turns)(raw, connection, request)
-
-    with talking(answer) as (raw, service):
-        outcome, message = submitted(service, others_export=True)
-        assert (outcome, "already_in_progress" in message.lower()) == ("PLANNED", True)
-        assert submitted(service)[0] == "ACCEPTED"
+    in_progress = answering(status, '{"type": "Export_Already_In_Progress"}')
+    with talking(in_turn(in_progress, created)) as (raw, service):
+        entries = entries_of(COMPANY, 2)
+        (row,) = submit(entries, service, wait=0, others_export=True).to_dict("records")
+        assert (row["outcome"], "already_in_progress" in row["message"].lower()) == ("PLANNED", True)
+        assert outcomes(entries, service) == ["ACCEPTED"]
         assert set(raw.accepted.values()) == {1}
 
 
 @BOTH
 def test_no_connection(talking):
     """Refused: nothing was sent, the batch waits."""
-    with talking(answers(201)) as (raw, service):
+    with talking(created) as (raw, service):
         raw.close()
-        outcome, message = submitted(service)
-        assert (outcome, "nothing was sent" in message) == ("PLANNED", True)
+        (row,) = submit(entries_of(COMPANY, 2), service).to_dict("records")
+        assert (row["outcome"], "nothing was sent" in row["message"]) == ("PLANNED", True)
+        assert states(service) == ["PLANNED"]
 
 
 def test_no_connection_in_time(talking):
@@ -219,8 +183,8 @@ def test_no_connection_in_time(talking):
             waiting.setblocking(False)
             waiting.connect_ex(full.getsockname())
         address = f"http://127.0.0.1:{full.getsockname()[1]}"
-        with talking(answers(201)), bktools.connect(address, token="t") as service:
-            assert submitted(service)[0] == "PLANNED"
+        with talking(created), bktools.connect(address, token="t") as service:
+            assert outcomes(entries_of(COMPANY, 2), service) == ["PLANNED"]
         for waiting in queued:
             waiting.close()
 
@@ -228,32 +192,26 @@ def test_no_connection_in_time(talking):
 def test_a_credential_that_is_refused_is_not_tried_for_every_company(talking, monkeypatch):
     """The companies that are being sent get the refusal, the others are not sent for."""
     monkeypatch.setattr("bktools.submit.export_jobs.COMPANIES", 2)
-    entries = entries_of(COMPANY, 6)
-    entries["company_id"] = [f"00000000-0000-4000-8000-{number:012}" for number in range(6)]
-    with talking(answers(401, DENIED)) as (raw, service):
-        sent = bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, service=service)
-        outcomes = sent["outcome"].value_counts().to_dict()
-        assert outcomes == {"REJECTED": len(raw.requests), "BLOCKED": 6 - len(raw.requests)}
+    with talking(answering(401, DENIED)) as (raw, service):
+        sent = submit(entries_of_each(map(company_of, range(6))), service)
+        told = sent["outcome"].value_counts().to_dict()
+        assert told == {"REJECTED": len(raw.requests), "BLOCKED": 6 - len(raw.requests)}
         assert 1 <= len(raw.requests) <= 2
 
 
 @BOTH
 def test_a_job_that_answers_twice_is_not_believed(talking):
     """The id of another batch's job proves nothing for this one."""
-    same = changed(id="00000000-0000-4000-8000-00000000000a", numberOfItems=1)
-    with talking(same) as (_, service):
-        plan = bktools.compose_export_jobs(entries_of(COMPANY, 2), max_entries=1)
-        sent = bktools.submit_export_jobs(plan, apply=True, service=service)
+    with talking(changed(id="00000000-0000-4000-8000-00000000000a", numberOfItems=1)) as (_, service):
+        sent = submit(entries_of(COMPANY, 2), service, size=1)
         assert sent["outcome"].to_list() == ["ACCEPTED", "UNKNOWN"]
-        assert "belongs to another batch" in sent["message"][1]
+        assert f"belongs to another batch ({sent['batch_id'][0]}" in sent["message"][1]
 
 
 @BOTH
 @pytest.mark.parametrize("on_windows", [False, True])
 def test_ctrl_c(talking, monkeypatch, on_windows):
-    """Ctrl-C while the answer is awaited: the journal says UNKNOWN before the interrupt goes on, on Windows
-    too.
-    """
+    """Ctrl-C while the answer is awaited: the journal says UNKNOWN before the interrupt goes on."""
     monkeypatch.setattr(workers, "ON_WINDOWS", on_windows or workers.ON_WINDOWS)
 
     def answer(raw, connection, request):
@@ -264,10 +222,11 @@ def test_ctrl_c(talking, monkeypatch, on_windows):
             signal.raise_signal(signal.SIGINT)
 
     with talking(answer) as (raw, service):
+        entries = entries_of(COMPANY, 2)
         with pytest.raises(KeyboardInterrupt):
-            submitted(service)
+            submit(entries, service)
         history = bktools.load_export_jobs(service=service)
         assert history["state"].to_list() == ["UNKNOWN"]
         assert "KeyboardInterrupt" in history["message"][0]
-        assert submitted(service)[0] == "UNKNOWN"
+        assert outcomes(entries, service) == ["UNKNOWN"]
         assert len(raw.requests) == 1

@@ -6,9 +6,11 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
+from entries_by_hand import outcomes, submit
 
 import bktools
 from bktools.errors import InputError, PlanError
+from bktools.export.plan_file import read_plan, write_plan
 
 ONE, TWO, THREE = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2, 3))
 TRAVEL, MEALS = "00000000-0000-4000-8000-0000000000c1", "00000000-0000-4000-8000-0000000000c2"
@@ -25,13 +27,10 @@ def read(sandbox, tmp_path):
     """A function that writes lines with further columns to a file and reads them."""
 
     def read(lines=LINES, more: dict[str, list[str]] | None = None, **options) -> pd.DataFrame:
-        more = more or {}
-        rows = [
-            ",".join((*line, *(values[place] for values in more.values())))
-            for place, line in enumerate(lines)
-        ]
+        columns = zip(*more.values(), strict=True) if more else [()] * len(lines)
+        rows = [",".join([*line, *values]) for line, values in zip(lines, columns, strict=True)]
         path = tmp_path / "entries.csv"
-        path.write_text("\n".join([",".join([HEAD, *more]), *rows]), encoding="utf-8")
+        path.write_text("\n".join([",".join([HEAD, *(more or ())]), *rows]), encoding="utf-8")
         return bktools.read_entries(path, company=sandbox.server.company_id, **options)
 
     return read
@@ -43,11 +42,9 @@ def reasons(entries: pd.DataFrame, **options) -> list[str]:
 
 def test_lines_of_one_id_are_a_conflict_that_names_the_ways_out(read):
     """Without a word of the file they are held back, and the message says how to tell that they are parts."""
-    plan = bktools.compose_export_jobs(read())
-    assert plan.not_ready["reason"].to_list() == ["conflicting"] * 2
-    assert all(
-        way in plan.not_ready["message"][0] for way in ("split_line", "entry_total", "split_lines=True")
-    )
+    held = bktools.compose_export_jobs(read()).not_ready
+    assert held["reason"].to_list() == ["conflicting"] * 2
+    assert all(way in held["message"][0] for way in ("split_line", "entry_total", "split_lines=True"))
 
 
 @pytest.mark.parametrize(
@@ -132,16 +129,12 @@ def test_a_split_entry_is_sent_once(read, sandbox, service, tmp_path):
     lines = (*LINES, (THREE, "2026-10-03", "1.00", "EUR", TRAVEL, "V19", "Bus", "approved"))
     plan = bktools.compose_export_jobs(read(lines, split_lines=True), max_entries=2)
     assert [plan.request(batch).entry_ids for batch in plan.batches["batch_id"]] == [[ONE, TWO], [THREE]]
-    assert set(bktools.submit_export_jobs(plan, apply=True, wait=30, service=service)["outcome"]) == {
-        "ACCEPTED"
-    }
+    assert outcomes(plan, service, wait=30) == ["ACCEPTED"] * 2
     assert sandbox.server.accepted_entries() == dict.fromkeys((ONE, TWO, THREE), 1)
     history = bktools.load_export_jobs(entries=True, service=service)
     sent = history[history["entry_id"] == ONE]
-    assert sent[["split_line", "amount", "category_id"]].to_numpy().tolist() == [
-        [1, Decimal("10.00"), TRAVEL],
-        [2, Decimal("5.50"), MEALS],
-    ]
+    kept = [[1, Decimal("10.00"), TRAVEL], [2, Decimal("5.50"), MEALS]]
+    assert sent[["split_line", "amount", "category_id"]].to_numpy().tolist() == kept
     record = bktools.record_of("2026-10", sandbox.server.company_id, service=service)
     assert record.lines[0].startswith("exported 3 entries in 2 export jobs")
     assert record.totals[["exported", "exported_amount"]].to_numpy().tolist() == [[3, Decimal("23.50")]]
@@ -151,25 +144,19 @@ def test_a_split_entry_is_sent_once(read, sandbox, service, tmp_path):
     ("change", "said"),
     [
         ({1: {2: "6.50"}}, "amount 10.00 + 5.50 → 10.00 + 6.50"),
-        (
-            {0: {4: MEALS}, 1: {4: TRAVEL}},
-            f"lines 10.00 {TRAVEL} + 5.50 {MEALS} → 10.00 {MEALS} + 5.50 {TRAVEL}",
-        ),
+        ({0: {4: MEALS}, 1: {4: TRAVEL}}, f"10.00 {TRAVEL} + 5.50 {MEALS} → 10.00 {MEALS} + 5.50 {TRAVEL}"),
         ({}, None),
     ],
 )
 def test_the_lines_are_compared_when_they_come_again(read, service, change, said):
     """A changed line is an error of its entry; another order is no change; sums are the journal's."""
-    plan = bktools.compose_export_jobs(read(split_lines=True))
-    bktools.submit_export_jobs(plan, apply=True, service=service)
-    lines = [[*line] for line in LINES]
-    for place, changes in change.items():
-        for column, value in changes.items():
-            lines[place][column] = value
-    again = bktools.compose_export_jobs(
-        read([tuple(line) for line in lines[::-1]], split_lines=True),
-        history=bktools.load_export_jobs(entries=True, service=service),
-    )
+    submit(read(split_lines=True), service)
+    lines = [
+        [change.get(place, {}).get(column, value) for column, value in enumerate(line)]
+        for place, line in enumerate(LINES)
+    ]
+    history = bktools.load_export_jobs(entries=True, service=service)
+    again = bktools.compose_export_jobs(read(lines[::-1], split_lines=True), history=history)
     found = again.findings[again.findings["check"] == "changed_since_export"]
     assert all(said in message for message in found["message"])
     assert len(found) == (0 if said is None else 2)
@@ -179,7 +166,7 @@ def test_the_lines_are_compared_when_they_come_again(read, service, change, said
 def test_lines_without_amounts_are_not_compared(read, service):
     """Entries without amounts or categories are no change: which amount has which is unknown."""
     entries = read(split_lines=True)
-    bktools.submit_export_jobs(bktools.compose_export_jobs(entries), apply=True, service=service)
+    submit(entries, service)
     history = bktools.load_export_jobs(entries=True, service=service)
     for column in ("amount", "category_id"):
         again = bktools.compose_export_jobs(entries.drop(columns=column), history=history)
@@ -188,8 +175,6 @@ def test_lines_without_amounts_are_not_compared(read, service):
 
 def test_a_plan_of_split_entries_is_saved_and_guarded(read, tmp_path):
     """A plan file keeps the lines; a plan that lost one is refused."""
-    from bktools.export.plan_file import read_plan, write_plan
-
     plan = bktools.compose_export_jobs(read(split_lines=True))
     saved = read_plan(write_plan(plan, tmp_path / "a.plan", made_for="x", made_by="y")).plan
     assert saved.entries["split_line"].to_list() == [1, 2, 0]
@@ -202,23 +187,18 @@ def test_a_mapping_remembers_that_lines_are_parts(read, run, sandbox):
     """The option is saved, and used for the next file with the same headings."""
     read()
     compose = f"export compose entries.csv --company {sandbox.server.company_id} --out"
-    conflict = "conflicting"
-    assert conflict in run(f"{compose} a.plan")[1]
-    assert conflict not in run(f"{compose} b.plan --split-lines --save-mapping card")[1]
-    assert conflict not in run(f"{compose} c.plan")[1]
+    assert "conflicting" in run(f"{compose} a.plan")[1]
+    assert "conflicting" not in run(f"{compose} b.plan --split-lines --save-mapping card")[1]
+    assert "conflicting" not in run(f"{compose} c.plan")[1]
     assert 'split_lines = "True"' in run("mappings show card")[1]
 
 
 def test_each_line_is_found_in_the_ledger(read, service):
     """Each line has a posting on its account; a missing line is a finding, a repeated one refused."""
-    bktools.submit_export_jobs(
-        bktools.compose_export_jobs(read(split_lines=True)), apply=True, service=service
-    )
+    submit(read(split_lines=True), service)
     sent = bktools.load_export_jobs(entries=True, service=service)
     exported = sent.assign(account_code=sent["category_id"].map({TRAVEL: "5800", MEALS: "6070"}))
-    ledger = exported[["account_code", "date", "amount", "currency"]].assign(
-        text="Hotel " + exported["entry_id"]
-    )
+    ledger = exported[["account_code", "date", "amount", "currency"]].assign(text="Hotel " + sent["entry_id"])
     assert bktools.match_ledger(exported, ledger).counts == {"booked": 3}
     match = bktools.match_ledger(exported, ledger[ledger["amount"] != Decimal("5.50")])
     assert match.entries.loc[match.entries["status"] != "booked", "split_line"].to_list() == [2]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from entries_by_hand import entries_of
+from entries_by_hand import entries_of, submit
 
 import bktools
 from bktools.cli.exits import Exit
@@ -49,10 +49,8 @@ def machine(sandbox, tmp_path, postgres, database):
 
     def connected(name: str) -> bktools.Service:
         folders = {f"{kind}_dir": tmp_path / name / kind for kind in ("data", "cache", "sent_log")}
-        server = sandbox.server
-        return bktools.connect(
-            server.base_url, token=server.token, journal=postgres.address(database), **folders
-        )
+        at = {"token": sandbox.server.token, "journal": postgres.address(database)}
+        return bktools.connect(sandbox.server.base_url, **at, **folders)
 
     return connected
 
@@ -75,9 +73,7 @@ def after_a_restore(machine, entries, sandbox, postgres, database):
 
 def submitted(entries: pd.DataFrame, service: bktools.Service, **frames: object) -> list[dict[str, Any]]:
     """Compose and submit entries; return a row for each batch."""
-    plan = bktools.compose_export_jobs(entries, **frames)
-    done = bktools.submit_export_jobs(plan, apply=True, wait=20, service=service)
-    return done[["outcome", "message"]].to_dict("records")
+    return submit(bktools.compose_export_jobs(entries, **frames), service, wait=20).to_dict("records")
 
 
 def outcomes(entries: pd.DataFrame, service: bktools.Service, **frames: object) -> set[str]:
@@ -101,9 +97,8 @@ def test_what_the_ledger_holds_is_not_sent_and_the_rest_waits_no_longer(
     def waived(ledger: pd.DataFrame | None, name: str, options: str) -> tuple[int, str]:
         plan = bktools.compose_export_jobs(entries.iloc[:23], history=history, ledger=ledger)
         path = write_plan(plan, tmp_path / name, made_for=ada.settings.identity, made_by="Ada")
-        return run(
-            f"journal waive {gone} --company {sandbox.server.company_id} --plan {path} --by Ada {options}"
-        )
+        company = sandbox.server.company_id
+        return run(f"journal waive {gone} --company {company} --plan {path} --by Ada {options}")
 
     later, today = f"--exported-at {TOMORROW}", f"--exported-at {dt.datetime.now(dt.UTC):%Y-%m-%d}"
     ledger = booked(entries.iloc[:16])

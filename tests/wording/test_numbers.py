@@ -18,17 +18,7 @@ def test_the_table_is_iso_4217():
     """Each currency has its decimals once, and what nobody is paid in is not there."""
     assert {
         code: MINOR_UNITS[code] for code in ("EUR", "USD", "JPY", "ISK", "KWD", "TND", "CLF", "HUF", "XAF")
-    } == {
-        "EUR": 2,
-        "USD": 2,
-        "JPY": 0,
-        "ISK": 0,
-        "KWD": 3,
-        "TND": 3,
-        "CLF": 4,
-        "HUF": 2,
-        "XAF": 0,
-    }
+    } == {"EUR": 2, "USD": 2, "JPY": 0, "ISK": 0, "KWD": 3, "TND": 3, "CLF": 4, "HUF": 2, "XAF": 0}
     # A code that stands in the table twice would make a count smaller.
     assert Counter(MINOR_UNITS.values()) == {0: 17, 2: 140, 3: 7, 4: 2}
     assert all(len(code) == 3 and code.isascii() and code.isupper() for code in MINOR_UNITS)

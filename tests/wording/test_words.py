@@ -83,13 +83,8 @@ def test_each_check_has_all_forms():
 
 def test_facts_are_written_as_the_language_writes_them():
     """Amounts, numbers, days, months and nouns are those of the language."""
-    facts = {
-        "usual_of": "category",
-        "usual_entries": 1234,
-        "currency": "EUR",
-        "usual_low": "1234.5",
-        "usual_high": Decimal(20000),
-    }
+    facts = {"usual_of": "category", "usual_entries": 1234, "currency": "EUR"}
+    facts |= {"usual_low": "1234.5", "usual_high": Decimal(20000)}
     texts = [words(language)("entry.unusual_amount.one", **facts) for language in ("en", "de")]
     assert "1,234 entries" in texts[0]
     assert "1,234.50 up to 20,000.00" in texts[0]
