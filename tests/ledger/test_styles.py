@@ -79,6 +79,7 @@ def test_fifty_seeds(seed):
         ("day, tax pooled, foreign", 3, 5_000, 3),
         ("day, tax pooled, foreign", 6, 5_000, 0),
         ("account and day, late", 2, 5_000, 3),
+        ("account and day, late", 70, 5_000, 3),
         ("account and day, late", 301, 300, 0),
         ("supplier and day, tax by entry", 308, 300, 3),
         ("entry, late, own texts of the system", 301, 300, 0),
