@@ -99,13 +99,26 @@ def rates_by_day(rates: tuple[Rate, ...]) -> Callable[[str, int], Rate | None]:
 
 
 def _of_their_times(rates: tuple[Rate, ...]) -> tuple[Rate, ...]:
-    """Return the rates; one of many days is that of all days between, where others are seldom among these."""
-    found = []
+    """Return the rates; one of many days is that of all days between, where others are seldom among these.
+
+    The others show an error of their days.
+    """
+    times = {}
     for rate in rates:
         time = frozenset(range(min(rate.days), max(rate.days) + 1))
         others = {day for other in rates if other.currency == rate.currency for day in other.days} - rate.days
-        is_steady = len(rate.days) >= STEADY and len(others & time) <= SELDOM * len(rate.days)
-        found.append(replace(rate, days=time - others) if is_steady else rate)
+        if len(rate.days) >= STEADY and len(others & time) <= SELDOM * len(rate.days):
+            times[rate] = time
+    found = []
+    for rate in rates:
+        of_others = {
+            day
+            for other, time in times.items()
+            if other.currency == rate.currency and other is not rate
+            for day in time
+        }
+        days = times.get(rate, rate.days) - of_others
+        found += [replace(rate, days=days)] if days else []
     return tuple(found)
 
 

@@ -78,6 +78,7 @@ def test_fifty_seeds(seed):
         ("month, foreign", 7, 5_000, 3),
         ("day, tax pooled, foreign", 3, 5_000, 3),
         ("day, tax pooled, foreign", 6, 5_000, 0),
+        ("day, tax pooled, foreign", 72, 5_000, 3),
         ("account and day, late", 2, 5_000, 3),
         ("account and day, late", 70, 5_000, 3),
         ("account and day, late", 301, 300, 0),
