@@ -84,6 +84,7 @@ def test_fifty_seeds(seed):
         ("account and day, late", 301, 300, 0),
         ("supplier and day, tax by entry", 308, 300, 3),
         ("entry, late, own texts of the system", 301, 300, 0),
+        ("entry, late, own texts of the system", 322, 300, 3),
         ("month, tax", 102, 300, 3),
         ("month, foreign", 215, 300, 3),
     ],
