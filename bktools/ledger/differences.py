@@ -143,7 +143,9 @@ def _compared(
     rows = [rest.entries[entry] for entry in entries]
     converted = [row["converted"] for row in rows if not row["is_home"]]
     measure = "gross" if is_gross else "net"
-    values = {row["e"]: row[measure] if row["is_home"] else getattr(row["converted"], measure) for row in rows}
+    values = {
+        row["e"]: row[measure] if row["is_home"] else getattr(row["converted"], measure) for row in rows
+    }
     if None in values.values():
         return None
     slack = 0 if is_gross else _slack(len(entries))

@@ -18,6 +18,8 @@ from bktools.ledger.steps import Grain, How
 
 # Equal amounts are there by chance at most so often, on another account and without a text.
 BY_CHANCE = 0.01
+# Amounts are multiples of this more often than by chance; by chance so many entries have one amount.
+ROUND, SELDOM = 50, 3
 # An account is looked for within a week, or the usual delay.
 WEEK = 7
 
@@ -55,8 +57,12 @@ class _Search:
         return self.frequent[row["gross"]] == 1
 
     def is_sole(self, row: Mapping[str, Any]) -> bool:
-        """Whether no other entry that is not found has the amount of an entry."""
-        return self.unfound[row["gross"]] == 1
+        """Whether no other entry that may be in an open sum has the amount of an entry, if it is seldom."""
+        amount = row["gross"]
+        is_seldom = amount % ROUND and self.frequent[amount] <= SELDOM
+        if self.judgement.style.grain is Grain.ENTRY or not is_seldom:
+            return self.is_telling(row)
+        return self.unfound[amount] == 1
 
 
 def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
@@ -112,6 +118,8 @@ def _possible(search: _Search, entry: int, row: dict[str, Any]) -> list[Place]:
     places = (
         place for amount in entry_amounts(search.judgement, row) for place in search.places.get(amount, ())
     )
+    # Beside a single entry, a round amount is an error of that one sooner than another entry.
+    is_sum = search.judgement.style.grain is not Grain.ENTRY
     possible = {
         place.posting: place
         for place in places
@@ -120,6 +128,7 @@ def _possible(search: _Search, entry: int, row: dict[str, Any]) -> list[Place]:
             not place.cell.is_settled
             and entry not in place.cell.values
             and search.is_sole(row)
+            and (is_sum or row["gross"] % ROUND)
             and _is_of_group(search.judgement, entry, row, place)
         )
     }
@@ -218,10 +227,10 @@ def _is_told_by_amount(search: _Search, entry: int, row: dict[str, Any], place: 
     if place.cell is not None:
         return True
     # A voucher like those of sums has what no other sum has.
-    is_free_sum = search.judgement.style.grain is not Grain.ENTRY and place.posting in search.rest.of_style
+    is_sum = place.posting in search.rest.of_style
     return (
         _is_dated(search.judgement, row, place)
-        and (search.is_sole(row) if is_free_sum else search.is_telling(row))
+        and (search.is_sole(row) if is_sum else search.is_telling(row))
         and _chance(search.judgement, row, search.sizes) <= BY_CHANCE
         and search.judgement.state.texts.agree(entry, place.posting) is not False
     )

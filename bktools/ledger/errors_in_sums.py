@@ -26,7 +26,7 @@ def judge_errors_in_sums(judgement: Judgement, rest: Open) -> None:
             continue
         entries = list(cell.values)
         out, twice = explanations(judgement, cell, share)
-        if twice is not None and out is None:
+        if twice is not None and out is None and not _may_be_of_another(judgement, rest, twice):
             judgement.say(twice, Status.BOOKED_TWICE, How.DIFFERENCE, cell.postings[0])
             judgement.whole([entry for entry in entries if entry != twice], cell.postings[0], How.DIFFERENCE)
             cell.is_settled = True
@@ -35,6 +35,18 @@ def judge_errors_in_sums(judgement: Judgement, rest: Open) -> None:
             cell.is_settled = True
         else:
             judgement.undecided(entries, Reason.SUM_DIFFERS, cell.postings, cell.difference)
+
+
+def _may_be_of_another(judgement: Judgement, rest: Open, entry: int) -> bool:
+    """Whether an entry that is not found, of days near those of an entry, has its amount, too."""
+    own = rest.entries[entry]
+    return any(
+        row["gross"] == own["gross"]
+        and other != entry
+        and abs(row["due"] - own["due"]) <= judgement.style.lag + EARLIER
+        and judgement.status[other] in (Status.OPEN, Status.NOT_DECIDED)
+        for other, row in rest.entries.items()
+    )
 
 
 def _is_another_amount(judgement: Judgement, rest: Open, cell: Cell) -> bool:

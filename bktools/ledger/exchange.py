@@ -83,7 +83,7 @@ def _exchanged(state: Explained, grain: Grain, lag: int) -> tuple[Explained, tup
 
 
 def rates_by_day(rates: tuple[Rate, ...]) -> Callable[[str, int], Rate | None]:
-    """Return what gives the rate of a currency on a day: that day's only one, else the only one of all days."""
+    """Return what gives the rate of a currency on a day: the only one of the day, else of all days."""
     of_day: dict[tuple[str, int], list[Rate]] = defaultdict(list)
     of_all: dict[str, list[Rate]] = defaultdict(list)
     for rate in _of_their_times(rates):
@@ -92,20 +92,33 @@ def rates_by_day(rates: tuple[Rate, ...]) -> Callable[[str, int], Rate | None]:
             of_day[rate.currency, day].append(rate)
 
     def rate_of(currency: str, day: int) -> Rate | None:
-        found = of_day.get((currency, day)) or of_all.get(currency, ())
+        found = of_day.get((currency, day)) or of_all.get(currency) or []
         return found[0] if len(found) == 1 else None
 
     return rate_of
 
 
 def _of_their_times(rates: tuple[Rate, ...]) -> tuple[Rate, ...]:
-    """Return the rates; one of many days is that of all days between, where hardly another one is among these."""
-    found = []
+    """Return the rates; one of many days is that of all days between, where others are seldom among these.
+
+    The others show an error of their days.
+    """
+    times = {}
     for rate in rates:
         time = frozenset(range(min(rate.days), max(rate.days) + 1))
         others = {day for other in rates if other.currency == rate.currency for day in other.days} - rate.days
-        is_steady = len(rate.days) >= STEADY and len(others & time) <= SELDOM * len(rate.days)
-        found.append(replace(rate, days=time - others) if is_steady else rate)
+        if len(rate.days) >= STEADY and len(others & time) <= SELDOM * len(rate.days):
+            times[rate] = time
+    found = []
+    for rate in rates:
+        of_others = {
+            day
+            for other, time in times.items()
+            if other.currency == rate.currency and other is not rate
+            for day in time
+        }
+        days = times.get(rate, rate.days) - of_others
+        found += [replace(rate, days=days)] if days else []
     return tuple(found)
 
 
@@ -412,9 +425,7 @@ def _known(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
     if not rates:
         return pairs[:0].select("x", "y")
     of_day = [
-        (rate.currency, day, rate.value, rate.width)
-        for rate in _of_their_times(rates)
-        for day in rate.days
+        (rate.currency, day, rate.value, rate.width) for rate in _of_their_times(rates) for day in rate.days
     ]
     numbers = {"value": pl.Float64, "open": pl.Float64}
     days = pl.DataFrame(of_day, {"part": pl.String, "when": pl.Int64, **numbers}, orient="row")
@@ -443,7 +454,8 @@ def _alone(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
     """Return the pairs that a nearby rate explains to within half of the smallest entry."""
     pairs = candidates.pairs.filter(pl.col("currencies") == 1)
     found = [pairs[:0].select("x", "y")]
-    for (currency,), own in pairs.group_by("currency", maintain_order=True):
+    for (currency,), of_pairs in pairs.group_by("currency", maintain_order=True):
+        own = of_pairs
         of_currency = [rate for rate in rates if rate.currency == currency]
         known = [rate.value for rate in of_currency]
         if known and sum(len(rate.days) for rate in of_currency) >= STEADY * len(known):
@@ -451,8 +463,9 @@ def _alone(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
             found.append(_at_known(own, of_currency))
             continue
         if known:
-            # A day has one rate.
-            has_rate = pl.col("when").is_in([*{day for rate in of_currency for day in rate.days}])
+            # A day has one rate, and another one near it would hide a small error in a sum.
+            of_known_days = pl.col("when").is_in([*{day for rate in of_currency for day in rate.days}])
+            has_rate = of_known_days & (pl.col("count") > 1)
             found.append(_at_known(own.filter(has_rate), of_currency))
             own = own.filter(~has_rate)
             low, high = min(known) * (1 - DAILY / 4), max(known) * (1 + DAILY / 4)

@@ -98,7 +98,7 @@ class Open:
         self.use(*cell.postings)
 
 
-def open_of(judgement: Judgement, rates: Sequence[Rate] = ()) -> Open | None:
+def open_of(judgement: Judgement, rates: tuple[Rate, ...] = ()) -> Open | None:
     """Return what is open, None where it is too much to be judged one by one.
 
     Entries of other currencies are `converted` where a rate of their day is known.
@@ -130,9 +130,7 @@ def open_of(judgement: Judgement, rates: Sequence[Rate] = ()) -> Open | None:
     )
 
 
-def _converted(
-    row: Mapping[str, Any], rate_of: Callable[[str, int], Rate | None]
-) -> Converted | None:
+def _converted(row: Mapping[str, Any], rate_of: Callable[[str, int], Rate | None]) -> Converted | None:
     """Return the amounts of an entry of another currency in the ledger's, None without a rate."""
     rate = rate_of(row["currency"], row["due"])
     if rate is None:

@@ -36,9 +36,9 @@ class Unexplained:
     rows: Mapping[int, Mapping[str, Any]]
     # Postings that look like those of the style.
     of_style: frozenset[int]
-    # Postings of routine vouchers that hold no entries, and the entries that are shown not to be with the others
-    # of their group.
+    # Postings of routine vouchers, which hold no entries.
     routine: frozenset[int]
+    # Entries that are shown not to be with the others of their group.
     apart: frozenset[int]
     by_key: Mapping[int, Sequence[int]]
     by_amount: Mapping[int, Sequence[int]]
@@ -56,13 +56,32 @@ class Unexplained:
     undone: Mapping[int, Sequence[Mapping[str, Any]]]
     # Days of postings whose entries are of another day, by account and amount.
     other_days: Mapping[tuple[int, int], Sequence[int]]
+    # Amounts of the postings of sums, by account.
+    taken: Mapping[int, AbstractSet[int]]
+
+    def has_late(self, row: Mapping[str, Any]) -> bool:
+        """Whether a posting of another day with the amount of an entry has another entry."""
+        days = self.other_days.get((row["key"], row["gross"]), ())
+        return any(-EARLIER <= day - row["day"] <= LATER for day in days)
+
+    def is_total_taken(self, judgement: Judgement, entry: int, row: Mapping[str, Any]) -> bool:
+        """Whether another sum has the posting that the whole group of an entry would have."""
+        if entry in self.apart or row["home"] not in self.taken:
+            return False
+        every = judgement.state.every_entry
+        is_of_group = judgement.group[every["e"].to_numpy()] == judgement.group[entry]
+        group = every.filter(pl.Series(is_of_group), pl.col("home") == row["home"])
+        return bool({group["gross"].sum(), group["net"].sum()} & self.taken[row["home"]])
 
 
 def judge_missing(judgement: Judgement, rest: Open) -> None:
     """Say of what is left that it is missing, where that is proven, else why it is not decided."""
     rest.out = [entry for entry in rest.out if judgement.is_open(entry)]
-    if not rest.out:
-        return
+    if rest.out:
+        _judge_out(judgement, rest)
+
+
+def _judge_out(judgement: Judgement, rest: Open) -> None:
     unexplained, share, span = (
         _unexplained(judgement, rest),
         known(judgement),
@@ -96,10 +115,7 @@ def judge_missing(judgement: Judgement, rest: Open) -> None:
             *_with_text(judgement, unexplained, entry, row),
         ]:
             judgement.undecided([entry], Reason.SEVERAL_FIT, claimed)
-        elif any(
-            -EARLIER <= day - row["day"] <= LATER
-            for day in unexplained.other_days.get((row["key"], row["gross"]), ())
-        ):
+        elif unexplained.has_late(row) or unexplained.is_total_taken(judgement, entry, row):
             judgement.undecided([entry], Reason.SEVERAL_FIT)
         else:
             judgement.say(entry, Status.MISSING)
@@ -144,6 +160,7 @@ def _unexplained(judgement: Judgement, rest: Open) -> Unexplained:
         _alike(judgement, {rest.entries[entry]["gross"] for entry in rest.out}),
         _undone_by_key(judgement),
         _other_days(judgement),
+        _taken(judgement),
     )
 
 
@@ -314,6 +331,19 @@ def _may_hold(judgement: Judgement, unexplained: Unexplained, row: Mapping[str, 
     if cell.key in (None, row["home"]):
         return bool(abs(cell.due - row["due"]) <= judgement.style.lag + EARLIER)
     return judgement.style.grain is not Grain.ENTRY and cell.due == row["due"]
+
+
+def _taken(judgement: Judgement) -> dict[int, set[int]]:
+    """Return the amounts of the postings that have entries, by account, where sums may be booked late."""
+    if judgement.style.grain is Grain.ENTRY or not judgement.style.lag:
+        return {}
+    sums = np.unique(judgement.posting[judgement.posting >= 0])
+    found: dict[int, set[int]] = defaultdict(set)
+    for key, amount, gross in judgement.state.books.postings.select("key", "amount", "gross")[
+        sums
+    ].iter_rows():
+        found[key] |= {amount, gross}
+    return found
 
 
 def _other_days(judgement: Judgement) -> dict[tuple[int, int], list[int]]:

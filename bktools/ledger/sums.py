@@ -78,15 +78,17 @@ def _are_sums_dated(state: Explained) -> bool:
 def without_odd_sums(state: Explained, grain: Grain) -> Explained:
     """Return the explanation; sums of foreign grains stay only where nothing else explains their entries.
 
-    Among many postings some are by chance the sum of a group some weeks earlier.
+    Among many postings some are by chance the sum of a group some weeks earlier, and in a ledger of entries
+    some are the rest of a day.
     """
     every = sum(group.members.height for group in state.groups)
     odd = tuple(
         group
         for group in state.groups
-        if group.how is How.SUM
-        and group.grain.is_long
-        and group.grain is not grain
+        if (
+            (group.how is How.SUM and group.grain.is_long and group.grain is not grain)
+            or (group.how is How.REST_OF_DAY and grain is Grain.ENTRY)
+        )
         and group.members.height < OF_SUMS * every
     )
     if not odd:

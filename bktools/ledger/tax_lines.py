@@ -1,7 +1,7 @@
 """Differences of accounts with their tax, to the cent, where one tax is that of several accounts.
 
-The net of an account is known but for rounding. The whole cost side of its voucher, with the tax, is exact: where
-only one choice of entries explains both, it tells how much each account is off.
+The net of an account is known but for rounding. The whole cost side of its voucher, with the tax, is exact.
+Where only one choice of entries explains both, it tells how much each account is off.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ MOST_CHOICES = 1_000
 def with_tax(judgement: Judgement, rest: Open, cells: Sequence[Cell]) -> list[Cell]:
     """Return the cells, compared gross where the tax of their voucher tells it."""
     vouchers = judgement.state.books.postings["voucher"]
-    of_voucher: dict[str, list[Cell]] = defaultdict(list)
+    of_voucher: dict[int, list[Cell]] = defaultdict(list)
     for cell in cells if judgement.state.books.has_pooled_tax else ():
         names = {vouchers[posting] for posting in cell.postings}
         if len(names) == 1 and None not in names and not cell.is_gross:
             of_voucher[names.pop()].append(cell)
+    if not of_voucher:
+        return [*cells]
     strange = _strange(rest, of_voucher)
     exact: dict[tuple[int | None, int], Cell] = {}
     for voucher, difference in _differences(judgement, rest, of_voucher).items():
@@ -45,12 +47,10 @@ def with_tax(judgement: Judgement, rest: Open, cells: Sequence[Cell]) -> list[Ce
 def _gross(rest: Open, cell: Cell, change: int) -> Cell:
     """Return a cell whose gross is off by a change."""
     values = {entry: rest.entries[entry]["gross"] for entry in cell.values}
-    return replace(
-        cell, values=values, total=sum(values.values()) + change, slack=0, is_gross=True, net=cell
-    )
+    return replace(cell, values=values, total=sum(values.values()) + change, slack=0, is_gross=True, net=cell)
 
 
-def _strange(rest: Open, vouchers: Collection[str]) -> Mapping[str, list[Cell]]:
+def _strange(rest: Open, vouchers: Collection[int]) -> Mapping[int, list[Cell]]:
     """Return what vouchers have on accounts without a cell, as cells without entries."""
     found = defaultdict(list)
     for posting, row in rest.free.items():
@@ -60,8 +60,8 @@ def _strange(rest: Open, vouchers: Collection[str]) -> Mapping[str, list[Cell]]:
 
 
 def _differences(
-    judgement: Judgement, rest: Open, of_voucher: Mapping[str, Sequence[Cell]]
-) -> dict[str, int]:
+    judgement: Judgement, rest: Open, of_voucher: Mapping[int, Sequence[Cell]]
+) -> dict[int, int]:
     """Return, by voucher, its cost side with the tax, less the gross of its entries.
 
     Vouchers with entries of other currencies are left out.
@@ -84,7 +84,7 @@ def _differences(
 
 
 def _changes(rest: Open, cells: Sequence[Cell], difference: int) -> tuple[int, ...] | None:
-    """Return by how much the gross of each cell is off, if only one choice of entries makes the difference."""
+    """Return by how much the gross of each cell is off, if one choice of entries makes the difference."""
     due = cells[0].due
     lacking = {
         entry

@@ -81,7 +81,7 @@ def trimmed(column: pa.ChunkedArray | None, count: int) -> pl.Series:
 
 def nulls(count: int, kind: Any) -> pl.Series:
     """Return a column of nulls."""
-    return pl.Series(values=None, dtype=kind).extend_constant(None, count)
+    return pl.Series([None], dtype=kind).new_from_index(0, count)
 
 
 def _trimmed(texts: pl.Series) -> pl.Series:

@@ -12,12 +12,12 @@ from bktools.ledger.steps import Grain
 
 # Vouchers look like those of the style where so many of these have one contra account, or one first word.
 MOST_ALIKE = 0.9
-# A kind of voucher is routine where so many stand on accounts of entries, and hardly one has an entry's amount.
+# A kind of voucher is routine where so many are on accounts of entries, and almost none has an entry.
 ROUTINE, BY_CHANCE = 10, 0.02
 
 
 def by_look(judgement: Judgement, rest: Open) -> tuple[set[int], set[int]]:
-    """Return the free postings of vouchers like those with entries, and those of routine vouchers of another kind.
+    """Return the free postings of vouchers like those with entries, and those of other, routine vouchers.
 
     A kind of voucher is a contra account and a first word, as far as the vouchers with entries share them.
     Where these have no look, all free postings may be like them.
@@ -56,9 +56,9 @@ def by_look(judgement: Judgement, rest: Open) -> tuple[set[int], set[int]]:
     )
 
 
-def _used_vouchers(rest: Open) -> list[str]:
+def _used_vouchers(rest: Open) -> list[int]:
     """Return the vouchers with a free posting on an account of entries."""
-    return [row["voucher"] for row in rest.free.values() if row["is_used"]]
+    return [row["voucher"] for row in rest.free.values() if row["is_used"] and row["voucher"] is not None]
 
 
 def _most_common(values: pl.Series) -> int:
