@@ -19,7 +19,7 @@ from bktools.reconcile import reconcile_accounts
 
 HERE = Path(__file__).parent
 LIBRARIES = ("pandas", "polars", "pyarrow")
-SMALL = "half of it runs 128 queries of Polars, a quarter builds them, a tenth reads the three frames"
+SMALL = "half of it runs 85 queries of Polars, a quarter builds them, a tenth reads the three frames"
 PROFILE = "the merge alone finds nothing; what an analyst writes to find differences takes longer"
 PEERS = ("datacompy", "polars", "pyarrow", "pandas")
 KEY = ["company_id", "external_id"]
