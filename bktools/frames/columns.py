@@ -156,6 +156,11 @@ def in_lower_case(table: pa.Table, columns: Collection[str]) -> pa.Table:
     return table
 
 
+def without_columns(table: pa.Table, columns: Collection[str]) -> pa.Table:
+    """Return a table without the columns of these names, where it has them."""
+    return table.drop_columns([name for name in columns if name in table.column_names])
+
+
 def with_missing(table: pa.Table, columns: pa.Schema) -> pa.Table:
     """Return a table with columns; one that it lacks is null."""
     for column in columns:

@@ -22,7 +22,7 @@ from bktools.frames.schema import DIGITS, TEXT
 # Arrow's errors for values that cannot be a column: mixed types, huge integers, lone surrogates.
 _NO_COLUMN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
-# The way out where a path stands in the place of a frame.
+# What to do where a path was given instead of a frame.
 READ_FIRST = ": read the file with read_chart_of_accounts, read_entries or read_general_ledger"
 
 SUPPORTED = "a pandas, pyarrow, Polars, DuckDB or PySpark frame, or the path of a Parquet file"

@@ -8,7 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from bktools.frames.columns import in_lower_case, numbered, require_columns, with_missing, with_types
+from bktools.frames.columns import (
+    in_lower_case,
+    numbered,
+    require_columns,
+    with_missing,
+    with_types,
+    without_columns,
+)
 from bktools.frames.incoming import in_memory
 from bktools.frames.schema import COUNT, DATE, FLAG, MONEY, TEXT
 
@@ -112,6 +119,6 @@ def typed(frame: Any, name: str) -> pa.Table:
         # The days of a history are read as days; those of entries stay as they are.
         table = with_missing(table, pa.schema(dict.fromkeys(columns, TEXT))).select(columns)
         return with_types(table, {**TYPES, "date": DATE}, name)
-    table = table.drop_columns([name for name in shape.left_out if name in table.column_names])
+    table = without_columns(table, shape.left_out)
     table = in_lower_case(with_types(table, {**TYPES, "amount": MONEY}, name), shape.needed)
     return table if "line" in table.column_names else numbered(table, "line", first=1)

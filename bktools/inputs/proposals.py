@@ -20,7 +20,8 @@ from bktools.inputs.cells import quoted
 from bktools.inputs.refusals import Settings, settle
 from bktools.wording.numbers import counted
 
-# Stands in a command for the currency, which the caller knows alone; a try takes the code of no currency.
+# Stands for the currency in a printed command, because only the caller knows it. A try of the command uses
+# the code for no currency.
 UNKNOWN_CURRENCY = "CODE"
 _NO_CURRENCY = "XXX"
 _MOST_TRIES, _MOST_SHEETS = 8, 2

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from bktools.errors import ArgumentError
 from bktools.frames import schema
-from bktools.frames.columns import refuse_gaps, require_columns, require_kinds, text_of
+from bktools.frames.columns import refuse_gaps, require_columns, require_kinds, text_of, without_columns
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import KNOWN_STATES
 
@@ -84,7 +84,7 @@ def comparable(tables: Mapping[str, pa.Table]) -> Frames:
     companies = sorted({spelling.lower() for column in of.values() for spelling in _unique(column)})
     # Of the only company no row is read.
     unread = [COMPANY] if len(companies) == 1 else []
-    typed = {noun: _typed(noun, _without(table, unread), companies) for noun, table in tables.items()}
+    typed = {noun: _typed(noun, without_columns(table, unread), companies) for noun, table in tables.items()}
     gaps = {noun: {name: typed[noun][name].null_count() for name in names} for noun, names in FILLED.items()}
     check_gaps(
         {noun: counts | {COMPANY: of[noun].null_count} for noun, counts in gaps.items()}, len(companies)
@@ -102,10 +102,6 @@ def _unique(texts: pa.ChunkedArray) -> set[str]:
     if len(texts) and not texts.null_count and pc.all(pc.equal(texts, texts[0])).as_py():
         return {texts[0].as_py()}
     return {*pc.unique(texts).drop_null().to_pylist()}
-
-
-def _without(table: pa.Table, columns: Collection[str]) -> pa.Table:
-    return table.drop_columns([name for name in columns if name in table.column_names])
 
 
 def _typed(noun: str, table: pa.Table, companies: Sequence[str]) -> pl.DataFrame:
