@@ -40,7 +40,7 @@ USUAL, ENOUGH = 0.25, 4
 # An equation is off by so many times its own rounding at most, whatever the rates leave open.
 MOST_OFF = 3.0
 # A rate leaves so much open, as a multiple of what rounding does.
-OPEN = 2.0
+OPEN = 0.5
 # A wider range of rates says nothing.
 WIDEST = 0.01
 
@@ -454,6 +454,7 @@ def _alone(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
     """Return the pairs that a nearby rate explains to within half of the smallest entry."""
     pairs = candidates.pairs.filter(pl.col("currencies") == 1)
     found = [pairs[:0].select("x", "y")]
+    rates = _of_their_times(rates)
     for (currency,), of_pairs in pairs.group_by("currency", maintain_order=True):
         own = of_pairs
         of_currency = [rate for rate in rates if rate.currency == currency]
@@ -487,9 +488,12 @@ def _alone(candidates: _Candidates, rates: tuple[Rate, ...]) -> pl.DataFrame:
 
 
 def _is_at(rates: Sequence[Rate]) -> pl.Expr:
-    """Return whether the rate of a pair is one of these, within rounding."""
+    """Return whether the rate of a pair is one of these, of its day if that has one, within rounding."""
+    is_of_any = ~pl.col("when").is_in([*{day for rate in rates for day in rate.days}])
     return pl.any_horizontal(
-        (pl.col("rate") / rate.value - 1).abs() <= pl.col("width") / 2 + rate.width for rate in rates
+        ((pl.col("rate") / rate.value - 1).abs() <= pl.col("width") / 2 + rate.width)
+        & (is_of_any | pl.col("when").is_in([*rate.days]))
+        for rate in rates
     )
 
 

@@ -55,7 +55,7 @@ def books_of(sides: Sides, *, sign: int | None = None) -> Books:
     is_used = pl.col("account").is_in(sides.entries["account"].unique().implode())
     postings = postings.with_columns(is_used=is_used)
     has_vouchers = postings["voucher"].null_count() < postings.height
-    contra, tax = _roles(postings) if has_vouchers else ([], [])
+    contra, tax = _roles(postings, sides.entries["gross"]) if has_vouchers else ([], [])
     role = (
         pl.when(pl.col("account").is_in(contra))
         .then(CONTRA)
@@ -108,12 +108,12 @@ def _with_vouchers(postings: pl.DataFrame) -> pl.DataFrame:
     return postings.with_columns(voucher=numbered(voucher))
 
 
-def _roles(postings: pl.DataFrame) -> tuple[list[int], list[int]]:
+def _roles(postings: pl.DataFrame, gross: pl.Series) -> tuple[list[int], list[int]]:
     """Return the contra and the tax accounts, by their side beside the costs in vouchers.
 
     A contra account leans to the other side, and is frequent or balances vouchers alone. A tax account is on
     the side of the costs, small, and frequent or at one constant rate. An account of a wrong booking is
-    neither.
+    neither; it has nothing but amounts of entries, `gross`.
     """
     postings = postings.select("voucher", "account", "amount", "is_used")
     others, used = postings.filter(~pl.col("is_used")), postings.filter("is_used")
@@ -152,7 +152,9 @@ def _roles(postings: pl.DataFrame) -> tuple[list[int], list[int]]:
     contra = [*{*contra, *seldom["account"].to_list()}]
     is_constant = pl.col("same_rate") >= pl.max_horizontal(2, pl.col("count") / 2)
     tax = accounts.filter(pl.col("lean") > LEANS, pl.col("is_small") > 0.7, is_often | is_constant)
-    return contra, tax["account"].to_list()
+    tax_lines = others.filter(pl.col("account").is_in(tax["account"].implode()))
+    has_taxes = tax_lines.filter(~pl.col("amount").abs().is_in(gross.drop_nulls().abs().implode()))["account"]
+    return contra, tax.filter(pl.col("account").is_in(has_taxes.implode()))["account"].to_list()
 
 
 def _with_sides(postings: pl.DataFrame) -> pl.DataFrame:

@@ -16,9 +16,10 @@ import polars as pl
 
 from bktools.ledger.explained import EARLIER, LATER, Explained, without
 from bktools.ledger.habits import COST
-from bktools.ledger.judgement import Judgement, Note, amounts_of
+from bktools.ledger.judgement import Judgement, Note, amounts_of, has_amount
 from bktools.ledger.statuses import Reason, Status
-from bktools.ledger.style import Style
+from bktools.ledger.steps import Grain
+from bktools.ledger.style import Style, with_due
 
 _NO_PAIRS = pl.DataFrame(schema={"e": pl.Int64, "p": pl.Int64})
 # More cases are not judged one by one.
@@ -133,14 +134,15 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
             free.join(needed, left_on=["key", own], right_on=["key", "needed"], how="semi")["p"]
             for own in ("gross", "amount")
         ]
+        + [_of_open_sums(judgement, wanted, free)]
     )
     # A posting that names a booked entry belongs to no open one.
     named = {posting: judgement.state.texts.entry_named(posting) for posting in wanted_too.head(MOST_CASES)}
     left_alone = [posting for posting, entry in named.items() if entry is None or judgement.is_open(entry)]
     free = free.filter(~pl.col("p").is_in([*left_alone, *wanted_too[MOST_CASES:]]))
     for sign in (1, -1):
-        # A sum may be dated on the last day of the month.
-        since = pl.when("is_alone").then("at").otherwise("day").alias("at")
+        # A sum may be dated on the last day of the month, and an equal entry may have an entry's own posting.
+        since = pl.when("is_alone").then(pl.min_horizontal("at", "day")).otherwise("day").alias("at")
         left = free.filter(~pl.col("p").is_in([*judgement.doubles, *judgement.reversals]))
         found = pl.concat(
             [
@@ -157,6 +159,15 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
             cases[posting].append((entry, delay, is_alone))
         for posting, candidates in cases.items():
             _judge(judgement, posting, candidates, sign, in_sums=in_sums)
+
+
+def _of_open_sums(judgement: Judgement, wanted: pl.DataFrame, free: pl.DataFrame) -> pl.Series:
+    """Return the free postings on the accounts and days of sums whose entries are open."""
+    if judgement.style.grain is Grain.ENTRY:
+        return free["p"][:0]
+    due = with_due(replace(judgement.state, entries=wanted), judgement.style).select("due", key="home")
+    near = free.join(due.unique(), on="key")
+    return near.filter((pl.col("when") - pl.col("due")).is_between(0, judgement.style.lag))["p"].unique()
 
 
 def judge_whole_sums(judgement: Judgement, free: pl.DataFrame, of_style: Collection[int]) -> None:
@@ -256,12 +267,29 @@ def _judge(
             judgement.undecided(nearest, Reason.EQUAL_POSTING, (posting,))
             place[posting] = nearest[0]
         return
-    if len(nearest) > 1 and not is_told:
+    others = _equals_not_found(judgement, nearest[0], posting) if sign > 0 else []
+    if others:
+        own = int(judgement.posting[nearest[0]])
+        judgement.undecided([nearest[0], *others], Reason.SEVERAL_FIT, (own, posting))
+    elif len(nearest) > 1 and not is_told:
         everyone = [entry for entry, *_ in alike]
         judgement.undecided(everyone, Reason.SEVERAL_FIT, (posting,))
     else:
         judgement.say(nearest[0], name, note=Note(Reason.NONE, (posting,)))
     place[posting] = nearest[0]
+
+
+def _equals_not_found(judgement: Judgement, entry: int, posting: int) -> list[int]:
+    """Return the entries like one that are not found, where one may have the posting that the entry has.
+
+    That posting has not the entry's text, as a further one has.
+    """
+    agree, own = judgement.state.texts.agree, int(judgement.posting[entry])
+    if judgement.status[entry] == Status.IN_A_SUM or agree(entry, own) or not agree(entry, posting):
+        return []
+    place = judgement.state.every_entry.filter(pl.col("e") == entry).select("home", "gross")
+    equals = judgement.state.entries.join(place, on=["home", "gross"])["e"].to_list()
+    return [other for other in equals if judgement.status[other] in (Status.OPEN, Status.NOT_DECIDED)]
 
 
 def _is_earlier(judgement: Judgement, posting: int, candidates: list[tuple[int, int, bool]]) -> bool:
@@ -273,21 +301,26 @@ def _is_earlier(judgement: Judgement, posting: int, candidates: list[tuple[int, 
 
 
 def _may_be_needed(judgement: Judgement, posting: int) -> bool:
-    """Whether an entry that is not found may be booked by a posting, with another amount."""
+    """Whether an entry that is not found may be booked by a posting: with another amount, or account."""
     place = judgement.state.books.postings.row(posting, named=True)
     near = judgement.state.entries.filter(
-        pl.col("home") == place["key"],
         pl.col("gross").sign() == (1 if place["amount"] > 0 else -1),
         (place["day"] - pl.col("day")).is_between(-EARLIER, max(EARLIER, judgement.style.lag)),
-    )["e"]
-    return bool(np.isin(judgement.status[near.to_numpy()], (Status.OPEN, Status.NOT_DECIDED)).any())
+    )
+    is_left = np.isin(judgement.status[near["e"].to_numpy()], (Status.OPEN, Status.NOT_DECIDED))
+    return any(
+        row["home"] == place["key"] or has_amount(judgement, row, place)
+        for row in near.filter(pl.Series(is_left)).iter_rows(named=True)
+    )
 
 
 def _is_told_by_amount(judgement: Judgement, entry: int, posting: int) -> bool:
     """Whether a posting with the amount of an entry is hardly there by chance: near it in time."""
     days = judgement.state.books.postings["day"]
-    own = int(judgement.posting[entry])
+    own, near = int(judgement.posting[entry]), max(EARLIER, judgement.style.lag)
     return (
-        abs(int(days[posting]) - int(days[own])) <= max(EARLIER, judgement.style.lag)
+        abs(int(days[posting]) - int(days[own])) <= near
+        # Of equal entries, the first one may have this posting, and the other one that of the first.
+        or 0 <= int(days[posting]) - int(judgement.day[entry]) <= judgement.style.lag
         or judgement.status[entry] == Status.IN_A_SUM
     )

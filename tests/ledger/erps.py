@@ -269,6 +269,7 @@ class _Books:
             row = self.rows[number]
             later = row["date"] + dt.timedelta(self.pick.randint(1, 12))
             if kind == "reversed":
+                row["reversed in"] = f"{later:%Y-%m}"
                 self.single(
                     row, later, row["account_code"], -1, f"Storno {row['supplier']} {row['description']}"
                 )

@@ -32,7 +32,11 @@ def judged(world, statuses):
         kinds = [world.planted.get(number) for number in numbers]
         said = [statuses[number] for number in numbers]
         if len(numbers) > 1 and any(kinds):
-            counts.update(_of_equals(kinds, said, wrong, numbers))
+            in_a_total = [number for number in numbers if number in cancelled and statuses[number] == "in_a_sum"]
+            counts.update(("planted", "planted right") * len(in_a_total))
+            left = [number for number in numbers if number not in in_a_total]
+            kinds, said = [world.planted.get(number) for number in left], [statuses[number] for number in left]
+            counts.update(_of_equals(kinds, said, wrong, left))
             continue
         for number, kind, status in zip(numbers, kinds, said, strict=True):
             if number in cancelled and status == "in_a_sum":
@@ -53,6 +57,7 @@ def _cancelled(world):
             "twice": cents,
             "wrong account": -cents,
             "wrong amount": row.get("wrong cents", cents) - cents,
+            **({"reversed": -cents} if row.get("reversed in") == month else {}),
         }
         if kind in change:
             effects[row["account_code"], month].append((number, change[kind]))
