@@ -18,7 +18,7 @@ from bktools.ledger.explained import EARLIER, LATER, Explained, without
 from bktools.ledger.habits import COST
 from bktools.ledger.judgement import Judgement, Note, amounts_of, has_amount
 from bktools.ledger.statuses import Reason, Status
-from bktools.ledger.steps import Grain
+from bktools.ledger.steps import Grain, How
 from bktools.ledger.style import Style, with_due
 
 _NO_PAIRS = pl.DataFrame(schema={"e": pl.Int64, "p": pl.Int64})
@@ -109,6 +109,28 @@ def in_own_months(state: Explained, undone: set[int]) -> tuple[Explained, set[in
         for group in state.groups
     )
     return replace(state, groups=groups), undone - {*moved["q"]} | {*moved["p"]}
+
+
+def judge_late(judgement: Judgement) -> None:
+    """Say of entries that are booked unusually late that they are not decided, where others fit as well.
+
+    Such a posting may be the second one of an equal entry whose own posting is near it.
+    """
+    late = [group.first.select("e", "p") for group in judgement.state.groups if group.how is How.SOME_DAYS_LATER]
+    if not late:
+        return
+    postings = judgement.state.books.postings.select("p", "key", "amount", when="day")
+    days = judgement.state.every_entry.select("e", "day")
+    near = max(EARLIER, judgement.style.lag)
+    pairs = pl.concat(late).join(postings, on="p").join(days, on="e")
+    pairs = pairs.filter(pl.col("when") - pl.col("day") > near)
+    alone = np.flatnonzero(np.isin(judgement.status, (Status.BOOKED, Status.ANOTHER_DATE)))
+    others = pl.DataFrame({"other": alone, "p": judgement.posting[alone]}).join(postings, on="p")
+    equal = pairs.join(others, on=["key", "amount"], suffix="_other").filter(pl.col("e") != pl.col("other"))
+    equal = equal.filter((pl.col("when") - pl.col("when_other")).abs() <= near).head(MOST_CASES)
+    for entry, posting, other, own in equal.select("e", "p", "other", "p_other").iter_rows():
+        if not judgement.state.texts.agree(entry, posting):
+            judgement.undecided([entry, other], Reason.SEVERAL_FIT, (posting, own))
 
 
 def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) -> None:

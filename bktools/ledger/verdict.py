@@ -22,7 +22,7 @@ from bktools.ledger.habits import books_of
 from bktools.ledger.judgement import THERE, Judgement, Note, begun
 from bktools.ledger.open_groups import open_of
 from bktools.ledger.proof import judge_missing
-from bktools.ledger.reversals import in_own_months, judge_multiples, judge_whole_sums, without_undone
+from bktools.ledger.reversals import in_own_months, judge_late, judge_multiples, judge_whole_sums, without_undone
 from bktools.ledger.sides import Numbers, Sides
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
@@ -156,6 +156,7 @@ def verdict_of(
     judgement.undone |= undone
     for entry in sides.entries.filter(~pl.col("is_known"))["e"].to_list():
         judgement.say(entry, Status.NOT_COMPARABLE, note=Note(Reason.VALUE_UNKNOWN))
+    judge_late(judgement)
     judge_multiples(judgement, state.named_or_used, in_sums=False)
     _judge_rest(judgement, rates)
     judgement.undecided(np.flatnonzero(judgement.status == Status.OPEN).tolist(), Reason.STYLE_UNKNOWN)
