@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bktools.ledger.differences import explanations
-from bktools.ledger.explained import EARLIER, KNOWN, LATER
+from bktools.ledger.explained import EARLIER, KNOWN, LARGEST_TAX, LATER
 from bktools.ledger.judgement import Judgement, known, may_be_net
 from bktools.ledger.open_groups import Cell, Open
 from bktools.ledger.sole_entry import share_off
@@ -26,7 +26,11 @@ def judge_errors_in_sums(judgement: Judgement, rest: Open) -> None:
             continue
         entries = list(cell.values)
         out, twice = explanations(judgement, cell, share)
-        if twice is not None and out is None and not _may_be_of_another(judgement, rest, twice):
+        if (
+            twice is not None
+            and out is None
+            and not (_may_be_of_another(judgement, rest, twice) or _may_hold_another(judgement, rest, cell))
+        ):
             judgement.say(twice, Status.BOOKED_TWICE, How.DIFFERENCE, cell.postings[0])
             judgement.whole([entry for entry in entries if entry != twice], cell.postings[0], How.DIFFERENCE)
             cell.is_settled = True
@@ -46,6 +50,21 @@ def _may_be_of_another(judgement: Judgement, rest: Open, entry: int) -> bool:
         and abs(row["due"] - own["due"]) <= judgement.style.lag + EARLIER
         and judgement.status[other] in (Status.OPEN, Status.NOT_DECIDED)
         for other, row in rest.entries.items()
+    )
+
+
+def _may_hold_another(judgement: Judgement, rest: Open, cell: Cell) -> bool:
+    """Whether an entry of another account and the cell's day is not found, and is no larger than what is more.
+
+    With a further error, the sum may hold it.
+    """
+    return any(
+        rest.entries[other]["due"] == cell.due
+        and judgement.is_open(other)
+        and rest.entries[other]["home"] != cell.key
+        and 0 < rest.entries[other]["gross"] / cell.difference <= LARGEST_TAX
+        and not judgement.is_refused(other, cell.postings[0])
+        for other in rest.out
     )
 
 
