@@ -54,9 +54,9 @@ def _may_be_of_another(judgement: Judgement, rest: Open, entry: int) -> bool:
 
 
 def _may_hold_another(judgement: Judgement, rest: Open, cell: Cell) -> bool:
-    """Whether an entry of another account and the cell's day is not found, and is no larger than what is more.
+    """Whether an entry of another account and the cell's day is not found, and the difference may be of it.
 
-    With a further error, the sum may hold it.
+    A further error makes the rest of the difference.
     """
     return any(
         rest.entries[other]["due"] == cell.due

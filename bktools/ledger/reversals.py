@@ -116,7 +116,9 @@ def judge_late(judgement: Judgement) -> None:
 
     Such a posting may be the second one of an equal entry whose own posting is near it.
     """
-    late = [group.first.select("e", "p") for group in judgement.state.groups if group.how is How.SOME_DAYS_LATER]
+    late = [
+        group.first.select("e", "p") for group in judgement.state.groups if group.how is How.SOME_DAYS_LATER
+    ]
     if not late:
         return
     postings = judgement.state.books.postings.select("p", "key", "amount", when="day")

@@ -22,7 +22,13 @@ from bktools.ledger.habits import books_of
 from bktools.ledger.judgement import THERE, Judgement, Note, begun
 from bktools.ledger.open_groups import open_of
 from bktools.ledger.proof import judge_missing
-from bktools.ledger.reversals import in_own_months, judge_late, judge_multiples, judge_whole_sums, without_undone
+from bktools.ledger.reversals import (
+    in_own_months,
+    judge_late,
+    judge_multiples,
+    judge_whole_sums,
+    without_undone,
+)
 from bktools.ledger.sides import Numbers, Sides
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain

@@ -15,8 +15,8 @@ from bktools.ledger.pairs import paired
 from bktools.ledger.steps import OF_VOUCHERS, Grain, How
 from bktools.ledger.taxes import meets_by_rates, rounding
 
-# Accounts of whole vouchers test the nets, if there are so many: wrong rates let hardly any agree to the cent,
-# and errors of a voucher, which come in twos, leave most.
+# Accounts of whole vouchers test the nets, if there are so many: wrong rates let hardly any agree to the
+# cent, and errors of a voucher, which come in twos, leave most.
 TESTS, HOLD = 5, 0.5
 # From this share of accounts that meet the rates on, these are all rates of the ledger.
 AGREE = 0.8

@@ -28,21 +28,17 @@ def judged(world, statuses):
     classes = defaultdict(list)
     for number, row in enumerate(world.rows):
         classes[row["account_code"], row["cents"], row["currency"]].append(number)
-    for numbers in classes.values():
+    for every in classes.values():
+        in_a_total = [one for one in every if one in cancelled and statuses[one] == "in_a_sum"]
+        counts.update(("planted", "planted right") * len(in_a_total))
+        numbers = [one for one in every if one not in in_a_total]
         kinds = [world.planted.get(number) for number in numbers]
         said = [statuses[number] for number in numbers]
-        if len(numbers) > 1 and any(kinds):
-            in_a_total = [number for number in numbers if number in cancelled and statuses[number] == "in_a_sum"]
-            counts.update(("planted", "planted right") * len(in_a_total))
-            left = [number for number in numbers if number not in in_a_total]
-            kinds, said = [world.planted.get(number) for number in left], [statuses[number] for number in left]
-            counts.update(_of_equals(kinds, said, wrong, left))
+        if len(every) > 1 and any(kinds):
+            counts.update(_of_equals(kinds, said, wrong, numbers))
             continue
         for number, kind, status in zip(numbers, kinds, said, strict=True):
-            if number in cancelled and status == "in_a_sum":
-                counts.update(("planted", "planted right"))
-            else:
-                counts.update(_of_one(kind, status, wrong, number))
+            counts.update(_of_one(kind, status, wrong, number))
     return counts, wrong
 
 
