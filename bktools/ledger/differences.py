@@ -69,7 +69,12 @@ def _postings_of(
     days = range(place[1], place[1] + judgement.style.lag + 1)
     postings = [posting for day in days for posting in lines.get((place[0], day), ()) if posting in rest.free]
     if judgement.style.grain is Grain.ENTRY:
-        return postings
+        # What another text shows to be of another matter is none of theirs.
+        return [
+            posting
+            for posting in postings
+            if not all(judgement.is_refused(entry, posting) for entry in group)
+        ]
     group_days = {rest.entries[entry]["day"] for entry in group}
     named = {posting: judgement.state.texts.entry_named(posting) for posting in postings}
     return [

@@ -162,7 +162,8 @@ def _candidates(state: Explained, grain: Grain, lag: int) -> Iterator[_Candidate
     entries = state.entries.filter(pl.col(grain.group[0]).is_not_null(), pl.col(measure.ours).is_not_null())
     postings = state.used.filter(pl.col(measure.theirs).is_not_null())
     lines = postings.select("p", y="p", home="key", when="day", total=measure.theirs)
-    yield _pairs(entries, lines, [*grain.group, "home"], ["home"], measure, grain, lag)
+    own = _pairs(entries, lines, [*grain.group, "home"], ["home"], measure, grain, lag)
+    yield replace(own, pairs=_without_named(own, postings))
     if state.books.has_pooled_tax:
         sides = state.books.postings.filter(pl.col("voucher").is_not_null(), pl.col("role") != CONTRA)
         is_cost = pl.col("role") == COST
@@ -225,6 +226,14 @@ def _pairs(
     rest = pl.col("total") - pl.col("known")
     pairs = pairs.with_columns(rate=rest / pl.col("foreign"), width=(2 * slack / rest.abs()), slack=slack)
     return _Candidates(pairs.filter(pl.col("rate") > 0), parts, members, lines.select("y", "p"), grain)
+
+
+def _without_named(candidates: _Candidates, postings: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs without postings that name an entry of another group."""
+    named = postings.filter(pl.col("names").is_not_null()).select(y="p", e="names")
+    own = named.join(candidates.members, on="e").select("x", "y")
+    others = candidates.pairs.join(named, on="y", how="semi").join(own, on=["x", "y"], how="anti")
+    return candidates.pairs.join(others, on=["x", "y"], how="anti", maintain_order="left")
 
 
 def _without(pairs: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:

@@ -114,25 +114,31 @@ def in_own_months(state: Explained, undone: set[int]) -> tuple[Explained, set[in
 def judge_late(judgement: Judgement) -> None:
     """Say of entries that are booked unusually late that they are not decided, where others fit as well.
 
-    Such a posting may be the second one of an equal entry whose own posting is near it.
+    Such a posting may be the second one of an equal entry whose own posting is near it; and a free posting on
+    another account may be the entry's, if it has the amount and is in time.
     """
-    late = [
-        group.first.select("e", "p") for group in judgement.state.groups if group.how is How.SOME_DAYS_LATER
-    ]
-    if not late:
+    state, near = judgement.state, max(EARLIER, judgement.style.lag)
+    groups = [group.first.select("e", "p") for group in state.groups if group.how is How.SOME_DAYS_LATER]
+    if not groups:
         return
-    postings = judgement.state.books.postings.select("p", "key", "amount", when="day")
-    days = judgement.state.every_entry.select("e", "day")
-    near = max(EARLIER, judgement.style.lag)
-    pairs = pl.concat(late).join(postings, on="p").join(days, on="e")
-    pairs = pairs.filter(pl.col("when") - pl.col("day") > near)
+    postings = state.books.postings.select("p", "key", "amount", when="day")
+    late = pl.concat(groups).join(postings, on="p").join(state.every_entry.select("e", "day"), on="e")
+    late = late.filter(pl.col("when") - pl.col("day") > near)
     alone = np.flatnonzero(np.isin(judgement.status, (Status.BOOKED, Status.ANOTHER_DATE)))
-    others = pl.DataFrame({"other": alone, "p": judgement.posting[alone]}).join(postings, on="p")
-    equal = pairs.join(others, on=["key", "amount"], suffix="_other").filter(pl.col("e") != pl.col("other"))
-    equal = equal.filter((pl.col("when") - pl.col("when_other")).abs() <= near).head(MOST_CASES)
-    for entry, posting, other, own in equal.select("e", "p", "other", "p_other").iter_rows():
-        if not judgement.state.texts.agree(entry, posting):
-            judgement.undecided([entry, other], Reason.SEVERAL_FIT, (posting, own))
+    others = pl.DataFrame({"other": alone, "q": judgement.posting[alone]}).join(
+        postings.rename({"p": "q", "when": "at"}), on="q"
+    )
+    equal = late.join(others, on=["key", "amount"])
+    equal = equal.filter(pl.col("e") != pl.col("other"), (pl.col("when") - pl.col("at")).abs() <= near)
+    free = state.named_or_used.select("amount", q="p", at="day").with_columns(other=pl.lit(None, pl.Int64))
+    free = late.join(free, on="amount").filter((pl.col("at") - pl.col("day")).is_between(0, near))
+    columns = ("e", "p", "other", "q")
+    for entry, posting, other, own in pl.concat([equal.select(columns), free.select(columns)])[
+        :MOST_CASES
+    ].iter_rows():
+        if not state.texts.agree(entry, posting):
+            entries = [entry] if other is None else [entry, other]
+            judgement.undecided(entries, Reason.SEVERAL_FIT, (posting, own))
 
 
 def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) -> None:
