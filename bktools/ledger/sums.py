@@ -79,14 +79,14 @@ def without_odd_sums(state: Explained, grain: Grain) -> Explained:
     """Return the explanation; sums of foreign grains stay only where nothing else explains their entries.
 
     Among many postings some are by chance the sum of a group some weeks earlier, and in a ledger of entries
-    some are the rest of a day.
+    some are the rest of a day. Where sums span days, a sum of one day is one on its day alone.
     """
     every = sum(group.members.height for group in state.groups)
     odd = tuple(
         group
         for group in state.groups
         if (
-            (group.how is How.SUM and group.grain.is_long and group.grain is not grain)
+            (group.how is How.SUM and group.grain is not grain and (group.grain.is_long or grain.is_long))
             or (group.how is How.REST_OF_DAY and grain is Grain.ENTRY)
         )
         and group.members.height < OF_SUMS * every
@@ -106,12 +106,22 @@ def without_odd_sums(state: Explained, grain: Grain) -> Explained:
             side.join(open_.select(key), on=key, how="anti")["gid"]
             for side, open_, key in ((group.members, state.entries, "e"), (group.lines, state.postings, "p"))
         ]
+        if grain.is_long and not group.grain.is_long:
+            taken.append(_of_other_days(state, group))
         left = [
             side.filter(~pl.col("gid").is_in(pl.concat(taken).implode()))
             for side in (group.members, group.lines)
         ]
         state = state.take(group.how, *left, grain=group.grain, measure=group.measure)
     return state
+
+
+def _of_other_days(state: Explained, group: Matched) -> pl.Series:
+    """Return the numbers of the groups of several entries that have no posting on their day."""
+    days = state.every_entry.select("e", "day")
+    booked = state.books.postings.select("p", "day")
+    ours = group.members.filter(pl.len().over("gid") > 1).join(days, on="e")
+    return ours.join(group.lines.join(booked, on="p"), on=["gid", "day"], how="anti")["gid"].unique()
 
 
 def _freed(state: Explained, odd: tuple[Matched, ...]) -> Explained:

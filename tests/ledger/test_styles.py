@@ -62,6 +62,8 @@ CHANCES = [
         3,
     ),
     ("a credit note on the account of its opposite", "entry, own texts of the system", 411, 5_000, 3),
+    ("an equal amount of another matter weeks later", "entry, late, own texts of the system", 493, 300, 3),
+    ("an amount of another entry by a rate", "entry, foreign", 511, 300, 3),
     ("a second posting for an entry of weeks before", "entry, own texts of the system", 480, 300, 3),
 ]
 
