@@ -17,7 +17,7 @@ import polars as pl
 from bktools.ledger.explained import EARLIER, KNOWN, LARGEST_TAX, LATER, Explained
 from bktools.ledger.habits import CONTRA, COST
 from bktools.ledger.steps import Grain, How, Measure
-from bktools.ledger.taxes import rounding
+from bktools.ledger.rounding import rounding, rounds_each
 
 # Rounding leaves so much of each converted amount open, in minor units.
 ROUNDING = 1.2
@@ -162,7 +162,9 @@ def _candidates(state: Explained, grain: Grain, lag: int) -> Iterator[_Candidate
     entries = state.entries.filter(pl.col(grain.group[0]).is_not_null(), pl.col(measure.ours).is_not_null())
     postings = state.used.filter(pl.col(measure.theirs).is_not_null())
     lines = postings.select("p", y="p", home="key", when="day", total=measure.theirs)
-    own = _pairs(entries, lines, [*grain.group, "home"], ["home"], measure, grain, lag)
+    # The net of a sum is open by what rounding leaves, of entries in the ledger's currency, too.
+    is_open = measure is Measure.NET and not rounds_each(state)
+    own = _pairs(entries, lines, [*grain.group, "home"], ["home"], measure, grain, lag, is_open=is_open)
     yield replace(own, pairs=_without_named(own, postings))
     if state.books.has_pooled_tax:
         sides = state.books.postings.filter(pl.col("voucher").is_not_null(), pl.col("role") != CONTRA)
@@ -188,6 +190,8 @@ def _pairs(
     measure: Measure,
     grain: Grain,
     lag: int,
+    *,
+    is_open: bool = False,
 ) -> _Candidates:
     value, is_home = pl.col(measure.ours), pl.col("is_home")
     foreign = pl.col("currency").filter(~is_home)
@@ -220,7 +224,7 @@ def _pairs(
         pl.col("when") - pl.col("first") >= (-EARLIER if grain.is_long else 0), after <= latest
     )
     # Gross amounts of the ledger's own currency are exact.
-    at_home = rounding(pl.col("at_home")) if measure is Measure.NET else pl.lit(0)
+    at_home = rounding(pl.col("at_home")) if is_open else pl.lit(0)
     converted = pl.col("count") - pl.col("at_home")
     slack = at_home + ROUNDING * pl.min_horizontal(converted, 2 * converted.sqrt())
     rest = pl.col("total") - pl.col("known")

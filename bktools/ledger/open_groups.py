@@ -13,6 +13,7 @@ import polars as pl
 from bktools.ledger.exchange import Rate, rates_by_day
 from bktools.ledger.habits import COST
 from bktools.ledger.judgement import Judgement
+from bktools.ledger.rounding import rounds_each
 from bktools.ledger.statuses import Status
 from bktools.ledger.style import with_due
 
@@ -64,6 +65,8 @@ class Open:
 
     entries: dict[int, dict[str, Any]]
     free: dict[int, dict[str, Any]]
+    # Whether the ledger rounds each entry, so that sums of nets are exact.
+    rounds_each: bool
     # Postings of cells: no longer free, but what is out may be in one whose difference nothing explains.
     in_cells: dict[int, dict[str, Any]] = field(default_factory=dict)
     # Postings whose vouchers look like those of the style, or hold entries where these have no look.
@@ -127,6 +130,7 @@ def open_of(judgement: Judgement, rates: tuple[Rate, ...] = ()) -> Open | None:
                 "p", "key", "account", "day", "month", "amount", "gross", "voucher", "is_used"
             ).iter_rows(named=True)
         },
+        rounds_each(state),
     )
 
 

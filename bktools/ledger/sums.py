@@ -9,9 +9,9 @@ import polars as pl
 
 from bktools.ledger.explained import EARLIER, KNOWN, LATER, Explained, Matched, measures
 from bktools.ledger.pairs import in_one, paired
+from bktools.ledger.rounding import rounding, rounds_each
 from bktools.ledger.single_entries import matched_entries, without_others
 from bktools.ledger.steps import SUMS, Grain, How, Measure, Step
-from bktools.ledger.taxes import rounding
 
 # Sums are dated when so many entries of them are booked on their day.
 ON_THE_DAY = 0.95
@@ -247,11 +247,11 @@ def _rest(state: Explained, how: How, key: list[str], measure: Measure) -> Expla
     ours = entries.group_by(key).agg(ours=value.sum(), count=pl.len(), knows=value.is_not_null().all())
     theirs = postings.group_by(key).agg(theirs=amount.sum(), is_known=amount.is_not_null().all())
     open_ = rounding(pl.col("count")) if measure is Measure.NET else 0
-    both = (
-        ours.join(theirs, on=key)
-        .filter("knows", "is_known", pl.col("ours") != 0, (pl.col("ours") - pl.col("theirs")).abs() <= open_)
-        .with_row_index("gid")
-    )
+    both = ours.join(theirs, on=key).with_columns(off=pl.col("ours") - pl.col("theirs"))
+    both = both.filter("knows", "is_known", pl.col("ours") != 0, pl.col("off").abs() <= open_)
+    if measure is Measure.NET and (both["off"] != 0).any() and rounds_each(state, both):
+        both = both.filter(pl.col("off") == 0)
+    both = both.with_row_index("gid")
     grain = Grain.ACCOUNT_DAY if "day" in key else Grain.MONTH
     members, lines = (side.join(both, on=key) for side in (entries, postings))
     # A line that names an entry belongs to the group of that entry.

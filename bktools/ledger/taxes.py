@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from bktools.ledger.habits import COST, TELLING, THOUSANDTHS, Books
+from bktools.ledger.rounding import rounding
 
 LARGEST = 350
 UNTAXED = THOUSANDTHS / (THOUSANDTHS + LARGEST)
@@ -106,11 +107,6 @@ def meets_by_rates(gross: Sequence[int], rates: Iterable[int], amount: int) -> b
         sums = {so_far + net for net in nets(own, (0, *rates)) for so_far in sums}
     slack = len(gross) // 2
     return any(abs(net - amount) <= slack for net in sums)
-
-
-def rounding(count: pl.Expr) -> pl.Expr:
-    """Return how far a sum's net may be from the sum of nets, in minor units: four standard deviations."""
-    return pl.min_horizontal(count // 2, (1.2 * count.sqrt()).ceil()).cast(pl.Int64)
 
 
 def _votes(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,8 @@ from bktools.ledger.explained import EARLIER, KNOWN, LARGEST_TAX, LATER, Explain
 from bktools.ledger.habits import CONTRA, COST
 from bktools.ledger.pairs import paired
 from bktools.ledger.steps import OF_VOUCHERS, Grain, How
-from bktools.ledger.taxes import meets_by_rates, rounding
+from bktools.ledger.rounding import rounding
+from bktools.ledger.taxes import meets_by_rates
 
 # Accounts of whole vouchers test the nets, if there are so many: wrong rates let hardly any agree to the
 # cent, and errors of a voucher, which come in twos, leave most.
