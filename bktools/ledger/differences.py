@@ -109,7 +109,7 @@ def _is_rate_known(judgement: Judgement, rest: Open, entries: Sequence[int]) -> 
     converted = [row["converted"] for row in rows if not row["is_home"]]
     if len(entries) == len(converted) or judgement.style.grain is Grain.ENTRY or None in converted:
         return False
-    rounded, open_ = _slack(rest, len(entries)) + _rounded(len(converted)), sum(one.open for one in converted)
+    rounded, open_ = _slack(len(entries)) + _rounded(len(converted)), sum(one.open for one in converted)
     smallest = min(abs(row["gross"] if row["is_home"] else row["converted"].gross) for row in rows)
     return bool(open_ <= OPEN * rounded and 2 * (rounded + open_) < smallest)
 
@@ -153,9 +153,11 @@ def _compared(
     }
     if None in values.values():
         return None
-    slack = 0 if is_gross else _slack(rest, len(entries))
+    slack = 0 if is_gross or rest.rounds_each else _slack(len(entries))
     if converted:
-        slack += math.ceil(_rounded(len(converted)) + sum(one.open for one in converted))
+        # The rounding of each is known, but for what the rates leave open.
+        rounded = 1 if rest.rounds_each else _rounded(len(converted))
+        slack += math.ceil(rounded + sum(one.open for one in converted))
     total = sum(rest.free[posting]["gross" if is_gross else "amount"] for posting in postings)
     shows_tax = is_gross and any(
         rest.free[posting]["gross"] != rest.free[posting]["amount"] for posting in postings
@@ -172,9 +174,9 @@ def _compared(
     )
 
 
-def _slack(rest: Open, count: int) -> int:
+def _slack(count: int) -> int:
     """Return what rounding leaves open of a net of entries: at least one unit, as halves go either way."""
-    return 0 if rest.rounds_each else max(1, int(pl.select(rounding(pl.lit(count))).item()))
+    return max(1, int(pl.select(rounding(pl.lit(count))).item()))
 
 
 def _judge(judgement: Judgement, rest: Open, cell: Cell, share: float) -> None:

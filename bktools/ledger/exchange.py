@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -99,16 +99,17 @@ def rates_by_day(rates: tuple[Rate, ...]) -> Callable[[str, int], Rate | None]:
 
 
 def _of_their_times(rates: tuple[Rate, ...]) -> tuple[Rate, ...]:
-    """Return the rates; one of many days is that of all days between, where others are seldom among these.
+    """Return the rates; one of many days is that of all days of its months, or of all days between.
 
-    The others show an error of their days.
+    This is so where other rates are seldom among these days: they show an error of theirs.
     """
     times = {}
     for rate in rates:
-        time = frozenset(range(min(rate.days), max(rate.days) + 1))
         others = {day for other in rates if other.currency == rate.currency for day in other.days} - rate.days
-        if len(rate.days) >= STEADY and len(others & time) <= SELDOM * len(rate.days):
-            times[rate] = time
+        for time in (_months_of(rate.days), frozenset(range(min(rate.days), max(rate.days) + 1))):
+            if len(rate.days) >= STEADY and len(others & time) <= SELDOM * len(rate.days):
+                times[rate] = time
+                break
     found = []
     for rate in rates:
         of_others = {
@@ -120,6 +121,13 @@ def _of_their_times(rates: tuple[Rate, ...]) -> tuple[Rate, ...]:
         days = times.get(rate, rate.days) - of_others
         found += [replace(rate, days=days)] if days else []
     return tuple(found)
+
+
+def _months_of(days: Iterable[int]) -> frozenset[int]:
+    """Return all days of the months of some days."""
+    months = np.unique(np.array([*days], "datetime64[D]").astype("datetime64[M]"))
+    spans = ((month.astype("datetime64[D]"), (month + 1).astype("datetime64[D]")) for month in months)
+    return frozenset(day for span in spans for day in range(*(int(end.astype(np.int64)) for end in span)))
 
 
 def _merged(rates: tuple[Rate, ...]) -> tuple[Rate, ...]:

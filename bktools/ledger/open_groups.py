@@ -16,6 +16,7 @@ from bktools.ledger.judgement import Judgement
 from bktools.ledger.rounding import rounds_each
 from bktools.ledger.statuses import Status
 from bktools.ledger.style import with_due
+from bktools.ledger.taxes import nets
 
 # More open entries are not judged one by one: such a ledger is another one.
 MOST_OPEN = 50_000
@@ -121,7 +122,7 @@ def open_of(judgement: Judgement, rates: tuple[Rate, ...] = ()) -> Open | None:
     rate_of = rates_by_day(rates)
     return Open(
         {
-            row["e"]: row | {"converted": None if row["is_home"] else _converted(row, rate_of)}
+            row["e"]: row | {"converted": None if row["is_home"] else _converted(row, rate_of, state.rates)}
             for row in due.iter_rows(named=True)
         },
         {
@@ -134,14 +135,20 @@ def open_of(judgement: Judgement, rates: tuple[Rate, ...] = ()) -> Open | None:
     )
 
 
-def _converted(row: Mapping[str, Any], rate_of: Callable[[str, int], Rate | None]) -> Converted | None:
-    """Return the amounts of an entry of another currency in the ledger's, None without a rate."""
+def _converted(
+    row: Mapping[str, Any], rate_of: Callable[[str, int], Rate | None], taxes: Sequence[int]
+) -> Converted | None:
+    """Return the amounts of an entry of another currency in the ledger's, None without a rate.
+
+    The tax is that of the converted amount.
+    """
     rate = rate_of(row["currency"], row["due"])
     if rate is None:
         return None
-    gross, net = (
-        None if amount is None else round(amount * rate.value) for amount in (row["gross"], row["net"])
-    )
+    gross, net = round(row["gross"] * rate.value), row["net"]
+    if net is not None:
+        fits = (nets(gross, [tax])[0] for tax in (0, *taxes) if net in nets(row["gross"], [tax]))
+        net = next(fits, round(net * rate.value))
     return Converted(gross, net, abs(row["gross"]) * rate.value * rate.width)
 
 
