@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bktools.ledger.differences import explanations
 from bktools.ledger.explained import EARLIER, KNOWN, LARGEST_TAX, LATER
-from bktools.ledger.judgement import Judgement, known, may_be_net
+from bktools.ledger.judgement import Judgement, known, may_be_net, nets_of
 from bktools.ledger.open_groups import Cell, Open
 from bktools.ledger.sole_entry import share_off
 from bktools.ledger.statuses import Reason, Status
@@ -75,6 +75,9 @@ def _is_another_amount(judgement: Judgement, rest: Open, cell: Cell) -> bool:
     (entry,), (posting,) = cell.values, cell.postings
     said = judgement.state.texts.agree(entry, posting)
     if may_be_net(cell.values[entry], cell.total) and known(judgement) < KNOWN:
+        return False
+    if cell.total in nets_of(judgement, rest.entries[entry]["gross"]):
+        # The entry has another tax than the others of its kind.
         return False
     if judgement.style.grain is Grain.ENTRY or (not said and judgement.style.grain is not Grain.ACCOUNT_DAY):
         return bool(said)
