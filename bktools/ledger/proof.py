@@ -257,14 +257,17 @@ def _is_covered(style: Style, span: Span | None, row: Mapping[str, Any]) -> bool
 
 
 def _sums(rows: Sequence[Mapping[str, Any]]) -> set[int] | None:
-    """Return the sums of two entries or more; None where these are too many."""
+    """Return the sums of two entries or more, gross and net; None where these are too many."""
     if len(rows) > SEARCH:
         return None
-    sums = np.zeros(1, np.int64)
-    count = np.zeros(1, np.int64)
-    for row in rows:
-        sums, count = np.concatenate([sums, sums + row["gross"]]), np.concatenate([count, count + 1])
-    return set(sums[count > 1].tolist())
+    found: set[int] = set()
+    for measure in ("gross", "net"):
+        values = [row[measure] for row in rows]
+        sums, count = np.zeros(1, np.int64), np.zeros(1, np.int64)
+        for value in values if None not in values else ():
+            sums, count = np.concatenate([sums, sums + value]), np.concatenate([count, count + 1])
+        found |= {*sums[count > 1].tolist()}
+    return found
 
 
 def _is_in_time(row: Mapping[str, Any], posting: Mapping[str, Any], latest: int) -> bool:

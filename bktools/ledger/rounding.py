@@ -38,7 +38,9 @@ def rounds_each(state: Explained, more: pl.DataFrame | None = None) -> bool:
         if group.is_alone:
             continue
         ours = group.members.join(entries, on="e").group_by("gid", "key")
-        ours = ours.agg(pl.sum("net"), pl.sum("gross"), count=pl.len(), is_known=pl.col("net").is_not_null().all())
+        ours = ours.agg(
+            pl.sum("net"), pl.sum("gross"), count=pl.len(), is_known=pl.col("net").is_not_null().all()
+        )
         theirs = group.lines.join(postings, on="p").group_by("gid", "key").agg(pl.sum("amount"))
         off = pl.col("net") - pl.col("amount")
         both = ours.join(theirs, on=["gid", "key"]).filter("is_known", pl.col("net") != pl.col("gross"))
@@ -47,5 +49,7 @@ def rounds_each(state: Explained, more: pl.DataFrame | None = None) -> bool:
         return False
     every = pl.concat(sums).filter(pl.col("count") >= FEWEST)
     chance = pl.min_horizontal(BY_CHANCE / pl.col("count").sqrt(), MOST)
-    says = pl.when(pl.col("off") == 0).then((EXACT / chance).log()).otherwise(((1 - EXACT) / (1 - chance)).log())
+    says = (
+        pl.when(pl.col("off") == 0).then((EXACT / chance).log()).otherwise(((1 - EXACT) / (1 - chance)).log())
+    )
     return bool(every.select(says.sum() >= ENOUGH).item())

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from bktools.ledger.explained import EARLIER, KNOWN, LATER, Explained, Matched, measures
+from bktools.ledger.explained import EARLIER, KNOWN, LATER, Explained, Matched, measures, without
 from bktools.ledger.pairs import in_one, paired
 from bktools.ledger.rounding import rounding, rounds_each
 from bktools.ledger.single_entries import matched_entries, without_others
@@ -41,7 +41,15 @@ def sums_of_groups(state: Explained) -> Explained:
 
 
 def _late_entries(state: Explained) -> Explained:
-    return matched_entries(state, How.SOME_DAYS_LATER, ["key", "total"], is_near=True)
+    """Match single entries some days later; beside sums, not with a posting that another one takes back."""
+    open_ = state
+    if state.share < KNOWN or _are_sums_usual(state):
+        opposite = state.used.select("key", amount=-pl.col("amount"))
+        undone = state.used.join(opposite, on=["key", "amount"], how="semi")["p"]
+        open_ = replace(state, postings=without(state.postings, "p", undone))
+    found = matched_entries(open_, How.SOME_DAYS_LATER, ["key", "total"], is_near=True)
+    taken = [group.lines["p"] for group in found.groups[len(state.groups) :]]
+    return replace(found, postings=without(state.postings, "p", pl.concat(taken))) if taken else state
 
 
 def _late_sums(state: Explained) -> Explained:

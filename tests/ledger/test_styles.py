@@ -64,6 +64,11 @@ CHANCES = [
     ("a credit note on the account of its opposite", "entry, own texts of the system", 411, 5_000, 3),
     ("an equal amount of another matter weeks later", "entry, late, own texts of the system", 493, 300, 3),
     ("an amount of another entry by a rate", "entry, foreign", 511, 300, 3),
+    ("a sum of a day weeks later", "batch, tax", 415, 5_000, 3),
+    ("a small error where each entry is rounded", "month, tax", 421, 5_000, 3),
+    ("an accrual like an entry", "month, foreign", 427, 5_000, 3),
+    ("a tax of its own among others of its kind", "supplier and day, tax by entry", 504, 300, 3),
+    ("nets that are nothing together", "document, tax", 527, 300, 0),
     ("a second posting for an entry of weeks before", "entry, own texts of the system", 480, 300, 3),
 ]
 
