@@ -16,8 +16,8 @@ import polars as pl
 
 from bktools.ledger.explained import EARLIER, KNOWN, LARGEST_TAX, LATER, Explained
 from bktools.ledger.habits import CONTRA, COST
-from bktools.ledger.steps import Grain, How, Measure
 from bktools.ledger.rounding import rounding, rounds_each
+from bktools.ledger.steps import Grain, How, Measure
 
 # Rounding leaves so much of each converted amount open, in minor units.
 ROUNDING = 1.2

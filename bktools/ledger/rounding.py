@@ -1,4 +1,4 @@
-"""How far the net of a sum may be from the nets of its entries: not at all where the ledger rounds each entry.
+"""How far the net of a sum may be from the nets of its entries: not at all where each entry is rounded.
 
 A ledger that rounds the tax of a whole sum leaves some units open; one that rounds the tax of each entry
 leaves nothing. Sums that are explained tell which it is.

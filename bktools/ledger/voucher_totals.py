@@ -12,8 +12,8 @@ import polars as pl
 from bktools.ledger.explained import EARLIER, KNOWN, LARGEST_TAX, LATER, Explained
 from bktools.ledger.habits import CONTRA, COST
 from bktools.ledger.pairs import paired
-from bktools.ledger.steps import OF_VOUCHERS, Grain, How
 from bktools.ledger.rounding import rounding
+from bktools.ledger.steps import OF_VOUCHERS, Grain, How
 from bktools.ledger.taxes import meets_by_rates
 
 # Accounts of whole vouchers test the nets, if there are so many: wrong rates let hardly any agree to the
