@@ -292,12 +292,16 @@ def _holds(
         ):
             yield posting
     if judgement.style.grain is not Grain.ENTRY:
-        # A sum of the style on another account, or any on one that no entry has, on the days of the group.
+        # A sum of the style on another account, or any on one that no entry has or with the entry's text, on
+        # the days of the group.
         days = range(row["due"], row["due"] + judgement.style.lag + 1)
         for posting in (posting for day in days for posting in unexplained.by_day.get(day, ())):
             place = rows[posting]
             may_be = posting in unexplained.of_style or not place["is_used"]
+            may_be = may_be or bool(judgement.state.texts.agree(entry, posting))
+            # Beside open entries of the other side, a sum may be of any size.
             is_large = place["amount"] * row["gross"] > 0 and abs(place["amount"]) >= least / 2
+            is_large |= (place["key"], row["gross"] < 0) in unexplained.sides
             if may_be and is_large and not judgement.is_refused(entry, posting):
                 yield posting
 

@@ -1,4 +1,4 @@
-"""How far the net of a sum may be from the nets of its entries: not at all where each entry is rounded.
+"""How far the net of a sum may be from those of its entries: nothing, where each entry is rounded.
 
 A ledger that rounds the tax of a whole sum leaves some units open; one that rounds the tax of each entry
 leaves nothing. Sums that are explained tell which it is.
@@ -37,9 +37,15 @@ def rounds_each(state: Explained, more: pl.DataFrame | None = None) -> bool:
     for group in state.groups:
         if group.is_alone:
             continue
-        ours = group.members.join(entries, on="e").group_by("gid", "key")
-        ours = ours.agg(
-            pl.sum("net"), pl.sum("gross"), count=pl.len(), is_known=pl.col("net").is_not_null().all()
+        ours = (
+            group.members.join(entries, on="e")
+            .group_by("gid", "key")
+            .agg(
+                pl.sum("net"),
+                pl.sum("gross"),
+                count=pl.len(),
+                is_known=pl.col("net").is_not_null().all(),
+            )
         )
         theirs = group.lines.join(postings, on="p").group_by("gid", "key").agg(pl.sum("amount"))
         off = pl.col("net") - pl.col("amount")

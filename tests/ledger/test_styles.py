@@ -68,6 +68,7 @@ CHANCES = [
     ("a small error where each entry is rounded", "month, tax", 421, 5_000, 3),
     ("an accrual like an entry", "month, foreign", 427, 5_000, 3),
     ("a tax of its own among others of its kind", "supplier and day, tax by entry", 504, 300, 3),
+    ("a voucher of nothing that holds a credit note of another account", "document, tax", 441, 5_000, 3),
     ("nets that are nothing together", "document, tax", 527, 300, 0),
     ("a second posting for an entry of weeks before", "entry, own texts of the system", 480, 300, 3),
 ]
