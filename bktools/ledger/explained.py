@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from bktools.ledger.habits import COST, Books
-from bktools.ledger.sides import Numbers
 from bktools.ledger.steps import Grain, How, Measure
+from bktools.ledger.text_columns import Numbers
 from bktools.ledger.texts import Texts
 
 # Days that a posting may be dated before its entries, and after them.

@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 
 from bktools.ledger.explained import LARGEST_TAX, Explained
-from bktools.ledger.sides import Numbers
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain, How
 from bktools.ledger.style import Style
 from bktools.ledger.taxes import nets
+from bktools.ledger.text_columns import Numbers
 
 # Entries whose postings agree.
 THERE = (Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,7 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.ledger.inputs import Inputs, has_values
-from bktools.ledger.text_columns import Recurring, nulls, numbers_of, recurring, trimmed
-
-Numbers: TypeAlias = npt.NDArray[np.int64]
+from bktools.ledger.text_columns import Numbers, Recurring, nulls, numbers_of, recurring, trimmed
 
 # A text with at least a letter or a digit; "-" says nothing.
 SAYS_SOMETHING = r"[\p{L}\p{N}]"

@@ -23,11 +23,12 @@ from bktools.ledger.judgement import THERE, Judgement, Note, begun
 from bktools.ledger.open_groups import open_of
 from bktools.ledger.proof import judge_missing
 from bktools.ledger.reversals import in_own_months, judge_multiples, judge_whole_sums, without_undone
-from bktools.ledger.sides import Numbers, Sides
+from bktools.ledger.sides import Sides
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
 from bktools.ledger.style import Style, style_of
 from bktools.ledger.sums import without_odd_sums
+from bktools.ledger.text_columns import Numbers
 from bktools.ledger.whole_vouchers import judge_pooled
 
 # Statuses of an entry that is in the ledger.
