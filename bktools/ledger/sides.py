@@ -22,8 +22,6 @@ ENTRY_ID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 LENGTH_OF_AN_ID = 36
 # The currency of postings of which it is not known.
 UNKNOWN = "??"
-# Accounts are numbered by this many, so that a key is an account and a currency.
-CURRENCIES = 1_024
 # Sums of so much stay exact as whole numbers of 64 bits.
 LARGEST_SUM = 2**62
 EPOCH_YEAR, MONTHS = 1970, 12
@@ -72,8 +70,8 @@ def sides_of(inputs: Inputs) -> Sides:
         {
             "e": np.arange(len(ours)),
             "account": of_ours,
-            "key": of_ours * CURRENCIES + money.ours,
-            "home": of_ours * CURRENCIES + money.home,
+            "key": of_ours * money.currencies + money.ours,
+            "home": of_ours * money.currencies + money.home,
             **_calendar(days[0]),
             "gross": nulls(len(ours), pl.Int64) if gross is None else gross,
             "currency": money.entries.each,
@@ -88,11 +86,11 @@ def sides_of(inputs: Inputs) -> Sides:
             "p": np.arange(len(theirs)),
             "currency": money.postings.each,
             "account": of_theirs,
-            "key": of_theirs * CURRENCIES + money.theirs,
+            "key": of_theirs * money.currencies + money.theirs,
             **_calendar(days[1]),
             "amount": nulls(len(theirs), pl.Int64) if amount is None else amount,
             "own": nulls(len(theirs), pl.Int64) if own is None else own,
-            "own_key": of_theirs * CURRENCIES + money.own,
+            "own_key": of_theirs * money.currencies + money.own,
             **_texts_of_postings(theirs),
         }
     )
@@ -112,6 +110,8 @@ class _Currencies(NamedTuple):
     postings: Recurring
     ours: pl.Series
     theirs: pl.Series
+    # So many numbers make a key of an account and a currency.
+    currencies: int
     # Of the amounts that postings have beside the ledger's own.
     own: pl.Series
     # The number of the ledger's currency.
@@ -129,7 +129,8 @@ def _currencies(both: list[Recurring], own: Recurring, home: str | None) -> _Cur
     of_ours, of_theirs, of_own, of_home = numbers_of(ours, theirs, own, books)
     shown = pl.concat([theirs.texts, own.texts.drop_nulls()])
     is_home, is_shown = (ours.of_each(ours.texts.is_in(texts.implode())) for texts in (theirs.texts, shown))
-    return _Currencies(ours, theirs, of_ours, of_theirs, of_own, of_home[0], is_home, is_shown)
+    count = sum(len(column.texts) for column in (ours, theirs, own, books))
+    return _Currencies(ours, theirs, of_ours, of_theirs, count, of_own, of_home[0], is_home, is_shown)
 
 
 def _texts_of_entries(ours: pa.Table) -> dict[str, pl.Series]:

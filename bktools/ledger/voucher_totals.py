@@ -54,16 +54,14 @@ def _with_their_total(state: Explained, grain: Grain, *, is_dated: bool) -> tupl
     )
     # A single entry with a voucher of another day is no group.
     ours = ours.filter(pl.col("count") >= (1 if is_dated else 2))
-    ours = ours.with_columns(day="last").with_row_index("x")
+    ours = ours.with_columns(day="last").with_row_index("gid")
     theirs = sides.group_by("voucher").agg(
         total=pl.sum("amount"),
         accounts=pl.col("account").filter(pl.col("role") == COST).unique().hash().sum(),
         day=pl.min("day"),
     )
-    theirs = theirs.with_row_index("y")
-    pairs = paired(ours, theirs, ["total", "accounts", *(["day"] if is_dated else [])], surplus=False)
-    found = pairs.join(ours.select("x", *group, "first", "last"), on="x")
-    found = found.join(theirs.select("y", "voucher", when="day"), on="y").with_columns(gid="x")
+    x, y = paired(ours, theirs, ["total", "accounts", *(["day"] if is_dated else [])], surplus=False)
+    found = ours.select("gid", *group, "first", "last")[x].hstack(theirs.select("voucher", when="day")[y])
     is_near = (pl.col("when") - pl.col("first") >= -EARLIER) & (pl.col("when") - pl.col("last") <= LATER)
     found = found.filter(is_near)
     members = entries.join(found.select(*group, "gid"), on=group)
