@@ -58,13 +58,10 @@ def in_numbers(names: Sequence[str], *frames: pl.DataFrame) -> list[Numbers]:
         numbers, is_known = known_numbers(numbered(column) if column.dtype == pl.String else column)
         least, width = int(numbers.min()), int(numbers.max()) - int(numbers.min()) + 2
         if width * values > most:
-            (every, values), (numbers, width) = _ranked(every), _ranked(numbers)
-            least = 0
-        own = (numbers - least).astype(np.int64, copy=False)
-        every, values = (
-            every * width + (own if is_known is None else np.where(is_known, own + 1, 0)),
-            values * width,
-        )
+            (every, values), (numbers, width), least = _ranked(every), _ranked(numbers), 0
+        every *= width
+        every += numbers - least if is_known is None else np.where(is_known, numbers - least + 1, 0)
+        values *= width
     return np.split(every, np.cumsum([frame.height for frame in frames[:-1]]))
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -65,7 +66,8 @@ def recurring(column: pa.ChunkedArray | None, count: int, *, in_capitals: bool =
 def numbers_of(*columns: Recurring) -> list[pl.Series]:
     """Return columns as numbers, the same text with the same number in each of them."""
     ends = [*itertools.accumulate((len(column.texts) for column in columns), initial=0)]
-    numbers = numbered(pl.concat([column.texts for column in columns]))
+    texts = pc.dictionary_encode(pl.concat([column.texts for column in columns]).to_arrow())
+    numbers = pl.Series(pl.from_arrow(texts.indices), dtype=pl.Int64)
     return [
         column.of_each(numbers[start:end])
         for column, (start, end) in zip(columns, itertools.pairwise(ends), strict=True)
@@ -73,9 +75,15 @@ def numbers_of(*columns: Recurring) -> list[pl.Series]:
 
 
 def numbered(texts: pl.Series) -> pl.Series:
-    """Return texts as numbers from 0 on, in the order of their first rows; null where there is none."""
-    places = pc.dictionary_encode(texts.to_arrow()).indices
-    return pl.Series(pl.from_arrow(places), dtype=pl.Int64)
+    """Return texts as numbers from 0 on; null where there is none."""
+    # Hashes are numbered faster than texts; different texts hardly ever have one hash.
+    numbers, hashes = pd.factorize(texts.hash().to_numpy())
+    first = np.empty(len(hashes), np.int64)
+    first[numbers[::-1]] = np.arange(len(texts))[::-1]
+    others = np.flatnonzero(first[numbers] != np.arange(len(texts)))
+    if (texts[others] != texts[first[numbers[others]]]).any():
+        numbers = np.unique(texts.fill_null("").to_numpy(), return_inverse=True)[1]
+    return pl.Series(numbers) if not texts.null_count() else pl.Series(numbers).set(texts.is_null(), None)
 
 
 def trimmed(column: pa.ChunkedArray | None, count: int) -> pl.Series:
