@@ -12,6 +12,10 @@ from bktools.ledger.text_columns import Numbers, numbered
 
 # Numbers below this, with their rows in them, are sorted as whole numbers of 64 bits.
 MOST_VALUES = 2**62
+# A side of so many rows, and so many times those of the other one, has rows without a partner.
+MANY, MANY_TIMES = 10_000, 4
+# Hashes are told apart by their last 22 bits.
+HASHES = 2**22
 
 
 def paired(
@@ -44,13 +48,26 @@ def paired(
     return found, partners[found]
 
 
-def complete(side: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
-    """Return the rows that have no null in their key."""
-    return side.drop_nulls(key) if any(side[name].null_count() for name in key) else side
+def comparable(
+    ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return both sides without nulls in their key, a long one without rows that have no partner."""
+    ours, theirs = (
+        side.drop_nulls(key) if any(side[name].null_count() for name in key) else side
+        for side in (ours, theirs)
+    )
+    if theirs.height > max(MANY, MANY_TIMES * ours.height):
+        return ours, _that_may_be(theirs, ours, key)
+    if ours.height > max(MANY, MANY_TIMES * theirs.height):
+        return _that_may_be(ours, theirs, key), theirs
+    return ours, theirs
 
 
 def in_numbers(names: Sequence[str], *frames: pl.DataFrame) -> list[Numbers]:
-    """Return columns as one number, from 0 on: rows of any of the frames that are equal have the same one."""
+    """Return columns as one number, from 0 on: rows of any of the frames that are equal have the same one.
+
+    The columns are texts, or whole numbers with less than 63 bits between them.
+    """
     every = np.zeros(sum(frame.height for frame in frames), np.int64)
     values, most = 1, MOST_VALUES >> len(every).bit_length()
     for name in names:
@@ -101,6 +118,16 @@ def ordered(numbers: Numbers) -> Numbers:
 
 
 def _ranked(numbers: Numbers) -> tuple[Numbers, int]:
-    """Return numbers without gaps, and how many there are."""
-    values, ranks = np.unique(numbers, return_inverse=True)
-    return ranks, len(values) + 1
+    """Return numbers without gaps, and how many there are at most."""
+    order, first = grouped(numbers - numbers.min())
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.repeat(np.arange(len(first)), np.diff(first, append=len(order)))
+    return ranks, len(first) + 1
+
+
+def _that_may_be(side: pl.DataFrame, other: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """Return a side without most of the rows that have no partner: one with a hash of the same last bits."""
+    hashes = [frame.select(key).hash_rows().to_numpy() % HASHES for frame in (side, other)]
+    is_there = np.zeros(HASHES, np.bool_)
+    is_there[hashes[1]] = True
+    return side.filter(pl.Series(is_there[hashes[0]]))

@@ -9,7 +9,7 @@ import polars as pl
 
 from bktools.ledger.explained import EARLIER, LATER, Explained, measures
 from bktools.ledger.habits import COST
-from bktools.ledger.pairs import complete, paired
+from bktools.ledger.pairs import comparable, paired
 from bktools.ledger.sides import Sides
 from bktools.ledger.steps import How, Measure
 from bktools.ledger.texts import MOST_NAMED, Texts, posting_text, texts_of
@@ -25,7 +25,7 @@ def named_entries(state: Explained, sides: Sides) -> Explained:
             # A split entry's lines, and a reversal's, count once, by the first one.
             left = left.unique("id", keep="first", maintain_order=True)
             entries = entries.unique("id", keep="first", maintain_order=True)
-        found = _found(complete(entries, key), complete(left, key), key)
+        found = _found(entries, left, key)
         state = state.take(How.ENTRY_ID, *_alone(found))
     if sides.entries["document"].null_count() == sides.entries.height:
         return state
@@ -121,7 +121,6 @@ def matched_entries(
         theirs = state.used_for(entries).with_columns(
             key=measure.key, total=measure.theirs, **({"said": posting_text()} if said else {})
         )
-        ours, theirs = (complete(side, key) for side in (ours, theirs))
         if said:
             ours, theirs = (side.filter(pl.col("said").str.len_chars() > 4) for side in (ours, theirs))
         found = _found(ours, theirs, key, surplus=surplus)
@@ -134,5 +133,6 @@ def matched_entries(
 
 def _found(ours: pl.DataFrame, theirs: pl.DataFrame, key: list[str], *, surplus: bool = True) -> pl.DataFrame:
     """Return the pairs (e, p) with equal keys, and their delay in days."""
+    ours, theirs = comparable(ours.select({*key, "day", "e"}), theirs.select({*key, "day", "p"}), key)
     x, y = paired(ours, theirs, key, surplus=surplus)
     return pl.DataFrame({"e": ours["e"][x], "p": theirs["p"][y], "delay": theirs["day"][y] - ours["day"][x]})

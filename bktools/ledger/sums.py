@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from bktools.ledger.explained import EARLIER, KNOWN, LATER, Explained, Matched, measures
-from bktools.ledger.pairs import complete, grouped, in_numbers, known_numbers, paired, spans
+from bktools.ledger.pairs import comparable, grouped, in_numbers, known_numbers, paired, spans
 from bktools.ledger.single_entries import matched_entries, without_others
 from bktools.ledger.steps import SUMS, Grain, How, Measure, Step
 from bktools.ledger.taxes import rounding
@@ -212,7 +212,7 @@ def _with_their_total(ours: pl.DataFrame, theirs: pl.DataFrame, step: Step) -> p
     """Return the groups, numbered by `gid`, with the posting or voucher of their total that is near them."""
     ours = ours.with_columns(day="last")
     key = ["key", *step.join, "total"]
-    theirs = complete(theirs, key)
+    ours, theirs = comparable(ours, theirs, key)
     x, y = paired(ours, theirs, key, surplus=step.is_dated)
     found = ours[x].hstack(theirs.select("p", "voucher", when="day")[y]).with_columns(gid=pl.Series(x))
     is_near = (pl.col("when") - pl.col("first") >= -EARLIER) & (pl.col("when") - pl.col("last") <= LATER)

@@ -14,6 +14,7 @@ import pyarrow as pa
 from bktools.frames.columns import with_column
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, TEXT, to_pandas
+from bktools.ledger.explained import by_group
 from bktools.ledger.findings import found
 from bktools.ledger.habits import CONTRA, COST
 from bktools.ledger.inputs import OF_POSTING, Inputs
@@ -84,8 +85,9 @@ def _owners(verdict: Verdict) -> Numbers:
     """Return for each posting its entry, of a sum the first one; -1 where it has none."""
     owners = np.full(verdict.postings.height, -1)
     members, lines = _of_sums(verdict)
-    lines = lines.join(members.group_by("gid").agg(pl.min("e")), on="gid")
-    owners[lines["p"].to_numpy()] = lines["e"].to_numpy()
+    gid = members["gid"].to_numpy()
+    first = by_group(np.minimum, gid, members["e"].to_numpy(), 1 + int(gid.max(initial=-1)))
+    owners[lines["p"].to_numpy()] = first[lines["gid"].to_numpy()]
     judged = np.flatnonzero(verdict.posting >= 0)[::-1]
     alone = judged[owners[verdict.posting[judged]] < 0]
     owners[verdict.posting[alone]] = alone
@@ -143,11 +145,11 @@ def _booked(verdict: Verdict) -> pl.Series:
     booked = amounts.gather(at) if len(amounts) else nulls(len(at), pl.Int64)
     booked = booked.set(pl.Series(verdict.posting < 0), None)
     members, lines = _of_sums(verdict)
-    lines = lines.with_columns(
-        net=verdict.postings["amount"].gather(lines["p"]), whole=amounts.gather(lines["p"])
-    )
-    totals = lines.group_by("gid").agg(pl.sum("net"), pl.sum("whole"), count=pl.len())
-    sums = members.join(totals.filter(pl.col("count") > 1), on="gid")
+    counts = np.bincount(lines["gid"].to_numpy())
+    members, lines = (side.filter(pl.Series(counts[side["gid"].to_numpy()] > 1)) for side in (members, lines))
+    lines = lines.with_columns(net=verdict.postings["amount"][lines["p"]], whole=amounts[lines["p"]])
+    totals = lines.group_by("gid").agg(pl.sum("net"), pl.sum("whole"))
+    sums = members.join(totals, on="gid")
     if sums.height:
         total = pl.when(pl.col("measure") == int(Measure.NET)).then("net").otherwise("whole")
         booked = booked.scatter(sums["e"], sums.select(total).to_series())

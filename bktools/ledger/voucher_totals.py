@@ -48,7 +48,7 @@ def _with_their_total(state: Explained, grain: Grain, *, is_dated: bool) -> tupl
     group = list(grain.group)
     entries = state.every_entry.filter("is_home", pl.col(group[0]).is_not_null())
     sides = state.books.postings.filter(pl.col("voucher").is_not_null(), pl.col("role") != CONTRA)
-    accounts = pl.col("account").unique().hash().sum()
+    accounts = _of_accounts(pl.col("account"))
     ours = entries.group_by(group).agg(
         total=pl.sum("gross"), accounts=accounts, count=pl.len(), first=pl.min("day"), last=pl.max("day")
     )
@@ -57,7 +57,7 @@ def _with_their_total(state: Explained, grain: Grain, *, is_dated: bool) -> tupl
     ours = ours.with_columns(day="last").with_row_index("gid")
     theirs = sides.group_by("voucher").agg(
         total=pl.sum("amount"),
-        accounts=pl.col("account").filter(pl.col("role") == COST).unique().hash().sum(),
+        accounts=_of_accounts(pl.col("account").filter(pl.col("role") == COST)),
         day=pl.min("day"),
     )
     x, y = paired(ours, theirs, ["total", "accounts", *(["day"] if is_dated else [])], surplus=False)
@@ -67,6 +67,11 @@ def _with_their_total(state: Explained, grain: Grain, *, is_dated: bool) -> tupl
     members = entries.join(found.select(*group, "gid"), on=group)
     lines = sides.filter(pl.col("role") == COST).join(found.select("voucher", "gid"), on="voucher")
     return members.select("gid", "e", "account", "gross", "net"), lines
+
+
+def _of_accounts(accounts: pl.Expr) -> pl.Expr:
+    """Return a number of 62 bits that is the same for the same accounts."""
+    return (accounts.unique().hash().sum() // 4).cast(pl.Int64)
 
 
 def _on_accounts(members: pl.DataFrame, lines: pl.DataFrame) -> pl.DataFrame:
