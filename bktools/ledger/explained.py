@@ -132,7 +132,14 @@ class Explained:
     @functools.cached_property
     def home(self) -> pl.DataFrame:
         """The open entries in the ledger's currency."""
-        return self.entries.filter("is_home")
+        return self.entries if self.entries["is_home"].all() else self.entries.filter("is_home")
+
+    @functools.cached_property
+    def foreign(self) -> pl.DataFrame:
+        """The open entries in other currencies."""
+        return (
+            self.entries.clear() if self.entries["is_home"].all() else self.entries.filter(~pl.col("is_home"))
+        )
 
     @functools.cached_property
     def days(self) -> Numbers:

@@ -52,15 +52,20 @@ def comparable(
     ours: pl.DataFrame, theirs: pl.DataFrame, key: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return both sides without nulls in their key, a long one without rows that have no partner."""
-    ours, theirs = (
-        side.drop_nulls(key) if any(side[name].null_count() for name in key) else side
-        for side in (ours, theirs)
-    )
+    ours, theirs = (without_nulls(side, key) for side in (ours, theirs))
     if theirs.height > max(MANY, MANY_TIMES * ours.height):
         return ours, _that_may_be(theirs, ours, key)
     if ours.height > max(MANY, MANY_TIMES * theirs.height):
         return _that_may_be(ours, theirs, key), theirs
     return ours, theirs
+
+
+def without_nulls(side: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """Return the rows that have a value in each of some columns."""
+    counts = [side[name].null_count() for name in key]
+    if side.height in counts:
+        return side.clear()
+    return side.drop_nulls(key) if any(counts) else side
 
 
 def in_numbers(names: Sequence[str], *frames: pl.DataFrame) -> list[Numbers]:

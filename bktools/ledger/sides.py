@@ -13,7 +13,15 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.ledger.inputs import Inputs, has_values
-from bktools.ledger.text_columns import Numbers, Recurring, nulls, numbers_of, recurring, trimmed
+from bktools.ledger.text_columns import (
+    Numbers,
+    Recurring,
+    in_lower_case,
+    nulls,
+    numbers_of,
+    recurring,
+    trimmed,
+)
 
 # A text with at least a letter or a digit; "-" says nothing.
 SAYS_SOMETHING = r"[\p{L}\p{N}]"
@@ -141,7 +149,7 @@ def _texts_of_entries(ours: pa.Table) -> dict[str, pl.Series]:
         "tax_code": _recurring(ours, "tax_code").each,
         "description": _text(ours, "description"),
         "cost_centre": _recurring(ours, "cost_centre").each,
-        "id": _text(ours, "entry_id").str.to_lowercase(),
+        "id": in_lower_case(ours.column("entry_id"), len(ours)),
     }
 
 

@@ -47,8 +47,8 @@ def single_entries(state: Explained, sides: Sides) -> Explained:
         is_other = _are_of_others(texts, pairs)
         if texts.is_exact:
             # Where texts tell entries apart, a posting of another text may be that of another entry.
-            ours = sides.entries.select(texts.form).to_series().gather(pairs["e"])
-            is_other = (ours != texts.posting_texts.gather(pairs["p"])).fill_null(value=True)
+            ours = sides.entries.select(texts.form).to_series()[pairs["e"]]
+            is_other = (ours != texts.posting_texts[pairs["p"]]).fill_null(value=True)
         if is_other.any():
             state = replace(before, texts=texts).take(
                 How.EXACTLY, *(side.filter(~is_other) for side in _alone(pairs))
@@ -111,7 +111,7 @@ def matched_entries(
 ) -> Explained:
     """Match open entries with postings by a key, in each measure."""
     for measure in (*measures(state), Measure.OWN):
-        entries = state.entries if measure is not Measure.OWN else state.entries.filter(~pl.col("is_home"))
+        entries = state.entries if measure is not Measure.OWN else state.foreign
         if not entries.height or (
             measure is Measure.OWN and state.postings["own"].null_count() == state.postings.height
         ):

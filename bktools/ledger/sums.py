@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from bktools.ledger.explained import EARLIER, KNOWN, LATER, Explained, Matched, measures
-from bktools.ledger.pairs import comparable, grouped, in_numbers, known_numbers, paired, spans
+from bktools.ledger.pairs import comparable, grouped, in_numbers, known_numbers, paired, spans, without_nulls
 from bktools.ledger.single_entries import matched_entries, without_others
 from bktools.ledger.steps import SUMS, Grain, How, Measure, Step
 from bktools.ledger.taxes import rounding
@@ -168,12 +168,9 @@ def _step(state: Explained, step: Step) -> Explained:
 
 
 def _compared(state: Explained, step: Step) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the open entries and postings that a step compares."""
+    """Return the open entries that a step compares, and the open postings."""
     is_own = step.measure is Measure.OWN
-    columns = [*dict.fromkeys(("e", "key", "day", "month", step.measure.ours, *step.grain.group))]
-    is_grouped = pl.col(step.grain.group[0]).is_not_null()
-    is_compared = ~pl.col("is_home") if is_own else pl.col("is_home")
-    entries = state.entries.lazy().filter(is_compared, is_grouped).select(columns).collect()
+    entries = without_nulls(state.foreign if is_own else state.home, step.grain.group[:1])
     return entries, state.used.with_columns(key="own_key") if is_own else state.used
 
 

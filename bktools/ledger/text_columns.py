@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 from bktools.frames.schema import TEXT
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
+# Bytes up to this are spaces or say nothing; those from there on are parts of characters beyond ASCII.
+SPACE, ASCII = 32, 128
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,37 @@ def trimmed(column: pa.ChunkedArray | None, count: int) -> pl.Series:
     """Return a column of so many trimmed texts, nulls for empty ones; only nulls where it is missing."""
     if column is None or pa.types.is_null(column.type) or not count:
         return nulls(count, pl.String)
-    return _trimmed(pl.Series(pl.from_arrow(column), dtype=pl.String))
+    texts = pl.Series(pl.from_arrow(column), dtype=pl.String)
+    return texts if all(map(_is_trimmed, column.chunks)) else _trimmed(texts)
+
+
+def in_lower_case(column: pa.ChunkedArray, count: int) -> pl.Series:
+    """Return a column of so many trimmed texts in lower case."""
+    texts = trimmed(column, count)
+    # In ASCII, capitals lack the bit 32, which small letters, digits and hyphens have.
+    every = [data[at[0] : at[-1]] for at, data in map(_bytes, column.chunks) if len(data)]
+    is_lower = all(np.bitwise_and.reduce(data) & 32 and data.max(initial=0) < ASCII for data in every)
+    return texts if is_lower else texts.str.to_lowercase()
+
+
+def _bytes(texts: pa.Array) -> tuple[Numbers, npt.NDArray[np.uint8]]:
+    """Return where in some bytes each text begins, and where the last one ends; and these bytes."""
+    _, at, data = texts.buffers()
+    places = np.frombuffer(at or b"", np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    return places, np.frombuffer(data or b"", np.uint8)
+
+
+def _is_trimmed(texts: pa.Array) -> bool:
+    """Whether no text is empty, and none begins or ends with a space, or with a character beyond ASCII."""
+    at, data = _bytes(texts)
+    begin, end = at[:-1], at[1:]
+    if texts.null_count:
+        is_there = texts.is_valid().to_numpy(zero_copy_only=False)
+        begin, end = begin[is_there], end[is_there]
+    if (begin == end).any():
+        return False
+    ends = np.concatenate([data[begin], data[end - 1]])
+    return bool(ends.min(initial=ASCII) > SPACE and ends.max(initial=0) < ASCII)
 
 
 def taken(column: pa.Array | pa.ChunkedArray, at: pl.Series) -> pa.Array | pa.ChunkedArray:
