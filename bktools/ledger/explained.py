@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from bktools.ledger.habits import COST, Books
-from bktools.ledger.sides import Numbers
 from bktools.ledger.steps import Grain, How, Measure
+from bktools.ledger.text_columns import Numbers
 from bktools.ledger.texts import Texts
 
 # Days that a posting may be dated before its entries, and after them.
@@ -45,7 +45,7 @@ class Matched:
             return self.members.select("e", p=self.lines["p"], count=pl.lit(1, pl.Int64))
         gid = self.members["gid"].to_numpy()
         counts = np.bincount(gid)
-        first = _by_group(np.minimum, self.lines["gid"].to_numpy(), self.lines["p"].to_numpy(), len(counts))
+        first = by_group(np.minimum, self.lines["gid"].to_numpy(), self.lines["p"].to_numpy(), len(counts))
         return self.members.select("e", p=pl.Series(first[gid]), count=pl.Series(counts[gid]))
 
     def spans(self, days: Numbers, booked: Numbers) -> tuple[Numbers, Numbers, Numbers]:
@@ -55,17 +55,21 @@ class Matched:
         """
         gid, of_lines = self.members["gid"].to_numpy(), self.lines["gid"].to_numpy()
         counts = np.bincount(gid)
-        last = _by_group(np.maximum, gid, days[self.members["e"].to_numpy()], len(counts))
-        first = _by_group(np.minimum, of_lines, booked[self.lines["p"].to_numpy()], len(counts))
+        last = by_group(np.maximum, gid, days[self.members["e"].to_numpy()], len(counts))
+        first = by_group(np.minimum, of_lines, booked[self.lines["p"].to_numpy()], len(counts))
         return counts[counts > 0], last[counts > 0], first[counts > 0]
 
     @functools.cached_property
     def count(self) -> int:
         """How many groups there are."""
-        return self.members.height if self.is_alone else self.members["gid"].n_unique()
+        return (
+            self.members.height
+            if self.is_alone
+            else int(np.count_nonzero(np.bincount(self.members["gid"].to_numpy())))
+        )
 
 
-def _by_group(least_or_most: np.ufunc, gid: Numbers, values: Numbers, count: int) -> Numbers:
+def by_group(least_or_most: np.ufunc, gid: Numbers, values: Numbers, count: int) -> Numbers:
     """Return the least, or the most, of the values of each group, by its number."""
     end = np.iinfo(np.int64)
     found = np.full(count, end.max if least_or_most is np.minimum else end.min)
@@ -128,7 +132,14 @@ class Explained:
     @functools.cached_property
     def home(self) -> pl.DataFrame:
         """The open entries in the ledger's currency."""
-        return self.entries.filter("is_home")
+        return self.entries if self.entries["is_home"].all() else self.entries.filter("is_home")
+
+    @functools.cached_property
+    def foreign(self) -> pl.DataFrame:
+        """The open entries in other currencies."""
+        return (
+            self.entries.clear() if self.entries["is_home"].all() else self.entries.filter(~pl.col("is_home"))
+        )
 
     @functools.cached_property
     def days(self) -> Numbers:

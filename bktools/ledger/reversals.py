@@ -239,7 +239,8 @@ def judge_whole_sums(judgement: Judgement, free: pl.DataFrame, of_style: Collect
 
 def _matched(judgement: Judgement, free: pl.DataFrame) -> pl.DataFrame:
     """Return the booked entries on accounts of free postings, with amount and day of their posting."""
-    home = judgement.state.every_entry.filter("is_home", pl.col("key").is_in(free["key"].unique().implode()))
+    every = judgement.state.every_entry.select("e", "key", "day", "gross", "net", "is_home")
+    home = every.filter("is_home", pl.col("key").is_in(free["key"].unique().implode()))
     numbers = home["e"].to_numpy()
     at = judgement.posting[numbers]
     is_there = np.isin(judgement.status[numbers], (Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE)) & (
@@ -249,9 +250,9 @@ def _matched(judgement: Judgement, free: pl.DataFrame) -> pl.DataFrame:
     is_alone = judgement.status[entries["e"].to_numpy()] != Status.IN_A_SUM
     postings = judgement.state.books.postings
     # The posting of a sum is that of no single entry.
-    own_amount = pl.when(pl.Series(is_alone)).then(postings["amount"].gather(entries["posting"]))
+    own_amount = pl.when(pl.Series(is_alone)).then(postings["amount"][entries["posting"]])
     return entries.with_columns(
-        is_alone=pl.Series(is_alone), own_amount=own_amount, at=postings["day"].gather(entries["posting"])
+        is_alone=pl.Series(is_alone), own_amount=own_amount, at=postings["day"][entries["posting"]]
     )
 
 

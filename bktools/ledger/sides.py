@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,15 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.ledger.inputs import Inputs, has_values
-from bktools.ledger.text_columns import Recurring, nulls, numbers_of, recurring, trimmed
-
-Numbers: TypeAlias = npt.NDArray[np.int64]
+from bktools.ledger.text_columns import (
+    Numbers,
+    Recurring,
+    in_lower_case,
+    nulls,
+    numbers_of,
+    recurring,
+    trimmed,
+)
 
 # A text with at least a letter or a digit; "-" says nothing.
 SAYS_SOMETHING = r"[\p{L}\p{N}]"
@@ -24,8 +30,6 @@ ENTRY_ID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 LENGTH_OF_AN_ID = 36
 # The currency of postings of which it is not known.
 UNKNOWN = "??"
-# Accounts are numbered by this many, so that a key is an account and a currency.
-CURRENCIES = 1_024
 # Sums of so much stay exact as whole numbers of 64 bits.
 LARGEST_SUM = 2**62
 EPOCH_YEAR, MONTHS = 1970, 12
@@ -74,8 +78,8 @@ def sides_of(inputs: Inputs) -> Sides:
         {
             "e": np.arange(len(ours)),
             "account": of_ours,
-            "key": of_ours * CURRENCIES + money.ours,
-            "home": of_ours * CURRENCIES + money.home,
+            "key": of_ours * money.currencies + money.ours,
+            "home": of_ours * money.currencies + money.home,
             **_calendar(days[0]),
             "gross": nulls(len(ours), pl.Int64) if gross is None else gross,
             "currency": money.entries.each,
@@ -90,11 +94,11 @@ def sides_of(inputs: Inputs) -> Sides:
             "p": np.arange(len(theirs)),
             "currency": money.postings.each,
             "account": of_theirs,
-            "key": of_theirs * CURRENCIES + money.theirs,
+            "key": of_theirs * money.currencies + money.theirs,
             **_calendar(days[1]),
             "amount": nulls(len(theirs), pl.Int64) if amount is None else amount,
             "own": nulls(len(theirs), pl.Int64) if own is None else own,
-            "own_key": of_theirs * CURRENCIES + money.own,
+            "own_key": of_theirs * money.currencies + money.own,
             **_texts_of_postings(theirs),
         }
     )
@@ -114,6 +118,8 @@ class _Currencies(NamedTuple):
     postings: Recurring
     ours: pl.Series
     theirs: pl.Series
+    # So many numbers make a key of an account and a currency.
+    currencies: int
     # Of the amounts that postings have beside the ledger's own.
     own: pl.Series
     # The number of the ledger's currency.
@@ -131,7 +137,8 @@ def _currencies(both: list[Recurring], own: Recurring, home: str | None) -> _Cur
     of_ours, of_theirs, of_own, of_home = numbers_of(ours, theirs, own, books)
     shown = pl.concat([theirs.texts, own.texts.drop_nulls()])
     is_home, is_shown = (ours.of_each(ours.texts.is_in(texts.implode())) for texts in (theirs.texts, shown))
-    return _Currencies(ours, theirs, of_ours, of_theirs, of_own, of_home[0], is_home, is_shown)
+    count = sum(len(column.texts) for column in (ours, theirs, own, books))
+    return _Currencies(ours, theirs, of_ours, of_theirs, count, of_own, of_home[0], is_home, is_shown)
 
 
 def _texts_of_entries(ours: pa.Table) -> dict[str, pl.Series]:
@@ -142,7 +149,7 @@ def _texts_of_entries(ours: pa.Table) -> dict[str, pl.Series]:
         "tax_code": _recurring(ours, "tax_code").each,
         "description": _text(ours, "description"),
         "cost_centre": _recurring(ours, "cost_centre").each,
-        "id": _text(ours, "entry_id").str.to_lowercase(),
+        "id": in_lower_case(ours.column("entry_id"), len(ours)),
     }
 
 
@@ -158,8 +165,9 @@ def _texts_of_postings(theirs: pa.Table) -> dict[str, pl.Series]:
 def refuse_repeated(sides: Sides, entries: pa.Table) -> None:
     """Refuse entries that are there twice; of a split entry each line is there once."""
     ids = sides.entries["id"]
-    # Different hashes are those of different texts, and are counted faster than texts.
-    if ids.hash().n_unique() == len(ids):
+    # Different hashes are those of different texts, and are compared faster than texts.
+    hashes = np.sort(ids.hash().to_numpy())
+    if not (hashes[1:] == hashes[:-1]).any():
         return
     frame = pl.DataFrame({"entry_id": ids})
     if has_values(entries, "split_line"):

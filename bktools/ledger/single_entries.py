@@ -9,7 +9,7 @@ import polars as pl
 
 from bktools.ledger.explained import EARLIER, LATER, Explained, measures
 from bktools.ledger.habits import COST
-from bktools.ledger.pairs import paired
+from bktools.ledger.pairs import comparable, paired
 from bktools.ledger.sides import Sides
 from bktools.ledger.steps import How, Measure
 from bktools.ledger.texts import MOST_NAMED, Texts, posting_text, texts_of
@@ -19,13 +19,13 @@ def named_entries(state: Explained, sides: Sides) -> Explained:
     """Match entries with postings that name them by ID, whatever else differs, or by document number."""
     named = state.postings.filter(pl.col("id").is_not_null(), pl.col("role") == COST)
     for key in (["id", "key", "total"], ["id", "key"], ["id"]) if named.height else ():
-        left = named.join(state.postings.select("p"), on="p", how="semi").with_columns(total="gross", y="p")
-        entries = state.entries.with_columns(total="gross", x="e")
+        left = named.join(state.postings.select("p"), on="p", how="semi").with_columns(total="gross")
+        entries = state.entries.with_columns(total="gross")
         if len(key) < 3:
             # A split entry's lines, and a reversal's, count once, by the first one.
             left = left.unique("id", keep="first", maintain_order=True)
             entries = entries.unique("id", keep="first", maintain_order=True)
-        found = paired(entries, left, key, surplus=True).rename({"x": "e", "y": "p"})
+        found = _found(entries, left, key)
         state = state.take(How.ENTRY_ID, *_alone(found))
     if sides.entries["document"].null_count() == sides.entries.height:
         return state
@@ -47,8 +47,8 @@ def single_entries(state: Explained, sides: Sides) -> Explained:
         is_other = _are_of_others(texts, pairs)
         if texts.is_exact:
             # Where texts tell entries apart, a posting of another text may be that of another entry.
-            ours = sides.entries.select(texts.form).to_series().gather(pairs["e"])
-            is_other = (ours != texts.posting_texts.gather(pairs["p"])).fill_null(value=True)
+            ours = sides.entries.select(texts.form).to_series()[pairs["e"]]
+            is_other = (ours != texts.posting_texts[pairs["p"]]).fill_null(value=True)
         if is_other.any():
             state = replace(before, texts=texts).take(
                 How.EXACTLY, *(side.filter(~is_other) for side in _alone(pairs))
@@ -111,34 +111,28 @@ def matched_entries(
 ) -> Explained:
     """Match open entries with postings by a key, in each measure."""
     for measure in (*measures(state), Measure.OWN):
-        entries = state.entries if measure is not Measure.OWN else state.entries.filter(~pl.col("is_home"))
+        entries = state.entries if measure is not Measure.OWN else state.foreign
         if not entries.height or (
             measure is Measure.OWN and state.postings["own"].null_count() == state.postings.height
         ):
             continue
         said = {"said": state.texts.form} if "said" in key else {}
-        ours = entries.with_columns(total=pl.col(measure.ours), x="e", **said)
+        ours = entries.with_columns(total=pl.col(measure.ours), **said)
         theirs = state.used_for(entries).with_columns(
-            key=measure.key, total=measure.theirs, y="p", **({"said": posting_text()} if said else {})
+            key=measure.key, total=measure.theirs, **({"said": posting_text()} if said else {})
         )
-        ours, theirs = (
-            side.select([*dict.fromkeys((*key, "day", *others))])
-            for side, others in ((ours, ("x",)), (theirs, ("y", "p", "names")))
-        )
-        ours, theirs = (side.filter(pl.all_horizontal(pl.col(key).is_not_null())) for side in (ours, theirs))
         if said:
             ours, theirs = (side.filter(pl.col("said").str.len_chars() > 4) for side in (ours, theirs))
-        found = paired(ours, theirs, key, surplus=surplus).rename({"x": "e", "y": "p"})
+        found = _found(ours, theirs, key, surplus=surplus)
         if is_near:
-            found = _near(found, state)
+            found = found.filter(pl.col("delay").is_between(-EARLIER, LATER))
         found = without_others(found, theirs)
         state = state.take(how, *_alone(found), measure=measure)
     return state
 
 
-def _near(pairs: pl.DataFrame, state: Explained) -> pl.DataFrame:
-    """Return the pairs whose days are near each other."""
-    days = pairs.join(state.entries.select("e", "day"), on="e").join(
-        state.postings.select("p", when="day"), on="p"
-    )
-    return days.filter((pl.col("when") - pl.col("day")).is_between(-EARLIER, LATER)).select("e", "p")
+def _found(ours: pl.DataFrame, theirs: pl.DataFrame, key: list[str], *, surplus: bool = True) -> pl.DataFrame:
+    """Return the pairs (e, p) with equal keys, and their delay in days."""
+    ours, theirs = comparable(ours.select({*key, "day", "e"}), theirs.select({*key, "day", "p"}), key)
+    x, y = paired(ours, theirs, key, surplus=surplus)
+    return pl.DataFrame({"e": ours["e"][x], "p": theirs["p"][y], "delay": theirs["day"][y] - ours["day"][x]})

@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 
 from bktools.ledger.explained import EARLIER, KNOWN, LATER, Explained, Matched, measures, without
-from bktools.ledger.pairs import in_one, paired
+from bktools.ledger.pairs import comparable, grouped, in_numbers, known_numbers, paired, spans, without_nulls
 from bktools.ledger.rounding import rounding, rounds_each
 from bktools.ledger.single_entries import matched_entries, without_others
 from bktools.ledger.steps import SUMS, Grain, How, Measure, Step
+from bktools.ledger.text_columns import Numbers
 
 # Sums are dated when so many entries of them are booked on their day.
 ON_THE_DAY = 0.95
@@ -165,18 +167,12 @@ def _step(state: Explained, step: Step) -> Explained:
     entries, postings = _compared(state, step)
     if not (entries.height and postings.height):
         return state
-    names, whole = _group_of(state.every_entry, step.grain)
-    group = [*names, "group"]
-    entries = entries.with_columns(group=whole)
-    ours = _groups(entries, group, step)
-    if step.grain in (Grain.BATCH, Grain.MONTH):
-        # Such a sum holds all entries of its group; the few that another posting has were booked again.
-        sizes = state.every_entry.group_by(*names, group=whole).agg(every=pl.len())
-        ours = ours.join(sizes, on=group).filter(2 * pl.col("count") > pl.col("every"))
+    ours, order = _groups(state, entries, step)
     found = _with_their_total(ours, _units(postings, step.measure, of_voucher=step.of_voucher), step)
     if not found.height:
         return state
-    members = entries.join(found.select(*group, "gid"), on=group).select("gid", "e")
+    gid, begin, count = (found[name].to_numpy() for name in ("gid", "begin", "count"))
+    members = pl.DataFrame({"gid": np.repeat(gid, count), "e": entries["e"][order[spans(begin, count)]]})
     # A single entry has no posting that names another one.
     alone = members.join(found.filter(pl.col("count") == 1).select("gid", "p"), on="gid")
     others = alone.filter(~pl.col("gid").is_in(without_others(alone, postings)["gid"].implode()))["gid"]
@@ -190,49 +186,52 @@ def _step(state: Explained, step: Step) -> Explained:
 
 
 def _compared(state: Explained, step: Step) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the open entries and postings that a step compares."""
+    """Return the open entries that a step compares, and the open postings."""
     is_own = step.measure is Measure.OWN
-    columns = [*dict.fromkeys(("e", "key", "day", "month", step.measure.ours, *step.grain.group))]
-    is_grouped = pl.col(step.grain.group[0]).is_not_null()
-    is_compared = ~pl.col("is_home") if is_own else pl.col("is_home")
-    entries = state.entries.lazy().filter(is_compared, is_grouped).select(columns).collect()
+    entries = without_nulls(state.foreign if is_own else state.home, step.grain.group[:1])
     return entries, state.used.with_columns(key="own_key") if is_own else state.used
 
 
-def _groups(entries: pl.DataFrame, group: list[str], step: Step) -> pl.DataFrame:
-    """Return the groups of a step with their total, where it is known, by the number `x`."""
-    value = pl.col(step.measure.ours)
-    groups = entries.group_by(group).agg(
-        key=pl.first("key"),
-        total=value.sum() + step.off,
-        count=pl.len(),
-        is_known=value.null_count() == 0,
-        first=pl.min("day"),
-        last=pl.max("day"),
-        month=pl.first("month"),
-    )
+def _groups(state: Explained, entries: pl.DataFrame, step: Step) -> tuple[pl.DataFrame, Numbers]:
+    """Return the groups of a step with their total, where it is known, and their entries one after another.
+
+    `begin` is the place of the first of them.
+    """
+    # Such a sum holds all entries of its group; the few that another posting has were booked again.
+    is_whole = step.grain in (Grain.BATCH, Grain.MONTH)
+    frames = (entries, state.every_entry) if is_whole else (entries,)
+    numbers = in_numbers((*step.grain.group, "key"), *frames)
+    order, begin = grouped(numbers[0])
+    values, is_known = known_numbers(entries[step.measure.ours])
+    days, counts, first = entries["day"].to_numpy()[order], np.diff(begin, append=len(order)), order[begin]
+    groups = {
+        "key": entries["key"].to_numpy()[first],
+        "month": entries["month"].to_numpy()[first],
+        "total": np.add.reduceat(values[order], begin) + step.off,
+        "count": counts,
+        "first": np.minimum.reduceat(days, begin),
+        "last": np.maximum.reduceat(days, begin),
+        "begin": begin,
+    }
     least = max(2 * abs(step.off), 2 if step.grain.is_long else 1)
-    return groups.filter("is_known", pl.col("total") != 0, pl.col("count") >= least)
+    is_possible = (groups["total"] != 0) & (counts >= least)
+    if is_known is not None:
+        is_possible &= np.logical_and.reduceat(is_known[order], begin)
+    if is_whole:
+        every, of_groups = np.sort(numbers[-1]), numbers[0][first]
+        is_possible &= 2 * counts > every.searchsorted(of_groups, "right") - every.searchsorted(of_groups)
+    return pl.DataFrame({name: own[is_possible] for name, own in groups.items()}), order
 
 
 def _with_their_total(ours: pl.DataFrame, theirs: pl.DataFrame, step: Step) -> pl.DataFrame:
     """Return the groups, numbered by `gid`, with the posting or voucher of their total that is near them."""
-    ours = ours.with_columns(day="last").with_row_index("x")
-    theirs = theirs.filter(pl.col("total").is_not_null()).with_row_index("y")
-    pairs = paired(ours, theirs, ["key", *step.join, "total"], surplus=step.is_dated)
-    found = pairs.join(ours.drop("day", "month"), on="x")
-    found = found.join(theirs.select("y", "p", "voucher", when="day"), on="y")
+    ours = ours.with_columns(day="last")
+    key = ["key", *step.join, "total"]
+    ours, theirs = comparable(ours, theirs, key)
+    x, y = paired(ours, theirs, key, surplus=step.is_dated)
+    found = ours[x].hstack(theirs.select("p", "voucher", when="day")[y]).with_columns(gid=pl.Series(x))
     is_near = (pl.col("when") - pl.col("first") >= -EARLIER) & (pl.col("when") - pl.col("last") <= LATER)
-    return found.filter(is_near).with_columns(gid="x")
-
-
-def _group_of(entries: pl.DataFrame, grain: Grain) -> tuple[list[str], pl.Expr]:
-    """Return what makes a group on an account: columns of texts, and the others as one number."""
-    columns = [*grain.group, "key"]
-    names = [name for name in columns if entries.schema[name] != pl.Int64]
-    numbers = [name for name in columns if name not in names]
-    whole = in_one(numbers, entries)
-    return names, pl.struct(numbers).rank("dense") if whole is None else whole
+    return found.filter(is_near)
 
 
 def _units(postings: pl.DataFrame, measure: Measure, *, of_voucher: bool) -> pl.DataFrame:

@@ -14,14 +14,15 @@ import pyarrow as pa
 from bktools.frames.columns import with_column
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, TEXT, to_pandas
+from bktools.ledger.explained import by_group
 from bktools.ledger.findings import found
 from bktools.ledger.habits import CONTRA, COST
 from bktools.ledger.inputs import OF_POSTING, Inputs
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.sides import Numbers, Sides, money_column
+from bktools.ledger.sides import Sides, money_column
 from bktools.ledger.statuses import Status
 from bktools.ledger.steps import Grain, How, Measure
-from bktools.ledger.text_columns import nulls
+from bktools.ledger.text_columns import Numbers, nulls, rows_of, taken
 from bktools.ledger.verdict import Verdict
 from bktools.wording import Words
 
@@ -49,7 +50,7 @@ def result(inputs: Inputs, sides: Sides, verdict: Verdict, words: Words) -> Ledg
     """Return the match, with its sentences in a language."""
     owners = _owners(verdict)
     free = _not_exported(sides, verdict, owners)
-    statuses = pa.array([status.code for status in Status], TEXT).take(pa.array(verdict.status))
+    statuses = taken(pa.array([status.code for status in Status], TEXT), rows_of(verdict.status))
     entries = _with_evidence(inputs, verdict)
     entries = entries.append_column("status", statuses).append_column(
         "bookings", pa.array(_bookings(verdict))
@@ -60,9 +61,9 @@ def result(inputs: Inputs, sides: Sides, verdict: Verdict, words: Words) -> Ledg
     own = np.full(len(entries), -1)
     # The first finding of an entry is the most severe one.
     own[rows[::-1]] = np.arange(len(rows))[::-1]
-    at = _or_null(own)
+    at = rows_of(own)
     for name, source in {"differences": "message", "to_do": "to_do", "who": "who"}.items():
-        entries = entries.append_column(name, findings.column(source).take(at))
+        entries = entries.append_column(name, taken(findings.column(source), at))
     days: Any = pl.Series(pl.from_arrow(inputs.ledger.column("date")))
     return LedgerMatch(
         entries=to_pandas(entries.select(in_reading_order(entries.column_names))),
@@ -80,17 +81,13 @@ def result(inputs: Inputs, sides: Sides, verdict: Verdict, words: Words) -> Ledg
     )
 
 
-def _or_null(numbers: Numbers) -> pa.Array:
-    """Return numbers of rows for Arrow's `take`: null for -1."""
-    return pa.array(numbers, COUNT, mask=numbers < 0)
-
-
 def _owners(verdict: Verdict) -> Numbers:
     """Return for each posting its entry, of a sum the first one; -1 where it has none."""
     owners = np.full(verdict.postings.height, -1)
     members, lines = _of_sums(verdict)
-    lines = lines.join(members.group_by("gid").agg(pl.min("e")), on="gid")
-    owners[lines["p"].to_numpy()] = lines["e"].to_numpy()
+    gid = members["gid"].to_numpy()
+    first = by_group(np.minimum, gid, members["e"].to_numpy(), 1 + int(gid.max(initial=-1)))
+    owners[lines["p"].to_numpy()] = first[lines["gid"].to_numpy()]
     judged = np.flatnonzero(verdict.posting >= 0)[::-1]
     alone = judged[owners[verdict.posting[judged]] < 0]
     owners[verdict.posting[alone]] = alone
@@ -128,17 +125,17 @@ def _not_exported(sides: Sides, verdict: Verdict, owners: Numbers) -> npt.NDArra
 
 def _with_evidence(inputs: Inputs, verdict: Verdict) -> pa.Table:
     """Return the entries with the columns of the posting of each, and how it was found."""
-    entries, at = inputs.exported, _or_null(verdict.posting)
+    entries, at = inputs.exported, rows_of(verdict.posting)
     for name in EVIDENCE:
         if name == "amount":
             entries = entries.append_column(
                 f"{OF_POSTING}amount", money_column(_booked(verdict), verdict.scale)
             )
         elif name in inputs.ledger.column_names:
-            entries = entries.append_column(f"{OF_POSTING}{name}", inputs.ledger.column(name).take(at))
+            entries = entries.append_column(f"{OF_POSTING}{name}", taken(inputs.ledger.column(name), at))
     is_sum = np.isin(verdict.how, OF_A_SUM) & (verdict.status == Status.IN_A_SUM)
     by = np.where(is_sum, len(How) + verdict.grain, verdict.how)
-    return entries.append_column("matched_by", pa.array(MATCHED_BY, TEXT).take(_or_null(by.astype(np.int64))))
+    return entries.append_column("matched_by", taken(pa.array(MATCHED_BY, TEXT), rows_of(by)))
 
 
 def _booked(verdict: Verdict) -> pl.Series:
@@ -148,11 +145,11 @@ def _booked(verdict: Verdict) -> pl.Series:
     booked = amounts.gather(at) if len(amounts) else nulls(len(at), pl.Int64)
     booked = booked.set(pl.Series(verdict.posting < 0), None)
     members, lines = _of_sums(verdict)
-    lines = lines.with_columns(
-        net=verdict.postings["amount"].gather(lines["p"]), whole=amounts.gather(lines["p"])
-    )
-    totals = lines.group_by("gid").agg(pl.sum("net"), pl.sum("whole"), count=pl.len())
-    sums = members.join(totals.filter(pl.col("count") > 1), on="gid")
+    counts = np.bincount(lines["gid"].to_numpy())
+    members, lines = (side.filter(pl.Series(counts[side["gid"].to_numpy()] > 1)) for side in (members, lines))
+    lines = lines.with_columns(net=verdict.postings["amount"][lines["p"]], whole=amounts[lines["p"]])
+    totals = lines.group_by("gid").agg(pl.sum("net"), pl.sum("whole"))
+    sums = members.join(totals, on="gid")
     if sums.height:
         total = pl.when(pl.col("measure") == int(Measure.NET)).then("net").otherwise("whole")
         booked = booked.scatter(sums["e"], sums.select(total).to_series())
@@ -297,9 +294,9 @@ def _postings(
     inputs: Inputs, statuses: pa.Array, owners: Numbers, free: npt.NDArray[np.bool_]
 ) -> pd.DataFrame:
     """Return the postings with the entry of each (of a sum the first one), and its status."""
-    own = _or_null(owners)
-    status = statuses.take(own).to_numpy(zero_copy_only=False)
+    own = rows_of(owners)
+    status = taken(statuses, own).to_numpy(zero_copy_only=False)
     status[free] = NOT_FROM_EXPORT
     table = with_column(inputs.ledger, "status", pa.array(status, TEXT, from_pandas=True))
-    table = with_column(table, "entry_id", inputs.exported.column("entry_id").take(own))
+    table = with_column(table, "entry_id", taken(inputs.exported.column("entry_id"), own))
     return to_pandas(table.select(in_reading_order(table.column_names)))

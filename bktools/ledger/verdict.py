@@ -29,11 +29,12 @@ from bktools.ledger.reversals import (
     judge_whole_sums,
     without_undone,
 )
-from bktools.ledger.sides import Numbers, Sides
+from bktools.ledger.sides import Sides
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
 from bktools.ledger.style import Style, style_of
 from bktools.ledger.sums import without_odd_sums
+from bktools.ledger.text_columns import Numbers
 from bktools.ledger.whole_vouchers import judge_pooled
 
 # Statuses of an entry that is in the ledger.

@@ -52,27 +52,30 @@ def _with_their_total(state: Explained, grain: Grain, *, is_dated: bool) -> tupl
     group = list(grain.group)
     entries = state.every_entry.filter("is_home", pl.col(group[0]).is_not_null())
     sides = state.books.postings.filter(pl.col("voucher").is_not_null(), pl.col("role") != CONTRA)
-    accounts = pl.col("account").unique().hash().sum()
+    accounts = _of_accounts(pl.col("account"))
     ours = entries.group_by(group).agg(
         total=pl.sum("gross"), accounts=accounts, count=pl.len(), first=pl.min("day"), last=pl.max("day")
     )
     # A single entry with a voucher of another day is no group.
     ours = ours.filter(pl.col("count") >= (1 if is_dated else 2))
-    ours = ours.with_columns(day="last").with_row_index("x")
+    ours = ours.with_columns(day="last").with_row_index("gid")
     theirs = sides.group_by("voucher").agg(
         total=pl.sum("amount"),
-        accounts=pl.col("account").filter(pl.col("role") == COST).unique().hash().sum(),
+        accounts=_of_accounts(pl.col("account").filter(pl.col("role") == COST)),
         day=pl.min("day"),
     )
-    theirs = theirs.with_row_index("y")
-    pairs = paired(ours, theirs, ["total", "accounts", *(["day"] if is_dated else [])], surplus=False)
-    found = pairs.join(ours.select("x", *group, "first", "last"), on="x")
-    found = found.join(theirs.select("y", "voucher", when="day"), on="y").with_columns(gid="x")
+    x, y = paired(ours, theirs, ["total", "accounts", *(["day"] if is_dated else [])], surplus=False)
+    found = ours.select("gid", *group, "first", "last")[x].hstack(theirs.select("voucher", when="day")[y])
     is_near = (pl.col("when") - pl.col("first") >= -EARLIER) & (pl.col("when") - pl.col("last") <= LATER)
     found = found.filter(is_near)
     members = entries.join(found.select(*group, "gid"), on=group)
     lines = sides.filter(pl.col("role") == COST).join(found.select("voucher", "gid"), on="voucher")
     return members.select("gid", "e", "account", "gross", "net"), lines
+
+
+def _of_accounts(accounts: pl.Expr) -> pl.Expr:
+    """Return a number of 62 bits that is the same for the same accounts."""
+    return (accounts.unique().hash().sum() // 4).cast(pl.Int64)
 
 
 def _on_accounts(members: pl.DataFrame, lines: pl.DataFrame) -> pl.DataFrame:
