@@ -299,7 +299,7 @@ def _judge(
             place[posting] = nearest[0]
         return
     others = _equals_not_found(judgement, nearest[0], posting) if sign > 0 else []
-    if others:
+    if others or (sign > 0 and _is_moved(judgement, posting)):
         own = int(judgement.posting[nearest[0]])
         judgement.undecided([nearest[0], *others], Reason.SEVERAL_FIT, (own, posting))
     elif len(nearest) > 1 and not is_told:
@@ -321,6 +321,17 @@ def _equals_not_found(judgement: Judgement, entry: int, posting: int) -> list[in
     place = judgement.state.every_entry.filter(pl.col("e") == entry).select("home", "gross")
     equals = judgement.state.entries.join(place, on=["home", "gross"])["e"].to_list()
     return [other for other in equals if judgement.status[other] in (Status.OPEN, Status.NOT_DECIDED)]
+
+
+def _is_moved(judgement: Judgement, posting: int) -> bool:
+    """Whether the voucher of a posting takes its amount from another account of entries.
+
+    Then the entry was on that account, and what its own account holds without it is another one's.
+    """
+    postings = judgement.state.books.postings
+    voucher, key, amount = postings.select("voucher", "key", "amount").row(posting)
+    is_other = (pl.col("voucher") == voucher) & (pl.col("key") != key) & pl.col("is_used")
+    return not postings.filter(is_other, pl.col("amount") == -amount).is_empty()
 
 
 def _is_earlier(judgement: Judgement, posting: int, candidates: list[tuple[int, int, bool]]) -> bool:

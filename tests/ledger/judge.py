@@ -52,12 +52,13 @@ def _cancelled(world):
             "omitted": -cents,
             "twice": cents,
             "wrong account": -cents,
+            "rebooked": -cents,
             "wrong amount": row.get("wrong cents", cents) - cents,
             **({"reversed": -cents} if row.get("reversed in") == month else {}),
         }
         if kind in change:
             effects[row["account_code"], month].append((number, change[kind]))
-        if kind == "wrong account":
+        if kind in ("wrong account", "rebooked"):
             effects[row["wrong"], month].append((number, cents))
     return {
         number

@@ -69,6 +69,8 @@ CHANCES = [
     ("an accrual like an entry", "month, foreign", 427, 5_000, 3),
     ("a tax of its own among others of its kind", "supplier and day, tax by entry", 504, 300, 3),
     ("a voucher of nothing that holds a credit note of another account", "document, tax", 441, 5_000, 3),
+    ("a correction of another sum of equal amount", "account and day", 446, 5_000, 3),
+    ("a correction beside an error of its amount", "month", 445, 5_000, 3),
     ("nets that are nothing together", "document, tax", 527, 300, 0),
     ("a second posting for an entry of weeks before", "entry, own texts of the system", 480, 300, 3),
 ]
