@@ -223,14 +223,17 @@ def _later(judgement: Judgement, rest: Open, cell: Cell) -> list[int]:
 
     This is the nearest posting of the difference, with its tax or without. Else these are all postings that
     book an entry of the cell once more or take one back, where they make the difference together. One that
-    names an entry of another cell is none of them.
+    names an entry of another group is none of them.
     """
+    groups = {judgement.group[entry] for entry in (*cell.entries, *cell.values)}
     later = {
         posting: row
         for posting, row in rest.free.items()
         if row["key"] == cell.key
         and row["day"] >= cell.due - EARLIER
-        and judgement.state.texts.entry_named(posting) in (None, *cell.entries, *cell.values)
+        and (
+            (named := judgement.state.texts.entry_named(posting)) is None or judgement.group[named] in groups
+        )
     }
     whole = {-cell.difference, *nets_of(judgement, -cell.difference)}
     fits = [posting for posting, row in later.items() if whole & {row["amount"], row["gross"]}]
