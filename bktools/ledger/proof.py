@@ -235,14 +235,23 @@ def _judge_undone(judgement: Judgement, entry: int, undone: Sequence[tuple[int, 
 
 
 def _sums_of_zero(rest: Open) -> dict[int, set[int]]:
-    """Return the accounts, by day, on which two or more unfound entries sum up to zero."""
+    """Return the accounts, by day, on which two or more unfound entries sum up to zero.
+
+    So do an entry and the opposite of one of another account: the sum of that one may have the entry.
+    """
     groups, found = defaultdict(list), defaultdict(set)
+    days: dict[int, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     for entry in rest.out:
-        groups[rest.entries[entry]["due"], rest.entries[entry]["home"]].append(rest.entries[entry])
+        row = rest.entries[entry]
+        groups[row["due"], row["home"]].append(row)
+        days[row["due"]][row["gross"]].add(row["home"])
     for (day, key), rows in groups.items():
         sums = _sums(rows)
         if len(rows) > 1 and (sums is None or 0 in sums):
             found[day].add(key)
+    for day, amounts in days.items():
+        for amount in amounts.keys() & {-amount for amount in amounts}:
+            found[day] |= amounts[amount]
     return found
 
 

@@ -71,6 +71,7 @@ CHANCES = [
     ("a voucher of nothing that holds a credit note of another account", "document, tax", 441, 5_000, 3),
     ("a correction of another sum of equal amount", "account and day", 446, 5_000, 3),
     ("a correction beside an error of its amount", "month", 445, 5_000, 3),
+    ("an entry moved to the sum of its opposite", "day, tax pooled by code", 450, 5_000, 3),
     ("nets that are nothing together", "document, tax", 527, 300, 0),
     ("a second posting for an entry of weeks before", "entry, own texts of the system", 480, 300, 3),
 ]
