@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import stat
+from pathlib import Path
 
 import pytest
 import xlsxwriter
@@ -28,16 +29,27 @@ def run(*arguments):
     return CliRunner().invoke(app, [*map(str, arguments)])
 
 
-@pytest.fixture
-def october(tmp_path):
-    """A ledger whose headings nobody else has, settled and remembered as `house`."""
-    path = tmp_path / "october.csv"
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A ledger whose headings nobody else has, and its mapping `house`, which settles it."""
+    path = tmp_path_factory.mktemp("october") / "october.csv"
     path.write_text(POSTINGS, encoding="utf-8")
-    assert isinstance(run("ledger", path).exception, InputError)
-    done = run("ledger", path, *SETTLED, "--save-mapping", "house")
-    assert done.exit_code == 0, done.output
-    assert f"mapping 'house' saved as {folder() / 'house.toml'}" in done.output
-    return path
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BKTOOLS_CONFIG", str(path.with_name("config.toml")))
+        assert isinstance(run("ledger", path).exception, InputError)
+        done = run("ledger", path, *SETTLED, "--save-mapping", "house")
+        assert done.exit_code == 0, done.output
+        assert f"mapping 'house' saved as {folder() / 'house.toml'}" in done.output
+        return path, folder() / "house.toml"
+
+
+@pytest.fixture
+def october(saved, tmp_path):
+    """Copies of the ledger, and of its mapping in the test's own folder."""
+    path, mapping = saved
+    folder().mkdir()
+    shutil.copy2(mapping, folder())
+    return Path(shutil.copy(path, tmp_path))
 
 
 def test_next_month_needs_no_option(october):

@@ -779,14 +779,3 @@ def test_a_list_of_files_is_refused_in_one_line(write):
     path = write("Date,Amount\n2026-10-01,5\n")
     with pytest.raises(ArgumentError, match="path must be the path of one file"):
         entries([path, path])
-
-
-def test_options_of_a_command_are_in_its_own_words(write):
-    """A refusal in a command prints the command's options, and each answer is one that the command has."""
-    path = write(ASKED["spending that is negative"][1])
-    with (
-        command({"columns": "--entry-column", "spending": "--spending"}),
-        pytest.raises(InputError) as caught,
-    ):
-        entries(path)
-    assert str(caught.value).splitlines()[0].endswith("read it with --spending negative")

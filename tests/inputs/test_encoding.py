@@ -300,13 +300,6 @@ def test_romanian_with_commas_or_cedillas(write):
     assert names == ["Capital social și rezerve", "Furnizori și creditori", "Deplasări și detașări"]
 
 
-def test_chart_in_utf16(write):
-    """Excel's "Unicode text", UTF-16 with tabs, is a chart without an option."""
-    chart = read_chart_of_accounts(write("Konto\tBezeichnung\r\n0400\tBüro\r\n", "konten.txt", "utf-16"))
-    assert chart[["code", "name"]].values.tolist() == [["0400", "Büro"]]
-    assert chart.attrs["bktools"]["encoding"] == "utf-16-le"
-
-
 @pytest.mark.parametrize(
     ("mark", "chosen", "of_mark"),
     [

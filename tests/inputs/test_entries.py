@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 
 import pandas as pd
 import pytest
@@ -257,18 +258,6 @@ def test_signs_that_contradict_are_refused(write):
         read_entries(write("Soll;Haben\n1,00;2,00\n"))
 
 
-def test_all_problems_at_once(write):
-    """Dates and amounts that could be read in two ways are in one refusal."""
-    path = write('Date,Amount\n03/04/2026,"1,234"\n')
-    with pytest.raises(
-        InputError, match=r"2 problems: \(1\) 'Date' holds.*date_format.*\(2\) line 2: 'Amount'|2 problems"
-    ) as caught:
-        read_entries(path)
-    assert "read it with date_format='%d/%m/%Y', decimal='.'" in str(caught.value)
-    entries = read_entries(path, date_format="%d/%m/%Y", decimal=".")
-    assert entries["amount"].tolist() == [1234.0]
-
-
 def test_a_column_is_proposed_by_the_names_in_it(write):
     """A required column under a heading of its own is proposed by its values, and so is each of two."""
     categories = pd.DataFrame(
@@ -350,14 +339,6 @@ def test_columns_and_values_are_in_one_refusal(write):
     assert caught.value.details[0] == "No option settles (2): correct the file"
 
 
-def test_both_columns_of_amounts_are_in_one_refusal(write):
-    """Debit and credit that cannot be read are two problems of one refusal."""
-    with pytest.raises(
-        InputError, match=r"2 problems: .*'Soll' must hold amounts.*'Haben' must hold amounts"
-    ):
-        read_entries(write("Soll;Haben\nx;\n;y\n"))
-
-
 @pytest.mark.parametrize(
     ("title", "name", "year"),
     [
@@ -421,3 +402,20 @@ def test_net_and_tax_are_amounts(tmp_path, heading, cells, expected):
     assert [None if pd.isna(value) else value for value in read[heading]] == expected
     notes = [note for note in read.attrs["bktools"]["notes"] if heading in note]
     assert bool(notes) == isinstance(expected[0], str)
+
+
+def test_both_forms_of_amounts_are_the_same_amounts(write):
+    """Only the type of the amounts differs, the source is kept, and plans have the same entries."""
+    plain = {"1204.50": "EUR", "-12.30": "EUR", "88.05": "CHF", "3000.00": "CHF"}
+    rows = [f"{ENTRY[:-1]}{place},{COMPANY},{','.join(row)}" for place, row in enumerate(plain.items())]
+    path = write("\n".join(["id,company_id,amount,currency", *rows]))
+    exact, floats = read_entries(path, money="decimal"), read_entries(path)
+    assert exact["amount"].tolist() == [Decimal(amount) for amount in plain]
+    assert floats["amount"].tolist() == [float(amount) for amount in plain]
+    assert floats.drop(columns="amount").equals(exact.drop(columns="amount"))
+    assert floats.attrs["bktools"] == exact.attrs["bktools"]
+    plans = [compose_export_jobs(entries) for entries in (exact, floats)]
+    assert plans[0].rows.equals(plans[1].rows)
+    assert plans[0].held.equals(plans[1].held)
+    path = write(f"id,company_id\n{ENTRY},{COMPANY}\n")
+    assert read_entries(path, money="decimal").equals(read_entries(path))

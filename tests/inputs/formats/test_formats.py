@@ -101,10 +101,6 @@ def test_what_a_format_states_is_not_an_argument(argument):
     value = {"text": "Buchungstext"} if argument == "columns" else ";"
     with pytest.raises(ArgumentError, match=rf"{argument} does not apply to a file of the format DATEV"):
         bktools.read_general_ledger(FILES / "datev_postings.csv", **{argument: value})
-
-
-def test_a_chart_of_a_format_takes_no_arguments_of_tables():
-    """So it is with charts."""
     with pytest.raises(ArgumentError, match="delimiter does not apply to a file of the format SIE"):
         bktools.read_chart_of_accounts(FILES / "accounts.se", delimiter=";")
 
