@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from filling import Formula, Rows, column, filled, write
+from office import needs_office, saved
 
 import bktools
 from bktools.close.close import Close
@@ -228,15 +227,11 @@ def test_sorted_lines_are_the_same_lines(book: Path, close: Close, category: pd.
     assert list(_checked(close, filled(book, tmp_path / "sorted.xlsx", change))["outcome"]) == ["note"]
 
 
-@pytest.mark.long
-@pytest.mark.skipif(shutil.which("soffice") is None, reason="no LibreOffice is installed to save files with")
+@needs_office
 def test_a_workbook_saved_by_another_program(book: Path, close: Close, category: pd.Series, tmp_path: Path):
     """LibreOffice saves the workbook in its own format: every line is still as it was written."""
     path = filled(book, tmp_path / "filled.xlsx", write("note", "seen", category["name"]))
-    command = ["soffice", "--headless", "--norestore", f"-env:UserInstallation=file://{tmp_path / 'profile'}"]
-    command += ["--convert-to", "ods", "--outdir", str(tmp_path / "saved"), str(path)]
-    subprocess.run(command, capture_output=True, check=True, timeout=120)
-    assert list(_checked(close, tmp_path / "saved" / "filled.ods")["outcome"]) == ["note"]
+    assert list(_checked(close, saved(path, "ods", tmp_path))["outcome"]) == ["note"]
 
 
 def test_kept_lines(book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path):
