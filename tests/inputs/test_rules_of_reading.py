@@ -57,6 +57,17 @@ ITALIAN = (
 )
 
 TABLES = {
+    "a status in words": (
+        chart,
+        "Code,Name,Status\n1,a,Active\n2,b,ARCHIVED\n",
+        {"archived": ["False", "True"]},
+    ),
+    "inch marks in a cell without quotes": (chart, 'Code,Name\n1,3" pipe\n2,b\n', {"name": ['3" pipe', "b"]}),
+    "Excel's line of the delimiter": (
+        chart,
+        "sep=;\r\nKonto;Name\r\n0400;a,b\r\n",
+        {"name": ["a,b"], "line": ["3"]},
+    ),
     "one wrong cell": (entries, wrong_companies(1), ["got '7'$"]),
     "two wrong cells": (entries, wrong_companies(2), ["got '7' (2 such cells: lines 3, 4)"]),
     "five wrong cells": (entries, wrong_companies(5), ["got '7' (5 such cells: lines 3, 4, 5 and 2 more)"]),
