@@ -193,18 +193,9 @@ def test_company_column(write):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            "Code,Name\n1,a\n2,b\n1,c\n",
-            r"line 4: external ID '1' is on line 2 already, it must be unique; correct",
-        ),
-        (
-            "Code,Name\n" + "1,a\n" * 6,
-            r"line 3: .*'1' is on line 2 already.*5 rows repeat one: lines 3, 4, 5 and 2 more",
-        ),
-        (
-            "External ID,Code,Name\n,1,a\nX,2,b\n",
-            r"line 2: 'External ID' is the external ID and must not be empty",
-        ),
+        ("Code,Name\n1,a\n2,b\n1,c\n", r"line 4: external ID '1' is on line 2 already, it must be unique"),
+        ("Code,Name\n" + "1,a\n" * 6, r"line 3: .*5 rows repeat one: lines 3, 4, 5 and 2 more"),
+        ("External ID,Code,Name\n,1,a\nX,2,b\n", r"line 2: 'External ID' is .* and must not be empty"),
         (f"Code,Name\n{'9' * 256},a\n", r"line 2: 'Code' must have at most 255 characters"),
         (f"Code,Name\n1,{'n' * 256}\n", r"line 2: 'Name' must have at most 255 characters"),
         ("Foo,Name\n1,a\n", r"no column found for 'code': read it with columns=\{'code': 'HEADING'\}"),
@@ -220,10 +211,7 @@ def test_company_column(write):
         ("Code,Name,Active\n1,a,maybe\n", r"line 2: 'Active' must say yes or no.*got 'maybe'"),
         ("Code,Name\n", "headings but no rows"),
         ("Code,Name\n,\n", "no row below the headings has a code"),
-        (
-            "Code,Name\n1,Rent, rates\n",
-            r"line 2: 3 cells, but 2 headings \(line 1\).*another one with delimiter=",
-        ),
+        ("Code,Name\n1,Rent, rates\n", r"line 2: 3 cells, but 2 headings \(line 1\).*delimiter="),
         ('Code,Name\n1,a\n2,"b\n3,c\n', r"line 3: a quoted cell that starts here is not closed"),
         ('Code,Name\n1,"a" b\n', r"line 2: a quoted cell that starts here is not closed properly"),
         ("", "the file is empty"),

@@ -82,7 +82,7 @@ def test_a_few_accounts():
     ("text", "names"),
     [
         (
-            "Cuenta;Nombre\r\n4300;Clientes 1º trimestre\r\n4301;Pagos 2ª quincena\r\n5720;Banco Nº 3",
+            "Cuenta;Nombre\r\n430;Clientes 1º trimestre\r\n431;Pagos 2ª quincena\r\n572;Banco Nº 3",
             ["cp1252", "cp850"],
         ),
         ("Cuenta;Nombre\r\n5720;Banco nº 3\r\n6290;Otros gastos de gestión", ["iso8859-1", "cp850"]),

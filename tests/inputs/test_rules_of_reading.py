@@ -57,17 +57,9 @@ ITALIAN = (
 )
 
 TABLES = {
-    "a status in words": (
-        chart,
-        "Code,Name,Status\n1,a,Active\n2,b,ARCHIVED\n",
-        {"archived": ["False", "True"]},
-    ),
+    "status words": (chart, "Code,Name,Status\n1,a,Active\n2,b,ARCHIVED\n", {"archived": ["False", "True"]}),
     "inch marks in a cell without quotes": (chart, 'Code,Name\n1,3" pipe\n2,b\n', {"name": ['3" pipe', "b"]}),
-    "Excel's line of the delimiter": (
-        chart,
-        "sep=;\r\nKonto;Name\r\n0400;a,b\r\n",
-        {"name": ["a,b"], "line": ["3"]},
-    ),
+    "Excel's first line": (chart, "sep=;\r\nKonto;Name\r\n0400;a,b\r\n", {"name": ["a,b"], "line": ["3"]}),
     "one wrong cell": (entries, wrong_companies(1), ["got '7'$"]),
     "two wrong cells": (entries, wrong_companies(2), ["got '7' (2 such cells: lines 3, 4)"]),
     "five wrong cells": (entries, wrong_companies(5), ["got '7' (5 such cells: lines 3, 4, 5 and 2 more)"]),
@@ -91,11 +83,7 @@ TABLES = {
         {"date": ["2018-02-22"]},
         {"date_format": "%d.%m.%y"},
     ),
-    "dates without marks under Wert": (
-        entries,
-        "Datum;Wert\n20180222;20180223\n",
-        ["no column found for 'amount'"],
-    ),
+    "no marks under Wert": (entries, "Datum;Wert\n20180222;20180223\n", ["no column found for 'amount'"]),
     "dates of one form": (
         entries,
         "Date,Amount\n30 Jun 23,1.00\n",
@@ -249,11 +237,7 @@ TABLES = {
         "Aaa;Bbb;Ccc\n1000;Kasse;Ab\n1200;Bank;Cd\n4930;Büro;Ef\n",
         ["Several columns look like 'name': 'Bbb', 'Ccc'"],
     ),
-    "no column that looks like names": (
-        chart,
-        "Aaa;Bbb\n1000;1\n1200;1\n4930;1\n",
-        ["headings: 'Aaa', 'Bbb'"],
-    ),
+    "no names at all": (chart, "Aaa;Bbb\n1000;1\n1200;1\n4930;1\n", ["headings: 'Aaa', 'Bbb'"]),
     "a flag turned round": (
         chart,
         "Code,Name,Aktiv\n1,a,ja\n",
@@ -574,19 +558,14 @@ TOTALS = {"NumberOfEntries": "1", "TotalDebit": "9.80", "TotalCredit": "9.80"}
 LONGEST = "x" * (1 << 20)
 
 FORMATS = {
-    "both marks of a reversal": (
+    "marks of a reversal": (
         "EXTF.csv",
         "\r\n".join(DATEV),
         "cp1252",
         ["the other way round: 2 (lines 3, 4)"],
     ),
     "an added posting": ("a.se", sie(ADDED + OTHER), "cp437", TRAIN),
-    "an added posting, repeated": (
-        "a.se",
-        sie(ADDED + ADDED.replace("RTRANS", "TRANS") + OTHER),
-        "cp437",
-        TRAIN,
-    ),
+    "one repeated": ("a.se", sie(ADDED + ADDED.replace("RTRANS", "TRANS") + OTHER), "cp437", TRAIN),
     "balances": ("a.se", sie("#TRANS 5800 {} 5.00\n#TRANS 1930 {} -5.00", BALANCES), "cp437", [MOVED]),
     "a currency": ("a.se", sie("#TRANS 5800 {} 0", "#VALUTA EUR\n"), "cp437", {"currency": ["EUR"]}),
     "no currency": ("a.se", sie("#TRANS 5800 {} 0"), "cp437", {"currency": ["SEK"]}),

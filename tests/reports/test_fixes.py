@@ -79,21 +79,9 @@ LATER: dict[str, tuple[Callable[..., pd.DataFrame], str, str]] = {
         "done_differently",
         "The category has {other} now",
     ),
-    "archived": (
-        lambda now, *_: now.assign(archived=True),
-        "done_differently",
-        "The category is archived now",
-    ),
-    "gone": (
-        lambda now, row, *_: now[now["id"] != row],
-        "not_valid",
-        "The category was not found in the service",
-    ),
-    "other company": (
-        lambda now, *_: now.assign(company_id=OTHER),
-        "not_valid",
-        "The category belongs to another company",
-    ),
+    "archived": (lambda now, *_: now.assign(archived=True), "done_differently", "The category is archived"),
+    "gone": (lambda now, row, *_: now[now["id"] != row], "not_valid", "The category was not found in"),
+    "other company": (lambda now, *_: now.assign(company_id=OTHER), "not_valid", "The category belongs to"),
 }
 
 

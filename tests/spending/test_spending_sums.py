@@ -254,11 +254,7 @@ KEYS = {"id": ["a"], "date": [None], "category_id": ["c"], "Project": ["x"]}
     [
         ({"currency": ["EUR"]}, "supplier", "have no column amount, without which nothing can be added up"),
         ({"amount": [1]}, "supplier", "no column currency.*assign.currency="),
-        (
-            EURO | {"amount": ["1,5"], "supplier": ["x"]},
-            "supplier",
-            "must be an exact number, is text: make it",
-        ),
+        (EURO | {"amount": ["1,5"], "supplier": ["x"]}, "supplier", "must be an exact number, is text"),
         (EURO, "supplier", r"have no supplier: add them up by nothing \(by="),
         (EURO, "account", "have no account: give categories and accounts"),
         (EURO, "month", "have no month: give them a date, or add them up by"),
