@@ -141,9 +141,7 @@ def test_other_floats_and_gaps():
 @pytest.mark.parametrize("value", [12345678901234567.0, float("inf"), 1e300])
 def test_floats_that_are_no_amount(value: float):
     """A float of more digits than it keeps is refused, with the way out."""
-    with pytest.raises(
-        InputError, match=r"amount .* has more digits than the 15 that a float keeps.*money=.decimal"
-    ):
+    with pytest.raises(InputError, match=r"amount .* has more digits than the 15 .*money=.decimal"):
         arrow_of(pd.DataFrame({"amount": [value], "currency": ["EUR"]}))
 
 
@@ -153,9 +151,7 @@ def test_longer_amounts(tmp_path: Path):
     file.write_text(
         f"id,company_id,amount,currency\n{IDS[0]},{COMPANY},12345678901234.56,EUR\n", encoding="utf-8"
     )
-    with pytest.raises(
-        InputError, match=r"amount 12345678901234.56 has more than the 15 digits.*money=.decimal"
-    ):
+    with pytest.raises(InputError, match=r"amount 12345678901234.56 has more than the 15 .*money=.decimal"):
         bktools.read_entries(file)
     with pytest.raises(ArgumentError, match="money must be 'float' or 'decimal'"):
         bktools.read_entries(file, money="exact")

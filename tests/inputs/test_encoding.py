@@ -124,9 +124,7 @@ def test_a_refusal_shows_the_readings():
             "f.csv",
         )
     assert len(caught.value.details) == 2, "a third reading is far less likely"
-    with pytest.raises(
-        InputError, match=r"100 €' with encoding='iso8859-15'\n.*100 ¤' with encoding='cp1252'"
-    ):
+    with pytest.raises(InputError, match=r"€' with encoding='iso8859-15'\n.*¤' with encoding='cp1252'"):
         to_utf8(f"Compte;Libellé\r\n530;{'Caisse ' * 20}100 €".encode("iso8859-15"), None, "f.csv")
     with (
         command({"encoding": "--encoding"}),
@@ -292,9 +290,7 @@ def test_romanian_with_commas_or_cedillas(write):
         "și detașări\n"
     )
     path = write(text, encoding="iso8859-16")
-    with pytest.warns(
-        GuessedEncodingWarning, match="'101;Capital social și rezerve' with encoding='iso8859-16'"
-    ):
+    with pytest.warns(GuessedEncodingWarning, match="Capital social și rezerve' with encoding='iso8859-16'"):
         read_chart_of_accounts(path)
     names = read_chart_of_accounts(path, encoding="iso8859-16")["name"].tolist()
     assert names == ["Capital social și rezerve", "Furnizori și creditori", "Deplasări și detașări"]
@@ -313,7 +309,7 @@ def test_a_mark_that_says_otherwise_is_named(mark, chosen, of_mark):
     """Unicode of another form than the mark says would be other letters: refused in one line."""
     data = mark + "Code;Name\n0400;Bank\n".encode(of_mark)
     with pytest.raises(
-        InputError, match=rf"^f: begins with the mark of {of_mark}, not of {chosen}: leave encoding= out$"
+        InputError, match=rf"^f: .* the mark of {of_mark}, not of {chosen}: leave encoding= out$"
     ):
         to_utf8(data, chosen, "f")
     assert to_utf8(data, of_mark, "f")[0].startswith(b"Code;Name")

@@ -254,14 +254,12 @@ def test_a_column_is_proposed_by_the_names_in_it(write):
     )
     text = f"id;Wozu;Was\n{ENTRY};travel;x\n{COMPANY};;x\n"
     options = {"company": COMPANY, "categories": categories, "required": ("category_id",)}
-    with pytest.raises(
-        InputError, match=r"no column found for 'category_id': read it with columns=\{'category_id': 'Wozu'\}"
-    ):
+    with pytest.raises(InputError, match=r"no column .*: read it with columns=\{'category_id': 'Wozu'\}"):
         read_entries(write(text), **options)
     entries = read_entries(write(text), columns={"category_id": "Wozu"}, **options)
     assert entries["category_id"].fillna("").tolist() == [CATEGORY, ""]
     with pytest.raises(
-        InputError, match=r"(?s)read it with columns=.*Several columns look like 'category_id': 'Wozu', 'Was'"
+        InputError, match=r"(?s)read it with columns=.*look like 'category_id': 'Wozu', 'Was'"
     ):
         read_entries(write(text.replace("x", "Meals")), **options)
 
@@ -307,9 +305,7 @@ def test_columns_under_unknown_headings_are_proposed_by_their_values(write):
 def test_two_columns_that_look_alike_are_both_shown(write, field, heading):
     """Where two columns could be a field both are listed, with the option that chooses one."""
     path = write(of_columns(UNKNOWN | {"Jeszcze": UNKNOWN[heading]}))
-    with pytest.raises(
-        InputError, match=rf"(?s){field!r}.*Several columns look like '{field}': '{heading}', 'Jeszcze'"
-    ):
+    with pytest.raises(InputError, match=rf"(?s){field!r}.* look like '{field}': '{heading}', 'Jeszcze'"):
         read_entries(path, company=COMPANY, employees=EMPLOYEES)
 
 
@@ -345,7 +341,7 @@ def test_a_year_comes_from_the_title(write, title, name, year):
     path = write(f"{title}\nDatum;Betrag\n31.10.;1,50\n01.11.;2,50\n", name)
     if year is None:
         with pytest.raises(
-            InputError, match=r"'Datum' holds dates without a year, such as '31\.10\.'.*: put one year"
+            InputError, match=r"'Datum' .* without a year, such as '31\.10\.'.*: put one year"
         ):
             read_entries(path)
         return

@@ -61,10 +61,7 @@ def test_workbook_chart(workbook):
     seen = chart.attrs["bktools"]
     assert (seen["sheet"], seen["heading_line"]) == ("Konten", 3)
     assert "read the sheet 'Konten'; not read: 'Info'" in seen["notes"]
-    assert any(
-        "lost leading zeros which others still have, kept as they are: 1 (line 6)" in note
-        for note in seen["notes"]
-    )
+    assert any(note.endswith("kept as they are: 1 (line 6)") for note in seen["notes"])
 
 
 def test_workbook_sheet_is_chosen(workbook):
@@ -258,10 +255,8 @@ def test_options_of_another_kind_of_file_are_refused(tmp_path, write):
     """Encoding, delimiter and sheet of a Parquet file, and the sheet of a text, are refused, not ignored."""
     pq.write_table(pa.table({"Konto": ["1"], "Name": ["a"]}), tmp_path / "chart.parquet")
     assert read_chart_of_accounts(tmp_path / "chart.parquet")["code"].tolist() == ["1"]
-    for options in ({"encoding": "utf-8"}, {"delimiter": ";"}, {"sheet": 0}):
-        with pytest.raises(
-            ArgumentError, match=f"{next(iter(options))} does not apply to .*, a Parquet file"
-        ):
-            read_chart_of_accounts(tmp_path / "chart.parquet", **options)
+    for name, value in (("encoding", "utf-8"), ("delimiter", ";"), ("sheet", 0)):
+        with pytest.raises(ArgumentError, match=f"{name} does not apply to .*, a Parquet file"):
+            read_chart_of_accounts(tmp_path / "chart.parquet", **{name: value})
     with pytest.raises(ArgumentError, match=r"sheet does not apply to .*, got .A.$"):
         read_chart_of_accounts(write("Code,Name\n1,a\n"), sheet="A")

@@ -24,7 +24,7 @@ def check(read, path, expected, options=None):
             read(path, **options or {})
         assert [part for part in expected if part not in f"{caught.value}$"] == [], caught.value
         assert isinstance(caught.value, ArgumentError) or str(caught.value).startswith(str(path)), (
-            "the file is named"
+            "it is named"
         )
         return
     frame = read(path, **options or {})
@@ -52,9 +52,7 @@ UUIDS = "".join(f"{letter}b4e28ba-2fa1-41d2-883f-0016d3cca427;Taxi\n" for letter
 PAIR = "Date,Amount,Debit,Credit\n"
 LEDGER = 'Date,Account,Amount\n03/04/2026,5800,"1,234"\n'
 FRENCH = "Compte;Libellé\r\n101000;Capital\r\n401000;Fournisseurs\r\n411000;Créances clients\r\n512000;Banque"
-ITALIAN = (
-    "Conto;Descrizione\r\n40;Debiti verso società controllate\r\n60;Acquisti\r\n63;Pubblicità\r\n68;Salari"
-)
+ITALIAN = "Conto;Descrizione\r\n40;Debiti verso società\r\n60;Acquisti\r\n63;Pubblicità\r\n68;Salari"
 
 TABLES = {
     "status words": (chart, "Code,Name,Status\n1,a,Active\n2,b,ARCHIVED\n", {"archived": ["False", "True"]}),
@@ -715,9 +713,7 @@ def test_numbers_of_more_digits_than_a_workbook_keeps(workbook, cell):
     """An external ID that is a number of 16 digits is refused, because the workbook may hold another one."""
     path = workbook({"chart": [["External ID", "Konto", "Name"], [cell, "1000", "Kasse"]]})
     if cell == 1234567890123456:
-        with pytest.raises(
-            InputError, match=r"line 2: 'External ID' is a number, of which a workbook keeps 15 digits"
-        ):
+        with pytest.raises(InputError, match=r"line 2: 'External ID' is a number, .* keeps 15 digits"):
             chart(path)
     else:
         assert chart(path)["external_id"].tolist() == [str(cell)]
@@ -726,9 +722,7 @@ def test_numbers_of_more_digits_than_a_workbook_keeps(workbook, cell):
 def test_an_empty_cell_among_numbers(workbook):
     """Codes that are numbers of several lengths are told of, also where a cell of the column is empty."""
     path = workbook({"A": [["Konto", "Name", "Art"], [40, "a", "B"], ["", "b", "B"], [500, "c", "B"]]})
-    assert any(
-        "codes are numbers of different lengths" in note for note in chart(path).attrs["bktools"]["notes"]
-    )
+    assert any("numbers of different lengths" in note for note in chart(path).attrs["bktools"]["notes"])
 
 
 ODS = """<?xml version="1.0" encoding="UTF-8"?>

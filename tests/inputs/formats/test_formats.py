@@ -358,7 +358,7 @@ def test_memory_of_a_large_saft_file(tmp_path):
 def test_a_general_ledger_is_no_file_of_entries(name):
     """A general ledger's format is refused as entries in one line, with its format and reader."""
     with pytest.raises(
-        InputError, match=r"is a general ledger.*format (SIE|FEC|DATEV|SAF-T), .* with read_general_ledger$"
+        InputError, match=r"general ledger.* (SIE|FEC|DATEV|SAF-T), .* with read_general_ledger$"
     ):
         bktools.read_entries(FILES / name)
     with command({}), pytest.raises(InputError, match=r"read it with bktools ledger$"):

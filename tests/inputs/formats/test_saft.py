@@ -187,9 +187,7 @@ def test_a_file_of_master_data_alone(write):
     text = COUNTRIES["Norway"]
     path = write(text[: text.index("<GeneralLedgerEntries>")] + "</AuditFile>", "saft.xml")
     assert len(bktools.read_chart_of_accounts(path)) == 2
-    with pytest.raises(
-        InputError, match=r"without postings \(GeneralLedgerEntries\): export it with the general ledger"
-    ):
+    with pytest.raises(InputError, match=r"without postings \(GeneralLedgerEntries\): export it"):
         bktools.read_general_ledger(path)
 
 
@@ -303,9 +301,7 @@ def test_balances_of_accounts_are_verified(write):
         " accounts" in found.attrs["bktools"]["notes"]
     )
     wrong = write(text.replace(">981.00<", ">982.00<"), "saft.xml")
-    with pytest.raises(
-        InputError, match=r"the account '7140' moves by 981\.00 by its balances .* but by 980\.00 by"
-    ):
+    with pytest.raises(InputError, match=r"account '7140' moves by 981\.00 by .* but by 980\.00 by"):
         bktools.read_general_ledger(wrong)
     with pytest.warns(UnverifiedTableWarning, match="7140"):
         bktools.read_general_ledger(wrong, verify="warn")
