@@ -82,11 +82,9 @@ _PROPOSED = (
     *("%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y", "%Y-%b-%d", "%d%m%Y", "%m%d%Y"),
     *("%a %d %b %Y", "%A, %B %d, %Y", "%a, %d %b %Y"),
 )
-_LOOK = (
-    r"\d{4}[-/.年] ?\d{1,2}[-/.月] ?\d{1,2}[.日]?|\d{1,2}[-/.] ?\d{1,2}[-/.] ?\d{4}\.?"
-    r"|\d{1,2}[ .-]+\pL{3,9}[., -]+\d{2,4}|\pL{3,9}\.? \d{1,2},? \d{4}"
-)
-_SHORT_LOOK = r"\d{1,2}[-/.]\d{1,2}[-/.]\d{2}\.?|(?:19|20)\d{6}"
+_NUMBERS = r"\d{4}[-/.年] ?\d{1,2}[-/.月] ?\d{1,2}[.日]?|\d{1,2}[-/.] ?\d{1,2}[-/.] ?\d{4}\.?"
+_SHORT_NUMBERS = r"\d{1,2}[-/.]\d{1,2}[-/.]\d{2}\.?|(?:19|20)\d{6}"
+_WORDS = r"\d{1,2}[ .-]+\pL{3,9}[., -]+\d{2,4}|\pL{3,9}\.? \d{1,2},? \d{4}"
 
 
 def are_dates(column: pa.ChunkedArray, *, short: bool = False) -> bool:
@@ -94,8 +92,16 @@ def are_dates(column: pa.ChunkedArray, *, short: bool = False) -> bool:
 
     With `short`, dates with two digits of the year, or without marks, count too.
     """
-    look = f"{_LOOK}|{_SHORT_LOOK}" if short else _LOOK
-    return len(column) > 0 and bool(cells.matches(column, rf"^\s*(?:{look})(?:[T ].*)?$").all())
+    numbers = f"{_NUMBERS}|{_SHORT_NUMBERS}" if short else _NUMBERS
+    either = f"{numbers}|{_WORDS}"
+    # A pattern with the letters of all scripts takes a hundred times longer to prepare: it comes last.
+    return len(column) > 0 and (
+        _fits(column, numbers) or (_fits(column, either.replace(r"\pL", ".")) and _fits(column, either))
+    )
+
+
+def _fits(column: pa.ChunkedArray, look: str) -> bool:
+    return bool(cells.matches(column, rf"^\s*(?:{look})(?:[T ].*)?$").all())
 
 
 def dates(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 import subprocess
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import typer.main
+import typer.testing
 from click.testing import Result
 from typer.testing import CliRunner
 
@@ -20,6 +23,16 @@ from bktools.cli import main
 from bktools.cli.app import app
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _commands_are_built_once() -> Iterator[None]:
+    """Typer builds all commands anew for each line, which takes longer than most of them run."""
+    once = functools.cache(typer.main.get_command)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", once)
+        patch.setattr(typer.testing, "_get_command", once)
+        yield
 
 
 @pytest.fixture

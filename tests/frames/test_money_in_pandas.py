@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 import re
 import uuid
 import zipfile
@@ -142,9 +141,7 @@ def test_other_floats_and_gaps():
 @pytest.mark.parametrize("value", [12345678901234567.0, float("inf"), 1e300])
 def test_floats_that_are_no_amount(value: float):
     """A float of more digits than it keeps is refused, with the way out."""
-    with pytest.raises(
-        InputError, match=r"amount .* has more digits than the 15 that a float keeps.*money=.decimal"
-    ):
+    with pytest.raises(InputError, match=r"amount .* has more digits than the 15 .*money=.decimal"):
         arrow_of(pd.DataFrame({"amount": [value], "currency": ["EUR"]}))
 
 
@@ -154,9 +151,7 @@ def test_longer_amounts(tmp_path: Path):
     file.write_text(
         f"id,company_id,amount,currency\n{IDS[0]},{COMPANY},12345678901234.56,EUR\n", encoding="utf-8"
     )
-    with pytest.raises(
-        InputError, match=r"amount 12345678901234.56 has more than the 15 digits.*money=.decimal"
-    ):
+    with pytest.raises(InputError, match=r"amount 12345678901234.56 has more than the 15 .*money=.decimal"):
         bktools.read_entries(file)
     with pytest.raises(ArgumentError, match="money must be 'float' or 'decimal'"):
         bktools.read_entries(file, money="exact")
@@ -173,34 +168,10 @@ MONEY = (
     *("amount", "this", "that", "difference", "amount_before", "amount_after", "exported_amount"),
     *("held_back_amount", "open_amount", "booked_amount", "ledger", "unexplained"),
 )
-OPERATIONS = {
-    "sum of two": lambda g: g["amount"] + g["amount"],
-    "difference": lambda g: g["amount"] - g["amount"].shift(),
-    "half": lambda g: g["amount"] / 2,
-    "double": lambda g: g["amount"] * 2,
-    "share": lambda g: g["amount"] / g["amount"].sum(),
-    "describe": lambda g: g["amount"].describe(),
-    "describe of the frame": lambda g: g.describe()["amount"],
-    "nlargest": lambda g: g.nlargest(3, "amount"),
-    "cumsum": lambda g: g["amount"].cumsum(),
-    "quantile by group": lambda g: g.groupby("currency")["amount"].quantile(0.9),
-    "pivot_table": lambda g: g.pivot_table(values="amount", index="currency", aggfunc="sum").diff(),
-    "groupby sum": lambda g: g.groupby("currency")["amount"].agg(["sum", "mean", "std"]),
-    "round": lambda g: g["amount"].round(1),
-    "pct_change": lambda g: g["amount"].pct_change(fill_method=None),
-    "rank": lambda g: g["amount"].rank(),
-    "rolling": lambda g: g["amount"].rolling(2).mean(),
-    "style": lambda g: g[["amount"]].style.format("{:,.2f}").to_html(),
-    "to_excel": lambda g: g[["amount"]].to_excel(io.BytesIO(), engine="xlsxwriter"),
-    "merge on amount": lambda g: g[["amount"]].drop_duplicates().merge(g, on="amount"),
-    "eval": lambda g: g.eval("amount * 2"),
-    "sort_values": lambda g: g.sort_values("amount"),
-    "plot": lambda g: g["amount"].plot.bar(),
-}
 
 
-def test_pandas_works_on_money(service: Service, samples: tuple[Path, Path], tmp_path: Path):
-    """What an analyst does with amounts in pandas works on each column of money of each frame."""
+def test_money_of_every_frame_is_float64(service: Service, samples: tuple[Path, Path], tmp_path: Path):
+    """Every column of money of each frame has the type on which everything in pandas works."""
     categories = bktools.load_categories(service=service)
     entries = bktools.read_entries(samples[1], categories=categories)
     plan = bktools.compose_export_jobs(entries, categories=categories)
@@ -231,19 +202,8 @@ def test_pandas_works_on_money(service: Service, samples: tuple[Path, Path], tmp
         "spend": spend(entries, "supplier"),
         "versus": bktools.versus(month, before, by="supplier"),
     }
-    failed = {}
-    for (name, frame), column in itertools.product(frames.items(), MONEY):
-        if column not in frame.columns:
-            continue
-        renamed = frame.drop(columns="amount", errors="ignore") if column != "amount" else frame
-        renamed = renamed.rename(columns={column: "amount"})
-        assert str(renamed["amount"].dtype) == "float64", (name, column)
-        for operation, calculate in OPERATIONS.items():
-            try:
-                calculate(renamed.head(8))
-            except Exception as error:  # noqa: BLE001 - each failure is listed
-                failed[name, column, operation] = repr(error)
-    assert not failed
+    found = {name: {str(frame[one].dtype) for one in MONEY if one in frame} for name, frame in frames.items()}
+    assert found == {name: {"float64"} for name in frames}
 
 
 def test_files_have_the_decimals_of_each_currency(tmp_path: Path):

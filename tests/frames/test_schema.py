@@ -23,7 +23,7 @@ ID = "123e4567-e89b-42d3-a456-426614174000"
     [
         (
             pd.DataFrame({"fine": [1, 2], "code": ["0400", 400]}),
-            "the column code of the chart holds values of mixed",
+            "column code of the chart holds values of mixed",
         ),
         (pd.DataFrame({"code": [2**70]}), "the column code of the chart .*too large"),
         (pd.DataFrame({"code": [1j]}), "the column code of the chart holds values of mixed or unknown types"),

@@ -18,12 +18,12 @@ def test_whole_list(write):
     accounts = read_accounts(
         write(
             "id,companyId,externalId,name,code,archived,taxCodeExternalId\n"
-            f"{FIRST.upper()},{COMPANY},0400,Machines ,0400,false,V9\n"
+            f"{FIRST.upper()},{COMPANY},X1,Machines ,0400,false,V9\n"
             f"{SECOND},{COMPANY},,Rent,,true,\n"
         )
     )
     assert list(accounts.columns) == COLUMNS
-    assert accounts.iloc[0].tolist() == [FIRST, "0400", "Machines ", "0400", False, "V9", COMPANY]
+    assert accounts.iloc[0].tolist() == [FIRST, "X1", "Machines ", "0400", False, "V9", COMPANY]
     assert accounts["archived"].tolist() == [False, True]
     for field in ("external_id", "code", "tax_code_external_id"):
         assert accounts[field].isna().tolist() == [False, True]

@@ -533,9 +533,7 @@ def test_the_first_line_is_short(write):
 
 
 def test_the_currency_that_no_column_says(write):
-    """The caller's currency stands beside amounts without one, and a note says so; cells that say one keep
-    it.
-    """
+    """The caller's currency stands beside amounts without one, as a note says; cells that say one keep it."""
     read = entries(write("Date,Amount\n2026-10-01,5\n"), currency="eur")
     assert texts(read, "currency") == ["EUR"]
     assert any("EUR" in note for note in read.attrs["bktools"]["notes"])
@@ -587,13 +585,11 @@ def test_a_sign_is_not_taken_from_a_heading(write):
 
 def test_values_that_count_as_approved(write):
     """The caller says which values approve an entry; known words need no answer."""
-    text = table(
-        "Date,Amount,Approved", "2026-10-01,5,OK", "2026-10-02,6,NOT_REQUIRED", "2026-10-03,7,waiting"
-    )
+    text = table("Date,Amount,Approved", "2026-10-01,5,OK", "2026-10-02,6,NOT_REQUIRED", "2026-10-03,7,draft")
     assert texts(entries(write(text)), "approved") == ["True", "True", "False"]
     assert texts(entries(write(text), approved_values="OK"), "approved") == ["True", "False", "False"]
     with pytest.raises(InputError, match=r"may be approvals or not: 'Maybe' \(1\)"):
-        entries(write(text.replace("waiting", "Maybe")))
+        entries(write(text.replace("draft", "Maybe")))
 
 
 @pytest.mark.parametrize(
@@ -685,9 +681,7 @@ def test_no_command_leaves_an_entry_out_that_has_no_date(write, read, text):
 
 
 def test_balances_of_a_ledger(write):
-    """Opening balances that the ledger needs to balance are postings; those it balances without are lines of
-    a report.
-    """
+    """Opening balances without which the ledger does not balance are postings, others lines of a report."""
     rows = ["10,2026-10-02,Sale,5.00,", "20,2026-10-02,Sale,,5.00"]
     opening = ["10,2026-10-01,Opening balance,9.00,", "20,2026-10-01,Opening balance,,9.00"]
     heading = "Account,Date,Text,Debit,Credit"
@@ -728,9 +722,7 @@ def test_notes_are_a_warning_in_python_and_a_line_in_a_command(write):
 
 @pytest.mark.parametrize("heading", ["Amount", "Sum spent"])
 def test_the_command_keeps_amounts_that_floats_do_not_keep(write, heading):
-    """The residue of sums in binary is read by the command that is printed, also where the column is
-    proposed.
-    """
+    """The residue of sums in binary is read by the command that is printed, of a proposed column, too."""
     read, _, options = followed(entries, write(f"Date,{heading}\n2026-10-01,155.790000000000020\n"))
     assert options["money"] == "decimal"
     assert [str(amount) for amount in read["amount"]] == ["155.790000000000020"]
@@ -779,14 +771,3 @@ def test_a_list_of_files_is_refused_in_one_line(write):
     path = write("Date,Amount\n2026-10-01,5\n")
     with pytest.raises(ArgumentError, match="path must be the path of one file"):
         entries([path, path])
-
-
-def test_options_of_a_command_are_in_its_own_words(write):
-    """A refusal in a command prints the command's options, and each answer is one that the command has."""
-    path = write(ASKED["spending that is negative"][1])
-    with (
-        command({"columns": "--entry-column", "spending": "--spending"}),
-        pytest.raises(InputError) as caught,
-    ):
-        entries(path)
-    assert str(caught.value).splitlines()[0].endswith("read it with --spending negative")

@@ -59,26 +59,20 @@ def test_an_error_far_down_beside_an_empty_cell_is_named(tmp_path):
         for line in range(1, 1001):
             sheet.write_row(line, 1, [ENTRY, COMPANY, 12.5, "EUR"])
         sheet.write_formula(1000, 3, "=1/0", None, "#DIV/0!")
-    with pytest.raises(
-        InputError, match=r"line 1001: the cell D1001 of the sheet 'Buchungen' holds the error #DIV/0!"
-    ):
+    with pytest.raises(InputError, match=r"line 1001: the cell D1001 .* holds the error #DIV/0!"):
         bktools.read_entries(path)
 
 
 def test_a_formula_without_a_value_is_named(book):
     """Uncomputed formulas leave cells that look filled and are empty; such a cell is named."""
-    with pytest.raises(
-        InputError, match=rf"cell C5 of the sheet 'Buchungen' holds a formula whose value was not .*{SAVE}"
-    ):
+    with pytest.raises(InputError, match=rf"cell C5 .* holds a formula whose value was not .*{SAVE}"):
         bktools.read_entries(book("=1+1", ""))
     assert bktools.read_entries(book("=1+1", 2))["amount"].tolist() == [12.5, 2.0]
 
 
 def test_an_error_in_a_file_of_libreoffice_is_named():
     """LibreOffice's own files say that errors are text; the old format hides them."""
-    with pytest.raises(
-        InputError, match=r"line 5: the cell C5 of the sheet 'Buchungen' holds the error #DIV/0!"
-    ):
+    with pytest.raises(InputError, match=r"line 5: the cell C5 .* holds the error #DIV/0!"):
         bktools.read_entries(FILES / "formula_error.ods")
     notes = bktools.read_entries(FILES / "formula_error.xls").attrs["bktools"]["notes"]
     assert any(note.startswith("cells with an error such as #DIV/0! look empty") for note in notes)

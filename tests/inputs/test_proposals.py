@@ -129,9 +129,7 @@ def test_what_sums_in_binary_leave(write):
         r"'debit' holds amounts such as 1699.4160000000002 \(line 2\), whose last digits .* are read "
         r"with 6 decimals"
     )
-    with pytest.raises(
-        InputError, match=f"{said}: correct it .* or take it as it is: read it with verify='warn'"
-    ):
+    with pytest.raises(InputError, match=f"{said}: correct it .*: read it with verify='warn'"):
         ledger(path)
     with pytest.warns(UserWarning, match=said):
         read = ledger(path, verify="warn")

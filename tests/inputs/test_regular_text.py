@@ -54,12 +54,12 @@ def test_thousands_of_random_texts_by_both_readers():
     """Whatever Arrow reads, the careful reader reads alike, to the letter and to the line."""
     source = random.Random(42)
     by_arrow = 0
-    for _ in range(6_000):
+    for _ in range(2_000):
         text, width, first_line = random_text(source), source.randint(1, 4), source.choice([1, 1, 2, 3])
         regular, careful = both(text, width, first_line=first_line)
         assert regular is None or regular == careful, text
         by_arrow += regular is not None
-    assert by_arrow > 500, "the comparison shows nothing if Arrow reads hardly any"
+    assert by_arrow > 150, "the comparison shows nothing if Arrow reads hardly any"
 
 
 @pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])

@@ -17,17 +17,17 @@ ENTRY = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
 
 
-def check(read, path, expected, options):
+def check(read, path, expected, options=None):
     """Compare what is read, columns and notes, with a dict, or a refusal with its parts ($: its end)."""
     if not isinstance(expected, dict):
         with pytest.raises((InputError, ArgumentError)) as caught:
-            read(path, **options)
+            read(path, **options or {})
         assert [part for part in expected if part not in f"{caught.value}$"] == [], caught.value
         assert isinstance(caught.value, ArgumentError) or str(caught.value).startswith(str(path)), (
-            "the file is named"
+            "it is named"
         )
         return
-    frame = read(path, **options)
+    frame = read(path, **options or {})
     facts = frame.attrs["bktools"]
     found = {name: frame[name].astype(str).tolist() if name in frame else facts[name] for name in expected}
     if "amount" in expected:
@@ -52,24 +52,19 @@ UUIDS = "".join(f"{letter}b4e28ba-2fa1-41d2-883f-0016d3cca427;Taxi\n" for letter
 PAIR = "Date,Amount,Debit,Credit\n"
 LEDGER = 'Date,Account,Amount\n03/04/2026,5800,"1,234"\n'
 FRENCH = "Compte;Libellé\r\n101000;Capital\r\n401000;Fournisseurs\r\n411000;Créances clients\r\n512000;Banque"
-ITALIAN = (
-    "Conto;Descrizione\r\n40;Debiti verso società controllate\r\n60;Acquisti\r\n63;Pubblicità\r\n68;Salari"
-)
+ITALIAN = "Conto;Descrizione\r\n40;Debiti verso società\r\n60;Acquisti\r\n63;Pubblicità\r\n68;Salari"
 
 TABLES = {
-    "one wrong cell": (entries, wrong_companies(1), ["got '7'$"], {}),
-    "two wrong cells": (entries, wrong_companies(2), ["got '7' (2 such cells: lines 3, 4)"], {}),
-    "five wrong cells": (
-        entries,
-        wrong_companies(5),
-        ["got '7' (5 such cells: lines 3, 4, 5 and 2 more)"],
-        {},
-    ),
+    "status words": (chart, "Code,Name,Status\n1,a,Active\n2,b,ARCHIVED\n", {"archived": ["False", "True"]}),
+    "inch marks in a cell without quotes": (chart, 'Code,Name\n1,3" pipe\n2,b\n', {"name": ['3" pipe', "b"]}),
+    "Excel's first line": (chart, "sep=;\r\nKonto;Name\r\n0400;a,b\r\n", {"name": ["a,b"], "line": ["3"]}),
+    "one wrong cell": (entries, wrong_companies(1), ["got '7'$"]),
+    "two wrong cells": (entries, wrong_companies(2), ["got '7' (2 such cells: lines 3, 4)"]),
+    "five wrong cells": (entries, wrong_companies(5), ["got '7' (5 such cells: lines 3, 4, 5 and 2 more)"]),
     "one total": (
         entries,
         "Date,Amount\n2026-10-31,1\nTotal,1\n",
         {"amount": ["1"], "notes": ["rows skipped as totals or lines of a report, not entries: 1 (line 3)"]},
-        {},
     ),
     "two totals": (
         entries,
@@ -78,61 +73,39 @@ TABLES = {
             "amount": ["1", "1"],
             "notes": ["rows skipped as totals or lines of a report, not entries: 2 (lines 3, 5)"],
         },
-        {},
     ),
-    "dates without marks under Valuta": (
-        entries,
-        "Valuta;Betrag\n20180222;5,00\n",
-        {"date": ["2018-02-22"]},
-        {},
-    ),
+    "dates without marks under Valuta": (entries, "Valuta;Betrag\n20180222;5,00\n", {"date": ["2018-02-22"]}),
     "short dates under Valuta": (
         entries,
         "Valuta;Betrag\n22.02.18;5,00\n",
         {"date": ["2018-02-22"]},
         {"date_format": "%d.%m.%y"},
     ),
-    "dates without marks under Wert": (
-        entries,
-        "Datum;Wert\n20180222;20180223\n",
-        ["no column found for 'amount'"],
-        {},
-    ),
+    "no marks under Wert": (entries, "Datum;Wert\n20180222;20180223\n", ["no column found for 'amount'"]),
     "dates of one form": (
         entries,
         "Date,Amount\n30 Jun 23,1.00\n",
         ["'Date' holds dates such as '30 Jun 23': read it with date_format='%d %b %y'"],
-        {},
     ),
     "a title of two cells above five": (
         chart,
         "Bericht;2026\nFoo;Bar;Baz;Qux;Quux\n1;a;b;c;d\n2;e;f;g;h\n",
         ["headings: 'Foo', 'Bar', 'Baz', 'Qux', 'Quux'"],
-        {},
-    ),
-    "three rows without headings": (
-        chart,
-        THREE,
-        ACCOUNTS,
-        {"columns": {"code": "column 1", "name": "column 2"}},
     ),
     "identifiers under a heading of codes and names": (
         chart,
         "Account;Description\nloans_receivable;Loans\nbank_fees;Fees\ncash;Cash\n",
         {"code": ["loans_receivable", "bank_fees", "cash"]},
-        {},
     ),
     "a date and an amount that are none": (
         ledger,
         "Konto;Datum;Betrag\n10;x;5\n20;2026-10-01;y\n",
         ["2 problems: (1) line 2: 'Datum' must hold dates", "(2) line 3: 'Betrag' must hold"],
-        {},
     ),
     "dates of two forms, of which one is in order": (
         entries,
         "Date,Amount\n" + "".join(f"{day}/2026,1\n" for day in ("09/07", "09/09", "07/10", "11/10")),
         ["read it with date_format='%d/%m/%Y'"],
-        {},
     ),
     "a line of a report with something beside it": (
         chart,
@@ -140,13 +113,11 @@ TABLES = {
         + "".join(f"{code};Kasse;B\n" for code in range(1000, 1030))
         + "Seite 1 von 3;;x\n",
         {"notes": ["rows skipped as lines of a report, not accounts: 1 (line 32)"]},
-        {},
     ),
     "an ID and a company that are none": (
         entries,
         f"id,company_id\n7,{COMPANY}\n{ENTRY},8\n",
         ["2 problems: (1) line 2: 'id' must hold", "(2) line 3: 'company_id' must hold"],
-        {},
     ),
     "rates of taxes": (
         read_accounts,
@@ -159,7 +130,6 @@ TABLES = {
                 )
             ]
         },
-        {},
     ),
     "rates of taxes that were named": (
         read_accounts,
@@ -187,19 +157,16 @@ TABLES = {
             "(2) line 3: 'Archived' must",
             "(3) line 4: 'external_id' is the external ID",
         ],
-        {},
     ),
     "a last line that is cut off": (
         chart,
         "Code;Name;Type\n1000;Kasse;B\n1200;Bank;B\n1300;Ca",
         ["line 4: the last line has 2 of 3 cells and no end"],
-        {},
     ),
     "a column that stays beside amounts that are zero": (
         entries,
         "Date,Amount,Foo\n" + "".join(f"2026-10-0{day},0,5\n" for day in range(1, 10)),
         {"amount": ["0"] * 9},
-        {},
     ),
     "days and months in a file with semicolons": (
         entries,
@@ -213,13 +180,11 @@ TABLES = {
                 )
             ],
         },
-        {},
     ),
     "sides under another heading, beside signs": (
         entries,
         "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;-6;Credit\n2026-10-03;7;Debit\n",
         {"amount": ["5", "-6", "7"]},
-        {},
     ),
     "an encoding that is none": (
         chart,
@@ -231,7 +196,6 @@ TABLES = {
         chart,
         "Account;Description\n1000 Kasse;of the shop\n1200 Bank;of the house\n4930 Büro;of the office\n",
         ["'Account' holds the code and the name of an account in one cell"],
-        {},
     ),
     "a decimal mark that is none": (
         entries,
@@ -248,26 +212,18 @@ TABLES = {
             for amount in amounts.split()
         ),
         ["4 of 6 vouchers do not balance"],
-        {},
     ),
     "a pair with signs of its own": (
         ledger,
         "Account,Date,Debit,Credit\n10,2026-10-01,5,\n20,2026-10-01,,-3\n",
         ["'Debit' and 'Credit' have signs of their own, with which all amounts are on one side"],
-        {},
     ),
     "sides under another heading, in two of five rows": (
         entries,
         "Date;Amount;Foo\n2026-10-01;5;Debit\n2026-10-02;6;Credit\n" + "2026-10-03;7;\n" * 3,
         ["have one sign, and 'Foo' beside them says debit or credit"],
-        {},
     ),
-    "two rows without headings": (
-        chart,
-        "1000;Kasse\n1200;Bank\n",
-        ["line 1: code '1000', name 'Kasse'"],
-        {},
-    ),
+    "two rows without headings": (chart, "1000;Kasse\n1200;Bank\n", ["line 1: code '1000', name 'Kasse'"]),
     "identifiers without headings": (
         entries,
         UUIDS,
@@ -278,14 +234,8 @@ TABLES = {
         chart,
         "Aaa;Bbb;Ccc\n1000;Kasse;Ab\n1200;Bank;Cd\n4930;Büro;Ef\n",
         ["Several columns look like 'name': 'Bbb', 'Ccc'"],
-        {},
     ),
-    "no column that looks like names": (
-        chart,
-        "Aaa;Bbb\n1000;1\n1200;1\n4930;1\n",
-        ["headings: 'Aaa', 'Bbb'"],
-        {},
-    ),
+    "no names at all": (chart, "Aaa;Bbb\n1000;1\n1200;1\n4930;1\n", ["headings: 'Aaa', 'Bbb'"]),
     "a flag turned round": (
         chart,
         "Code,Name,Aktiv\n1,a,ja\n",
@@ -305,7 +255,6 @@ TABLES = {
             "2 problems: (1) 'Konto' (column 1) and 'Code'",
             "read it with columns={'code': 'Konto', 'name': 'Name'}",
         ],
-        {},
     ),
     "two doubtful headings, settled": (
         chart,
@@ -323,13 +272,11 @@ TABLES = {
         entries,
         f"{PAIR}2026-10-01,5,5,\n2026-10-02,-7,,7\n",
         {"amount": ["5", "-7"]},
-        {},
     ),
     "an amount beside the pair that says another one": (
         entries,
         f"{PAIR}2026-10-01,6,5,\n",
         ["'Amount' differs from 'Debit' less 'Credit' beside it"],
-        {},
     ),
     "the amount that was named beside its pair": (
         entries,
@@ -344,7 +291,6 @@ TABLES = {
             "'Credit' has amounts where 'Amount' has none (line 3)",
             "columns={'debit': 'Amount', 'credit': 'Credit', 'amount': ''}",
         ],
-        {},
     ),
     "a bank statement with a pair": (
         entries,
@@ -356,10 +302,9 @@ TABLES = {
                 (
                     "is a bank statement, as its running balance 'Balance' shows: "
                     "a debit is money that leaves the account"
-                ),
+                )
             ],
         },
-        {},
     ),
     "an account whose balance rises by debits": (
         entries,
@@ -369,14 +314,12 @@ TABLES = {
             "the running balance 'Balance' rises by 'Debit'",
             "If it comes in: columns={'credit': 'Debit', 'debit': 'Credit'}",
         ],
-        {},
     ),
-    "a column of sides without a side": (entries, "Date,Amount,Type\n2026-10-01,5,\n", {"amount": ["5"]}, {}),
+    "a column of sides without a side": (entries, "Date,Amount,Type\n2026-10-01,5,\n", {"amount": ["5"]}),
     "IDs of another system's categories": (
         entries,
         "Date,Amount,Category ID\n2026-10-01,5,C-1\n",
         {"notes": ["'Category ID' holds IDs such as 'C-1', which are none of the service"]},
-        {},
     ),
     "two columns of texts": (
         entries,
@@ -389,7 +332,6 @@ TABLES = {
                 )
             ]
         },
-        {},
     ),
     "a required field that is none": (
         entries,
@@ -397,47 +339,55 @@ TABLES = {
         ["required may name these fields: id, company_id"],
         {"required": ["x"]},
     ),
+    "amounts of both sides that are none": (
+        entries,
+        "Soll;Haben\nx;\n;y\n",
+        ["2 problems", "'Soll' must hold amounts", "'Haben' must hold amounts"],
+    ),
+    "an entry without its company": (
+        entries,
+        f"id,company_id\n{ENTRY},{COMPANY}\n{ENTRY},\n",
+        ["line 3: 'company_id' must not be empty"],
+    ),
+    "headings that nobody knows below Excel's line of the delimiter": (
+        chart,
+        "sep=;\nFarbe;Ton\nrot;laut\n",
+        ["no column found for 'code'", "'Farbe', 'Ton'"],
+    ),
     "dates and amounts that are none": (
         entries,
         "Date,Amount\nx,y\n",
         ["2 problems: (1) line 2: 'Date' must hold dates", "(2) line 2: 'Amount' must hold"],
-        {},
     ),
     "a date and a side that are none": (
         ledger,
         "Konto;Datum;Betrag;S/H\n10;x;5;S\n20;2026-10-01;5;Q\n",
         ["2 problems: (1) line 2: 'Datum' must hold dates", "(2) line 3: 'S/H' must say debit or credit"],
-        {},
     ),
     "signs that contradict each side": (
         ledger,
         "Konto;Datum;Betrag;S/H\n10;2026-10-01;-5;S\n20;2026-10-01;5;H\n",
         ["do not agree in any row: read it with columns={'side': ''}"],
-        {},
     ),
     "sums of both sides": (
         ledger,
         "Konto;Datum;Soll;Haben\n10;2026-10-01;5,00;\n20;2026-10-01;;7,00\n",
         {"debit": "5.00", "credit": "7.00"},
-        {},
     ),
     "credits with a sign that add up to the debits": (
         ledger,
         "Konto;Datum;Soll;Haben\n10;2026-10-01;5,00;\n20;2026-10-01;;-5,00\n",
         {"amount": ["5.00", "-5.00"]},
-        {},
     ),
     "a ledger with accounts on the other side": (
         ledger,
         "Konto;Gegenkonto;Datum;Betrag\n10;20;2026-10-01;5\n10;30;2026-10-02;-3\n",
         ["the postings of 'Gegenkonto', the account on the other side of each row, are not in its amounts"],
-        {},
     ),
     "29 digits in a ledger": (
         ledger,
         f"Konto;Datum;Betrag\n10;2026-10-01;1{'0' * 28}\n",
         ["'Betrag' must have at most 28 digits"],
-        {},
     ),
     "28 digits in a ledger": (
         ledger,
@@ -455,31 +405,26 @@ TABLES = {
         entries,
         "Date,Zug ID,Wieviel\n" + "".join(f"2026-10-0{day},{day}12,{day}\n" for day in (5, 6, 9)),
         ["read it with columns={'amount': 'Wieviel'}"],
-        {},
     ),
     "a chart by levels": (
         chart,
         "Code,Name,Sub code\n1,Assets,\n,Cash,10\n,Bank,11\n2,Debts,\n",
         ["'Sub code' has a code in rows where 'Code' has none (lines 3, 4), as in a chart by levels"],
-        {},
     ),
     "a chart whose names are all under another heading": (
         chart,
         "Konto,Bezeichnung,Zug\n1,,Kasse Nord\n2,,Bank West\n",
         ["'Zug' has a name in rows where 'Bezeichnung' has none (lines 2, 3)"],
-        {},
     ),
     "a column that counts the rows": (
         chart,
         "No.,Name\n1,a\n2,b\n3,c\n4,d\n",
         ["'No.' only counts the rows, so that it may not be 'code'"],
-        {},
     ),
     "codes and names in one cell": (
         chart,
         "Aaa\n1000 Kasse\n1200 Bank\n",
         ["'Aaa' holds the code and the name of an account in one cell: read it with split_account=True"],
-        {},
     ),
     "a heading that is there twice": (
         chart,
@@ -491,7 +436,6 @@ TABLES = {
         read_accounts,
         f"id;Konto;Bezeichnung\n{ENTRY};0400;Büro\n",
         {"code": ["0400"], "name": ["Büro"]},
-        {},
     ),
     "a form without a year": (
         entries,
@@ -499,13 +443,8 @@ TABLES = {
         ["date_format must have the year, such as %d.%m.%Y, got '%d.%m.'"],
         {"date_format": "%d.%m."},
     ),
-    "an hour of three figures": (
-        entries,
-        "Date;Amount\n2026-10-31 123:30;1\n",
-        ["'Date' must hold dates"],
-        {},
-    ),
-    "a minute of one figure": (entries, "Date;Amount\n2026-10-31 12:3;1\n", ["'Date' must hold dates"], {}),
+    "an hour of three figures": (entries, "Date;Amount\n2026-10-31 123:30;1\n", ["'Date' must hold dates"]),
+    "a minute of one figure": (entries, "Date;Amount\n2026-10-31 12:3;1\n", ["'Date' must hold dates"]),
     "a ledger in the form that was named": (
         ledger,
         LEDGER,
@@ -516,7 +455,6 @@ TABLES = {
         ledger,
         "Date,Account,Amount,Credit\n2026-10-31,5800,-5,5\n",
         {"amount": ["-5"], "columns": {"account_code": "Account", "date": "Date", "amount": "Amount"}},
-        {},
     ),
 }
 
@@ -524,8 +462,8 @@ TABLES = {
 @pytest.mark.parametrize("name", TABLES)
 def test_tables(write, name):
     """What is read of a small table, what its notes count, or what the refusal says."""
-    read, text, expected, options = TABLES[name]
-    check(read, write(text), expected, options)
+    read, text, *expected = TABLES[name]
+    check(read, write(text), *expected)
 
 
 @pytest.mark.parametrize("days", ["2026-10-{}", "2026/10/{}", "{}.10.2026", "{}/10/2026", "{}-10-2026"])
@@ -535,24 +473,7 @@ def test_dates_are_no_codes(write, days):
         f"{days.format(day)};{row}" for day, row in zip(("01", "12", "30"), THREE.splitlines(), strict=True)
     ]
     proposed = ["columns={'code': 'Bbb', 'name': 'Ccc'}", "line 3: code '1200', name 'Bank'"]
-    check(chart, write("\n".join(["Aaa;Bbb;Ccc", *rows])), proposed, {})
-
-
-def test_times_behind_dates(write):
-    """A time of day in any usual form is no part of the date."""
-    for time in (
-        "9:30",
-        "09:30",
-        "23:30:05",
-        "23:30:05,5",
-        "9:30 AM",
-        "11:30PM",
-        "09:30Z",
-        "09:30 UTC",
-        "09:30+02",
-    ):
-        path = write(f"Date;Amount\n2026-10-31 {time};1\n2026-10-30;1\n")
-        check(entries, path, {"date": ["2026-10-31", "2026-10-30"]}, {})
+    check(chart, write("\n".join(["Aaa;Bbb;Ccc", *rows])), proposed)
 
 
 def test_words_for_money_out_and_in(write):
@@ -581,7 +502,7 @@ def test_words_for_money_out_and_in(write):
 def test_encodings(write, text, encoding):
     """Escapes that change the alphabet tell Korean from Japanese; a few words tell others."""
     names = [line.partition(";")[2] for line in text.splitlines()[1:]]
-    check(chart, write(text, encoding=encoding), {"name": names, "encoding": encoding}, {})
+    check(chart, write(text, encoding=encoding), {"name": names, "encoding": encoding})
 
 
 def test_texts_that_are_not_in_one_encoding(write):
@@ -589,22 +510,10 @@ def test_texts_that_are_not_in_one_encoding(write):
     lines = [f"{code};Büro {code}".encode("cp1252") for code in range(1000, 1700)]
     lines[650] = "1650;Zażółć gęślą jaźń, Środki trwałe".encode()
     mixed = b"Konto;Name\n" + b"\n".join(lines)
-    check(chart, write(mixed), ["other characters are: encodings are mixed"], {})
+    check(chart, write(mixed), ["other characters are: encodings are mixed"])
     greek = ("Ταμείο\nΠελάτες\n" * 30).encode("utf-16-le")
-    check(chart, write(greek), ["'Ταμείο'"], {})
-    check(chart, write(greek + b"\x00\xd8"), ["byte 0xA4 is not valid UTF-8"], {})
-
-
-OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-
-
-@pytest.mark.parametrize(
-    ("stream", "expected"),
-    [("", "is not a readable workbook"), ("EncryptedPackage", "locked with a password")],
-)
-def test_containers(write, stream, expected):
-    """The beginning of a workbook is damaged, and one that a password locks is told by what it holds."""
-    check(chart, write(OLE + bytes(600) + stream.encode("utf-16-le"), "a.xls"), [expected], {})
+    check(chart, write(greek), ["'Ταμείο'"])
+    check(chart, write(greek + b"\x00\xd8"), ["byte 0xA4 is not valid UTF-8"])
 
 
 def sie(postings, stated=""):
@@ -647,19 +556,14 @@ TOTALS = {"NumberOfEntries": "1", "TotalDebit": "9.80", "TotalCredit": "9.80"}
 LONGEST = "x" * (1 << 20)
 
 FORMATS = {
-    "both marks of a reversal": (
+    "marks of a reversal": (
         "EXTF.csv",
         "\r\n".join(DATEV),
         "cp1252",
         ["the other way round: 2 (lines 3, 4)"],
     ),
     "an added posting": ("a.se", sie(ADDED + OTHER), "cp437", TRAIN),
-    "an added posting, repeated": (
-        "a.se",
-        sie(ADDED + ADDED.replace("RTRANS", "TRANS") + OTHER),
-        "cp437",
-        TRAIN,
-    ),
+    "one repeated": ("a.se", sie(ADDED + ADDED.replace("RTRANS", "TRANS") + OTHER), "cp437", TRAIN),
     "balances": ("a.se", sie("#TRANS 5800 {} 5.00\n#TRANS 1930 {} -5.00", BALANCES), "cp437", [MOVED]),
     "a currency": ("a.se", sie("#TRANS 5800 {} 0", "#VALUTA EUR\n"), "cp437", {"currency": ["EUR"]}),
     "no currency": ("a.se", sie("#TRANS 5800 {} 0"), "cp437", {"currency": ["SEK"]}),
@@ -673,22 +577,16 @@ FORMATS = {
 def test_formats(write, name):
     """What is read of a small file of DATEV, SIE or SAF-T, or what the refusal says."""
     file, text, encoding, expected = FORMATS[name]
-    check(ledger, write(text, file, encoding), expected, {})
-
-
-def test_a_file_of_sie_in_another_encoding_than_named(write):
-    """A byte that the named encoding has not is told with its line and the option for the encoding."""
-    path = write(sie("#TRANS 5800 {} 0"), "a.se", "cp1252")
-    check(ledger, path, ["a.se, line 3: byte 0xE5 is not valid utf-8; set encoding="], {"encoding": "utf-8"})
+    check(ledger, write(text, file, encoding), expected)
 
 
 @pytest.mark.parametrize("left_out", TOTALS)
 def test_a_total_that_a_saft_file_does_not_state(write, left_out):
     """SAF-T files of some systems lack a total: the others are checked, that one is not."""
     xml = saft("".join(f"<{name}>{value}</{name}>" for name, value in TOTALS.items() if name != left_out))
-    check(ledger, write(xml, "a.xml"), BOOKED, {})
+    check(ledger, write(xml, "a.xml"), BOOKED)
     for name in set(TOTALS) - {left_out}:
-        check(ledger, write(xml.replace(f"<{name}>", f"<{name}>5"), "a.xml"), [name], {})
+        check(ledger, write(xml.replace(f"<{name}>", f"<{name}>5"), "a.xml"), [name])
 
 
 @pytest.fixture
@@ -723,7 +621,7 @@ def test_a_workbook_without_the_namespace_of_workbooks(workbook, tmp_path):
                 assert namespace in text
                 text = text.replace(namespace, b"")
             bare.writestr(name, text)
-    check(chart, tmp_path / "b.xlsx", ["line 2: the cell A2 of the sheet 'A' holds the error #N/A"], {})
+    check(chart, tmp_path / "b.xlsx", ["line 2: the cell A2 of the sheet 'A' holds the error #N/A"])
 
 
 def test_hidden_sheets_and_charts_are_not_looked_at(workbook):
@@ -738,25 +636,17 @@ def test_hidden_sheets_and_charts_are_not_looked_at(workbook):
     sheets = {"shown": [["Konto", "Name"], ["0400", "Bank"]]}
     sheets["hidden"] = [["Konto", "Name", "Art", "Aktiv"], ["0500", "Old", "B", "ja"]]
     path = workbook(sheets, hide)
-    check(chart, path, {"code": ["0400"], "name": ["Bank"]}, {})
+    check(chart, path, {"code": ["0400"], "name": ["Bank"]})
     check(chart, path, {"code": ["0500"], "name": ["Old"]}, {"sheet": "hidden"})
     check(chart, path, ["sheet must be the name of a sheet, or its position from 0, got 1.5"], {"sheet": 1.5})
     way = "no cells on a sheet that is shown: read a hidden one with sheet='hidden'"
-    check(chart, workbook({"shown": [], "hidden": sheets["hidden"]}, hide), [way], {})
+    check(chart, workbook({"shown": [], "hidden": sheets["hidden"]}, hide), [way])
 
 
 def test_a_broken_cell_far_to_the_right(workbook):
     """A column of two letters is counted as spreadsheets count it."""
     path = workbook({"A": [["x"] * 26 + ["Konto", "Name"], ["y"] * 26 + ["0400", "="]]})
-    check(chart, path, ["the cell AB2 of the sheet 'A' holds the error #N/A"], {})
-
-
-def test_an_empty_row_among_rows_without_headings(workbook):
-    """It is no row: the first one is told as data, and its names are wanted."""
-    path = workbook({"A": [["1000", "Kasse"], [], ["1200", "Bank"], ["4930", "Büro"]]})
-    check(
-        chart, path, {"code": ["1000", "1200", "4930"]}, {"columns": {"code": "column 1", "name": "column 2"}}
-    )
+    check(chart, path, ["the cell AB2 of the sheet 'A' holds the error #N/A"])
 
 
 def test_a_duration_beside_a_chart(workbook):
@@ -766,7 +656,7 @@ def test_a_duration_beside_a_chart(workbook):
         book.get_worksheet_by_name("A").write(1, 2, 1.5, book.add_format({"num_format": "[h]:mm"}))
 
     path = workbook({"A": [["Konto", "Name", "Stunden"], ["1000", "Kasse", ""], ["1200", "Bank", ""]]}, hours)
-    check(chart, path, {"code": ["1000", "1200"]}, {})
+    check(chart, path, {"code": ["1000", "1200"]})
 
 
 def test_a_file_that_names_no_company(write):
@@ -815,15 +705,7 @@ def test_every_reader_takes_the_options_of_tables(write, workbook, read):
 def test_a_broken_cell_above_the_headings(workbook):
     """Nothing of it is read, so that it spoils nothing."""
     path = workbook({"A": [["=", "Bericht"], [], ["Konto", "Name"], ["1000", "Kasse"], ["1200", "Bank"]]})
-    check(chart, path, {"code": ["1000", "1200"]}, {})
-
-
-def test_the_first_sheet_by_its_position(workbook):
-    """Positions count from 0."""
-    path = workbook({"A": [["Konto", "Name"], ["1000", "Kasse"]], "B": [["Konto", "Name"], ["1200", "Bank"]]})
-    for position, code in enumerate(["1000", "1200"]):
-        check(chart, path, {"code": [code]}, {"sheet": position})
-    check(chart, path, ["there is no sheet 2, positions are 0 to 1"], {"sheet": 2})
+    check(chart, path, {"code": ["1000", "1200"]})
 
 
 @pytest.mark.parametrize("cell", [123456789012345, 1234567890123456, "1234567890123456"])
@@ -831,9 +713,7 @@ def test_numbers_of_more_digits_than_a_workbook_keeps(workbook, cell):
     """An external ID that is a number of 16 digits is refused, because the workbook may hold another one."""
     path = workbook({"chart": [["External ID", "Konto", "Name"], [cell, "1000", "Kasse"]]})
     if cell == 1234567890123456:
-        with pytest.raises(
-            InputError, match=r"line 2: 'External ID' is a number, of which a workbook keeps 15 digits"
-        ):
+        with pytest.raises(InputError, match=r"line 2: 'External ID' is a number, .* keeps 15 digits"):
             chart(path)
     else:
         assert chart(path)["external_id"].tolist() == [str(cell)]
@@ -842,9 +722,7 @@ def test_numbers_of_more_digits_than_a_workbook_keeps(workbook, cell):
 def test_an_empty_cell_among_numbers(workbook):
     """Codes that are numbers of several lengths are told of, also where a cell of the column is empty."""
     path = workbook({"A": [["Konto", "Name", "Art"], [40, "a", "B"], ["", "b", "B"], [500, "c", "B"]]})
-    assert any(
-        "codes are numbers of different lengths" in note for note in chart(path).attrs["bktools"]["notes"]
-    )
+    assert any("numbers of different lengths" in note for note in chart(path).attrs["bktools"]["notes"])
 
 
 ODS = """<?xml version="1.0" encoding="UTF-8"?>
@@ -895,4 +773,4 @@ def test_broken_cells_of_an_open_document_are_placed(tmp_path, cells, repeated, 
         archive.writestr(
             "content.xml", ODS.format(rows=f"{head}{good}<table:table-row>{cells}</table:table-row>")
         )
-    check(chart, path, [f"line {place[1:]}: the cell {place} of the sheet 'A' holds {what}"], {})
+    check(chart, path, [f"line {place[1:]}: the cell {place} of the sheet 'A' holds {what}"])

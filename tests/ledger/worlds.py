@@ -11,20 +11,10 @@ import pyarrow as pa
 MONEY = pd.ArrowDtype(pa.decimal128(38, 2))
 ACCOUNTS = {"5800": "Travel", "5810": "Hotels", "4930": "Office", "1576": "Input tax", "1600": "Creditors"}
 TAX, CREDITORS = "1576", "1600"
-TEXTS = [
-    "Bahn Köln",
-    "Hotel Berlin",
-    "Papier A4",
-    "Taxi Hamburg",
-    "Flug Wien",
-    "Drucker Toner",
-    "Parken Bonn",
-    "Messe Essen",
-    "Bücher",
-    "Kaffee Filter",
-    "Mietwagen Ulm",
-    "Software Lizenz",
-]
+TEXTS = (
+    *("Bahn Köln", "Hotel Berlin", "Papier A4", "Taxi Hamburg", "Flug Wien", "Drucker Toner", "Parken Bonn"),
+    *("Messe Essen", "Bücher", "Kaffee Filter", "Mietwagen Ulm", "Software Lizenz"),
+)
 
 
 def number_id(number):
@@ -127,29 +117,12 @@ def as_fec(postings):
     lines = [heading]
     for row in postings:
         series, number = row["voucher_id"].split()
-        debit, credit = (max(row["amount"], 0), max(-row["amount"], 0))
+        debit, credit = (f"{max(side * row['amount'], 0):.2f}".replace(".", ",") for side in (1, -1))
         day, code = f"{row['date']:%Y%m%d}", row["account_code"]
-        cells = [
-            series,
-            "Achats",
-            number,
-            day,
-            code,
-            ACCOUNTS.get(code, code),
-            "",
-            "",
-            row["document_number"],
-            day,
-            row["text"],
-            f"{debit:.2f}".replace(".", ","),
-            f"{credit:.2f}".replace(".", ","),
-            "",
-            "",
-            day,
-            "",
-            "",
-        ]
-        lines.append("|".join(cells))
+        lines.append(
+            f"{series}|Achats|{number}|{day}|{code}|{ACCOUNTS.get(code, code)}|||{row['document_number']}"
+            f"|{day}|{row['text']}|{debit}|{credit}|||{day}||"
+        )
     return "\r\n".join([*lines, ""]).encode()
 
 

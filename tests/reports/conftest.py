@@ -17,9 +17,7 @@ from bktools.close.close import Close
 def browser() -> Iterator[Any]:
     """Chromium, in which the report is used."""
     if chromium() is None:
-        pytest.skip(
-            "no Chromium is installed, and the page can only be used in one (apt-get install chromium)"
-        )
+        pytest.skip("no Chromium is installed, in which the page is used (apt-get install chromium)")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

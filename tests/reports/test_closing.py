@@ -14,8 +14,9 @@ from bktools.errors import ArgumentError, InputError
 
 @pytest.fixture
 def given(service, samples):
+    """A few accounts and entries of the samples."""
     chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
-    return chart, bktools.read_entries(samples[1])
+    return chart.head(5), bktools.read_entries(samples[1]).head(20)
 
 
 def test_a_month_is_closed_once(october):
@@ -88,9 +89,7 @@ def test_a_month_that_has_not_ended_is_approved_only_when_that_is_meant(service,
     """Without the word for it nothing is sent; with it the period is closed."""
     options = {"apply": True, "approved_by": "Grace", "folder": tmp_path / "close", "service": service}
     current = month_from_now(0)
-    with pytest.raises(
-        ArgumentError, match=rf"approved_by closes {current}, which has not ended.*before_month_end=True"
-    ):
+    with pytest.raises(ArgumentError, match=rf"closes {current}, which has not ended.*before_month_end=True"):
         bktools.close_month(*given, month=current, **options)
     assert bktools.load_periods(service=service).empty
     closed = bktools.close_month(*given, month=current, before_month_end=True, **options)
@@ -143,7 +142,5 @@ def test_the_default_month(counts, month):
 
 def test_a_month_in_the_future_is_never_chosen():
     """Where all entries are of the future, or of none, the month must be given."""
-    with pytest.raises(
-        ArgumentError, match="no entry is dated in 2026-11 or before, the first month is 2026-12"
-    ):
+    with pytest.raises(ArgumentError, match=r"no entry .* in 2026-11 or before, the first month is 2026-12"):
         month_of(pd.DataFrame({"date": [pd.Timestamp(2026, 12, 1)]}), TODAY)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from filling import Formula, Rows, column, filled, write
+from office import needs_office, saved
 
 import bktools
 from bktools.close.close import Close
@@ -80,21 +79,9 @@ LATER: dict[str, tuple[Callable[..., pd.DataFrame], str, str]] = {
         "done_differently",
         "The category has {other} now",
     ),
-    "archived": (
-        lambda now, *_: now.assign(archived=True),
-        "done_differently",
-        "The category is archived now",
-    ),
-    "gone": (
-        lambda now, row, *_: now[now["id"] != row],
-        "not_valid",
-        "The category was not found in the service",
-    ),
-    "other company": (
-        lambda now, *_: now.assign(company_id=OTHER),
-        "not_valid",
-        "The category belongs to another company",
-    ),
+    "archived": (lambda now, *_: now.assign(archived=True), "done_differently", "The category is archived"),
+    "gone": (lambda now, row, *_: now[now["id"] != row], "not_valid", "The category was not found in"),
+    "other company": (lambda now, *_: now.assign(company_id=OTHER), "not_valid", "The category belongs to"),
 }
 
 
@@ -169,9 +156,7 @@ def test_a_formula_without_a_saved_value_is_not_an_empty_cell(
 ):
     """What a person filled in is never read as nothing: the cell is named, and how to save its value."""
     change = write(heading, Formula('=A1&""'), category["name"])
-    with pytest.raises(
-        InputError, match=r"the cell [A-Z]+\d+ of the sheet 'to do' holds a formula whose value"
-    ):
+    with pytest.raises(InputError, match=r"the cell [A-Z]+\d+ .* holds a formula whose value"):
         bktools.read_fixes(filled(book, tmp_path / "filled.xlsx", change))
 
 
@@ -228,15 +213,11 @@ def test_sorted_lines_are_the_same_lines(book: Path, close: Close, category: pd.
     assert list(_checked(close, filled(book, tmp_path / "sorted.xlsx", change))["outcome"]) == ["note"]
 
 
-@pytest.mark.long
-@pytest.mark.skipif(shutil.which("soffice") is None, reason="no LibreOffice is installed to save files with")
+@needs_office
 def test_a_workbook_saved_by_another_program(book: Path, close: Close, category: pd.Series, tmp_path: Path):
     """LibreOffice saves the workbook in its own format: every line is still as it was written."""
     path = filled(book, tmp_path / "filled.xlsx", write("note", "seen", category["name"]))
-    command = ["soffice", "--headless", "--norestore", f"-env:UserInstallation=file://{tmp_path / 'profile'}"]
-    command += ["--convert-to", "ods", "--outdir", str(tmp_path / "saved"), str(path)]
-    subprocess.run(command, capture_output=True, check=True, timeout=120)
-    assert list(_checked(close, tmp_path / "saved" / "filled.ods")["outcome"]) == ["note"]
+    assert list(_checked(close, saved(path, "ods", tmp_path))["outcome"]) == ["note"]
 
 
 def test_kept_lines(book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path):

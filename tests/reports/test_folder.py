@@ -27,6 +27,16 @@ from bktools.reports.pictures import PICTURES
 from bktools.reports.workbook import workbook_of
 
 
+@pytest.fixture(scope="module")
+def small(close: Close) -> Close:
+    """The close with the first rows of its tables, which is written sooner."""
+    return replace(
+        close,
+        actions=close.actions[:1],
+        tables={name: table.slice(0, 3) for name, table in close.tables.items()},
+    )
+
+
 def _manifest(folder: Path) -> dict[str, Any]:
     return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
 
@@ -112,12 +122,12 @@ def test_the_events_of_the_close_are_a_file(october: October):
     assert persons == ["Ada", "Ada", "Grace", "Hedy"]
 
 
-def test_a_file_that_changed_since_it_was_read_is_not_copied(close: Close, tmp_path: Path):
+def test_a_file_that_changed_since_it_was_read_is_not_copied(small: Close, tmp_path: Path):
     """The folder holds what was read or nothing, and the manifest says so."""
     changed = tmp_path / "entries.csv"
     changed.write_text("something else")
-    sources = {**close.run.sources, "entries": {**close.run.sources["entries"], "source": str(changed)}}
-    folder = write_folder(replace(close, run=replace(close.run, sources=sources)), tmp_path / "october")
+    sources = {**small.run.sources, "entries": {**small.run.sources["entries"], "source": str(changed)}}
+    folder = write_folder(replace(small, run=replace(small.run, sources=sources)), tmp_path / "october")
     about = _manifest(folder)["inputs"]["entries"]
     assert (about["file"], about["note"][:10]) == (None, "not copied")
     assert not (folder / "input_entries.csv").exists()
@@ -149,21 +159,21 @@ def test_pictures_are_pictures(folder: Path, name: str):
     assert pixels[..., :3].std() > 0.03
 
 
-def test_an_earlier_close_is_kept(close: Close, folder: Path, tmp_path: Path):
+def test_an_earlier_close_is_kept(small: Close, folder: Path, tmp_path: Path):
     """A second close of the month takes the folder's name; the first stands beside it under its time."""
     folder = Path(shutil.copytree(folder, tmp_path / "october"))
     first = (folder / MANIFEST).read_bytes()
-    begun = close.run.begun_at.replace(year=2030)
-    write_folder(replace(close, run=replace(close.run, begun_at=begun)), folder)
-    moved = f"october.{close.run.begun_at:%Y-%m-%dT%H%M%S.%fZ}"
+    begun = small.run.begun_at.replace(year=2030)
+    write_folder(replace(small, run=replace(small.run, begun_at=begun)), folder)
+    moved = f"october.{small.run.begun_at:%Y-%m-%dT%H%M%S.%fZ}"
     assert {path.name for path in tmp_path.glob("october*")} == {"october", moved}
     assert (tmp_path / moved / MANIFEST).read_bytes() == first
     assert _manifest(folder)["run"]["begun_at"] == begun.isoformat()
 
 
-def test_a_dry_run_takes_the_place_of_an_untouched_one(close: Close, tmp_path: Path):
+def test_a_dry_run_takes_the_place_of_an_untouched_one(small: Close, tmp_path: Path):
     """Dry runs leave one folder; one whose workbook somebody filled in, or that has a file more, is kept."""
-    planned = replace(close, run=replace(close.run, applied=False))
+    planned = replace(small, run=replace(small.run, applied=False))
     folder = tmp_path / "october"
     for _ in range(2):
         write_folder(planned, folder)
@@ -174,7 +184,7 @@ def test_a_dry_run_takes_the_place_of_an_untouched_one(close: Close, tmp_path: P
     assert not (folder / "notes.txt").exists()
 
 
-def test_whole_or_none(close: Close, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_whole_or_none(small: Close, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A disk that is full in the middle leaves the earlier close as it was and nothing half-written."""
     folder = Path(shutil.copytree(folder, tmp_path / "october"))
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -188,7 +198,7 @@ def test_whole_or_none(close: Close, folder: Path, tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(folder_module, "to_csv", full)
     with pytest.raises(StorageError, match="No space left on device"):
-        write_folder(close, folder)
+        write_folder(small, folder)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
     assert [path.name for path in tmp_path.iterdir() if "october" in path.name] == ["october"]
 
@@ -213,7 +223,7 @@ def test_a_link_to_nothing_is_refused_before_anything_is_done(tmp_path: Path):
         check_target(tmp_path / "october", "production", "a")
 
 
-def test_what_a_killed_close_left_goes_with_the_next_one(close: Close, tmp_path: Path):
+def test_what_a_killed_close_left_goes_with_the_next_one(small: Close, tmp_path: Path):
     """An hour later nobody writes to it any more; what is younger, or has another name, stays."""
     old, young, other = (tmp_path / f".october.{name}" for name in ("0123abcd", "89abcdef", "notes"))
     for path in (old, young, other):
@@ -221,33 +231,33 @@ def test_what_a_killed_close_left_goes_with_the_next_one(close: Close, tmp_path:
         (path / "part.csv").write_text("half")
     for path in (old, other):
         os.utime(path, (0, 0))
-    write_folder(close, tmp_path / "october")
+    write_folder(small, tmp_path / "october")
     assert [path.exists() for path in (old, young, other)] == [False, True, True]
 
 
-def test_the_close_of_other_books_stays(close: Close, tmp_path: Path):
+def test_the_close_of_other_books_stays(small: Close, tmp_path: Path):
     """A trial in the sandbox, or a close of another company, never takes the place of real evidence."""
     folder = write_folder(
-        replace(close, environment="production", company_name="Muster"), tmp_path / "october"
+        replace(small, environment="production", company_name="Muster"), tmp_path / "october"
     )
     said = r"holds the close of Muster in production: .*, such as --out .*october-acme"
-    own = close.company
+    own = small.company
     for environment, company in (("sandbox", own), ("production", "another"), ("staging", own)):
         with pytest.raises(InputError, match=said):
             check_target(folder, environment, company, "acme")
-    check_target(folder, "production", close.company)
-    invented = write_folder(close, tmp_path / "trial")
+    check_target(folder, "production", small.company)
+    invented = write_folder(small, tmp_path / "trial")
     check_target(invented, "production", "another")
 
 
-def test_a_manifest_that_cannot_be_read_is_not_put_aside(close: Close, tmp_path: Path):
+def test_a_manifest_that_cannot_be_read_is_not_put_aside(small: Close, tmp_path: Path):
     """What is not certainly a close stays where it is."""
     folder = tmp_path / "october"
     folder.mkdir()
     (folder / MANIFEST).write_text("{}")
     for write in (
-        lambda: check_target(folder, "sandbox", close.company),
-        lambda: write_folder(close, folder),
+        lambda: check_target(folder, "sandbox", small.company),
+        lambda: write_folder(small, folder),
     ):
         with pytest.raises(StorageError, match="cannot be read"):
             write()

@@ -8,6 +8,7 @@ import itertools
 import json
 import re
 import uuid
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -329,22 +330,32 @@ def test_the_folder_has_the_report(folder: Path):
         assert base64.b64encode((folder / name).read_bytes()).decode() in content
 
 
-def _opened(browser: Any, path: Path, **options: Any) -> tuple[Any, list[str]]:
-    """Return the page, and a list of errors, violations of the policy, dialogs and requests."""
-    page = browser.new_page(**options)
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Open a page, which has no errors, violations of the policy, dialogs and requests until the end."""
     complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("dialog", lambda dialog: complaints.append(dialog.message))
-    page.on(
-        "request",
-        lambda sent: complaints.append(sent.url) if not sent.url.startswith(("data:", "file:")) else None,
-    )
-    page.add_init_script(
-        "document.addEventListener('securitypolicyviolation', e => console.log(e.violatedDirective))"
-    )
-    page.goto(path.as_uri())
-    return page, complaints
+    pages = []
+
+    def opened(path: Path, **options: Any) -> Any:
+        page = browser.new_page(**options)
+        pages.append(page)
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        page.on(
+            "request",
+            lambda sent: complaints.append(sent.url) if not sent.url.startswith(("data:", "file:")) else None,
+        )
+        page.add_init_script(
+            "document.addEventListener('securitypolicyviolation', e => console.log(e.violatedDirective))"
+        )
+        page.goto(path.as_uri())
+        return page
+
+    yield opened
+    for page in pages:
+        page.close()
+    assert complaints == []
 
 
 def _column(page: Any, place: int) -> list[str]:
@@ -354,9 +365,9 @@ def _column(page: Any, place: int) -> list[str]:
 
 
 @pytest.mark.long
-def test_sorting_and_filtering_with_the_mouse(browser: Any, report: Path, close: Close):
+def test_sorting_and_filtering_with_the_mouse(opened: Callable[..., Any], report: Path, close: Close):
     """Amounts are sorted by value, in both directions; filters count the rows and add up amounts exactly."""
-    page, complaints = _opened(browser, report)
+    page = opened(report)
     heading = page.locator("#entries-table th.amount")
     place = heading.evaluate("head => head.cellIndex")
     for direction, falling in (("ascending", False), ("descending", True)):
@@ -376,14 +387,12 @@ def test_sorting_and_filtering_with_the_mouse(browser: Any, report: Path, close:
     texts = close.entries.select_dtypes("str").filter(regex="name$|supplier|description|cost_centre")
     wanted = texts.fillna("").agg(" ".join, axis="columns").str.lower().str.contains("köln").sum()
     assert len(_column(page, 0)) == wanted > 0
-    assert complaints == []
-    page.close()
 
 
 @pytest.mark.long
-def test_drilling_down_by_mouse_and_keyboard(browser: Any, report: Path, close: Close):
+def test_drilling_down_by_mouse_and_keyboard(opened: Callable[..., Any], report: Path, close: Close):
     """A card, a reason, an action, a job and a category lead to their entries; the focus goes with them."""
-    page, complaints = _opened(browser, report)
+    page = opened(report)
     status = page.locator("section.entries").get_by_role("status")
     page.locator(".card").get_by_role("link", name="Held back").click()
     assert status.inner_text().startswith("Held back: 93 of 320 rows")
@@ -411,38 +420,32 @@ def test_drilling_down_by_mouse_and_keyboard(browser: Any, report: Path, close: 
     page.locator("#entries-table th button").first.focus()
     page.keyboard.press("Space")
     assert page.locator("#entries-table th").first.get_attribute("aria-sort") == "ascending"
-    assert complaints == []
-    page.close()
 
 
 @pytest.mark.long
-def test_hostile_names_run_nothing_in_a_browser(browser: Any, hostile: Path):
+def test_hostile_names_run_nothing_in_a_browser(opened: Callable[..., Any], hostile: Path):
     """No dialog, no violation, no request, nothing added; with the script used on every table."""
-    page, complaints = _opened(browser, hostile)
+    page = opened(hostile)
     for button in page.locator("th button").all():
         button.click()
     page.locator("#categories-table tbody a").first.click()
     assert page.evaluate("document.querySelectorAll('script').length") == 1
     assert page.locator("img").evaluate_all("all => all.every(one => one.complete && one.naturalWidth > 0)")
-    assert complaints == []
-    page.close()
 
 
 @pytest.mark.long
-def test_without_javascript_the_tables_stand(browser: Any, report: Path):
+def test_without_javascript_the_tables_stand(opened: Callable[..., Any], report: Path):
     """Every row is there and no control that would do nothing."""
-    page, complaints = _opened(browser, report, java_script_enabled=False)
+    page = opened(report, java_script_enabled=False)
     assert page.locator("#entries-table tbody tr:visible").count() == 320
     assert page.locator("button, input, select").count() == 0
-    assert complaints == []
-    page.close()
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_light_and_dark_have_contrast(browser: Any, report: Path, scheme: str):
+def test_light_and_dark_have_contrast(opened: Callable[..., Any], report: Path, scheme: str):
     """The page follows the system's theme, and every colour of text has a contrast of 4.5 with the page."""
-    page, _ = _opened(browser, report, color_scheme=scheme)
+    page = opened(report, color_scheme=scheme)
     names = ["ink", "muted", "accent", "error", "warning", "info", "page", "panel"]
     style = "getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim()"
     found = page.evaluate(f"names => names.map(name => {style})", names)
@@ -452,13 +455,12 @@ def test_light_and_dark_have_contrast(browser: Any, report: Path, scheme: str):
         for name in names[:6]:
             assert contrast(colours[name], colours[ground]) >= 4.5, (name, ground)
     assert len(page.screenshot()) > 10_000
-    page.close()
 
 
 @pytest.mark.long
-def test_it_prints_on_few_pages(browser: Any, report: Path):
+def test_it_prints_on_few_pages(opened: Callable[..., Any], report: Path):
     """At most 8 pages of A4, each with month, company and state; 20 rows a table, the rest named."""
-    page, complaints = _opened(browser, report)
+    page = opened(report)
     pdf = page.pdf(prefer_css_page_size=True)
     assert 3 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= MOST_PAGES
     found = re.findall(rb"/MediaBox\s*\[([^\]]+)\]", pdf)
@@ -471,21 +473,17 @@ def test_it_prints_on_few_pages(browser: Any, report: Path):
     note = page.locator("section.entries .printed:visible").last.inner_text()
     assert note == "20 rows are printed. All 320 are in entries.csv."
     assert page.locator("button:visible, input:visible, select:visible").count() == 0
-    assert complaints == []
-    page.close()
 
 
 @pytest.mark.long
-def test_on_a_phone_the_first_screen_says_what_to_do(browser: Any, report: Path):
+def test_on_a_phone_the_first_screen_says_what_to_do(opened: Callable[..., Any], report: Path):
     """390 pixels wide: nothing is wider than the screen, and the first three things to do are on it."""
-    page, complaints = _opened(browser, report, viewport={"width": 390, "height": 844})
+    page = opened(report, viewport={"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     read = "items => items.map(item => item.getBoundingClientRect().bottom)"
     bottoms = page.locator(".first li").evaluate_all(read)
     assert len(bottoms) == 3
     assert max(bottoms) <= 844
-    assert complaints == []
-    page.close()
 
 
 def test_a_later_close_shows_the_whole_month(october: October):

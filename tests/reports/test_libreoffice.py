@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,16 +12,9 @@ from zipfile import ZipFile
 import pandas as pd
 import pyarrow as pa
 import pytest
+from office import needs_office, saved
 
 import bktools
-
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(
-        shutil.which("soffice") is None,
-        reason="no LibreOffice is installed to open files with (apt-get install libreoffice-calc)",
-    ),
-]
 
 TEXTS = ["0400", "=SUM(1)", "Größe ÄÖÜß", "Snacks 🥨 会議費", "Zeile eins\nZeile zwei", "1-2"]
 TEXTS += ["12345678901234567", "@x"]
@@ -44,26 +35,9 @@ def frame() -> pd.DataFrame:
     return pd.DataFrame({"name": pd.Series(TEXTS, dtype="str"), "amount": amounts})
 
 
-@pytest.fixture(scope="module")
-def profile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("libreoffice")
-
-
-def _opened(path: Path, profile_folder: Path, infilter: str | None = None) -> list[list[tuple[str, str]]]:
+def _opened(path: Path, *options: str) -> list[list[tuple[str, str]]]:
     """Return type and value of each cell as LibreOffice has them after opening the file."""
-    command = ["soffice", "--headless", "--norestore", f"-env:UserInstallation=file://{profile_folder}"]
-    if infilter is not None:
-        command.append(f"--infilter=CSV:{infilter}")
-    done = subprocess.run(
-        [*command, "--convert-to", "ods", "--outdir", str(path.parent / "opened"), str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    opened = path.parent / "opened" / f"{path.stem}.ods"
-    assert opened.exists(), done.stdout + done.stderr
-    with ZipFile(opened) as book:
+    with ZipFile(saved(path, "ods", path.parent, *options)) as book:
         root = ET.fromstring(book.read("content.xml"))
     first = next(root.iter(f"{NAMES['table']}table"))
     rows = first.findall(f".//{NAMES['table']}table-row")
@@ -90,15 +64,15 @@ def _same(rows: list[list[tuple[str, str]]], *, unguard: bool) -> None:
     assert [Decimal(row[1][1]) for row in body] == [Decimal(text) for text in AMOUNTS]
 
 
+@needs_office
 @pytest.mark.parametrize("profile", OPENED_AS)
-def test_csv_opens_with_the_same_values(
-    frame: pd.DataFrame, tmp_path: Path, profile_folder: Path, profile: str
-):
+def test_csv_opens_with_the_same_values(frame: pd.DataFrame, tmp_path: Path, profile: str):
     """Codes keep their zeros, =SUM(1) is text, -12.50 a number, umlauts, emoji and the newline are there."""
     path = bktools.to_csv(frame, tmp_path / f"{profile}.csv", profile)
-    _same(_opened(path, profile_folder, OPENED_AS[profile]), unguard=profile != "machine")
+    _same(_opened(path, f"--infilter=CSV:{OPENED_AS[profile]}"), unguard=profile != "machine")
 
 
-def test_a_workbook_opens_with_the_same_values(frame: pd.DataFrame, tmp_path: Path, profile_folder: Path):
+@needs_office
+def test_a_workbook_opens_with_the_same_values(frame: pd.DataFrame, tmp_path: Path):
     """The same from a workbook, without a guard."""
-    _same(_opened(bktools.to_excel(frame, tmp_path / "book.xlsx"), profile_folder), unguard=False)
+    _same(_opened(bktools.to_excel(frame, tmp_path / "book.xlsx")), unguard=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import shutil
 import subprocess
 import zipfile
 from dataclasses import replace
@@ -15,6 +14,7 @@ from xml.etree import ElementTree as ET
 
 import pyarrow as pa
 import pytest
+from office import needs_office, saved
 from python_calamine import CalamineWorkbook
 
 from bktools.close.actions import ACCOUNT, MAPPINGS, Thing
@@ -33,9 +33,6 @@ SHEETS = ["close", "to do", "largest and new", "entries", "coverage", "chart", "
 MOST_PAGES = 15
 TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
-needs_office = pytest.mark.skipif(
-    shutil.which("soffice") is None, reason="no LibreOffice is installed to open files with"
-)
 
 
 @pytest.fixture(scope="module")
@@ -65,15 +62,6 @@ def _written(line: Any, close: Close) -> list[Any]:
 def _xml(path: Path, name: str) -> str:
     with zipfile.ZipFile(path) as book:
         return book.read(name).decode()
-
-
-def _converted(path: Path, kind: str, folder: Path) -> Path:
-    command = ["soffice", "--headless", "--norestore", f"-env:UserInstallation=file://{folder / 'profile'}"]
-    command += ["--convert-to", kind, "--outdir", str(folder), str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    made = folder / f"{path.stem}.{kind}"
-    assert made.exists(), done.stdout + done.stderr
-    return made
 
 
 def test_the_sheets_are_in_the_order_of_reading(book: Path):
@@ -248,11 +236,10 @@ def test_amounts_that_excel_would_round_are_text(close: Close):
     assert f"{total:,}" in _table(book, "Entries and amounts")["All entries"]
 
 
-@pytest.mark.long
 @needs_office
 def test_it_prints_on_few_pages_without_a_stray_row(book: Path, tmp_path: Path):
     """A spreadsheet program prints the sample's close on at most fifteen pages, none nearly empty."""
-    pdf = _converted(book, "pdf", tmp_path)
+    pdf = saved(book, "pdf", tmp_path)
     text = subprocess.run(
         ["pdftotext", "-layout", str(pdf), "-"], capture_output=True, text=True, check=True
     ).stdout
@@ -261,11 +248,10 @@ def test_it_prints_on_few_pages_without_a_stray_row(book: Path, tmp_path: Path):
     assert min(lines) > 10
 
 
-@pytest.mark.long
 @needs_office
 def test_amounts_have_the_decimals_of_their_currency(book: Path, tmp_path: Path):
     """A spreadsheet program shows yen without decimals, euros with two."""
-    with zipfile.ZipFile(_converted(book, "ods", tmp_path)) as opened:
+    with zipfile.ZipFile(saved(book, "ods", tmp_path)) as opened:
         root = ET.fromstring(opened.read("content.xml"))
     sheet = next(one for one in root.iter(f"{TABLE}table") if one.get(f"{TABLE}name") == "close")
     shown = ["".join(text.itertext()) for text in sheet.iter(f"{TEXT}p")]

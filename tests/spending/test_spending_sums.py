@@ -7,12 +7,9 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
-import duckdb
-import narwhals as nw
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,23 +98,14 @@ def test_shares_and_order(rows):
         assert not any(pd.isna(group["amount"].iloc[: len(amounts)]))
 
 
-@pytest.mark.parametrize("tool", ["pandas", "polars", "lazy", "duckdb", "narwhals", "parquet"])
-def test_frames_of_every_tool(tool: str, tmp_path: Path):
-    """A frame of any tool gives the same rows."""
+def test_frames_of_other_tools():
+    """A frame of another tool gives the same rows."""
     table = _frame(
         [("Bahn", "2026-10-01", "EUR", Decimal("1.250")), (None, "2026-10-02", "EUR", Decimal("2.000"))]
     )
-    pq.write_table(table, tmp_path / "entries.parquet")
-    frame = {
-        "pandas": table.to_pandas,
-        "polars": lambda: pl.from_arrow(table),
-        "lazy": lambda: pl.from_arrow(table).lazy(),
-        "duckdb": lambda: duckdb.connect().from_arrow(table),
-        "narwhals": lambda: nw.from_native(table),
-        "parquet": lambda: tmp_path / "entries.parquet",
-    }[tool]()
-    assert spend(frame, ["supplier", "month"]).equals(spend(table, ["supplier", "month"]))
-    assert spend(frame, "supplier")["amount"].tolist() == [1.25, 2.0]
+    for frame in (table.to_pandas(), pl.from_arrow(table).lazy()):
+        assert spend(frame, ["supplier", "month"]).equals(spend(table, ["supplier", "month"]))
+        assert spend(frame, "supplier")["amount"].tolist() == [1.25, 2.0]
 
 
 CATEGORIES = pd.DataFrame(
@@ -266,11 +254,7 @@ KEYS = {"id": ["a"], "date": [None], "category_id": ["c"], "Project": ["x"]}
     [
         ({"currency": ["EUR"]}, "supplier", "have no column amount, without which nothing can be added up"),
         ({"amount": [1]}, "supplier", "no column currency.*assign.currency="),
-        (
-            EURO | {"amount": ["1,5"], "supplier": ["x"]},
-            "supplier",
-            "must be an exact number, is text: make it",
-        ),
+        (EURO | {"amount": ["1,5"], "supplier": ["x"]}, "supplier", "must be an exact number, is text"),
         (EURO, "supplier", r"have no supplier: add them up by nothing \(by="),
         (EURO, "account", "have no account: give categories and accounts"),
         (EURO, "month", "have no month: give them a date, or add them up by"),

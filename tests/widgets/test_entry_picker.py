@@ -194,9 +194,7 @@ def test_refusals(entries: pd.DataFrame, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(InputError, match="names unknown entries"):
         bktools.pick_entries(entries, selection=["123e4567-e89b-42d3-a456-426614174000"])
     monkeypatch.setattr(room, "MAX_ROWS", 100)
-    with pytest.raises(
-        InputError, match=r"320 entries are more than a page can show \(100\): filter them first"
-    ):
+    with pytest.raises(InputError, match=r"320 entries are more than .* \(100\): filter them first"):
         bktools.pick_entries(entries)
 
 

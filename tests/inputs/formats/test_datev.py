@@ -114,10 +114,7 @@ def test_general_reversals(write, key, mark):
         ('-5,00;"S";"EUR";;;"";4930;1200;"";0310;"";"";;""', "line 3: 'Umsatz .*' must hold amounts above 0"),
         ('5.00;"S";"EUR";;;"";4930;1200;"";0310;"";"";;""', "must hold amounts above 0 such as 119,00"),
         ('5,00;"X";"EUR";;;"";4930;1200;"";0310;"";"";;""', r"must be S \(debit\) or H \(credit\)"),
-        (
-            '5,00;"S";"EUR";;;"";;1200;"";0310;"";"";;""',
-            "'Konto' must hold accounts of 1 to 9 digits, got ''",
-        ),
+        ('5,00;"S";"EUR";;;"";;1200;"";0310;"";"";;""', "'Konto' must hold accounts of 1 to 9 digits"),
         ('5,00;"S";"EUR";;;"";4930;;"";0310;"";"";;""', "'Gegenkonto .*' must hold accounts"),
         ('5,00;"S";"EUR";;;"";4930;4930;"";0310;"";"";;""', "must be another account than Konto"),
         ('5,00;"S";"EUR";;;"";4930;1200;"";3110;"";"";;""', "must be a day and month"),
@@ -142,7 +139,7 @@ def test_rows_that_break_a_rule(write, row, why):
             ["119.00", "-119.00", "900.00", "-900.00"],
         ),
         (
-            '900,00;"S";"EUR";;;"";1200;;"";0310;"EB";"";;"Saldovortrag"',
+            '900,00;"S";"EUR";;;"";1200;;"";0310;"EB";"";;"x"',
             r"left out: 1 \(line 4\)",
             ["119.00", "-119.00"],
         ),
@@ -178,10 +175,7 @@ def test_empty_rows(write, row):
             {"category": "16", "name": "Debitoren/Kreditoren"},
             "is a DATEV file of Debitoren/Kreditoren, which holds no postings",
         ),
-        (
-            {"category": "20", "name": "Kontenbeschriftungen"},
-            "which holds no postings: export the Buchungsstapel",
-        ),
+        ({"category": "20", "name": "Kontenbeschriftungen"}, "no postings: export the Buchungsstapel"),
     ],
 )
 def test_headers(write, options, why):

@@ -109,11 +109,7 @@ def test_a_row_that_is_cut_off(write):
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        (
-            "24,10",
-            "24,11",
-            r"the voucher 'AC 1' \(line 2\) does not balance: debit 1144.61, credit 1144.60, difference 0.01",
-        ),
+        ("24,10", "24,11", r"'AC 1' \(line 2\) does not balance: debit 1144.61, credit 1144.60, difference"),
         ("1120,50", "x", "line 2: 'Debit' must hold amounts"),
         ("1120,50", "", "line 2: 'Debit' and the credit beside it must not both be empty"),
         ("1120,50", "NaN", "'Debit' must hold amounts"),

@@ -101,10 +101,6 @@ def test_what_a_format_states_is_not_an_argument(argument):
     value = {"text": "Buchungstext"} if argument == "columns" else ";"
     with pytest.raises(ArgumentError, match=rf"{argument} does not apply to a file of the format DATEV"):
         bktools.read_general_ledger(FILES / "datev_postings.csv", **{argument: value})
-
-
-def test_a_chart_of_a_format_takes_no_arguments_of_tables():
-    """So it is with charts."""
     with pytest.raises(ArgumentError, match="delimiter does not apply to a file of the format SIE"):
         bktools.read_chart_of_accounts(FILES / "accounts.se", delimiter=";")
 
@@ -139,11 +135,7 @@ NOT_READ = [
     ("a.sta", MT940, "an MT940 bank statement"),
     ("a.txt", b"{1:F01BANKDEFFXXXX0000000000}{2:O940}{4:\r\n" + MT940, "an MT940 bank statement"),
     ("a.xml", CAMT, "a CAMT bank statement"),
-    (
-        "a.bai",
-        b"01,SENDER,RECEIVER,261003,0830,1,80,1,2/\n02,RECEIVER,SENDER,1,261003,,USD,2/\n",
-        "a BAI2 bank statement",
-    ),
+    ("a.bai", b"01,A,B,261003,0830,1,80,1,2/\n02,B,A,1,261003,,USD,2/\n", "a BAI2 bank statement"),
     ("a.ofx", b"OFXHEADER:100\r\nDATA:OFXSGML\r\n", "an OFX bank statement"),
     ("b.ofx", b'<?xml version="1.0"?><?OFX OFXHEADER="200"?><OFX></OFX>', "an OFX bank statement"),
     ("a.qif", b"!Type:Bank\nD10/03/2026\nT-12.50\n^\n", "a QIF file"),
@@ -151,11 +143,7 @@ NOT_READ = [
     ("a.csv", b"%PDF-1.7\n", "a PDF document"),
     ("a.xls", b"<html><body><table><tr><td>1</td></tr></table>", "an HTML page"),
     ("b.xls", b"\xef\xbb\xbf<!DOCTYPE html>\n<table>", "an HTML page"),
-    (
-        "c.xls",
-        b'<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet">',
-        "an Excel 2003 XML",
-    ),
+    ("c.xls", b'<Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet">', "an Excel 2003 XML"),
     ("a.xlsx", LOCKED, "a workbook or document locked with a password"),
     ("a.numbers", zipped("Index/Document.iwa"), "an Apple Numbers document"),
     ("a.zip", zipped("chart.csv"), "a ZIP archive"),
@@ -171,11 +159,7 @@ NOT_READ = [
     ("a.png", b"\x89PNG\r\n\x1a\n", "a picture"),
     ("b.xml", JPK % b"JPK_V7M (2)", "a JPK file of another kind than ledgers"),
     ("c.xml", JPK % b"JPK_KR_PD (1)", "a JPK_KR_PD file"),
-    (
-        "a.xaf",
-        b'<?xml version="1.0"?><auditfile xmlns="http://www.auditfiles.nl/XAF/3.2">',
-        "a Dutch XML Auditfile",
-    ),
+    ("a.xaf", b'<auditfile xmlns="http://www.auditfiles.nl/XAF/3.2">', "a Dutch XML Auditfile"),
     ("a.si", b'<?xml version="1.0"?><Sie xmlns="http://www.sie.se/sie5">', "a SIE 5 file"),
     (
         "e.xml",
@@ -240,7 +224,7 @@ HOSTILE_XML = {
     "a tag of 20 MB": ('<AuditFile a="' + "x" * (20 << 20), "a tag has more than 8 MB"),
     "kinds of elements": (
         "<AuditFile>" + "".join(f"<a{n}/>" for n in range(60_000)),
-        "more than 50,000 kinds of elements",
+        "50,000 kinds of elements",
     ),
     "cut off": ("<AuditFile><Header><CurrencyCode>EUR", "the XML ends too early"),
     "not well-formed": ("<AuditFile><Header></AuditFile>", "is not well-formed XML"),
@@ -374,7 +358,7 @@ def test_memory_of_a_large_saft_file(tmp_path):
 def test_a_general_ledger_is_no_file_of_entries(name):
     """A general ledger's format is refused as entries in one line, with its format and reader."""
     with pytest.raises(
-        InputError, match=r"is a general ledger.*format (SIE|FEC|DATEV|SAF-T), .* with read_general_ledger$"
+        InputError, match=r"general ledger.* (SIE|FEC|DATEV|SAF-T), .* with read_general_ledger$"
     ):
         bktools.read_entries(FILES / name)
     with command({}), pytest.raises(InputError, match=r"read it with bktools ledger$"):

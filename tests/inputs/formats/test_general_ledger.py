@@ -74,10 +74,7 @@ def test_a_workbook_or_parquet(tmp_path, suffix):
     path = tmp_path / f"ledger.{suffix}"
     (frame.to_excel if suffix == "xlsx" else frame.to_parquet)(path, index=False)
     found = bktools.read_general_ledger(path)
-    assert found[["account_code", "amount"]].to_numpy().tolist() == [
-        ["0580", 1120.5],
-        ["1930", -1120.5],
-    ]
+    assert found[["account_code", "amount"]].to_numpy().tolist() == [["0580", 1120.5], ["1930", -1120.5]]
 
 
 def test_a_part_of_a_ledger(write):
@@ -92,28 +89,13 @@ def test_a_part_of_a_ledger(write):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (
-            "Date,Account,Text\n2026-10-05,5800,x\n",
-            "(?s)no column found for 'amount'.*headings: 'Date'",
-        ),
+        ("Date,Account,Text\n2026-10-05,5800,x\n", "(?s)no column found for 'amount'.*headings: 'Date'"),
         ("Account,Amount\n5800,1.00\n", "no column found for 'date'"),
-        (
-            "Date,Account,Amount\n2026-10-05,,1.00\n",
-            "line 2: 'Account' is the account code and must not be empty",
-        ),
+        ("Date,Account,Amount\n2026-10-05,,1.00\n", "line 2: 'Account' is the account code and must"),
         ("Date,Account,Amount\n2026-10-05,5800,\n", "line 2: 'Amount' is the amount and must not be empty"),
-        (
-            "Date,Account,Amount,D/C\n2026-10-05,5800,1.00,X\n",
-            "line 2: 'D/C' must say debit or credit, such as D and C",
-        ),
-        (
-            "Date,Account,Amount,D/C\n2026-10-05,5800,1.00,\n",
-            "line 2: 'D/C' says whether the amount is debit or credit",
-        ),
-        (
-            "Date,Account,Debit,Credit\n2026-10-05,5800,,\n",
-            "line 2: 'Debit' and the credit beside it must not both be empty",
-        ),
+        ("Date,Account,Amount,D/C\n2026-10-05,5800,1.00,X\n", "line 2: 'D/C' must say debit or credit"),
+        ("Date,Account,Amount,D/C\n2026-10-05,5800,1.00,\n", "line 2: 'D/C' says whether the amount"),
+        ("Date,Account,Debit,Credit\n2026-10-05,5800,,\n", "line 2: .* must not both be empty"),
         ("Date,Account,Amount\n2026-10-05,5800,inf\n", "must hold amounts"),
         ("Date,Account,Amount\n2026-10-05,5800," + "9" * 30 + "\n", "must have at most 28 digits"),
     ],

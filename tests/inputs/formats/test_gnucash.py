@@ -150,6 +150,6 @@ def test_csv_exports_are_named(write, headings):
     path = write(f"{headings}\nBANK,Assets:Bank,Bank,1930,,,,EUR\n", "export.csv")
     for read in (bktools.read_chart_of_accounts, bktools.read_general_ledger, bktools.read_entries):
         with pytest.raises(
-            InputError, match="is a CSV export of GnuCash, which is not read here: in GnuCash, save the"
+            InputError, match="is a CSV export of GnuCash, which is not read here: in GnuCash, "
         ):
             read(path)

@@ -147,22 +147,10 @@ def test_the_encoding_that_the_xml_states(write, encoding):
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        (
-            "<TotalDebit>980.00",
-            "<TotalDebit>981.00",
-            "TotalDebit is 981.00 in the file, but 980.00 by its postings",
-        ),
+        ("<TotalDebit>980.00", "<TotalDebit>981.00", "TotalDebit is 981.00 in the file, but 980.00 by"),
         ("<TotalCredit>980.00", "<TotalCredit>0", "TotalCredit is 0 in the file, but 980.00 by its postings"),
-        (
-            "<NumberOfEntries>1<",
-            "<NumberOfEntries>3<",
-            "NumberOfEntries is 3 in the file, but 1 by its postings",
-        ),
-        (
-            "<CreditAmount><Amount>980.00",
-            "<CreditAmount><Amount>970.00",
-            "'B 17' .line 17. does not balance: debit 980.00",
-        ),
+        ("<NumberOfEntries>1<", "<NumberOfEntries>3<", "NumberOfEntries is 3 in the file, but 1 by"),
+        ("<CreditAmount><Amount>980.00", "<CreditAmount><Amount>970.00", "'B 17' .line 17. does not balance"),
     ],
 )
 def test_totals_and_vouchers(write, old, new, why):
@@ -199,9 +187,7 @@ def test_a_file_of_master_data_alone(write):
     text = COUNTRIES["Norway"]
     path = write(text[: text.index("<GeneralLedgerEntries>")] + "</AuditFile>", "saft.xml")
     assert len(bktools.read_chart_of_accounts(path)) == 2
-    with pytest.raises(
-        InputError, match=r"without postings \(GeneralLedgerEntries\): export it with the general ledger"
-    ):
+    with pytest.raises(InputError, match=r"without postings \(GeneralLedgerEntries\): export it"):
         bktools.read_general_ledger(path)
 
 
@@ -263,23 +249,15 @@ def test_jpk(write):
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        (
-            "Dziennika>1</tns:Liczba",
-            "Dziennika>2</tns:Liczba",
-            "LiczbaWierszyDziennika is 2 in the file, but 1",
-        ),
-        (
-            "SumaKwotOperacji>1230.00",
-            "SumaKwotOperacji>1231.00",
-            "SumaKwotOperacji is 1231.00 in the file, but 1230.00",
-        ),
+        ("Dziennika>1</tns:Liczba", "Dziennika>2</tns:Liczba", "WierszyDziennika is 2 in the file, but 1"),
+        ("SumaKwotOperacji>1230.00", "SumaKwotOperacji>1231.00", "is 1231.00 in the file, but 1230.00"),
         ("KontoZapisj>2", "KontoZapisj>3", "LiczbaWierszyKontoZapisj is 3 in the file, but 2"),
         ("SumaWinien>1230.00", "SumaWinien>1000.00", "SumaWinien is 1000.00 in the file, but 1230.00"),
         ("SumaMa>1230.00", "SumaMa>0.00", "SumaMa is 0.00 in the file, but 1230.00"),
         (
             "KwotaMa>1230.00",
             "KwotaMa>1220.00",
-            "the voucher 'PK/1' .line 23. does not balance: debit 1230.00, credit 1220.00",
+            "'PK/1' .line 23. does not balance: debit 1230.00, credit 1220",
         ),
         ("NrZapisu>PK/1", "NrZapisu>PK/9", "NrZapisu 'PK/9' is not in the journal"),
     ],
@@ -323,9 +301,7 @@ def test_balances_of_accounts_are_verified(write):
         " accounts" in found.attrs["bktools"]["notes"]
     )
     wrong = write(text.replace(">981.00<", ">982.00<"), "saft.xml")
-    with pytest.raises(
-        InputError, match=r"the account '7140' moves by 981\.00 by its balances .* but by 980\.00 by"
-    ):
+    with pytest.raises(InputError, match=r"account '7140' moves by 981\.00 by .* but by 980\.00 by"):
         bktools.read_general_ledger(wrong)
     with pytest.warns(UnverifiedTableWarning, match="7140"):
         bktools.read_general_ledger(wrong, verify="warn")
