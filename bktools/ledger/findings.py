@@ -40,6 +40,7 @@ NAMED = (
     "booked_amount",
     "booked_currency",
 )
+FACTS = json.JSONEncoder(ensure_ascii=False)
 # The facts of a finding, and beside them its sentences.
 OUTCOME = pa.schema(
     dict.fromkeys(("check", "reason", "severity", "who", "facts", "about", "message", "to_do"), TEXT)
@@ -136,7 +137,7 @@ class _Facts:
             "reason": code,
             "severity": severity,
             "who": who,
-            "facts": json.dumps(own_facts, ensure_ascii=False),
+            "facts": FACTS.encode(own_facts),
             "about": about(row, words),
             "message": words(f"ledger.{code}.one", **facts),
             "to_do": words(f"ledger.{code}.do", **facts),
