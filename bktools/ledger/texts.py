@@ -193,6 +193,8 @@ def _are_similar(ours: frozenset[str], theirs: frozenset[str]) -> bool | None:
     """Whether half of the words are equal, and a number where both have one; None for an empty side."""
     if not (ours and theirs):
         return None
+    if ours.isdisjoint(theirs):
+        return False
     numbers = [set(filter(_is_number, side)) for side in (ours, theirs)]
     if all(numbers) and not numbers[0] & numbers[1]:
         return False
