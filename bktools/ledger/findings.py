@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ NAMED = (
     "booked_amount",
     "booked_currency",
 )
+JSON = json.JSONEncoder(ensure_ascii=False)
 # The facts of a finding, and beside them its sentences.
 OUTCOME = pa.schema(
     dict.fromkeys(("check", "reason", "severity", "who", "facts", "about", "message", "to_do"), TEXT)
@@ -102,7 +103,7 @@ class _Facts:
     """The facts of findings, with the places of postings."""
 
     def __init__(self, inputs: Inputs, verdict: Verdict, words: Words, entries: Sequence[int]) -> None:
-        self._verdict, self._words = verdict, words
+        self.verdict, self._words = verdict, words
         wanted = sorted({posting for entry in entries for posting in self._postings_of(entry)})
         # The places of all postings at once: rows of a table are taken slowly one by one.
         named = places_of(inputs.ledger, wanted, words, most=len(wanted))
@@ -111,32 +112,15 @@ class _Facts:
 
     def finding(self, number: int, code: str, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a finding with its sentences."""
-        verdict, words = self._verdict, self._words
+        words = self._words
         severity, who = FINDINGS[code]
-        note = verdict.notes.get(number)
-        facts = {
-            "amount": _text(row.get("amount")),
-            "currency": row.get("currency"),
-            "date": _text(row.get("date")),
-            "account": account_of(row),
-            "booked_amount": _text(row.get("booked_amount")),
-            "booked_date": _text(row.get("booked_date")),
-            "booked_account": account_of(row, "booked_"),
-            "job": row.get("job_id"),
-            "batch": row.get("batch_id"),
-            "of_batch": None if row.get("job_id") else row.get("batch_id"),
-            "cost_centre": row.get("cost_centre"),
-            "booked_cost_centre": verdict.other_cost_centres.get(number),
-            "difference": self._difference(number, row, note.difference if note else None),
-            "places": [self._places[posting] for posting in self._postings_of(number)] or None,
-        }
-        own_facts = {name: facts[name] for name in self._named_by(code)}
+        facts = {name: FACTS[name](self, number, row) for name in self._named_by(code)}
         return {
-            "check": Status(int(verdict.status[number])).code if code != "another_cost_centre" else code,
+            "check": Status(int(self.verdict.status[number])).code if code != "another_cost_centre" else code,
             "reason": code,
             "severity": severity,
             "who": who,
-            "facts": json.dumps(own_facts, ensure_ascii=False),
+            "facts": JSON.encode(facts),
             "about": about(row, words),
             "message": words(f"ledger.{code}.one", **facts),
             "to_do": words(f"ledger.{code}.do", **facts),
@@ -144,7 +128,7 @@ class _Facts:
 
     def _postings_of(self, entry: int) -> list[int]:
         """Return the first postings to look at for an entry, its own one first."""
-        own, note = int(self._verdict.posting[entry]), self._verdict.notes.get(entry)
+        own, note = int(self.verdict.posting[entry]), self.verdict.notes.get(entry)
         others = note.postings if note else ()
         return list(dict.fromkeys(posting for posting in (own, *others) if posting >= 0))[:MOST_POSTINGS]
 
@@ -155,16 +139,40 @@ class _Facts:
             self._names[code] = sorted(frozenset({"currency"}).union(*forms))
         return self._names[code]
 
-    def _difference(self, number: int, row: Mapping[str, Any], units: int | None) -> str | None:
+    def places(self, number: int) -> list[str] | None:
+        """Return where the postings of an entry are, in words."""
+        return [self._places[posting] for posting in self._postings_of(number)] or None
+
+    def difference(self, number: int, row: Mapping[str, Any]) -> str | None:
         """Return how far a group, or a posting, is off, with the sign of the entries."""
-        if units is not None:
-            return self._verdict.money(units)
+        note = self.verdict.notes.get(number)
+        if note and note.difference is not None:
+            return self.verdict.money(note.difference)
         if (
-            Status(int(self._verdict.status[number])) is Status.ANOTHER_AMOUNT
+            Status(int(self.verdict.status[number])) is Status.ANOTHER_AMOUNT
             and row.get("amount") is not None
         ):
             return str(row["booked_amount"] - row["amount"])
         return None
+
+
+# The facts that sentences may name, by the row of an entry.
+FACTS: Mapping[str, Callable[[_Facts, int, Mapping[str, Any]], Any]] = {
+    "amount": lambda _, __, row: _text(row.get("amount")),
+    "currency": lambda _, __, row: row.get("currency"),
+    "date": lambda _, __, row: _text(row.get("date")),
+    "account": lambda _, __, row: account_of(row),
+    "booked_amount": lambda _, __, row: _text(row.get("booked_amount")),
+    "booked_date": lambda _, __, row: _text(row.get("booked_date")),
+    "booked_account": lambda _, __, row: account_of(row, "booked_"),
+    "job": lambda _, __, row: row.get("job_id"),
+    "batch": lambda _, __, row: row.get("batch_id"),
+    "of_batch": lambda _, __, row: None if row.get("job_id") else row.get("batch_id"),
+    "cost_centre": lambda _, __, row: row.get("cost_centre"),
+    "booked_cost_centre": lambda facts, number, _: facts.verdict.other_cost_centres.get(number),
+    "difference": lambda facts, number, row: facts.difference(number, row),
+    "places": lambda facts, number, _: facts.places(number),
+}
 
 
 def places_of(

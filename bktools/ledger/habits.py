@@ -51,7 +51,9 @@ def books_of(sides: Sides, *, sign: int | None = None) -> Books:
     if sign is None:
         sign = _sign(sides)
     amount, own = pl.col("amount") * sign, pl.col("own") * sign
-    postings = _with_vouchers(sides.postings.with_columns(amount=amount, own=own))
+    # No total needs these texts, and each copy of the postings would have them.
+    postings = sides.postings.drop("currency", "cost_centre").with_columns(amount=amount, own=own)
+    postings = _with_vouchers(postings)
     is_used = pl.col("account").is_in(sides.entries["account"].unique().implode())
     postings = postings.with_columns(is_used=is_used)
     has_vouchers = postings["voucher"].null_count() < postings.height

@@ -170,6 +170,8 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
     named = {posting: judgement.state.texts.entry_named(posting) for posting in wanted_too.head(MOST_CASES)}
     left_alone = [posting for posting, entry in named.items() if entry is None or judgement.is_open(entry)]
     free = free.filter(~pl.col("p").is_in([*left_alone, *wanted_too[MOST_CASES:]]))
+    pairs = (("gross", "gross"), ("net", "amount"), ("own_amount", "amount"))
+    compared = [pair for pair in pairs if matched[pair[0]].null_count() < matched.height]
     for sign in (1, -1):
         # A sum may be dated on the last day of the month, and an equal entry may have an entry's own posting.
         since = pl.when("is_alone").then(pl.min_horizontal("at", "day")).otherwise("day").alias("at")
@@ -179,7 +181,7 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
                 matched.select("e", "key", "is_alone", since, total=pl.col(ours) * sign)
                 .drop_nulls()
                 .join(left.select("key", "p", "when", total=theirs).drop_nulls(), on=["key", "total"])
-                for ours, theirs in (("gross", "gross"), ("net", "amount"), ("own_amount", "amount"))
+                for ours, theirs in compared
             ]
         ).unique(["e", "p"], maintain_order=True)
         later = pl.col("when") - pl.col("at")

@@ -229,6 +229,8 @@ def _with_their_total(ours: pl.DataFrame, theirs: pl.DataFrame, step: Step) -> p
     key = ["key", *step.join, "total"]
     ours, theirs = comparable(ours, theirs, key)
     x, y = paired(ours, theirs, key, surplus=step.is_dated)
+    if not len(x):
+        return ours.clear()
     found = ours[x].hstack(theirs.select("p", "voucher", when="day")[y]).with_columns(gid=pl.Series(x))
     is_near = (pl.col("when") - pl.col("first") >= -EARLIER) & (pl.col("when") - pl.col("last") <= LATER)
     return found.filter(is_near)

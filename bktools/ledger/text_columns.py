@@ -18,6 +18,8 @@ from bktools.frames.schema import TEXT
 Numbers: TypeAlias = npt.NDArray[np.int64]
 # Bytes up to this are spaces or say nothing; those from there on are parts of characters beyond ASCII.
 SPACE, ASCII = 32, 128
+# So many bytes stay in the cache of a processor.
+CACHED = 2**22
 
 
 @dataclass(frozen=True)
@@ -127,9 +129,9 @@ def _is_trimmed(texts: pa.Array) -> bool:
 
 def taken(column: pa.Array | pa.ChunkedArray, at: pl.Series) -> pa.Array | pa.ChunkedArray:
     """Return the values of a column in some rows, as `rows_of` returns them."""
-    if column.type != TEXT:
+    # Arrow takes texts that stay in the processor's cache twice as fast as Polars, others three times slower.
+    if column.type != TEXT or column.nbytes < CACHED:
         return column.take(at.to_arrow())
-    # Where the rows are in no order, Polars takes texts three times faster than Arrow.
     texts = pl.Series(pl.from_arrow(column), dtype=pl.String)[at]
     return texts.to_arrow(compat_level=pl.CompatLevel.oldest())
 

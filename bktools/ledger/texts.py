@@ -98,7 +98,7 @@ def posting_text() -> pl.Expr:
 def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame) -> Texts:
     """Return what texts say, by a sample of the entries and by pairs (e, p) that amounts have matched."""
     longest = int(postings["text"].str.len_chars().fill_null(0).max() or 0)  # type: ignore[arg-type]
-    forms = [_form(names, longest) for names in FORMS]
+    forms = [_form(entries, names, longest) for names in FORMS]
     sample = entries.gather_every(max(1, entries.height // SAMPLE)).select(
         form.alias(str(place)) for place, form in enumerate(forms)
     )
@@ -112,7 +112,7 @@ def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame)
     is_exact = best is not None and sample.height > 0 and sample[str(best)].n_unique() >= MOST * sample.height
     form = forms[best if best is not None else shares.index(max(shares))]
     # Both frames begin with the row 0 and have every row.
-    spoken = form if is_exact else _form(FORMS[0], None)
+    spoken = form if is_exact else _form(entries, FORMS[0], None)
     entry_texts = functools.cache(lambda: entries.select(spoken).to_series())
     entry_words = functools.cache(lambda row: words(entry_texts()[row]))
     posting_words = functools.cache(lambda row: words(posting_texts["said"][row]))
@@ -174,7 +174,8 @@ def _alike(ours: Sequence[frozenset[str]], theirs: Sequence[frozenset[str]]) -> 
     return sum(map(bool, map(_are_similar, ours, theirs))) / max(len(ours), 1)
 
 
-def _form(names: tuple[str, ...], longest: int | None) -> pl.Expr:
+def _form(entries: pl.DataFrame, names: tuple[str, ...], longest: int | None) -> pl.Expr:
+    names = tuple(name for name in names if entries[name].null_count() < entries.height) or names[:1]
     joined = pl.concat_str(names, separator=" ", ignore_nulls=True).str.to_lowercase()
     return joined if longest is None else joined.str.slice(0, longest)
 
@@ -192,6 +193,8 @@ def _are_similar(ours: frozenset[str], theirs: frozenset[str]) -> bool | None:
     """Whether half of the words are equal, and a number where both have one; None for an empty side."""
     if not (ours and theirs):
         return None
+    if ours.isdisjoint(theirs):
+        return False
     numbers = [set(filter(_is_number, side)) for side in (ours, theirs)]
     if all(numbers) and not numbers[0] & numbers[1]:
         return False

@@ -85,11 +85,12 @@ def shown(amount: Any, currency: str | None, language: str = "en") -> str:
     # A missing value of any library is not equal to itself, or has no truth value.
     if amount is None or (amount != amount) is not False:  # noqa: PLR0124 - not a number
         return ""
-    whole, _, decimals = f"{Decimal(str(amount)):,f}".partition(".")
+    number = amount if isinstance(amount, Decimal) else Decimal(str(amount))
+    whole, _, decimals = f"{number:,f}".partition(".")
     decimals = decimals.rstrip("0").ljust(MINOR_UNITS.get(currency or "", USUAL), "0")
     style = STYLES[language]
     text = style.point.join(filter(None, (whole.replace(",", style.thousands), decimals)))
-    return text.removeprefix("-") if Decimal(str(amount)) == 0 else text
+    return text if number else text.removeprefix("-")
 
 
 def quoted(text: str, language: str = "en") -> str:
