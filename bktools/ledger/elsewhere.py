@@ -118,8 +118,7 @@ def _possible(search: _Search, entry: int, row: dict[str, Any]) -> list[Place]:
     places = (
         place for amount in entry_amounts(search.judgement, row) for place in search.places.get(amount, ())
     )
-    # Beside a single entry, a round amount is an error of that one sooner than another entry.
-    is_sum = search.judgement.style.grain is not Grain.ENTRY
+    # A round amount is an error of an entry that is there sooner than another entry.
     possible = {
         place.posting: place
         for place in places
@@ -128,7 +127,7 @@ def _possible(search: _Search, entry: int, row: dict[str, Any]) -> list[Place]:
             not place.cell.is_settled
             and entry not in place.cell.values
             and search.is_sole(row)
-            and (is_sum or row["gross"] % ROUND)
+            and row["gross"] % ROUND
             and _is_of_group(search.judgement, entry, row, place)
         )
     }

@@ -150,12 +150,19 @@ def _roles(postings: pl.DataFrame, gross: pl.Series) -> tuple[list[int], list[in
     as_cost = (
         postings.filter(pl.col("amount") > 0).join(with_contra, on="voucher", how="semi")["account"].unique()
     )
-    seldom = away.filter(pl.col("is_all") > 0.5, ~pl.col("account").is_in(as_cost.implode()))
+    # A credit note on a wrong account is none of these.
+    known = gross.drop_nulls()
+    not_entries = others.filter(~pl.col("amount").is_in(known.implode()))["account"].unique()
+    seldom = away.filter(
+        pl.col("is_all") > 0.5,
+        ~pl.col("account").is_in(as_cost.implode()),
+        pl.col("account").is_in(not_entries.implode()),
+    )
     contra = [*{*contra, *seldom["account"].to_list()}]
     is_constant = pl.col("same_rate") >= pl.max_horizontal(2, pl.col("count") / 2)
     tax = accounts.filter(pl.col("lean") > LEANS, pl.col("is_small") > 0.7, is_often | is_constant)
     tax_lines = others.filter(pl.col("account").is_in(tax["account"].implode()))
-    has_taxes = tax_lines.filter(~pl.col("amount").abs().is_in(gross.drop_nulls().abs().implode()))["account"]
+    has_taxes = tax_lines.filter(~pl.col("amount").abs().is_in(known.abs().implode()))["account"]
     return contra, tax.filter(pl.col("account").is_in(has_taxes.implode()))["account"].to_list()
 
 

@@ -15,6 +15,8 @@ SEARCH = 12
 BY_CHANCE = 0.0005
 # Minor units of which amounts are multiples more often than by chance.
 ROUND = (1_000, 500, 100, 50, 10, 1)
+# Errors of whole units are so many times more frequent than the count of such amounts says.
+WHOLE, SLIPS = 100, 5
 
 
 def sole(
@@ -55,7 +57,8 @@ def _unit(amount: int, slack: int, rates: Sequence[int]) -> int:
     around = range(amount - slack, amount + slack + 1)
     gross = [round(one * (THOUSANDTHS + rate) / THOUSANDTHS) for one in around for rate in rates]
     large = [unit for unit in ROUND[:3] if any(one % unit == 0 for one in (*around, *gross))]
-    return max([*large, next(unit for unit in ROUND if amount % unit == 0)])
+    unit = max([*large, next(unit for unit in ROUND if amount % unit == 0)])
+    return unit * SLIPS if unit >= WHOLE else unit
 
 
 def share_off(judgement: Judgement, off: int) -> float:

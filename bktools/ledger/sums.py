@@ -89,7 +89,7 @@ def without_odd_sums(state: Explained, grain: Grain) -> Explained:
     """Return the explanation; sums of foreign grains stay only where nothing else explains their entries.
 
     Among many postings some are by chance the sum of a group some weeks earlier, and in a ledger of entries
-    some are the rest of a day. Where sums span days, a sum of one day is one on its day alone.
+    some are the rest of a day. Where sums are usual, one of a foreign grain is one on its day alone.
     """
     every = sum(group.members.height for group in state.groups)
     odd = tuple(
@@ -116,7 +116,7 @@ def without_odd_sums(state: Explained, grain: Grain) -> Explained:
             side.join(open_.select(key), on=key, how="anti")["gid"]
             for side, open_, key in ((group.members, state.entries, "e"), (group.lines, state.postings, "p"))
         ]
-        if grain.is_long and not group.grain.is_long:
+        if group.how is How.SUM and grain is not Grain.ENTRY:
             taken.append(_of_other_days(state, group))
         left = [
             side.filter(~pl.col("gid").is_in(pl.concat(taken).implode()))
