@@ -38,6 +38,7 @@ def test_order_is_by_date_then_id(entries):
     plan = compose_export_jobs(frame, max_entries=2)
     assert plan.entries["id"].to_list() == [entry_id(1), entry_id(3), entry_id(0), entry_id(2)]
     assert plan.batches["first_date"].astype(str).to_list() == ["2026-10-01", "2026-10-03"]
+    assert plan.batches["last_date"].astype(str).to_list() == ["2026-10-01", "2026-10-04"]
 
 
 def test_the_same_entries_give_the_same_plan(entries):

@@ -22,7 +22,13 @@ from bktools.journal.journal import Journal
 from bktools.journal.writing import open_for_writing
 from bktools.settings import Secret
 
-WAYS = ["pg_restore", "psql", "volume", "new", "replica"]
+# Dumps that go back in place are restored by most of the tests below, too.
+WAYS = [
+    "volume",
+    "new",
+    "replica",
+    *(pytest.param(way, marks=pytest.mark.long) for way in ("pg_restore", "psql")),
+]
 
 
 def send(settings, number: int, *, job: int | None = None, state: str = "ACCEPTED", **details) -> None:
