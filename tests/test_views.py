@@ -73,14 +73,6 @@ def test_a_plan_of_three_hundred_batches(samples: tuple[Path, Path]):
     assert len(text.splitlines()) < 25
 
 
-def test_an_empty_plan_says_what_to_do(samples: tuple[Path, Path]):
-    """A plan of entries none of which is ready says so."""
-    entries = bktools.read_entries(samples[1])
-    plan = bktools.compose_export_jobs(entries[~entries["approved"]])
-    assert "next: nothing to submit" in repr(plan)
-    assert "Next: nothing to submit" in _is_a_view(plan._repr_html_())
-
-
 def test_outcomes_say_what_they_mean_and_what_is_next():
     """What needs somebody's attention comes first, and each outcome has its meaning."""
     frame = pd.DataFrame(

@@ -18,7 +18,6 @@ from bktools.errors import (
     AuthenticationError,
     ConfigurationError,
     ConnectionLostError,
-    DuplicateAccountError,
     NotFoundError,
     RateLimitedError,
     ScopeError,
@@ -59,19 +58,6 @@ def test_employees_are_searched_and_read(service):
     assert service.get_employee(somebody.id) == somebody
     with pytest.raises(NotFoundError):
         service.get_employee(str(uuid.uuid4()))
-
-
-def test_an_account_is_created_once(service):
-    """The same external ID in the same company is refused or matched, never created twice."""
-    made = service.create_account(service.settings.company, "0400-x", "Machines")
-    assert made.external_id == "0400-x"
-    assert not made.matched
-    try:
-        again = service.create_account(service.settings.company, "0400-x", "Machines")
-    except DuplicateAccountError:
-        return
-    assert again.matched
-    assert again.id == made.id
 
 
 @pytest.mark.parametrize("operation", ["create_account", "create_export_job"])
