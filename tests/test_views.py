@@ -13,7 +13,7 @@ import bktools
 from bktools import views
 from bktools.errors import InputError
 from bktools.settings import load_settings
-from bktools.submit.outcomes import OUTCOMES, Outcomes
+from bktools.submit.outcomes import Outcomes
 from bktools.wording import words
 
 EVIL = "<script>alert('x')</script> & \"more\""
@@ -120,18 +120,6 @@ def test_every_outcome_that_is_documented_has_a_meaning(function: object, column
     assert ("SENDING" in named) == (column == "batch_id")
     shown = repr(Outcomes(pd.DataFrame({"outcome": sorted(named), column: "x"})))
     assert all(re.search(rf"^1 {name}: \w", shown, re.MULTILINE) for name in named)
-
-
-def test_every_outcome_of_a_close_has_a_meaning(service: bktools.Service, samples: tuple[Path, Path]):
-    """What creating and submitting return is told in words."""
-    chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
-    categories = bktools.load_categories(service=service)
-    found = bktools.reconcile_accounts(chart, bktools.load_accounts(service=service), categories)
-    created = bktools.create_accounts(found, apply=True, service=service)
-    plan = bktools.compose_export_jobs(bktools.read_entries(samples[1]), categories=categories)
-    for frame in (created, bktools.submit_export_jobs(plan, service=service)):
-        assert set(frame["outcome"]) <= set(OUTCOMES)
-        _is_a_view(Outcomes(frame)._repr_html_())
 
 
 def test_settings_show_no_secret():

@@ -10,38 +10,14 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import bktools
 from bktools.cli.app import app
 from bktools.cli.exits import Exit
 from bktools.close import changes
-from bktools.close.changes import differences
 from bktools.errors import ArgumentError, SnapshotNotFoundError
-from bktools.frames.schema import TEXT
 from bktools.wording import words
-
-
-@given(
-    st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(["x", "y", None])),
-    st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(["x", "y", None])),
-)
-def test_every_difference_and_nothing_else(old, new):
-    """The comparison is the one that plain Python finds."""
-    tables = [
-        pa.table(
-            {"id": pa.array(side, TEXT), "text": pa.array(side.values(), TEXT)}
-            | dict.fromkeys(("company_id", "name"), pa.nulls(len(side), TEXT))
-        )
-        for side in (old, new)
-    ]
-    found = differences(*tables, {"text": "text"})
-    expected = {(row, "removed", None, None) for row in old.keys() - new.keys()}
-    expected |= {(row, "added", None, None) for row in new.keys() - old.keys()}
-    expected |= {(row, "text", old[row], new[row]) for row in old.keys() & new.keys() if old[row] != new[row]}
-    assert {(row["id"], row["change"], row["before"], row["after"]) for row in found} == expected
 
 
 def test_a_month_is_compared_with_a_month(service):

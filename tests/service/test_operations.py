@@ -69,12 +69,6 @@ def test_what_creates_is_sent_once(sandbox, service, operation):
         getattr(service, operation)(*arguments[operation == "create_export_job"])
 
 
-def test_an_export_job_begins_pending(service):
-    job = service.create_export_job([str(uuid.uuid4())], service.settings.company, is_interactive=False)
-    assert job.status == "pending"
-    assert job.number_of_items == 1
-
-
 def test_the_balance_is_exact_and_deprecated(service):
     with pytest.warns(DeprecationWarning, match="deprecated"):
         balance = service.get_balance()
