@@ -5,13 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 
-import bktools
+from sources import sources
+
 from bktools.wording import words
 
-ROOT = Path(bktools.__file__).parent
 # The rooms that make or print sentences.
 OF_SENTENCES = ("wording/", "cli/", "reports/")
 
@@ -27,14 +25,6 @@ TELLING = 25
 # Texts that are none of ours, or no longer: what version 0 of the journal wrote in sentences becomes codes;
 # other libraries say in words alone why a proxy refused, or what is wrong with a CSV file.
 NOT_OURS = ("journal/version_0.py", "service/transport.py", "inputs/delimited.py")
-
-
-@cache
-def _sources() -> tuple[tuple[str, ast.Module], ...]:
-    paths = sorted(ROOT.rglob("*.py"))
-    return tuple(
-        (path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))) for path in paths
-    )
 
 
 def _is_for_people(node: ast.expr) -> bool:
@@ -76,7 +66,9 @@ def _reads(tree: ast.Module) -> Iterator[int]:
 
 def test_no_code_reads_a_sentence():
     """Only printing rooms cut, search or replace text in a message, a step or a reason."""
-    others = [(place, tree) for place, tree in _sources() if not place.startswith((*OF_SENTENCES, *NOT_OURS))]
+    others = [
+        (place, tree) for place, _, tree in sources() if not place.startswith((*OF_SENTENCES, *NOT_OURS))
+    ]
     reads = [f"{place}:{line}" for place, tree in others for line in _reads(tree)]
     assert reads == []
 
@@ -92,7 +84,7 @@ def test_sentences_of_findings_stand_in_wording_alone():
     # One search for all of them, where each alone takes many times as long.
     any_part = re.compile("|".join(map(re.escape, telling)), re.IGNORECASE)
     held = []
-    for place, tree in _sources():
+    for place, _, tree in sources():
         if place.startswith("wording/"):
             continue
         docstrings = {
