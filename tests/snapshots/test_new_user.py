@@ -102,7 +102,7 @@ def loads_until_interrupted(address, folder, rate, companies):
     ("latency", "rate", "companies"),
     [
         (0.1, 30, None),  # waiting for the rate
-        (0.1, 0, COMPANIES),  # in the middle of pages, threads below threads
+        (0.4, 0, COMPANIES),  # in the middle of pages, threads below threads
         (30.0, 0, COMPANIES),  # a service that does not answer
     ],
 )
