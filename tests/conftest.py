@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import bktools
+from bktools.close.close import Close
+from bktools.close.run import Closing
 from bktools.sandbox.sample import write_sample_data
 from bktools.service import Service
 from bktools.settings import Secret
@@ -133,6 +136,20 @@ def service(sandbox: bktools.Sandbox) -> Service:
 def samples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The sample chart of accounts and accounting entries of the sandbox's world."""
     return write_sample_data(tmp_path_factory.mktemp("samples"))
+
+
+@pytest.fixture
+def closed(service: Service, samples: tuple[Path, Path]) -> Callable[..., Close]:
+    """A function that closes the sample month, or other entries, without the folder, which takes longest."""
+    chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
+    usual = {name: each.default for name, each in inspect.signature(bktools.close_month).parameters.items()}
+
+    def closed(entries: pd.DataFrame | None = None, **options: object) -> Close:
+        given = usual | {"chart": chart, "service": service} | options
+        given["entries"] = bktools.read_entries(samples[1]) if entries is None else entries
+        return Closing(**{each.name: given[each.name] for each in fields(Closing)}).run()
+
+    return closed
 
 
 @pytest.fixture(scope="session")

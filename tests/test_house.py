@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import ast
-import functools
 import graphlib
 import inspect
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from sources import ROOT, room_of, sources
 
 import bktools
 from bktools.contract import ENDPOINTS
 from bktools.sandbox.routes import SERVED
 from bktools.service import Service
-
-ROOT = Path(bktools.__file__).parent
 
 # From the ground up. A room, or a file at the root, imports from lower floors and itself, never its own
 # floor.
@@ -52,15 +49,6 @@ ONLY_IN = {
 }
 
 
-@functools.cache
-def _files() -> list[tuple[str, str, ast.Module]]:
-    places = [
-        (path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
-        for path in sorted(ROOT.rglob("*.py"))
-    ]
-    return [(place, place.split("/")[0].removesuffix(".py"), ast.parse(text)) for place, text in places]
-
-
 def _imports(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -82,7 +70,8 @@ def test_the_guide_has_the_floors():
 def test_floors():
     """A file imports from lower floors and from its own room alone."""
     wrong = []
-    for place, room, tree in _files():
+    for place, _, tree in sources():
+        room = room_of(place)
         assert room in FLOOR, f"{place} is in no room of the house"
         for name in _imports(tree):
             package, _, rest = name.partition(".")
@@ -96,11 +85,11 @@ def test_no_two_files_import_each_other():
     """No two files import each other, at their top, inside of functions or for types."""
     names = {
         place: f"bktools/{place}".removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        for place, *_ in _files()
+        for place, *_ in sources()
     }
     modules = {*names.values()} - {"bktools"}
     graph: dict[str, set[str]] = {}
-    for place, _, tree in _files():
+    for place, _, tree in sources():
         imported = graph.setdefault(names[place], set())
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
@@ -117,19 +106,19 @@ def test_no_two_files_import_each_other():
 def test_libraries_are_imported_where_they_belong():
     """httpx, sqlite3, matplotlib stay in their rooms, and pandas from the floor of frames up."""
     wrong = []
-    for place, room, tree in _files():
+    for place, _, tree in sources():
         for name in _imports(tree):
             library = name.split(".")[0]
             if library in ONLY_IN and not place.startswith(ONLY_IN[library]):
                 wrong.append(f"{place} imports {library}")
-            if library == "pandas" and FLOOR[room] < FLOOR["frames"]:
+            if library == "pandas" and FLOOR[room_of(place)] < FLOOR["frames"]:
                 wrong.append(f"{place} imports pandas")
     assert wrong == []
 
 
 def test_the_sandbox_takes_no_rules_from_the_client():
     """Client and server share no mistake: the sandbox imports no validation or paging of the contract."""
-    taken = {name for _, room, tree in _files() if room == "sandbox" for name in _imports(tree)}
+    taken = {name for place, _, tree in sources() if room_of(place) == "sandbox" for name in _imports(tree)}
     rules = ("bktools.contract.rules", "bktools.contract.paging")
     assert not {name for name in taken if name.startswith(rules)}
 

@@ -19,7 +19,7 @@ import bktools
 from bktools.errors import BktoolsError
 from bktools.sandbox.sample import write_account_list
 
-WORLDS = int(os.environ.get("BKTOOLS_TEST_RUNS", "3"))
+WORLDS = int(os.environ.get("BKTOOLS_TEST_RUNS", "2"))
 
 # Texts that a spreadsheet, a careless writer or another program leaves.
 ODD = ["", " ", "0", "-0.00", "1E5", "NaN", "=1+1", "Total", "é\u202e", "x" * 300, None]

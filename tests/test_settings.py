@@ -14,7 +14,7 @@ import pytest
 import bktools
 from bktools.connection import service_or_default
 from bktools.contract.categories import CATEGORIES
-from bktools.errors import ArgumentError, ConfigurationError
+from bktools.errors import ConfigurationError
 from bktools.service.transport import request_of
 from bktools.settings import SETTINGS, Overrides, Secret, load_settings
 
@@ -360,13 +360,6 @@ def test_two_environments_with_one_address_are_refused(tmp_path):
         with pytest.raises(ConfigurationError, match=r"have one address, .*bktools journal rename") as caught:
             load_settings(name, env={"BKTOOLS_CONFIG": str(path)})
         assert "hidden" not in str(caught.value)
-
-
-def test_company_must_be_a_uuid():
-    """A configured company that is no UUID is named before anything is sent."""
-    service = bktools.connect(URL, token="t", company="acme")
-    with pytest.raises(ArgumentError, match=r"company \(configured\) must be a UUID"):
-        bktools.load_categories(service=service)
 
 
 CONNECTION = [*("base_url", "token", "api_key"), *("balance_url", "balance_token", "company")]

@@ -13,7 +13,7 @@ import bktools
 from bktools import views
 from bktools.errors import InputError
 from bktools.settings import load_settings
-from bktools.submit.outcomes import OUTCOMES, Outcomes
+from bktools.submit.outcomes import Outcomes
 from bktools.wording import words
 
 EVIL = "<script>alert('x')</script> & \"more\""
@@ -73,14 +73,6 @@ def test_a_plan_of_three_hundred_batches(samples: tuple[Path, Path]):
     assert len(text.splitlines()) < 25
 
 
-def test_an_empty_plan_says_what_to_do(samples: tuple[Path, Path]):
-    """A plan of entries none of which is ready says so."""
-    entries = bktools.read_entries(samples[1])
-    plan = bktools.compose_export_jobs(entries[~entries["approved"]])
-    assert "next: nothing to submit" in repr(plan)
-    assert "Next: nothing to submit" in _is_a_view(plan._repr_html_())
-
-
 def test_outcomes_say_what_they_mean_and_what_is_next():
     """What needs somebody's attention comes first, and each outcome has its meaning."""
     frame = pd.DataFrame(
@@ -128,18 +120,6 @@ def test_every_outcome_that_is_documented_has_a_meaning(function: object, column
     assert ("SENDING" in named) == (column == "batch_id")
     shown = repr(Outcomes(pd.DataFrame({"outcome": sorted(named), column: "x"})))
     assert all(re.search(rf"^1 {name}: \w", shown, re.MULTILINE) for name in named)
-
-
-def test_every_outcome_of_a_close_has_a_meaning(service: bktools.Service, samples: tuple[Path, Path]):
-    """What creating and submitting return is told in words."""
-    chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
-    categories = bktools.load_categories(service=service)
-    found = bktools.reconcile_accounts(chart, bktools.load_accounts(service=service), categories)
-    created = bktools.create_accounts(found, apply=True, service=service)
-    plan = bktools.compose_export_jobs(bktools.read_entries(samples[1]), categories=categories)
-    for frame in (created, bktools.submit_export_jobs(plan, service=service)):
-        assert set(frame["outcome"]) <= set(OUTCOMES)
-        _is_a_view(Outcomes(frame)._repr_html_())
 
 
 def test_settings_show_no_secret():

@@ -11,11 +11,11 @@ import shutil
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pandas as pd
 import pytest
 import windows
+from sources import sources
 
 import bktools
 from bktools import caller, disk
@@ -206,22 +206,20 @@ def test_a_full_disk_is_no_reason_to_reset_the_sandbox(tmp_path):
     assert "reset" not in told
 
 
-ROOT = Path(bktools.__file__).parent
 ZONED = {"strftime", "assume_timezone", "local_timestamp", "year", "month", "day", "hour", "day_of_week"}
 
 
 def _uses():
     """Yield each use of a module's attribute in the package: file, top-level statement, module, name."""
-    for path in ROOT.rglob("*.py"):
-        source = path.read_text(encoding="utf-8")
+    for place, source, tree in sources():
         lines = source.splitlines()
-        for statement in ast.parse(source).body:
+        for statement in tree.body:
             text = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
             for node in ast.walk(statement):
                 if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                    yield path, text, node.value.id, node.attr
+                    yield place, text, node.value.id, node.attr
                 elif isinstance(node, ast.Import):
-                    yield from ((path, text, "import", alias.name) for alias in node.names)
+                    yield from ((place, text, "import", alias.name) for alias in node.names)
 
 
 def test_no_call_of_posix_stands_alone():
@@ -229,8 +227,8 @@ def test_no_call_of_posix_stands_alone():
     uses = list(_uses())
     assert len(uses) > 1000
     alone = [
-        (path.name, name)
-        for path, text, module, name in uses
+        (place, name)
+        for place, text, module, name in uses
         if (module == "pc" and name in ZONED)
         or (
             module == "os"

@@ -7,9 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
-import pytest
 
-import bktools
 from bktools.close.actions import CATEGORY, ENTRY, Actions, key_of
 from bktools.close.entries import COLUMNS
 from bktools.close.sentences import detail_of, name_of, said, table_of
@@ -210,22 +208,17 @@ def test_the_table_has_a_line_a_currency():
     assert (rows[2]["category_id"], rows[2]["role"]) == ("id of Fairs", SERVICE)
 
 
-@pytest.mark.parametrize("texts", [ENGLISH, GERMAN], ids=["en", "de"])
-def test_an_account_that_was_refused_is_corrected_in_the_chart(sandbox, service, samples, tmp_path, texts):
+def test_an_account_that_was_refused_is_corrected_in_the_chart(sandbox, closed):
     """When the service refuses an account, the close goes on and names it, the refusal and who acts."""
     sandbox.server.inject(Fault("error", "create_account", times=1, status=422))
-    chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
-    entries = bktools.read_entries(samples[1])
-    options = {"apply": True, "folder": tmp_path / "october", "language": texts.language, "service": service}
-    close = bktools.close_month(chart, entries, **options)
+    close = closed(apply=True)
     [refused] = [row for row in close.run.created if row["outcome"] == "REJECTED"]
     told_of = {action.code: (action, told) for action, told in zip(close.actions, close.told, strict=True)}
     action, told = told_of["account_refused"]
     assert (action.severity, action.role) == ("error", ERP)
     assert action.ids == {"external_id": refused["external_id"]}
     assert told.about == f"{refused['code']} {refused['name']}"
-    assert told.to_do == texts("step.account_refused.do")
+    assert told.to_do == ENGLISH("step.account_refused.do")
     assert refused["message"] in told.why
     assert close.run.is_incomplete
-    again = bktools.close_month(chart, entries, **options)
-    assert "account_refused" not in {action.code for action in again.actions}
+    assert "account_refused" not in {action.code for action in closed(apply=True).actions}

@@ -1,10 +1,12 @@
-"""IDs of entries made by hand, and a month of them with everything wrong."""
+"""Entries made by hand, each one ready unless a test says otherwise, and a month with everything wrong."""
 
 from __future__ import annotations
 
 import uuid
+from decimal import Decimal
 
 import pandas as pd
+import pyarrow as pa
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
 OTHER = "00000000-0000-4000-8000-00000000000f"
@@ -13,6 +15,20 @@ OTHER = "00000000-0000-4000-8000-00000000000f"
 def entry_id(number: int) -> str:
     """Return the id of an entry by its number; numbers and ids sort alike."""
     return str(uuid.UUID(int=number + 1, version=4))
+
+
+def entries_of(count: int, **columns: object) -> pd.DataFrame:
+    """Return entries of one company: `entries_of(3, approved=[True, False, True])`."""
+    frame = pd.DataFrame(
+        {
+            "id": [entry_id(number) for number in range(count)],
+            "company_id": [COMPANY] * count,
+            "date": pd.to_datetime(["2026-10-01"] * count),
+            "amount": pd.array([Decimal("10.10")] * count, dtype=pd.ArrowDtype(pa.decimal128(12, 2))),
+            "currency": ["EUR"] * count,
+        }
+    )
+    return frame.assign(**columns)
 
 
 def a_month(entries) -> dict[str, pd.DataFrame]:

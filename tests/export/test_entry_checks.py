@@ -334,24 +334,6 @@ def test_month_and_currency_are_checked(entries, options, said):
         compose_export_jobs(entries(1), **options)
 
 
-def test_a_coded_entry_of_everything_known_is_ready(entries):
-    """What passes every check is in a batch."""
-    sent_before = pd.DataFrame({"entry_id": [entry_id(0)] * 2, "state": ["RELEASED", "REJECTED"]})
-    known = KNOWN | {"employees": pd.DataFrame({"id": [OTHER]}), "history": sent_before, "company": COMPANY}
-    plan = compose_export_jobs(coded(entries, employee_id=[OTHER], approved=[True]), **known)
-    assert plan.entries["id"].to_list() == [entry_id(0)]
-    assert plan.not_ready.empty
-    assert plan.unchecked == ()
-
-
-def test_lines_of_one_id_that_differ_are_both_held_back(entries):
-    """Nobody but a person can say which of two different lines is right."""
-    frame = pd.concat([entries(2), entries(1, currency=["USD"])], ignore_index=True)
-    plan = compose_export_jobs(frame)
-    assert plan.entries["id"].to_list() == [entry_id(1)]
-    assert plan.not_ready["reason"].to_list() == ["conflicting", "conflicting"]
-
-
 def test_ids_in_capitals_are_the_same_ids(entries):
     """The same UUID in capitals is the same entry, beside itself, in the journal, and where it is known."""
     shouted = entries(2).assign(id=[entry_id(0).upper(), entry_id(1).upper()], company_id=COMPANY.upper())

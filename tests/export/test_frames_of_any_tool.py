@@ -104,15 +104,6 @@ def test_a_period_beside_entries_without_dates(entries):
     assert "dates" in plan.unchecked
 
 
-def test_a_file_that_is_not_parquet_is_one_line(entries, tmp_path):
-    """A path must be of a whole Parquet file; the error names it."""
-    path = tmp_path / "october.parquet"
-    in_arrow(entries(3)).to_pandas().to_csv(path)
-    with pytest.raises(InputError, match=r"the entries .*october\.parquet: cannot be read as Parq") as caught:
-        compose_export_jobs(path)
-    assert "\n" not in str(caught.value)
-
-
 @pytest.mark.parametrize("kind", ["pandas", "arrow", "polars", "lazy", "duckdb"])
 def test_columns_of_any_name_change_no_check(entries, kind):
     """Columns that an analyst joined beforehand are carried along, whatever they are called."""

@@ -165,19 +165,6 @@ def test_totals_are_by_company_currency_and_category(entries):
     assert totals["company_id"].is_monotonic_increasing
 
 
-@pytest.mark.parametrize(("count", "sizes"), [(1, [1]), (3, [3]), (4, [3, 1]), (6, [3, 3]), (7, [3, 3, 1])])
-def test_batches_are_full_before_the_next_begins(entries, count, sizes):
-    """Every batch but the last has as many entries as it may, and names its first and last date."""
-    dates = pd.to_datetime([f"2026-10-{day:02}" for day in range(1, count + 1)])
-    plan = compose_export_jobs(entries(count, date=dates), max_entries=3)
-    assert plan.batches["entries"].to_list() == sizes
-    begins = [sum(sizes[:at]) for at in range(len(sizes))]
-    assert plan.batches["first_date"].dt.day.to_list() == [begin + 1 for begin in begins]
-    assert plan.batches["last_date"].dt.day.to_list() == [
-        begin + size for begin, size in zip(begins, sizes, strict=True)
-    ]
-
-
 def test_a_batch_of_entries_without_dates_has_none(entries):
     """Entries of a file without dates are ordered by ID, and their batches have no first and last date."""
     plan = compose_export_jobs(entries(3).drop(columns="date").iloc[::-1], max_entries=2)

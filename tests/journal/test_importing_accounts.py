@@ -15,8 +15,6 @@ from bktools.journal.writing import open_for_writing
 BANK = "123e4567-e89b-42d3-a456-426614174000"
 FEES = "223e4567-e89b-42d3-a456-426614174000"
 
-pytestmark = BOTH
-
 
 @pytest.fixture
 def known(service):
@@ -26,6 +24,7 @@ def known(service):
     return bktools.import_accounts(listed, service=service)
 
 
+@BOTH
 def test_each_account_is_an_event(known, service):
     """Each account that a list has is an event; the frame names its origin and is all that is known."""
     origin = {"environment": "sandbox", "table": "accounts", "rows": 1, "complete": True}
@@ -95,6 +94,7 @@ def test_the_sheet_of_a_list_can_be_said(service, tmp_path):
     assert bktools.import_accounts(path, sheet="second", service=service)["external_id"].to_list() == ["0400"]
 
 
+@BOTH
 def test_a_complete_list_retires_what_it_lacks(known, service):
     """Only accounts that the service may have, of the list's companies, are retired; events keep them."""
     other = "423e4567-e89b-42d3-a456-426614174000"

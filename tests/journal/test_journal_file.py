@@ -80,22 +80,6 @@ def test_a_backup_that_does_not_fit_leaves_nothing_behind(service, tmp_path):
     assert [path.name for path in folder.iterdir()] == ["backup.sqlite"]
 
 
-def test_a_drive_that_goes_away_during_a_backup_is_one_clear_error(service, tmp_path, monkeypatch):
-    """Where the backup's folder is gone when it ends, the message names the backup."""
-    folder = tmp_path / "drive"
-    folder.mkdir()
-    copy = sqlite_module._copy
-
-    def pulled_out(*arguments) -> None:
-        copy(*arguments)
-        shutil.rmtree(folder)
-
-    monkeypatch.setattr(sqlite_module, "_copy", pulled_out)
-    said = r"backup\.sqlite cannot be written"
-    with open_for_writing(service.settings) as journal, pytest.raises(StorageError, match=said):
-        journal.backup(folder / "backup.sqlite")
-
-
 def test_an_empty_file_becomes_a_journal_with_checksums(tmp_path):
     """A file without content, as a full disk or `touch` leaves it, is made as if it were not there."""
     path = tmp_path / "journal" / "journal.sqlite"

@@ -108,9 +108,15 @@ def test_a_second_history_comes_whole(machine, ada, eve, tmp_path):
         move(machine("eve"), by="Eve")
 
 
-@pytest.mark.parametrize("here", ["ACCEPTED", "UNKNOWN"])
-@pytest.mark.parametrize("there", ["ACCEPTED", "UNKNOWN"])
-@pytest.mark.parametrize("name", ["b", "a"], ids=["two batches", "one batch"])
+@pytest.mark.parametrize(
+    ("here", "there", "name"),
+    [
+        ("ACCEPTED", "ACCEPTED", "b"),
+        ("ACCEPTED", "UNKNOWN", "b"),
+        ("UNKNOWN", "ACCEPTED", "a"),
+        ("UNKNOWN", "UNKNOWN", "a"),
+    ],
+)
 def test_an_entry_that_both_sent_moves_nothing(machine, ada, eve, here, there, name):
     """Both batches are named with the way out, nothing is changed, and after that way out the file moves."""
     ada(a=(here, 1, 2))

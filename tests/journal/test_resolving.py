@@ -19,8 +19,6 @@ from bktools.journal.writing import open_for_writing
 
 COMPANIES = [COMPANY, OTHER_COMPANY]
 
-pytestmark = BOTH
-
 
 @pytest.fixture
 def doubts(service):
@@ -41,6 +39,7 @@ def test_questions_are_those_of_the_company_or_batch_that_was_asked_for(doubts, 
         open_questions("7", service=service)
 
 
+@BOTH
 def test_the_job_that_was_found_is_kept(doubts, service):
     """Its UUID is written in one way, and the frame says what it is of."""
     job = "ABCDEF00-0000-4000-8000-000000000001"
@@ -52,6 +51,7 @@ def test_the_job_that_was_found_is_kept(doubts, service):
     assert jobs.attrs["bktools"] == origin | {"rows": 1, "complete": True}
 
 
+@BOTH
 def test_a_letter_is_evidence_and_a_name(doubts, service):
     """Short words are kept as they are; blanks are none, and the argument is named."""
     for argument in ("evidence", "by"):
@@ -67,6 +67,7 @@ def test_a_letter_is_evidence_and_a_name(doubts, service):
     assert pd.isna(jobs["job_id"][0])
 
 
+@BOTH
 def test_several_are_accepted_with_one_evidence(doubts, service):
     """Batches that a person names become ACCEPTED, each with an event; where one cannot, none does."""
     told = {"evidence": "all 2 booked", "by": "Ada", "service": service}
@@ -136,6 +137,7 @@ def test_an_argument_that_is_no_text_is_named(doubts, service, argument, value):
         bktools.load_export_jobs(batch=["batch-0"], service=service)
 
 
+@BOTH
 def test_a_text_that_no_database_takes_is_one_clear_error(doubts, service):
     """A terminal that is not in UTF-8 hands on letters that are none: nothing is recorded."""
     with pytest.raises(StorageError, match=r"cannot be written: .*surrogates not allowed"):

@@ -152,7 +152,7 @@ def _killed_while_it_upgrades(service: bktools.Service, after: float) -> bool:
     return os.WIFSIGNALED(status)
 
 
-@pytest.mark.parametrize("kills", [12, pytest.param(200, marks=[pytest.mark.long, pytest.mark.timeout(600)])])
+@pytest.mark.parametrize("kills", [6, pytest.param(200, marks=[pytest.mark.long, pytest.mark.timeout(600)])])
 @pytest.mark.skipif(os.name != "posix", reason="processes are forked")
 def test_a_killed_upgrade_leaves_one_version_or_the_other(tmp_path, kills):
     """Killed at any point, the journal is of version 0 or of version 1, and the next run has all of it."""

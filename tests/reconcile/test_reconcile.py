@@ -56,16 +56,6 @@ def test_equal_sides_need_nothing():
     assert result.coverage["state"].tolist() == ["covered", "covered"]
 
 
-def test_account_of_the_chart_alone_is_created():
-    """An account that the service does not have is to be created, as the chart has it."""
-    result = reconcile_accounts(**frames(accounts=without_first))
-    assert action(result, "0400") == ("create", "in_chart_alone")
-    assert "missing_in_service" in checks(result)
-    row = result.actions.set_index("external_id").loc["0400"]
-    assert row[["name", "code", "tax_code_external_id"]].tolist() == ["Machines", "0400", "V19"]
-    assert not row["archived"]
-
-
 def test_account_that_may_not_have_arrived_counts_as_not_known():
     """Only created, matched, existing and imported accounts are known."""
     states = ["REJECTED", "UNKNOWN", "PLANNED", "created", "ELSE"]

@@ -126,14 +126,6 @@ def test_damage_keeps_the_headers(server):
     assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
 
 
-def test_latency(server, ask):
-    """The answer comes after the delay."""
-    server.inject(Fault("latency", seconds=0.15, times=1))
-    begun = time.monotonic()
-    assert ask().status_code == 200
-    assert time.monotonic() - begun >= 0.15
-
-
 def test_drift(server, ask):
     """Between two pages a row goes in front and one comes at the end."""
     before = server.category_ids()

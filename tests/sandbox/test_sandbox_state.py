@@ -78,7 +78,7 @@ def test_kills_while_the_world_is_made(tmp_path):
     instants = random.Random(2)
     cut_short = False
     while not cut_short:
-        with warm.Process(serve, tmp_path, 20_000) as process:
+        with warm.Process(serve, tmp_path, 8_000) as process:
             while not (tmp_path / "service.sqlite").exists():
                 time.sleep(0.001)
             time.sleep(instants.uniform(0, 0.2))
@@ -87,8 +87,8 @@ def test_kills_while_the_world_is_made(tmp_path):
                 process.read()
             except EOFError:
                 cut_short = True
-    with Server(tmp_path, categories=20_000) as server:
-        assert len(server.category_ids()) == 20_000
+    with Server(tmp_path, categories=8_000) as server:
+        assert len(server.category_ids()) == 8_000
 
 
 def test_processes_that_start_at_once_share_one_world(tmp_path):

@@ -195,15 +195,6 @@ def test_a_date_that_no_calendar_has(serve, converse, said):
         load(serve, converse, small, retry=policy)
 
 
-@pytest.mark.parametrize("said", ["86400", 86_400])
-def test_a_day_is_not_waited(serve, converse, said):
-    retry_after = later(said) if isinstance(said, int) else said
-    small = SmallService(ROWS, fault=lambda number: answer(b"", 429, retry_after=retry_after))
-    with pytest.raises(RateLimitedError, match="requests_per_minute"):
-        load(serve, converse, small)
-    assert small.count == 1
-
-
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 408])
 def test_bursts_of_failures(serve, converse, status):
     """Three failures in a row pass; a service that stays down is given up after four attempts."""

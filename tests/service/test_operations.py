@@ -18,7 +18,6 @@ from bktools.errors import (
     AuthenticationError,
     ConfigurationError,
     ConnectionLostError,
-    DuplicateAccountError,
     NotFoundError,
     RateLimitedError,
     ScopeError,
@@ -61,19 +60,6 @@ def test_employees_are_searched_and_read(service):
         service.get_employee(str(uuid.uuid4()))
 
 
-def test_an_account_is_created_once(service):
-    """The same external ID in the same company is refused or matched, never created twice."""
-    made = service.create_account(service.settings.company, "0400-x", "Machines")
-    assert made.external_id == "0400-x"
-    assert not made.matched
-    try:
-        again = service.create_account(service.settings.company, "0400-x", "Machines")
-    except DuplicateAccountError:
-        return
-    assert again.matched
-    assert again.id == made.id
-
-
 @pytest.mark.parametrize("operation", ["create_account", "create_export_job"])
 def test_what_creates_is_sent_once(sandbox, service, operation):
     """Where the answer is lost, nothing is sent again: only what reads the journal may repeat it."""
@@ -81,12 +67,6 @@ def test_what_creates_is_sent_once(sandbox, service, operation):
     arguments = (service.settings.company, "0400-y", "Tools"), ([str(uuid.uuid4())], service.settings.company)
     with pytest.raises(ConnectionLostError):
         getattr(service, operation)(*arguments[operation == "create_export_job"])
-
-
-def test_an_export_job_begins_pending(service):
-    job = service.create_export_job([str(uuid.uuid4())], service.settings.company, is_interactive=False)
-    assert job.status == "pending"
-    assert job.number_of_items == 1
 
 
 def test_the_balance_is_exact_and_deprecated(service):

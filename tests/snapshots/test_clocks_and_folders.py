@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import bktools
-from bktools.errors import ArgumentError, StaleSnapshotWarning, StorageError
+from bktools.errors import StaleSnapshotWarning, StorageError
 from bktools.service import Service
 from bktools.service.retry import RetryPolicy
 from bktools.snapshots import fetch as fetch_module
@@ -64,12 +64,6 @@ def test_a_clock_that_was_behind_hides_nothing(sandbox, service, monkeypatch):
         bktools.load_categories(refresh=True, service=service)
     with with_settings(service, base_url="http://127.0.0.1:9") as offline, pytest.warns(StaleSnapshotWarning):
         assert added in set(bktools.load_categories(service=offline)["id"])
-
-
-@pytest.mark.parametrize("moment", [pd.NaT, float("nan"), 20261031])
-def test_a_moment_that_is_none(service, moment):
-    with pytest.raises(ArgumentError, match="as_of must be a day"):
-        bktools.load_categories(as_of=moment, service=service)
 
 
 def test_a_cache_that_is_a_file(service, tmp_path):

@@ -74,7 +74,7 @@ def test_killed_while_committing(tmp_path):
 def writes_and_reads(folder, name):
     """Commit snapshots for a time, and read the newest after each; yield their number."""
     cache = Cache(folder)
-    end = time.monotonic() + 0.5
+    end = time.monotonic() + 0.2
     count = 0
     while time.monotonic() < end:
         cache.commit(f"{name} {count}")

@@ -46,13 +46,6 @@ def test_filters_narrow_as_the_service_does(service):
     assert bktools.load_categories(ids=some, service=service)["id"].tolist() == some
 
 
-def test_several_companies_are_one_frame(sandbox, service):
-    companies = [company.id for company in sandbox.server.companies()]
-    frame = bktools.load_categories(companies, service=service)
-    assert frame["company_id"].drop_duplicates().tolist() == companies
-    assert len(bktools.load_categories("all", service=service)) == len(frame)
-
-
 def test_as_of_reads_history_alone(sandbox, service):
     """The newest snapshot at an instant is given, and before the first one there is none."""
     before = bktools.load_categories(service=service)
@@ -86,14 +79,6 @@ def test_an_age_that_is_none_is_refused(service, age):
     said = "max_age must be seconds or a timedelta, from 0 to 999999999 days"
     with pytest.raises(ArgumentError, match=said):
         bktools.load_categories(max_age=age, service=service)
-
-
-def test_employees_of_everybody_and_by_mail(service):
-    everybody = bktools.load_employees("all", service=service)
-    assert everybody["id"].is_unique
-    assert len(set(everybody["company_id"])) > 1
-    mail = everybody["email"].dropna().iloc[0]
-    assert set(bktools.load_employees("all", email=mail, service=service)["email"]) == {mail}
 
 
 def test_one_employee_is_the_one_of_the_list(service):

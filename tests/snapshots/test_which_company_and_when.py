@@ -91,13 +91,6 @@ def test_a_moment_means_utc_on_any_machine(served_by, monkeypatch, moment, said)
         time.tzset()
 
 
-@pytest.mark.parametrize("week", ["2026-W44", "2026W44"])
-def test_a_week_is_no_day(served_by, week):
-    """A week is refused, not read as its Monday."""
-    with pytest.raises(ArgumentError, match="as_of must be a day such as 2026-10-31"):
-        bktools.load_categories(as_of=week, service=served_by(lambda _: NO_ROWS))
-
-
 def test_a_token_that_is_renewed_before_every_load_keeps_one_history(served_by, capsys):
     """A warm load, a moment of the past and work offline find what another token has loaded."""
     first = served_by(lambda _: NO_ROWS)

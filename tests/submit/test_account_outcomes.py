@@ -80,14 +80,6 @@ def test_what_the_service_holds_is_remembered_not_what_was_asked(talking):
     assert json.loads(known["metadata"]) == {"k": 1}
 
 
-def test_one_refusal_stops_no_other_account(talking):
-    """A refused account is told, and the next one is created."""
-    with talking(in_turn(answers(400, '{"message": "no"}'), answers(201))) as (raw, service):
-        made = bktools.create_accounts(asked("9990", "9991"), apply=True, service=service)
-    assert made["outcome"].tolist() == ["REJECTED", "CREATED"]
-    assert [request["externalId"] for request in raw.requests] == ["9990", "9991"]
-
-
 def test_a_refused_credential_stops_all(talking):
     """Nothing more is sent after a refused credential, and a second run goes on from there."""
     accounts = asked("1", "2", "3")

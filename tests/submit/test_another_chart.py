@@ -240,10 +240,8 @@ def test_tax_codes_that_a_chart_does_not_tell_are_not_compared(service, samples,
     assert len(differs) > 5
 
 
-def test_a_close_without_tax_codes_holds_back_no_entry_for_them(service, samples, samples_without_tax_codes):
+def test_a_close_without_tax_codes_holds_back_no_entry_for_them(closed, samples_without_tax_codes):
     """As many entries are ready as with tax codes, and the close says what was not compared."""
-    entries = bktools.read_entries(samples[1])
-    chart = samples_without_tax_codes(has_column=False)
-    closed = bktools.close_month(chart, entries, month="2026-10", service=service)
-    assert len(closed.run.plan.entries) == 262
-    assert "tax codes, because the chart has no column for them" in closed.run.unchecked
+    run = closed(chart=samples_without_tax_codes(has_column=False), month="2026-10").run
+    assert len(run.plan.entries) == 262
+    assert "tax codes, because the chart has no column for them" in run.unchecked

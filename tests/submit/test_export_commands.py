@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import sqlite3
-from contextlib import closing
 
 import pytest
 from entries_by_hand import entries_of
 
 from bktools.cli.exits import Exit
-from bktools.errors import PlanError, StorageError
+from bktools.errors import PlanError
 from bktools.sandbox.faults import Fault
 
 
@@ -81,35 +79,6 @@ def test_another_plan_than_the_one_approved_is_refused(sandbox, run, coded):
     with pytest.raises(PlanError, match="holds plan"):
         run("export submit october.plan --plan 0000 --apply")
     assert sandbox.server.export_jobs() == []
-
-
-DAMAGE = {
-    "a byte": lambda path: path.write_bytes(path.read_bytes()[:500] + b"\xff" + path.read_bytes()[501:]),
-    "text": lambda path: path.write_text("entry_id"),
-    "gone": lambda path: path.unlink(),
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_a_file_that_was_changed_is_refused(sandbox, run, coded, tmp_path, damage):
-    """Whatever was changed in the file of a plan: one line, and nothing is sent."""
-    run("export compose entries.csv --out october.plan")
-    DAMAGE[damage](tmp_path / "october.plan")
-    with pytest.raises(PlanError) as caught:
-        run("export submit october.plan --apply")
-    assert "\n" not in str(caught.value)
-    assert sandbox.server.export_jobs() == []
-
-
-def test_nothing_is_overwritten(run, coded, tmp_path):
-    """A plan or a backup never takes the place of a file that is there."""
-    run("journal backup kept.sqlite")
-    with closing(sqlite3.connect(tmp_path / "kept.sqlite")) as copy:
-        assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    with pytest.raises(StorageError, match="exists already"):
-        run("journal backup kept.sqlite")
-    with pytest.raises(StorageError, match="exists already"):
-        run("export compose entries.csv --out entries.csv")
 
 
 def test_a_plan_whose_name_begins_with_a_hyphen_is_submitted_as_printed(run, coded):

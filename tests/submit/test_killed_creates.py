@@ -16,7 +16,7 @@ import warm
 import bktools
 from bktools.sandbox import Server
 
-KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "12"))
+KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "8"))
 
 
 def creates(address, token, company, count):

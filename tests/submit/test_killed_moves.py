@@ -29,7 +29,7 @@ def _forked(settings) -> int:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="processes are forked")
-@pytest.mark.parametrize("kills", [5, pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [3, pytest.param(40, marks=pytest.mark.long)])
 def test_a_killed_move_is_one_or_the_other(talking, postgres, tmp_path, kills):
     """Whoever submits with the file or the database afterwards sends nothing again; the next move ends it."""
     chance, longest, killed = random.Random(kills), 0.02, 0

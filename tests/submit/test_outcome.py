@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import signal
 import socket
@@ -73,7 +74,6 @@ ACCEPTED["in capitals"] = lambda raw, connection, request: send(
 )
 
 
-@BOTH
 def test_accepted(talking):
     """Any 2xx with an id, the same company and the same number of items."""
     each_has("ACCEPTED", talking, ACCEPTED, times=1)
@@ -107,7 +107,6 @@ UNKNOWN = {
 }
 
 
-@BOTH
 def test_unknown(talking):
     """Whatever leaves a doubt: never sent again, and the message says how to settle it."""
     told = each_has("UNKNOWN", talking, UNKNOWN, times=1, read=0.5)["message"]
@@ -133,11 +132,20 @@ REJECTED = {
 }
 
 
-@BOTH
 @pytest.mark.parametrize("table", [{"401": answering(401, DENIED)}, REJECTED], ids=["credential", "others"])
 def test_rejected(talking, table):
     """A documented type with any status, and every other 4xx in the service's form: it may be sent again."""
     each_has("REJECTED", talking, table, times=2)
+
+
+@pytest.mark.parametrize("backend", ["postgres"], indirect=True)
+@pytest.mark.parametrize(
+    ("outcome", "table", "times"),
+    [("ACCEPTED", ACCEPTED, 1), ("UNKNOWN", UNKNOWN, 1), ("REJECTED", REJECTED, 2)],
+)
+def test_a_database_keeps_the_same(talking, outcome, table, times):
+    """What a file keeps of an answer a database keeps: some answers of each table."""
+    each_has(outcome, talking, dict(itertools.islice(table.items(), 0, None, 5)), times=times, read=0.5)
 
 
 PAGES = ("", "<html>Forbidden</html>", '"no"', "[]", '{"error": "Bad Gateway"}', '{"message": 7}')

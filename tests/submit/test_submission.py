@@ -19,7 +19,7 @@ from bktools.errors import ArgumentError, JournalError, PlanError, StorageError
 from bktools.journal.writing import WritableJournal, open_for_writing
 from bktools.sandbox.faults import Fault
 
-MANY = int(os.environ.get("BKTOOLS_TEST_ENTRIES", "4000"))
+MANY = int(os.environ.get("BKTOOLS_TEST_ENTRIES", "2000"))
 
 
 @pytest.fixture

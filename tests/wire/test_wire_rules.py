@@ -210,15 +210,3 @@ def test_answers_have_every_field_and_no_other(server, client):
         headers={"Authorization": f"Bearer {server.balance_token}"},
     )
     assert list(balance.json()) == FIELDS["balance"]
-
-
-def test_created_account_keeps_every_field(server, client):
-    """An account's answer says what was sent, metadata and nulls included."""
-    body = good(ACCOUNTS, server) | {
-        "archived": True,
-        "code": "",
-        "metadata": {"a": None},
-        "taxCodeExternalId": "V",
-    }
-    account = client.post(ACCOUNTS, json=body).json()["data"]
-    assert account == body | {"id": account["id"]}

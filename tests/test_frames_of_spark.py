@@ -1,4 +1,4 @@
-"""Plans of PySpark frames are those of the same entries in pandas."""
+"""Plans and reconciliations of PySpark frames are those of pandas; one file, so that Java starts once."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hand_made import COMPANY, OTHER, a_month, entry_id
+import reconcile_world as world
+from hand_made import COMPANY, OTHER, a_month, entries_of, entry_id
+from reconcile_engines import in_pandas
 from spark import NEEDS_SPARK, ROWS, lifted
 
 import bktools
 from bktools import compose_export_jobs
 from bktools.errors import ArgumentError, InputError
+from bktools.reconcile import reconcile_accounts
 
 pytestmark = [*NEEDS_SPARK]
 
 COMPANIES = 100
 
 
-def are_the_same(plan, expected):
+def are_the_same_plans(plan, expected):
     """Assert that two plans agree in everything that is shown, kept or sent."""
     for name in ("plan_id", "unchecked", "options"):
         assert getattr(plan, name) == getattr(expected, name)
@@ -33,9 +36,9 @@ def are_the_same(plan, expected):
 
 
 @pytest.mark.long
-def test_a_month_with_every_reason(entries):
+def test_a_month_with_every_reason():
     """Category, account, employee, export or repeated ID of any company: the same plan."""
-    frames = a_month(entries)
+    frames = a_month(entries_of)
     rows = frames["entries"].assign(supplier=["Rail", "Hotel", None] * 44 + ["Rail"])
     rows = pd.concat([rows, rows.tail(3).assign(company_id=OTHER)], ignore_index=True)
     # Of equal IDs the one with the lower line is first in its file.
@@ -46,15 +49,15 @@ def test_a_month_with_every_reason(entries):
     options = {"max_entries": 4, "period": "2026-10", "currency": "EUR"}
     expected = compose_export_jobs(**frames, **options)
     assert expected.not_ready["reason"].nunique() > 10
-    are_the_same(
+    are_the_same_plans(
         compose_export_jobs(**{name: lifted(frame) for name, frame in frames.items()}, **options), expected
     )
 
 
 @pytest.mark.long
-def test_split_entries(entries):
+def test_split_entries():
     """The lines of an entry come together: ready, held back with another line, incomplete, and repeated."""
-    frame = entries(
+    frame = entries_of(
         10,
         id=[entry_id(number) for number in (0, 0, 1, 2, 2, 3, 3, 4, 4, 4)],
         approved=[number != 4 for number in range(10)],
@@ -66,10 +69,10 @@ def test_split_entries(entries):
     assert expected.batches["entries"].to_list() == [2, 1]
     reasons = "duplicate lines_missing lines_missing not_approved other_line_not_ready"
     assert " ".join(sorted(expected.not_ready["reason"])) == reasons
-    are_the_same(compose_export_jobs(lifted(frame), max_entries=2), expected)
+    are_the_same_plans(compose_export_jobs(lifted(frame), max_entries=2), expected)
 
 
-def test_many_companies_are_submitted(tmp_path):
+def test_a_plan_of_many_companies_is_submitted(tmp_path):
     """A month of 100 companies, in two files and with shared entries, is composed as in pandas."""
     sandbox = bktools.Sandbox(
         tmp_path / "group", companies=COMPANIES, categories=1, employees=1, job_seconds=0.01
@@ -83,7 +86,7 @@ def test_many_companies_are_submitted(tmp_path):
         sent = bktools.submit_export_jobs(plan, apply=True, service=service)
         exported = bktools.load_export_jobs(entries=True, service=service)
     expected = compose_export_jobs(frame)
-    are_the_same(plan, expected)
+    are_the_same_plans(plan, expected)
     assert {"duplicate", "conflicting", "not_approved"} <= {*plan.not_ready["reason"]}
     assert expected.batches["company_id"].nunique() == COMPANIES
     assert sent["outcome"].to_list() == ["ACCEPTED"] * len(expected.batches)
@@ -113,9 +116,9 @@ def month_of(companies):
 
 
 @pytest.mark.long
-def test_what_is_refused(entries):
+def test_what_is_refused():
     """A selection, a missing column, and flags that are numbers, as one line each."""
-    frame = entries(9, company_id=COMPANY).assign(date=dt.date(2026, 10, 1))
+    frame = entries_of(9, company_id=COMPANY).assign(date=dt.date(2026, 10, 1))
     for error, changed, words in (
         (
             InputError,
@@ -132,9 +135,71 @@ def test_what_is_refused(entries):
 
 
 @pytest.mark.long
-def test_no_entries(entries):
+def test_no_entries():
     """A frame without rows is an empty plan."""
-    frame = entries(1).assign(date=dt.date(2026, 10, 1))
+    frame = entries_of(1).assign(date=dt.date(2026, 10, 1))
     plan = compose_export_jobs(lifted(frame).limit(0))
     assert (len(plan.batches), len(plan.not_ready), len(plan.findings)) == (0, 0, 0)
     assert plan.plan_id == compose_export_jobs(frame[:0]).plan_id
+
+
+def are_the_same_reconciliations(result, expected):
+    """Assert that two reconciliations agree in every table and in what is shown."""
+    for name in ("findings", "coverage", "actions", "unused_accounts", "summary", "suggestions"):
+        pd.testing.assert_frame_equal(getattr(result, name), getattr(expected, name))
+    assert repr(result) == repr(expected)
+
+
+def test_a_reconciliation_of_many_companies():
+    """A hundred wrong companies, with an imported list: the same tables in the same order."""
+    tables = []
+    for number in range(COMPANIES // len(world.COMPANIES) + 1):
+        rows = world.seeded(number, ROWS // COMPANIES)
+        # An account that nobody knows yet: its message names the list that was imported.
+        rows["chart"].append({**rows["chart"][0], "external_id": "9999", "code": "9999"})
+        for row in (row for found in rows.values() for row in found):
+            row["company_id"] += f"-{number}"
+        tables.append(world.tables(rows))
+    given = {noun: pa.concat_tables(table[noun] for table in tables) for noun in tables[0]}
+    accounts = given["accounts"]
+    times = pa.array([pd.Timestamp("2026-10-02", tz="UTC")] * len(accounts), pa.timestamp("us", tz="UTC"))
+    given["accounts"] = accounts.append_column("updated_at", times)
+    assert sum(map(len, given.values())) >= ROWS
+    result = reconcile_accounts(**{noun: lifted(table) for noun, table in given.items()})
+    are_the_same_reconciliations(result, reconcile_accounts(**in_pandas().frames(given)))
+    assert result.findings["message"].str.contains("last list imported 2026-10-02").any()
+    assert result.findings["company_id"].nunique() >= COMPANIES
+
+
+@pytest.mark.long
+def test_a_chart_beside_frames_of_pandas():
+    """A chart without a company is the only one's; a wrong frame is one line at once."""
+    rows = world.plain()
+    rows["chart"][0] |= {"name": "Machines and more"}
+    tables = world.tables(rows)
+    chart = lifted(tables["chart"].drop_columns("company_id"))
+    given = in_pandas().frames(tables) | {"chart": chart}
+    are_the_same_reconciliations(
+        reconcile_accounts(**given), reconcile_accounts(**in_pandas().frames(tables))
+    )
+    categories = given["categories"]
+    for error, changed, words in (
+        (
+            InputError,
+            {"chart": chart.drop("archived")},
+            "^chart: needs the column archived: give it as read_chart_of_accounts returns it$",
+        ),
+        (
+            ArgumentError,
+            {"categories": categories.assign(company_id=["y", "z"])},
+            "the frames have 3 companies",
+        ),
+        (
+            InputError,
+            {"categories": categories.assign(archived=None)},
+            "archived is empty in 2 rows: fill it$",
+        ),
+        (ArgumentError, {"accounts": None}, "^accounts must be a frame"),
+    ):
+        with pytest.raises(error, match=words):
+            reconcile_accounts(**given | changed)
