@@ -22,7 +22,7 @@ from bktools.service import pages
 from bktools.snapshots.fetch import fetch
 
 COMPANY = str(uuid.UUID(int=1))
-RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "40"))
+RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "80"))
 SYMBOLS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
 
