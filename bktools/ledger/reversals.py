@@ -124,10 +124,11 @@ def judge_late(judgement: Judgement) -> None:
     postings = state.books.postings.select("p", "key", "amount", when="day")
     late = pl.concat(groups).join(postings, on="p").join(state.every_entry.select("e", "day"), on="e")
     late = late.filter(pl.col("when") - pl.col("day") > near)
+    if not late.height:
+        return
+    alike = postings.join(late, on=["key", "amount"], how="semi").rename({"p": "q", "when": "at"})
     alone = np.flatnonzero(np.isin(judgement.status, (Status.BOOKED, Status.ANOTHER_DATE)))
-    others = pl.DataFrame({"other": alone, "q": judgement.posting[alone]}).join(
-        postings.rename({"p": "q", "when": "at"}), on="q"
-    )
+    others = alike.join(pl.DataFrame({"other": alone, "q": judgement.posting[alone]}), on="q")
     equal = late.join(others, on=["key", "amount"])
     equal = equal.filter(pl.col("e") != pl.col("other"), (pl.col("when") - pl.col("at")).abs() <= near)
     free = state.named_or_used.select("amount", q="p", at="day").with_columns(other=pl.lit(None, pl.Int64))
@@ -189,8 +190,9 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
         cases = defaultdict(list)
         for entry, posting, delay, is_alone in found.select("e", "p", later.abs(), "is_alone").iter_rows():
             cases[posting].append((entry, delay, is_alone))
+        moved = _moved(judgement, found["p"].unique())
         for posting, candidates in cases.items():
-            _judge(judgement, posting, candidates, sign, in_sums=in_sums)
+            _judge(judgement, posting, candidates, sign, moved, in_sums=in_sums)
 
 
 def _of_open_sums(judgement: Judgement, wanted: pl.DataFrame, free: pl.DataFrame) -> pl.Series:
@@ -259,9 +261,18 @@ def _matched(judgement: Judgement, free: pl.DataFrame) -> pl.DataFrame:
 
 
 def _judge(
-    judgement: Judgement, posting: int, candidates: list[tuple[int, int, bool]], sign: int, *, in_sums: bool
+    judgement: Judgement,
+    posting: int,
+    candidates: list[tuple[int, int, bool]],
+    sign: int,
+    moved: Collection[int],
+    *,
+    in_sums: bool,
 ) -> None:
-    """Say of the candidates of a free posting which one it doubles or takes back."""
+    """Say of the candidates of a free posting which one it doubles or takes back.
+
+    Those in `moved` move an entry from another account.
+    """
     agree, named = judgement.state.texts.agree, judgement.state.texts.entry_named(posting)
     if named is not None:
         # A posting that names an entry belongs to no other one.
@@ -301,7 +312,7 @@ def _judge(
             place[posting] = nearest[0]
         return
     others = _equals_not_found(judgement, nearest[0], posting) if sign > 0 else []
-    if others or (sign > 0 and _is_moved(judgement, posting)):
+    if others or (sign > 0 and posting in moved):
         own = int(judgement.posting[nearest[0]])
         judgement.undecided([nearest[0], *others], Reason.SEVERAL_FIT, (own, posting))
     elif len(nearest) > 1 and not is_told:
@@ -325,15 +336,16 @@ def _equals_not_found(judgement: Judgement, entry: int, posting: int) -> list[in
     return [other for other in equals if judgement.status[other] in (Status.OPEN, Status.NOT_DECIDED)]
 
 
-def _is_moved(judgement: Judgement, posting: int) -> bool:
-    """Whether the voucher of a posting takes its amount from another account of entries.
+def _moved(judgement: Judgement, free: pl.Series) -> set[int]:
+    """Return the postings whose voucher takes their amount from another account of entries.
 
     Then the entry was on that account, and what its own account holds without it is another one's.
     """
-    postings = judgement.state.books.postings
-    voucher, key, amount = postings.select("voucher", "key", "amount").row(posting)
-    is_other = (pl.col("voucher") == voucher) & (pl.col("key") != key) & pl.col("is_used")
-    return not postings.filter(is_other, pl.col("amount") == -amount).is_empty()
+    postings = judgement.state.books.postings.select("p", "voucher", "key", "amount", "is_used")
+    own = postings[free].filter(pl.col("voucher").is_not_null()).with_columns(amount=-pl.col("amount"))
+    beside = postings.filter("is_used", pl.col("voucher").is_in(own["voucher"].unique().implode()))
+    both = own.join(beside, on=["voucher", "amount"], suffix="_beside")
+    return {*both.filter(pl.col("key") != pl.col("key_beside"))["p"].to_list()}
 
 
 def _is_earlier(judgement: Judgement, posting: int, candidates: list[tuple[int, int, bool]]) -> bool:
