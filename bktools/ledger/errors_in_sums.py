@@ -6,7 +6,7 @@ from bktools.ledger.differences import explanations
 from bktools.ledger.explained import EARLIER, KNOWN, LARGEST_TAX, LATER
 from bktools.ledger.judgement import Judgement, known, may_be_net, nets_of
 from bktools.ledger.open_groups import Cell, Open
-from bktools.ledger.sole_entry import share_off
+from bktools.ledger.sole_entry import WHOLE, share_off
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain, How
 
@@ -56,13 +56,15 @@ def _may_be_of_another(judgement: Judgement, rest: Open, entry: int) -> bool:
 def _may_hold_another(judgement: Judgement, rest: Open, cell: Cell) -> bool:
     """Whether an entry of another account and the cell's day is not found, and the difference may be of it.
 
-    A further error makes the rest of the difference.
+    A further error makes the rest of the difference: where amounts are gross, one of whole units.
     """
+    is_gross = all(value == rest.entries[entry]["gross"] for entry, value in cell.values.items())
     return any(
         rest.entries[other]["due"] == cell.due
         and judgement.is_open(other)
         and rest.entries[other]["home"] != cell.key
-        and 0 < rest.entries[other]["gross"] / cell.difference <= LARGEST_TAX
+        and 0 < (gross := rest.entries[other]["gross"]) / cell.difference <= LARGEST_TAX
+        and (not is_gross or (cell.difference - gross) % WHOLE == 0)
         and not judgement.is_refused(other, cell.postings[0])
         for other in rest.out
     )
