@@ -226,7 +226,9 @@ def judge_whole_sums(judgement: Judgement, free: pl.DataFrame, of_style: Collect
     sums = sums.with_columns(wanted=pl.col("compared") * pl.col("sign"))
     again = free.select(q="p", key="key", wanted=compared, when="day")
     found = sums.join(again, on=["key", "wanted"]).with_columns(delay=pl.col("when") - pl.col("day"))
-    found = found.filter((pl.col("sign") < 0) | pl.col("q").is_in([*of_style]))
+    # What takes a sum of credit notes back is a cost like any other.
+    is_reversal = (pl.col("sign") < 0) & (pl.col("wanted") < 0)
+    found = found.filter(is_reversal | (pl.col("sign") > 0) & pl.col("q").is_in([*of_style]))
     found = found.filter(pl.col("delay").is_between(-EARLIER, 2 * LATER)).sort(pl.col("delay").abs())
     for step, gid, sign, own, posting in found.select("step", "gid", "sign", "p", "q").iter_rows():
         members = state.groups[step].members.filter(pl.col("gid") == gid)["e"].to_list()

@@ -72,6 +72,12 @@ CHANCES = [
     ("a correction of another sum of equal amount", "account and day", 446, 5_000, 3),
     ("a correction beside an error of its amount", "month", 445, 5_000, 3),
     ("an entry moved to the sum of its opposite", "day, tax pooled by code", 450, 5_000, 3),
+    ("two slips of one amount", "account and day, late", 585, 300, 3),
+    ("a credit note on an account that no entry has", "document", 588, 300, 3),
+    ("a slip of the amount of an entry beside it", "supplier and day", 456, 5_000, 3),
+    ("a document of other days", "day, tax pooled, foreign", 456, 5_000, 3),
+    ("an accrual like a document", "month, tax", 453, 5_000, 3),
+    ("a cost like the opposite of a sum of credit notes", "supplier and day", 482, 5_000, 3),
     ("nets that are nothing together", "document, tax", 527, 300, 0),
     ("a second posting for an entry of weeks before", "entry, own texts of the system", 480, 300, 3),
 ]
