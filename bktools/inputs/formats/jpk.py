@@ -13,7 +13,7 @@ _RECORDS = frozenset({"Naglowek", "ZOiS", "Dziennik", "DziennikCtrl", "KontoZapi
 
 
 def recognises(file: File) -> bool:
-    """Whether it is a JPK of ledgers in its first edition; JPK_KR_PD has other elements."""
+    """Whether a file is a JPK of ledgers in its first edition; JPK_KR_PD has other elements."""
     return from_first_element(file).startswith("<JPK") and 'kodSystemowy="JPK_KR (' in file.text
 
 

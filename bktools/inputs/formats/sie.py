@@ -116,7 +116,7 @@ def _bare(fields: Texts) -> Texts:
 
 
 def recognises(file: File) -> bool:
-    """Whether it begins with the records that every SIE file begins with."""
+    """Whether a file begins with the records that every SIE file begins with."""
     return _FIRST.match(file.text) is not None
 
 
