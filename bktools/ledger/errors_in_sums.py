@@ -34,7 +34,7 @@ def judge_errors_in_sums(judgement: Judgement, rest: Open) -> None:
             judgement.say(twice, Status.BOOKED_TWICE, How.DIFFERENCE, cell.postings[0])
             judgement.whole([entry for entry in entries if entry != twice], cell.postings[0], How.DIFFERENCE)
             cell.is_settled = True
-        elif _is_another_amount(judgement, rest, cell):
+        elif twice is None and _is_another_amount(judgement, rest, cell):
             judgement.say(entries[0], Status.ANOTHER_AMOUNT, How.DIFFERENCE, cell.postings[0])
             cell.is_settled = True
         else:

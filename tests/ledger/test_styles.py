@@ -78,6 +78,7 @@ CHANCES = [
     ("a document of other days", "day, tax pooled, foreign", 456, 5_000, 3),
     ("an accrual like a document", "month, tax", 453, 5_000, 3),
     ("a cost like the opposite of a sum of credit notes", "supplier and day", 482, 5_000, 3),
+    ("a sum that is twice its entry", "day, one rate pooled", 500, 5_000, 3),
     ("nets that are nothing together", "document, tax", 527, 300, 0),
     ("a second posting for an entry of weeks before", "entry, own texts of the system", 480, 300, 3),
 ]
