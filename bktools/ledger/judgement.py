@@ -18,7 +18,6 @@ from bktools.ledger.style import Style
 from bktools.ledger.taxes import nets
 from bktools.ledger.text_columns import Numbers
 
-OPEN = int(Status.OPEN)
 # Entries whose postings agree.
 THERE = (Status.BOOKED, Status.IN_A_SUM, Status.ANOTHER_DATE)
 
@@ -118,7 +117,7 @@ class Judgement:
     def is_open(self, entry: int) -> bool:
         """Whether an entry has no status yet."""
         # Numbers of Python are compared many times faster than those of arrays.
-        return int(self.status.item(entry)) == OPEN
+        return bool(self.status.item(entry) == Status.OPEN)
 
 
 def begun(state: Explained, style: Style, count: int) -> Judgement:

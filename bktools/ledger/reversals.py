@@ -190,7 +190,7 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
         cases = defaultdict(list)
         for entry, posting, delay, is_alone in found.select("e", "p", later.abs(), "is_alone").iter_rows():
             cases[posting].append((entry, delay, is_alone))
-        moved = _moved(judgement, found["p"].unique())
+        moved = _moved(judgement, found["p"].unique()) if sign > 0 else set()
         for posting, candidates in cases.items():
             _judge(judgement, posting, candidates, sign, moved, in_sums=in_sums)
 
@@ -314,7 +314,7 @@ def _judge(
             place[posting] = nearest[0]
         return
     others = _equals_not_found(judgement, nearest[0], posting) if sign > 0 else []
-    if others or (sign > 0 and posting in moved):
+    if others or posting in moved:
         own = int(judgement.posting[nearest[0]])
         judgement.undecided([nearest[0], *others], Reason.SEVERAL_FIT, (own, posting))
     elif len(nearest) > 1 and not is_told:
