@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -236,7 +237,11 @@ def _later(judgement: Judgement, rest: Open, cell: Cell) -> list[int]:
         )
     }
     whole = {-cell.difference, *nets_of(judgement, -cell.difference)}
-    fits = [posting for posting, row in later.items() if whole & {row["amount"], row["gross"]}]
+    fits = [
+        posting
+        for posting, row in later.items()
+        if whole & {row["amount"], row["gross"]} and _is_without_tax_alike(cell, row)
+    ]
     if fits:
         return [min(fits, key=lambda posting: rest.free[posting]["day"])]
     measure = "gross" if cell.is_gross else "amount"
@@ -248,6 +253,12 @@ def _later(judgement: Judgement, rest: Open, cell: Cell) -> list[int]:
     }
     is_whole = abs(sum(corrections.values()) + cell.difference) <= cell.slack
     return [*corrections] if len(corrections) > 1 and is_whole else []
+
+
+def _is_without_tax_alike(cell: Cell, row: Mapping[str, Any]) -> bool:
+    """Whether a posting without tax is what a cell lacks without its tax; True for one with tax."""
+    has_tax = row["gross"] != row["amount"]
+    return has_tax or cell.net is None or abs(cell.net.difference + row["amount"]) <= cell.net.slack
 
 
 def _around(slack: int) -> range:

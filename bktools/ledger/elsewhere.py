@@ -33,6 +33,12 @@ class Place:
     day: int
     posting: int
     cell: Cell | None = None
+    # The amount of a voucher without tax, where others have it.
+    untaxed: int | None = None
+
+    def may_have(self, row: Mapping[str, Any]) -> bool:
+        """Whether the place has the tax that an entry has, as far as both are known."""
+        return self.untaxed is None or {self.untaxed, row["gross"], row["net"]} <= {row["gross"], None}
 
 
 @dataclass(frozen=True)
@@ -98,7 +104,7 @@ def judge_elsewhere(judgement: Judgement, rest: Open) -> None:
 
 def _search(judgement: Judgement, rest: Open) -> _Search:
     places = defaultdict(list)
-    for amount, place in _places(rest):
+    for amount, place in _places(rest, shows_tax=judgement.state.books.has_tax):
         places[amount].append(place)
     amounts = judgement.state.every_entry["gross"]
     return _Search(
@@ -122,23 +128,28 @@ def _possible(search: _Search, entry: int, row: dict[str, Any]) -> list[Place]:
     possible = {
         place.posting: place
         for place in places
-        if place.cell is None
-        or (
-            not place.cell.is_settled
-            and entry not in place.cell.values
-            and search.is_sole(row)
-            and row["gross"] % ROUND
-            and _is_of_group(search.judgement, entry, row, place)
+        if place.may_have(row)
+        and (
+            place.cell is None
+            or (
+                not place.cell.is_settled
+                and entry not in place.cell.values
+                and search.is_sole(row)
+                and row["gross"] % ROUND
+                and _is_of_group(search.judgement, entry, row, place)
+            )
         )
     }
     return [*possible.values()]
 
 
-def _places(rest: Open) -> Iterator[tuple[tuple[bool, int], Place]]:
+def _places(rest: Open, *, shows_tax: bool) -> Iterator[tuple[tuple[bool, int], Place]]:
     """Yield amounts that nothing explains, as they are compared, with their place."""
     for posting, row in rest.free.items():
+        is_untaxed = shows_tax and row["voucher"] is not None and row["gross"] == row["amount"]
+        untaxed = row["amount"] if is_untaxed else None
         for amount in place_amounts(row):
-            yield amount, Place(row["key"], row["account"], row["day"], posting)
+            yield amount, Place(row["key"], row["account"], row["day"], posting, untaxed=untaxed)
     for cell in rest.cells:
         if cell.values and cell.postings:
             for off in range(-cell.slack, cell.slack + 1):

@@ -81,6 +81,9 @@ CHANCES = [
     ("a sum that is twice its entry", "day, one rate pooled", 500, 5_000, 3),
     ("nets that are nothing together", "document, tax", 527, 300, 0),
     ("a second posting for an entry of weeks before", "entry, own texts of the system", 480, 300, 3),
+    ("another cost, without tax, of the net amount", "entry, late", 7, 5_000, 3),
+    ("another cost, without tax, on another account", "entry, own texts of the system", 18, 5_000, 3),
+    ("another cost, without tax, of the amount that a sum lacks", "day, tax pooled", 49, 5_000, 3),
 ]
 
 
