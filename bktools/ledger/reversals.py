@@ -147,7 +147,10 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
 
     Of the entries of sums all, or before the sums are judged those that a text names.
     """
-    free = free.select("p", "key", "amount", "gross", when="day")
+    # Where a voucher shows the tax, an equal net by another rate is another cost.
+    shows_tax = pl.col("gross").is_not_null() & (pl.col("gross") != pl.col("amount"))
+    net = pl.when(~shows_tax).then("amount")
+    free = free.select("p", "key", "amount", "gross", net=net, when="day")
     matched = _matched(judgement, free)
     if not (free.height and matched.height):
         return
@@ -171,7 +174,7 @@ def judge_multiples(judgement: Judgement, free: pl.DataFrame, *, in_sums: bool) 
     named = {posting: judgement.state.texts.entry_named(posting) for posting in wanted_too.head(MOST_CASES)}
     left_alone = [posting for posting, entry in named.items() if entry is None or judgement.is_open(entry)]
     free = free.filter(~pl.col("p").is_in([*left_alone, *wanted_too[MOST_CASES:]]))
-    pairs = (("gross", "gross"), ("net", "amount"), ("own_amount", "amount"))
+    pairs = (("gross", "gross"), ("net", "net"), ("own_amount", "net"))
     compared = [pair for pair in pairs if matched[pair[0]].null_count() < matched.height]
     for sign in (1, -1):
         # A sum may be dated on the last day of the month, and an equal entry may have an entry's own posting.
@@ -339,13 +342,14 @@ def _equals_not_found(judgement: Judgement, entry: int, posting: int) -> list[in
 
 
 def _moved(judgement: Judgement, free: pl.Series) -> set[int]:
-    """Return the postings whose voucher takes their amount from another account of entries.
+    """Return the postings whose voucher takes their amount from another account of costs.
 
     Then the entry was on that account, and what its own account holds without it is another one's.
     """
-    postings = judgement.state.books.postings.select("p", "voucher", "key", "amount", "is_used")
+    postings = judgement.state.books.postings.select("p", "voucher", "key", "amount", "role")
     own = postings[free].filter(pl.col("voucher").is_not_null()).with_columns(amount=-pl.col("amount"))
-    beside = postings.filter("is_used", pl.col("voucher").is_in(own["voucher"].unique().implode()))
+    is_beside = pl.col("voucher").is_in(own["voucher"].unique().implode())
+    beside = postings.filter(pl.col("role") == COST, is_beside)
     both = own.join(beside, on=["voucher", "amount"], suffix="_beside")
     return {*both.filter(pl.col("key") != pl.col("key_beside"))["p"].to_list()}
 
