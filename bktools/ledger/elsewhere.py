@@ -180,8 +180,7 @@ def _is_of_group(judgement: Judgement, entry: int, row: dict[str, Any], place: P
 
 def _is_dated(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:
     """Whether a place is on a day on which the style books the entry."""
-    lag = judgement.style.lag
-    return judgement.style.grain is Grain.ENTRY or bool(0 <= place.day - row["due"] <= lag)
+    return bool(0 <= place.day - row["due"] <= judgement.style.lag)
 
 
 def _own_place(search: _Search, entry: int, row: dict[str, Any], same: list[Place]) -> Place | None:

@@ -39,6 +39,8 @@ def judge_errors_in_sums(judgement: Judgement, rest: Open) -> None:
             cell.is_settled = True
         else:
             judgement.undecided(entries, Reason.SUM_DIFFERS, cell.postings, cell.difference)
+        # Then they are no second posting of another entry.
+        rest.add_postings(cell)
 
 
 def _may_be_of_another(judgement: Judgement, rest: Open, entry: int) -> bool:

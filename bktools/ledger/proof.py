@@ -104,6 +104,11 @@ def _judge_out(judgement: Judgement, rest: Open) -> None:
             judgement.undecided([entry], Reason.SEVERAL_FIT)
         elif undone := [*_undone(judgement, unexplained, row)]:
             _judge_undone(judgement, entry, undone)
+        elif judgement.style.grain is not Grain.ENTRY and (
+            sums := [place["p"] for place in _undone_on_time(judgement, unexplained, row)]
+        ):
+            # By chance, two sums may be like a sum and its reversal.
+            judgement.undecided([entry], Reason.MAY_BE_IN, sums)
         elif holds := [*_holds(judgement, unexplained, entry, row)]:
             judgement.undecided([entry], Reason.MAY_BE_IN, holds)
         elif near := [cell for cell in unexplained.cells if _may_hold(judgement, unexplained, row, cell)]:
@@ -216,11 +221,19 @@ def _undone(
     judgement: Judgement, unexplained: Unexplained, row: Mapping[str, Any]
 ) -> Iterator[tuple[int, int]]:
     """Yield the undone postings with an entry's account, amount and day, each with what undoes it."""
-    rows = unexplained.undone.get(row["home"], ())
-    for place in rows:
-        is_on_time = 0 <= place["day"] - row["due"] <= judgement.style.lag
-        if is_on_time and place["amount"] in amounts_of(judgement, row):
-            yield from ((place["p"], other["p"]) for other in rows if other["amount"] == -place["amount"])
+    for place in _undone_on_time(judgement, unexplained, row):
+        if place["amount"] in amounts_of(judgement, row):
+            others = unexplained.undone[row["home"]]
+            yield from ((place["p"], other["p"]) for other in others if other["amount"] == -place["amount"])
+
+
+def _undone_on_time(
+    judgement: Judgement, unexplained: Unexplained, row: Mapping[str, Any]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the undone postings on an entry's account, on the day on which the style books it."""
+    for place in unexplained.undone.get(row["home"], ()):
+        if 0 <= place["day"] - row["due"] <= judgement.style.lag:
+            yield place
 
 
 def _judge_undone(judgement: Judgement, entry: int, undone: Sequence[tuple[int, int]]) -> None:
