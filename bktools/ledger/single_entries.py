@@ -45,7 +45,7 @@ def single_entries(state: Explained, sides: Sides) -> Explained:
     state = replace(state, texts=texts)
     if pairs.height:
         is_other = _are_of_others(texts, pairs)
-        if texts.is_exact:
+        if texts.has_form:
             # Where texts tell entries apart, a posting of another text may be that of another entry.
             ours = sides.entries.select(texts.form).to_series()[pairs["e"]]
             is_other = (ours != texts.posting_texts[pairs["p"]]).fill_null(value=True)
@@ -54,9 +54,10 @@ def single_entries(state: Explained, sides: Sides) -> Explained:
                 How.EXACTLY, *(side.filter(~is_other) for side in _alone(pairs))
             )
     state = _with_names(state, sides)
-    if texts.is_exact and state.entries.height:
+    if texts.has_form and state.entries.height:
         state = matched_entries(state, How.EXACTLY, [*strict, "said"])
-        state = matched_entries(state, How.TEXT, ["key", "total", "said"], is_near=True)
+        if texts.is_exact:
+            state = matched_entries(state, How.TEXT, ["key", "total", "said"], is_near=True)
         state = matched_entries(state, How.EXACTLY, strict)
     return state
 
@@ -122,7 +123,9 @@ def matched_entries(
             key=measure.key, total=measure.theirs, **({"said": posting_text()} if said else {})
         )
         if said:
-            ours, theirs = (side.filter(pl.col("said").str.len_chars() > 4) for side in (ours, theirs))
+            # A short text of another day is that of anything.
+            least = 5 if is_near else 1
+            ours, theirs = (side.filter(pl.col("said").str.len_chars() >= least) for side in (ours, theirs))
         found = _found(ours, theirs, key, surplus=surplus)
         if is_near:
             found = found.filter(pl.col("delay").is_between(-EARLIER, LATER))

@@ -37,7 +37,8 @@ class Texts:
 
     # The entry's text in the ledger's form, in lower case.
     form: pl.Expr
-    # Whether the ledger has that very text of most entries.
+    # Whether the ledger has that very text of most entries, and whether it is that of few others.
+    has_form: bool
     is_exact: bool
     # The texts of all postings, in lower case.
     posting_texts: pl.Series
@@ -80,6 +81,7 @@ class Texts:
 # What texts say before any is read.
 UNREAD = Texts(
     form=pl.lit(None, pl.String),
+    has_form=False,
     is_exact=False,
     posting_texts=pl.Series(dtype=pl.String),
     tell=False,
@@ -136,6 +138,7 @@ def texts_of(entries: pl.DataFrame, postings: pl.DataFrame, pairs: pl.DataFrame)
     )
     return Texts(
         form,
+        best is not None,
         is_exact,
         posting_texts["said"],
         tell,
