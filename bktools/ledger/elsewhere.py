@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bktools.ledger.explained import EARLIER, KNOWN, LATER
+from bktools.ledger.explained import EARLIER, KNOWN, LATER, WEEK
 from bktools.ledger.judgement import Judgement, entry_amounts, known, place_amounts
 from bktools.ledger.open_groups import Cell, Open
 from bktools.ledger.statuses import Reason, Status
@@ -20,8 +20,6 @@ from bktools.ledger.steps import Grain, How
 BY_CHANCE = 0.01
 # Amounts are multiples of this more often than by chance; by chance so many entries have one amount.
 ROUND, SELDOM = 50, 3
-# An account is looked for within a week, or the usual delay.
-WEEK = 7
 
 
 @dataclass(frozen=True)
@@ -191,12 +189,16 @@ def _own_place(search: _Search, entry: int, row: dict[str, Any], same: list[Plac
     judgement = search.judgement
     near = [place for place in same if place.day - row["day"] <= LATER]
     place = min(same, key=lambda place: abs(place.day - row["day"]))
-    is_strange = place.cell is None and judgement.state.texts.agree(entry, place.posting) is False
+    said = None if place.cell is not None else judgement.state.texts.agree(entry, place.posting)
     is_late = place.day - row["day"] > max(WEEK, judgement.style.lag)
     # Then a posting of an amount that recurs may be of any entry that has it.
-    is_doubtful = not near or (is_strange and is_late)
-    if search.wanted[row["key"], row["gross"]] > len(same) or (
-        is_doubtful and _recurs(judgement, row, len(same))
+    is_doubtful = not near or (said is False and is_late)
+    # In a ledger that little explains, chance may bring the amount there.
+    is_chance = is_late and not (search.is_known or said)
+    if (
+        search.wanted[row["key"], row["gross"]] > len(same)
+        or is_chance
+        or (is_doubtful and _recurs(judgement, row, len(same)))
     ):
         judgement.undecided([entry], Reason.SEVERAL_FIT, [place.posting for place in same])
         return None

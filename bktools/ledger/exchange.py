@@ -63,7 +63,9 @@ def exchanged(state: Explained, grain: Grain, lag: int) -> tuple[Explained, tupl
         return _exchanged(state, grain, lag)
     # Where every sum holds other currencies, no grain is shown yet: that which explains most.
     each = [_exchanged(state, one, lag) for one in Grain]
-    return max(each, key=lambda one: -one[0].entries.height)
+    best, rates = max(each, key=lambda one: -one[0].entries.height)
+    # Rates of few sums are there by chance.
+    return (best, rates) if best.share >= KNOWN / 2 else (state, ())
 
 
 def _exchanged(state: Explained, grain: Grain, lag: int) -> tuple[Explained, tuple[Rate, ...]]:

@@ -15,6 +15,8 @@ from bktools.ledger.texts import Texts
 
 # Days that a posting may be dated before its entries, and after them.
 EARLIER, LATER = 3, 45
+# A single entry is looked for within a week, or the usual delay; later, only where more than chance says so.
+WEEK = 7
 # From this share of the money or of the entries on, the style is known.
 KNOWN = 0.8
 # The largest tax: what an account has of a whole voucher is at least the gross of its entries without it.

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from bktools.ledger.explained import EARLIER, KNOWN, LATER, Explained, Matched, measures, without
+from bktools.ledger.explained import EARLIER, KNOWN, LATER, WEEK, Explained, Matched, measures, without
 from bktools.ledger.pairs import comparable, grouped, in_numbers, known_numbers, paired, spans, without_nulls
 from bktools.ledger.rounding import rounding, rounds_each
 from bktools.ledger.single_entries import matched_entries, without_others
@@ -123,6 +123,20 @@ def without_odd_sums(state: Explained, grain: Grain) -> Explained:
             for side in (group.members, group.lines)
         ]
         state = state.take(group.how, *left, grain=group.grain, measure=group.measure)
+    return state
+
+
+def without_late(state: Explained) -> Explained:
+    """Return the explanation without single entries more than a week later, where no text is theirs.
+
+    In a ledger that little explains, an equal amount is there by chance.
+    """
+    days = state.books.postings["day"].to_numpy()
+    for group in [group for group in state.groups if group.how is How.SOME_DAYS_LATER]:
+        rows = group.first.select("e", "p").iter_rows()
+        stays = [days[p] - state.days[e] <= WEEK or bool(state.texts.agree(e, p)) for e, p in rows]
+        left = [side.filter(pl.Series(stays, dtype=pl.Boolean)) for side in (group.members, group.lines)]
+        state = _freed(state, (group,)).take(group.how, *left, measure=group.measure)
     return state
 
 

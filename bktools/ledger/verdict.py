@@ -16,7 +16,7 @@ from bktools.ledger.differences import judge_cells
 from bktools.ledger.elsewhere import judge_elsewhere
 from bktools.ledger.errors_in_sums import judge_errors_in_sums
 from bktools.ledger.exchange import Rate, exchanged
-from bktools.ledger.explained import Explained
+from bktools.ledger.explained import KNOWN, Explained
 from bktools.ledger.explanation import explained_by_totals
 from bktools.ledger.habits import books_of
 from bktools.ledger.judgement import THERE, Judgement, Note, begun
@@ -33,7 +33,7 @@ from bktools.ledger.sides import Sides
 from bktools.ledger.statuses import Reason, Status
 from bktools.ledger.steps import Grain
 from bktools.ledger.style import Style, style_of
-from bktools.ledger.sums import without_odd_sums
+from bktools.ledger.sums import without_late, without_odd_sums
 from bktools.ledger.text_columns import Numbers
 from bktools.ledger.whole_vouchers import judge_pooled
 
@@ -157,6 +157,9 @@ def verdict_of(
         style = style_of(state, grain)
     if is_known:
         style = replace(style, known=1.0, is_partial=True)
+    elif style.known < KNOWN / 2:
+        state = without_late(state)
+        style = style_of(state, grain)
     state, undone = without_undone(state, style)
     state, undone = in_own_months(state, undone)
     judgement = begun(state, style, sides.entries.height)
