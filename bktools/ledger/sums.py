@@ -129,12 +129,17 @@ def without_odd_sums(state: Explained, grain: Grain) -> Explained:
 def without_late(state: Explained) -> Explained:
     """Return the explanation without single entries more than a week later, where no text is theirs.
 
-    In a ledger that little explains, an equal amount is there by chance.
+    In a ledger that little explains, an equal amount is there by chance. What an account has of a month
+    in whole stays.
     """
     days = state.books.postings["day"].to_numpy()
+    whole = state.every_entry.filter(~pl.struct("home", "month").is_duplicated())
+    whole_months = {*whole["e"].to_list()}
     for group in [group for group in state.groups if group.how is How.SOME_DAYS_LATER]:
-        rows = group.first.select("e", "p").iter_rows()
-        stays = [days[p] - state.days[e] <= WEEK or bool(state.texts.agree(e, p)) for e, p in rows]
+        stays = [
+            e in whole_months or days[p] - state.days[e] <= WEEK or bool(state.texts.agree(e, p))
+            for e, p in group.first.select("e", "p").iter_rows()
+        ]
         left = [side.filter(pl.Series(stays, dtype=pl.Boolean)) for side in (group.members, group.lines)]
         state = _freed(state, (group,)).take(group.how, *left, measure=group.measure)
     return state
