@@ -46,12 +46,16 @@ def _late_entries(state: Explained) -> Explained:
     """Match single entries some days later; beside sums, not with a posting that another one takes back."""
     open_ = state
     if state.share < KNOWN or _are_sums_usual(state):
-        opposite = state.used.select("key", amount=-pl.col("amount"))
-        undone = state.used.join(opposite, on=["key", "amount"], how="semi")["p"]
-        open_ = replace(state, postings=without(state.postings, "p", undone))
+        open_ = replace(state, postings=without(state.postings, "p", _with_opposite(state)))
     found = matched_entries(open_, How.SOME_DAYS_LATER, ["key", "total"], is_near=True)
     taken = [group.lines["p"] for group in found.groups[len(state.groups) :]]
     return replace(found, postings=without(state.postings, "p", pl.concat(taken))) if taken else state
+
+
+def _with_opposite(state: Explained) -> pl.Series:
+    """Return the open postings that another one on their account takes back."""
+    opposite = state.used.select("key", amount=-pl.col("amount"))
+    return state.used.join(opposite, on=["key", "amount"], how="semi")["p"]
 
 
 def _late_sums(state: Explained) -> Explained:
@@ -89,7 +93,8 @@ def without_odd_sums(state: Explained, grain: Grain) -> Explained:
     """Return the explanation; sums of foreign grains stay only where nothing else explains their entries.
 
     Among many postings some are by chance the sum of a group some weeks earlier, and in a ledger of entries
-    some are the rest of a day. Where sums are usual, one of a foreign grain is one on its day alone.
+    some are the rest of a day. Where sums are usual, one of a foreign grain is one on its day alone, and none
+    that another posting takes back.
     """
     every = sum(group.members.height for group in state.groups)
     odd = tuple(
@@ -112,9 +117,10 @@ def without_odd_sums(state: Explained, grain: Grain) -> Explained:
                 state, Step(grain, measure, of_voucher and state.books.has_vouchers, is_dated=is_dated)
             )
     for group in odd:
+        postings = without(state.postings, "p", _with_opposite(state))
         taken = [
             side.join(open_.select(key), on=key, how="anti")["gid"]
-            for side, open_, key in ((group.members, state.entries, "e"), (group.lines, state.postings, "p"))
+            for side, open_, key in ((group.members, state.entries, "e"), (group.lines, postings, "p"))
         ]
         if group.how is How.SUM and grain is not Grain.ENTRY:
             taken.append(_of_other_days(state, group))
