@@ -16,7 +16,7 @@ BY_CHANCE = 0.0005
 # Minor units of which amounts are multiples more often than by chance.
 ROUND = (1_000, 500, 100, 50, 10, 1)
 # Errors of whole units are so many times more frequent than the count of such amounts says.
-WHOLE, SLIPS = 100, 5
+WHOLE, SLIPS = 100, 10
 
 
 def sole(

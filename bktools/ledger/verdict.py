@@ -20,7 +20,7 @@ from bktools.ledger.explained import KNOWN, Explained
 from bktools.ledger.explanation import explained_by_totals
 from bktools.ledger.habits import books_of
 from bktools.ledger.judgement import THERE, Judgement, Note, begun
-from bktools.ledger.open_groups import open_of
+from bktools.ledger.open_groups import excess, open_of
 from bktools.ledger.proof import judge_missing
 from bktools.ledger.reversals import (
     in_own_months,
@@ -191,7 +191,10 @@ def _judge_rest(judgement: Judgement, rates: tuple[Rate, ...]) -> None:
     judge_cells(judgement, rest)
     judge_elsewhere(judgement, rest)
     judge_errors_in_sums(judgement, rest)
-    free = judgement.state.used.filter(pl.col("p").is_in([*rest.free]))
+    # What is open beside single entries may be the second posting of another one.
+    cells = excess(rest.cells) if judgement.style.grain is Grain.ENTRY else []
+    beside = (posting for cell in cells for posting in cell.postings)
+    free = judgement.state.used.filter(pl.col("p").is_in([*rest.free, *beside]))
     judge_whole_sums(judgement, free, rest.of_style)
     judge_multiples(judgement, free, in_sums=True)
     rest.use(*judgement.doubles, *judgement.reversals)
