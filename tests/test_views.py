@@ -84,6 +84,7 @@ def test_outcomes_say_what_they_mean_and_what_is_next():
     )
     html = _is_a_view(Outcomes(frame)._repr_html_())
     assert html.index("batch 30") < html.index("batch 0<")
+    assert re.search(r"<tr><td[^>]*>UNKNOWN</td><td[^>]*>batch 30</td>", html), "cells below their headings"
     assert "Next: UNKNOWN: look its entries up in the accounting system" in html
     assert "… and 12 more in the frame" in html
     assert repr(Outcomes(frame)).splitlines() == [

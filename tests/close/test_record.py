@@ -66,6 +66,9 @@ def test_october_is_the_same_in_december(service, samples, tmp_path, closed):
     second = closes(november, "2026-11", apply=True, by="Ada")
     third = closes(november[:1], "2026-10")
     record, again = third.record, bktools.record_of("2026-10", service=service)
+    # Of what was sent, the file has one entry, which it changed; nothing is said of those that it lacks.
+    shown = third.entries[third.entries["fate"] == "exported"]
+    assert shown["reason"].value_counts().to_dict() == {"": len(sent) - 1, "changed_since_export": 1}
 
     assert amounts(record, "exported") == sums(october, sent)
     assert set(record.exported["entry_id"]) == sent

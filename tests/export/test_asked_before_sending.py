@@ -90,5 +90,5 @@ def test_a_ledger_is_of_one_company(entries):
     """Entries of two companies are not asked of one ledger."""
     frame = month(entries)
     frame.loc[0, "company_id"] = OTHER_COMPANY
-    with pytest.raises(ArgumentError, match=r"ledger.*one company"):
+    with pytest.raises(ArgumentError, match=r"^ledger is of one company"):
         compose_export_jobs(frame, ledger=booked(frame))

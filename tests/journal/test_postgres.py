@@ -79,6 +79,17 @@ def test_a_connection_that_is_cut_before_the_request_sends_nothing(machine, post
         assert journal.state_of("a")["state"] == "PLANNED"
 
 
+def test_an_outcome_is_written_on_a_new_connection(machine, postgres, database):
+    """A connection that is cut while the service answers costs nothing: the answer is written on another."""
+    with open_for_writing(machine()) as journal, journal.sending(COMPANY):
+        journal.claim([batch("a", 1)], "plan")
+        journal.begin("a")
+        postgres.cut(database)
+        journal.settle("a", BatchOutcome("ACCEPTED", "accepted", {"message": "said"}, job_id="job"))
+        found = journal.state_of("a")
+    assert (found["state"], found["job_id"]) == ("ACCEPTED", "job")
+
+
 def test_an_outcome_that_another_machine_recorded_first_is_told(machine, postgres, database, monkeypatch):
     """While the database is away, the answer is in a file; it is told where another machine was faster."""
     monkeypatch.setattr(writing_module, "PAUSES", (0.0,))

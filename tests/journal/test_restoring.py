@@ -129,6 +129,18 @@ def test_what_a_person_says_is_not_written_to_a_file_that_was_replaced(settings,
             assert journal.state_of("6")["state"] == "UNKNOWN"
 
 
+def test_a_batch_that_was_refused_in_the_copy_and_sent_again_is_in_doubt(settings, tmp_path):
+    """What the copy knows as refused or released was claimed once more since, and may be booked."""
+    with open_for_writing(settings) as journal:
+        send(journal, of_one("1"), "REJECTED")
+        journal.backup(tmp_path / "kept.sqlite")
+        send(journal, of_one("1"), "BOOKED")
+    assert restore(settings, tmp_path / "kept.sqlite", by="Ada").in_doubt == ("1",)
+    with open_for_writing(settings) as journal:
+        assert journal.state_of("1")["state"] == "UNKNOWN"
+        assert journal.problems() == []
+
+
 def test_a_job_that_another_batch_has_is_no_proof(settings, tmp_path):
     """Where two lines of the sent log name one job, the copy's batch keeps it; the other is in doubt."""
     with open_for_writing(settings) as journal:

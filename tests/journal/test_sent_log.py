@@ -57,13 +57,15 @@ def test_a_mark_is_in_both_places(sent):
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_one_place_makes_up_for_the_other(sent, place):
-    """What one place lost, or holds damaged, the other one still tells, and nothing is missing."""
+def test_one_place_makes_up_for_the_other(sent, place, caplog):
+    """What one place lost, or holds damaged, the other one still tells; a log says where lines are damaged."""
     file = next(sent.sent_log.folders[place].glob("*.log"))
     data = bytearray(file.read_bytes())
     data[40] ^= 1
     file.write_bytes(data[:-10])
+    caplog.clear()
     assert [mark.state for mark in sent.sent_log.of_all()[COMPANY]] == ["SENDING", "ACCEPTED"]
+    assert f"damaged line of {file}" in caplog.text
     sent.require_current()
     assert sent.problems() == []
     file.unlink()

@@ -84,6 +84,18 @@ CHANCES = [
     ("another cost, without tax, of the net amount", "entry, late", 7, 5_000, 3),
     ("another cost, without tax, on another account", "entry, own texts of the system", 18, 5_000, 3),
     ("another cost, without tax, of the amount that a sum lacks", "day, tax pooled", 49, 5_000, 3),
+    ("a net amount by another rate", "document, tax", 50, 5_000, 3),
+    ("an error that cancels a correction", "month, sign reversed", 51, 5_000, 3),
+    ("another cost weeks later in a ledger that little explains", "month, foreign", 54, 5_000, 3),
+    ("a small error beside rates of few sums", "month, foreign", 60, 5_000, 3),
+    ("another cost of the amount, without texts that tell", "entry, own texts of the system", 79, 5_000, 3),
+    ("an accrual like the sum of a document", "month, foreign", 80, 5_000, 0),
+    ("two suppliers with one amount on a day", "supplier and day", 81, 5_000, 3),
+    ("an error like the entry of another document", "document, tax", 82, 5_000, 3),
+    ("two sums that are opposites", "supplier and day, tax by entry", 85, 5_000, 0),
+    ("a second posting beside an equal entry", "entry, late, own texts of the system", 91, 5_000, 3),
+    ("sums that share a rate which is none", "month, foreign", 92, 5_000, 3),
+    ("a slip of the amount of another entry", "supplier and day, tax by entry", 99, 5_000, 3),
 ]
 
 

@@ -253,7 +253,13 @@ def test_chart_without_company_is_refused_where_it_is_not_plain(companies):
 def test_what_was_not_given_is_not_compared():
     """A chart without tax codes does not make every tax code of the service a difference."""
     given = frames()
-    given["chart"] = given["chart"].drop(columns="tax_code_external_id")
+    whole = given["chart"]
+    given["chart"] = whole.drop(columns="tax_code_external_id")
+    assert checks(reconcile_accounts(**given)) == []
+    # A chart that was read from a file has the column, and says which ones the file had.
+    given["chart"] = whole.assign(tax_code_external_id=None)
+    assert checks(reconcile_accounts(**given)) != []
+    given["chart"].attrs["bktools"] = {"columns": {"code": "Account", "name": "Name"}}
     assert checks(reconcile_accounts(**given)) == []
 
 

@@ -45,8 +45,8 @@ def test_every_load_is_a_file_that_engines_read(service):
         assert pl.read_parquet(file)["name"].to_list() == frame["name"].to_list()
 
 
-def test_a_damaged_file_is_set_aside_and_fetched_again(service):
-    """A flipped bit is found, the next load is whole, and the damaged moment is not answered."""
+def test_a_damaged_file_is_set_aside_and_fetched_again(service, caplog):
+    """A flipped bit is found and told, the next load is whole, and the damaged moment is not answered."""
     before = bktools.load_categories(service=service)
     bktools.load_categories(refresh=True, service=service)
     moment = dt.datetime.now(dt.UTC)
@@ -56,6 +56,7 @@ def test_a_damaged_file_is_set_aside_and_fetched_again(service):
     newest.write_bytes(raw)
     again = bktools.load_categories(service=service)
     assert again.attrs["bktools"]["source"] == ["service"]
+    assert f"the snapshot {newest} is damaged" in caplog.text
     assert again["id"].tolist() == before["id"].tolist()
     with pytest.raises(bktools.errors.SnapshotNotFoundError, match="is damaged or missing"):
         bktools.load_categories(as_of=moment, service=service)
