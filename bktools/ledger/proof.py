@@ -103,12 +103,7 @@ def _judge_out(judgement: Judgement, rest: Open) -> None:
             # Entries that sum up to zero have no posting, whether they are booked or not.
             judgement.undecided([entry], Reason.SEVERAL_FIT)
         elif undone := [*_undone(judgement, unexplained, row)]:
-            _judge_undone(judgement, entry, undone)
-        elif judgement.style.grain is not Grain.ENTRY and (
-            sums := [place["p"] for place in _undone_on_time(judgement, unexplained, row)]
-        ):
-            # By chance, two sums may be like a sum and its reversal.
-            judgement.undecided([entry], Reason.MAY_BE_IN, sums)
+            _judge_undone(judgement, entry, row, undone)
         elif holds := [*_holds(judgement, unexplained, entry, row)]:
             judgement.undecided([entry], Reason.MAY_BE_IN, holds)
         elif near := [cell for cell in unexplained.cells if _may_hold(judgement, unexplained, row, cell)]:
@@ -219,32 +214,38 @@ def _undone_by_key(judgement: Judgement) -> dict[int, list[dict[str, Any]]]:
 
 def _undone(
     judgement: Judgement, unexplained: Unexplained, row: Mapping[str, Any]
-) -> Iterator[tuple[int, int]]:
-    """Yield the undone postings with an entry's account, amount and day, each with what undoes it."""
-    for place in _undone_on_time(judgement, unexplained, row):
-        if place["amount"] in amounts_of(judgement, row):
-            others = unexplained.undone[row["home"]]
-            yield from ((place["p"], other["p"]) for other in others if other["amount"] == -place["amount"])
+) -> Iterator[tuple[Mapping[str, Any], int]]:
+    """Yield the undone postings with an entry's account, amount and day, each with what undoes it.
+
+    A sum has any amount: by chance, two sums are like one and its reversal.
+    """
+    rows = unexplained.undone.get(row["home"], ())
+    for place in rows:
+        is_on_time = 0 <= place["day"] - row["due"] <= judgement.style.lag
+        is_amount = place["amount"] in amounts_of(judgement, row)
+        if is_on_time and (is_amount or judgement.style.grain is not Grain.ENTRY):
+            yield from ((place, other["p"]) for other in rows if other["amount"] == -place["amount"])
 
 
-def _undone_on_time(
-    judgement: Judgement, unexplained: Unexplained, row: Mapping[str, Any]
-) -> Iterator[Mapping[str, Any]]:
-    """Yield the undone postings on an entry's account, on the day on which the style books it."""
-    for place in unexplained.undone.get(row["home"], ()):
-        if 0 <= place["day"] - row["due"] <= judgement.style.lag:
-            yield place
-
-
-def _judge_undone(judgement: Judgement, entry: int, undone: Sequence[tuple[int, int]]) -> None:
+def _judge_undone(
+    judgement: Judgement,
+    entry: int,
+    row: Mapping[str, Any],
+    undone: Sequence[tuple[Mapping[str, Any], int]],
+) -> None:
     """Record that an entry was reversed, where one posting, its opposite and a text of the entry fit."""
-    agree = judgement.state.texts.agree
-    told = [(own, back) for own, back in undone if agree(entry, own) or agree(entry, back)]
+    agree, amounts = judgement.state.texts.agree, amounts_of(judgement, row)
+    told = [
+        (own["p"], back)
+        for own, back in undone
+        if own["amount"] in amounts and (agree(entry, own["p"]) or agree(entry, back))
+    ]
     if len(told) == 1:
         ((own, back),) = told
         judgement.say(entry, Status.REVERSED, posting=own, note=Note(Reason.NONE, (back,)))
     else:
-        judgement.undecided([entry], Reason.SEVERAL_FIT, [posting for pair in undone for posting in pair])
+        postings = [posting for own, back in undone for posting in (own["p"], back)]
+        judgement.undecided([entry], Reason.SEVERAL_FIT, postings)
 
 
 def _sums_of_zero(rest: Open) -> dict[int, set[int]]:

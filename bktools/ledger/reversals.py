@@ -131,7 +131,8 @@ def judge_late(judgement: Judgement) -> None:
     others = alike.join(pl.DataFrame({"other": alone, "q": judgement.posting[alone]}), on="q")
     equal = late.join(others, on=["key", "amount"])
     equal = equal.filter(pl.col("e") != pl.col("other"), (pl.col("when") - pl.col("at")).abs() <= near)
-    free = state.named_or_used.select("amount", q="p", at="day").with_columns(other=pl.lit(None, pl.Int64))
+    costs = state.postings.filter(pl.col("role") == COST)
+    free = costs.select("amount", q="p", at="day").with_columns(other=pl.lit(None, pl.Int64))
     free = late.join(free, on="amount").filter((pl.col("at") - pl.col("day")).is_between(0, near))
     columns = ("e", "p", "other", "q")
     for entry, posting, other, own in pl.concat([equal.select(columns), free.select(columns)])[

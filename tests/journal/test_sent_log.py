@@ -58,7 +58,7 @@ def test_a_mark_is_in_both_places(sent):
 
 @pytest.mark.parametrize("place", [0, 1])
 def test_one_place_makes_up_for_the_other(sent, place, caplog):
-    """What one place lost, or holds damaged, the other one still tells; a log says where lines are damaged."""
+    """What one place lost, or holds damaged, the other one still tells; a log names a damaged file."""
     file = next(sent.sent_log.folders[place].glob("*.log"))
     data = bytearray(file.read_bytes())
     data[40] ^= 1
