@@ -156,7 +156,7 @@ def _unexplained(judgement: Judgement, rest: Open) -> Unexplained:
         cells,
         {key: _sums(entries) for key, entries in outs.items()},
         frozenset((row["home"], row["gross"] > 0) for row in rest.entries.values()),
-        _sums_of_zero(rest),
+        _sums_of_zero(judgement, rest),
         _alike(judgement, {rest.entries[entry]["gross"] for entry in rest.out}),
         _undone_by_key(judgement),
         _other_days(judgement),
@@ -248,12 +248,16 @@ def _judge_undone(
         judgement.undecided([entry], Reason.SEVERAL_FIT, postings)
 
 
-def _sums_of_zero(rest: Open) -> dict[int, set[int]]:
+def _sums_of_zero(judgement: Judgement, rest: Open) -> dict[int, set[int]]:
     """Return the accounts, by day, on which two or more unfound entries sum up to zero.
 
-    So do an entry and the opposite of one of another account: the sum of that one may have the entry.
+    So do an entry and the opposite of one of another account: the sum of that one may have the entry. One of
+    another currency may have any amount.
     """
     groups, found = defaultdict(list), defaultdict(set)
+    for entry, row in rest.entries.items():
+        if not row["is_home"] and judgement.status[entry] in (Status.OPEN, Status.NOT_DECIDED):
+            found[row["due"]].add(row["home"])
     days: dict[int, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     for entry in rest.out:
         row = rest.entries[entry]

@@ -89,6 +89,10 @@ def _are_sums_dated(state: Explained) -> bool:
     return long < OF_SUMS * every <= sums and on_day >= ON_THE_DAY * sums
 
 
+# Sums of a day, of which one is often like another.
+_OF_A_DAY = {Grain.SUPPLIER_DAY, Grain.ACCOUNT_DAY}
+
+
 def without_odd_sums(state: Explained, grain: Grain) -> Explained:
     """Return the explanation; sums of foreign grains stay only where nothing else explains their entries.
 
@@ -101,7 +105,7 @@ def without_odd_sums(state: Explained, grain: Grain) -> Explained:
         group
         for group in state.groups
         if (
-            (group.how is How.SUM and group.grain is not grain and (group.grain.is_long or grain.is_long))
+            (group.how is How.SUM and group.grain is not grain and not {group.grain, grain} <= _OF_A_DAY)
             or (group.how is How.REST_OF_DAY and grain is Grain.ENTRY)
         )
         and group.members.height < OF_SUMS * every

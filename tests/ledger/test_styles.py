@@ -96,6 +96,9 @@ CHANCES = [
     ("a second posting beside an equal entry", "entry, late, own texts of the system", 91, 5_000, 3),
     ("sums that share a rate which is none", "month, foreign", 92, 5_000, 3),
     ("a slip of the amount of another entry", "supplier and day, tax by entry", 99, 5_000, 3),
+    ("another cost on the account from which an entry was moved", "entry, foreign", 105, 5_000, 3),
+    ("single entries that sum up to another one", "entry, late, own texts of the system", 112, 5_000, 0),
+    ("entries that a converted one cancels", "day, tax pooled, foreign", 139, 5_000, 0),
 ]
 
 
