@@ -127,6 +127,7 @@ def _possible(search: _Search, entry: int, row: dict[str, Any]) -> list[Place]:
         place.posting: place
         for place in places
         if place.may_have(row)
+        and not (place.untaxed is not None and search.judgement.state.is_taxed(entry))
         and (
             place.cell is None
             or (

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
 
 from bktools.ledger.habits import COST, Books
 from bktools.ledger.steps import Grain, How, Measure
-from bktools.ledger.text_columns import Numbers
+from bktools.ledger.text_columns import Flags, Numbers
 from bktools.ledger.texts import Texts
 
 # Days that a posting may be dated before its entries, and after them.
@@ -93,6 +93,8 @@ class Explained:
     # Whether entries have net amounts that can be trusted.
     has_net: bool
     groups: tuple[Matched, ...] = ()
+    # By the row of an entry, whether entries of its account and tax code are booked with tax.
+    taxed: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
 
     def take(
         self,
@@ -113,6 +115,17 @@ class Explained:
             postings=without(self.postings, "p", lines["p"]),
             groups=(*self.groups, group),
         )
+
+    def lacks_tax(self, entries: pl.Series, postings: pl.Series) -> pl.Series:
+        """Return whether the voucher of each posting has no tax, and the entry beside it is one with tax."""
+        if not len(self.taxed):
+            return pl.Series(np.zeros(len(entries), np.bool_))
+        rows = self.books.postings.select("is_plain", "voucher")[postings]
+        return pl.Series(self.taxed[entries.to_numpy()]) & rows["is_plain"] & rows["voucher"].is_not_null()
+
+    def is_taxed(self, entry: int) -> bool:
+        """Whether entries of its account and tax code are booked with tax."""
+        return bool(len(self.taxed) and self.taxed[entry])
 
     @functools.cached_property
     def used(self) -> pl.DataFrame:

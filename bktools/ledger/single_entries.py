@@ -12,7 +12,11 @@ from bktools.ledger.habits import COST
 from bktools.ledger.pairs import comparable, paired
 from bktools.ledger.sides import Sides
 from bktools.ledger.steps import How, Measure
+from bktools.ledger.text_columns import Flags
 from bktools.ledger.texts import MOST_NAMED, Texts, posting_text, texts_of
+
+# Entries of an account and tax code have tax when so many pairs show it, and hardly one is without it.
+MANY, UNTAXED = 20, 0.02
 
 
 def named_entries(state: Explained, sides: Sides) -> Explained:
@@ -42,17 +46,16 @@ def single_entries(state: Explained, sides: Sides) -> Explained:
     pairs = _pairs_of(state, since=len(before.groups))
     # Where the ledger has no single entries, sums show whether they have texts.
     texts = texts_of(sides.entries, sides.postings, pairs if pairs.height else _pairs_of(state, since=0))
-    state = replace(state, texts=texts)
+    taxed = _taxed(before, sides, pairs)
+    before, state = (replace(one, texts=texts, taxed=taxed) for one in (before, state))
     if pairs.height:
-        is_other = _are_of_others(texts, pairs)
+        is_other = _are_of_others(texts, pairs) | state.lacks_tax(pairs["e"], pairs["p"])
         if texts.has_form:
             # Where texts tell entries apart, a posting of another text may be that of another entry.
             ours = sides.entries.select(texts.form).to_series()[pairs["e"]]
-            is_other = (ours != texts.posting_texts[pairs["p"]]).fill_null(value=True)
+            is_other |= (ours != texts.posting_texts[pairs["p"]]).fill_null(value=True)
         if is_other.any():
-            state = replace(before, texts=texts).take(
-                How.EXACTLY, *(side.filter(~is_other) for side in _alone(pairs))
-            )
+            state = before.take(How.EXACTLY, *(side.filter(~is_other) for side in _alone(pairs)))
     state = _with_names(state, sides)
     if texts.has_form and state.entries.height:
         state = matched_entries(state, How.EXACTLY, [*strict, "said"])
@@ -60,6 +63,19 @@ def single_entries(state: Explained, sides: Sides) -> Explained:
             state = matched_entries(state, How.TEXT, ["key", "total", "said"], is_near=True)
         state = matched_entries(state, How.EXACTLY, strict)
     return state
+
+
+def _taxed(state: Explained, sides: Sides, pairs: pl.DataFrame) -> Flags:
+    """Return, by the row of an entry, whether its account and tax code are booked with tax in their pairs."""
+    kind = ["account", "tax_code"]
+    kinds = sides.entries.select(kind)
+    if not (state.books.has_tax and pairs.height):
+        return np.zeros(0, np.bool_)
+    pairs = kinds[pairs["e"]].with_columns(is_plain=state.books.postings["is_plain"][pairs["p"]])
+    counts = pairs.group_by(kind).agg(count=pl.len(), plain=pl.mean("is_plain"))
+    taxed = counts.filter(pl.col("count") >= MANY, pl.col("plain") <= UNTAXED).select(*kind, is_taxed=True)
+    every = kinds.join(taxed, on=kind, how="left", nulls_equal=True, maintain_order="left")
+    return every["is_taxed"].fill_null(value=False).to_numpy()
 
 
 def _are_of_others(texts: Texts, pairs: pl.DataFrame) -> pl.Series:
@@ -130,6 +146,7 @@ def matched_entries(
         if is_near:
             found = found.filter(pl.col("delay").is_between(-EARLIER, LATER))
         found = without_others(found, theirs)
+        found = found.filter(~state.lacks_tax(found["e"], found["p"]))
         state = state.take(how, *_alone(found), measure=measure)
     return state
 

@@ -202,9 +202,11 @@ def _step(state: Explained, step: Step) -> Explained:
         return state
     gid, begin, count = (found[name].to_numpy() for name in ("gid", "begin", "count"))
     members = pl.DataFrame({"gid": np.repeat(gid, count), "e": entries["e"][order[spans(begin, count)]]})
-    # A single entry has no posting that names another one.
+    # A single entry has no posting that names another one, or lacks its tax.
     alone = members.join(found.filter(pl.col("count") == 1).select("gid", "p"), on="gid")
-    others = alone.filter(~pl.col("gid").is_in(without_others(alone, postings)["gid"].implode()))["gid"]
+    own = without_others(alone, postings)
+    own = own.filter(~state.lacks_tax(own["e"], own["p"]))
+    others = alone.filter(~pl.col("gid").is_in(own["gid"].implode()))["gid"]
     if len(others):
         members, found = (side.filter(~pl.col("gid").is_in(others.implode())) for side in (members, found))
     lines = found.select("gid", "p")

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from bktools.frames.schema import TEXT
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
 # Bytes up to this are spaces or say nothing; those from there on are parts of characters beyond ASCII.
 SPACE, ASCII = 32, 128
 # So many bytes stay in the cache of a processor.

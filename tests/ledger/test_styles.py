@@ -98,6 +98,7 @@ CHANCES = [
     ("a slip of the amount of another entry", "supplier and day, tax by entry", 99, 5_000, 3),
     ("another cost on the account from which an entry was moved", "entry, foreign", 105, 5_000, 3),
     ("single entries that sum up to another one", "entry, late, own texts of the system", 112, 5_000, 0),
+    ("another cost, without tax, of the amount and the day", "entry, foreign", 120, 5_000, 3),
     ("entries that a converted one cancels", "day, tax pooled, foreign", 139, 5_000, 0),
 ]
 
