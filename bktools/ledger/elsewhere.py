@@ -34,9 +34,11 @@ class Place:
     # The amount of a voucher without tax, where others have it.
     untaxed: int | None = None
 
-    def may_have(self, row: Mapping[str, Any]) -> bool:
+    def may_have(self, row: Mapping[str, Any], *, is_taxed: bool) -> bool:
         """Whether the place has the tax that an entry has, as far as both are known."""
-        return self.untaxed is None or {self.untaxed, row["gross"], row["net"]} <= {row["gross"], None}
+        if self.untaxed is None:
+            return True
+        return not is_taxed and {self.untaxed, row["gross"], row["net"]} <= {row["gross"], None}
 
 
 @dataclass(frozen=True)
@@ -126,8 +128,7 @@ def _possible(search: _Search, entry: int, row: dict[str, Any]) -> list[Place]:
     possible = {
         place.posting: place
         for place in places
-        if place.may_have(row)
-        and not (place.untaxed is not None and search.judgement.state.is_taxed(entry))
+        if place.may_have(row, is_taxed=search.judgement.state.is_taxed(entry))
         and (
             place.cell is None
             or (

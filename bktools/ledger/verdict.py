@@ -154,9 +154,8 @@ def verdict_of(
     explained_at_home = state
     state, rates = exchanged(state, style.grain, style.lag)
     if state is not explained_at_home:
-        style = style_of(state, grain)
         # What was little explained before may have shown another grain.
-        state = without_odd_sums(state, style.grain)
+        state = without_odd_sums(state, style_of(state, grain).grain)
         style = style_of(state, grain)
     if is_known:
         style = replace(style, known=1.0, is_partial=True)
