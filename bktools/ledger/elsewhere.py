@@ -34,12 +34,6 @@ class Place:
     # The amount of a voucher without tax, where others have it.
     untaxed: int | None = None
 
-    def may_have(self, row: Mapping[str, Any], *, is_taxed: bool) -> bool:
-        """Whether the place has the tax that an entry has, as far as both are known."""
-        if self.untaxed is None:
-            return True
-        return not is_taxed and {self.untaxed, row["gross"], row["net"]} <= {row["gross"], None}
-
 
 @dataclass(frozen=True)
 class _Search:
@@ -128,7 +122,7 @@ def _possible(search: _Search, entry: int, row: dict[str, Any]) -> list[Place]:
     possible = {
         place.posting: place
         for place in places
-        if place.may_have(row, is_taxed=search.judgement.state.is_taxed(entry))
+        if _may_have_tax(search.judgement, entry, row, place)
         and (
             place.cell is None
             or (
@@ -157,6 +151,14 @@ def _places(rest: Open, *, shows_tax: bool) -> Iterator[tuple[tuple[bool, int], 
                     (cell.is_gross, cell.difference + off),
                     Place(cell.key, None, cell.due, cell.postings[0], cell),
                 )
+
+
+def _may_have_tax(judgement: Judgement, entry: int, row: dict[str, Any], place: Place) -> bool:
+    """Whether a place has the tax that an entry has, as far as both are known, or a text of the entry."""
+    if place.untaxed is None or judgement.state.texts.agree(entry, place.posting):
+        return True
+    same = {place.untaxed, row["gross"], row["net"]} <= {row["gross"], None}
+    return same and not judgement.state.is_taxed(entry)
 
 
 def _is_near(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:
