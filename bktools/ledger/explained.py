@@ -93,8 +93,10 @@ class Explained:
     # Whether entries have net amounts that can be trusted.
     has_net: bool
     groups: tuple[Matched, ...] = ()
-    # By the row of an entry, whether entries of its account and tax code are booked with tax.
+    # By the row of an entry, whether those of its account and tax code are booked with tax, and by the row of
+    # a posting, whether its voucher has none; without rows where no entries are.
     taxed: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+    untaxed: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
 
     def take(
         self,
@@ -120,8 +122,7 @@ class Explained:
         """Return whether the voucher of each posting has no tax, and the entry beside it is one with tax."""
         if not len(self.taxed):
             return pl.Series(np.zeros(len(entries), np.bool_))
-        rows = self.books.postings.select("is_plain", "voucher")[postings]
-        return pl.Series(self.taxed[entries.to_numpy()]) & rows["is_plain"] & rows["voucher"].is_not_null()
+        return pl.Series(self.taxed[entries.to_numpy()] & self.untaxed[postings.to_numpy()])
 
     def is_taxed(self, entry: int) -> bool:
         """Whether entries of its account and tax code are booked with tax."""

@@ -46,8 +46,8 @@ def single_entries(state: Explained, sides: Sides) -> Explained:
     pairs = _pairs_of(state, since=len(before.groups))
     # Where the ledger has no single entries, sums show whether they have texts.
     texts = texts_of(sides.entries, sides.postings, pairs if pairs.height else _pairs_of(state, since=0))
-    taxed = _taxed(before, sides, pairs)
-    before, state = (replace(one, texts=texts, taxed=taxed) for one in (before, state))
+    taxed, untaxed = _taxed(before, sides, pairs)
+    before, state = (replace(one, texts=texts, taxed=taxed, untaxed=untaxed) for one in (before, state))
     if pairs.height:
         is_other = _are_of_others(texts, pairs) | state.lacks_tax(pairs["e"], pairs["p"])
         if texts.has_form:
@@ -65,17 +65,20 @@ def single_entries(state: Explained, sides: Sides) -> Explained:
     return state
 
 
-def _taxed(state: Explained, sides: Sides, pairs: pl.DataFrame) -> Flags:
-    """Return, by the row of an entry, whether its account and tax code are booked with tax in their pairs."""
-    kind = ["account", "tax_code"]
-    kinds = sides.entries.select(kind)
+def _taxed(state: Explained, sides: Sides, pairs: pl.DataFrame) -> tuple[Flags, Flags]:
+    """Return which entries have an account and tax code booked with tax, and which postings have no tax."""
+    kind, nothing = ["account", "tax_code"], np.zeros(0, np.bool_)
     if not (state.books.has_tax and pairs.height):
-        return np.zeros(0, np.bool_)
-    pairs = kinds[pairs["e"]].with_columns(is_plain=state.books.postings["is_plain"][pairs["p"]])
+        return nothing, nothing
+    kinds, postings = sides.entries.select(kind), state.books.postings
+    pairs = kinds[pairs["e"]].with_columns(is_plain=postings["is_plain"][pairs["p"]])
     counts = pairs.group_by(kind).agg(count=pl.len(), plain=pl.mean("is_plain"))
     taxed = counts.filter(pl.col("count") >= MANY, pl.col("plain") <= UNTAXED).select(*kind, is_taxed=True)
+    if not taxed.height:
+        return nothing, nothing
     every = kinds.join(taxed, on=kind, how="left", nulls_equal=True, maintain_order="left")
-    return every["is_taxed"].fill_null(value=False).to_numpy()
+    untaxed = postings["is_plain"] & postings["voucher"].is_not_null()
+    return every["is_taxed"].fill_null(value=False).to_numpy(), untaxed.to_numpy()
 
 
 def _are_of_others(texts: Texts, pairs: pl.DataFrame) -> pl.Series:
