@@ -157,8 +157,8 @@ def _may_have_tax(judgement: Judgement, entry: int, row: dict[str, Any], place: 
     """Whether a place has the tax that an entry has, as far as both are known, or a text of the entry."""
     if place.untaxed is None or judgement.state.texts.agree(entry, place.posting):
         return True
-    same = {place.untaxed, row["gross"], row["net"]} <= {row["gross"], None}
-    return same and not judgement.state.is_taxed(entry)
+    is_untaxed = place.untaxed == row["gross"] and row["net"] in (None, row["gross"])
+    return is_untaxed and not judgement.state.is_taxed(entry)
 
 
 def _is_near(judgement: Judgement, row: dict[str, Any], place: Place) -> bool:
