@@ -58,6 +58,6 @@ CATEGORIES = Noun(
         Filter("name", rules.text, option="--name", help="Search by name; the service defines the match."),
     ),
     title="bookkeeping categories",
-    shown=("name", "archived", "account_id", "tax_code_id", "id"),
+    shown=("name", "archived", "id", "account_id", "tax_code_id"),
     example="bktools categories --active --output categories.csv",
 )
