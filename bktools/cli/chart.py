@@ -29,9 +29,9 @@ def chart(
     output: results.Output = None,
     profile: results.CsvProfile = None,
 ) -> None:
-    """Show how a chart of accounts is read, and keep the options that read it.
+    """Show how a chart of accounts is read.
 
-    Other commands read the file in the same way: they find a saved mapping by the file's headings.
+    --save-mapping keeps the options. Other commands read the file in the same way: they find a saved mapping by the file's headings.
 
     Example: bktools chart chart_of_accounts.csv --output chart.xlsx
     """

@@ -45,9 +45,9 @@ def entries(
     output: results.Output = None,
     profile: results.CsvProfile = None,
 ) -> None:
-    """Show how a file of entries is read, and keep the options that read it.
+    """Show how a file of entries is read.
 
-    Other commands read the file in the same way: they find a saved mapping by the file's headings.
+    --save-mapping keeps the options. Other commands read the file in the same way: they find a saved mapping by the file's headings.
 
     Example: bktools entries card.csv --column "amount=Amount (EUR)" --save-mapping card
     """

@@ -268,7 +268,7 @@ def history(
 @app.command("resolve")
 def resolve(
     batches: Annotated[
-        list[str], Argument(metavar="BATCH...", help="IDs of the batches; several can only be accepted.")
+        list[str], Argument(metavar="BATCH", help="IDs of the batches; several can only be accepted.")
     ],
     outcome: Annotated[
         str,
@@ -319,7 +319,7 @@ def resolve(
 
 @app.command("import")
 def import_elsewhere(
-    entries: Annotated[list[Path], Argument(metavar="FILE...", help="The entries.")],
+    entries: Annotated[list[Path], Argument(metavar="FILE", help="The entries.")],
     by: options.By,
     evidence: options.Evidence,
     mapping: reading.Mapping = None,
@@ -392,7 +392,7 @@ def undo_import(
 
 @app.command("not-booked")
 def not_booked_entries(
-    entries: Annotated[list[str], Argument(metavar="ENTRY...", help="IDs of the entries.")],
+    entries: Annotated[list[str], Argument(metavar="ENTRY", help="IDs of the entries.")],
     by: options.By,
     evidence: options.Evidence,
     environment: options.Environment = None,

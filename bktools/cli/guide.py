@@ -37,6 +37,7 @@ WIDEST = 100
 # Links between pages: files beside each other, which the terminal shows as commands.
 _LINK = re.compile(r"\[([^\]]+)\]\(([a-z-]+)\.md\)")
 
+
 def guide(
     topic: Annotated[
         str | None,

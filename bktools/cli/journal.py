@@ -143,7 +143,7 @@ def restore(
 @app.command("waive")
 def waive(
     machines: Annotated[
-        list[str], Argument(metavar="MACHINE...", help="Machines that cannot confirm a restored database.")
+        list[str], Argument(metavar="MACHINE", help="Machines that cannot confirm a restored database.")
     ],
     by: options.By,
     begins: Annotated[

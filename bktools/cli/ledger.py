@@ -58,9 +58,9 @@ def ledger(
     output: results.Output = None,
     profile: results.CsvProfile = None,
 ) -> None:
-    """Show how a general ledger is read, and keep the options that read it.
+    """Show how a general ledger is read.
 
-    SIE, DATEV, FEC, SAF-T and JPK_KR need none. A ledger is compared with its own totals.
+    --save-mapping keeps the options, so that other commands read the file in the same way. SIE, DATEV, FEC, SAF-T and JPK_KR need none. A ledger is compared with its own totals.
 
     Example: bktools ledger bookkeeping.se --output postings.csv
     """

@@ -11,9 +11,10 @@ def mappings(
     output: results.Output = None,
     profile: results.CsvProfile = None,
 ) -> None:
-    """List the saved mappings: how files with the same headings are read.
+    """List the saved mappings.
 
-    bktools chart, entries and ledger save one with --save-mapping. Each is a TOML file: give it to colleagues
+    A mapping keeps the options that read files with the same headings. bktools chart, entries and ledger save
+    one with --save-mapping. Each is a TOML file: give it to colleagues
     to copy into the same folder, or keep it beside your scripts and name it with --mapping FILE.
 
     Example: bktools mappings

@@ -28,7 +28,7 @@ Entries = Annotated[
 ]
 EntriesFiles = Annotated[
     list[Path] | None,
-    Argument(metavar="FILE...", help=f"The entries: {_TABLE}. With --sandbox, by default a sample."),
+    Argument(metavar="FILE", help=f"The entries: {_TABLE}. With --sandbox, by default a sample."),
 ]
 Ledger = Annotated[Path, Option("--ledger", metavar="FILE", help=f"{_LEDGER}.")]
 AskedLedger = Annotated[

@@ -80,7 +80,7 @@ def say(format: TextFormat, text: str) -> None:
         note(text.strip("\n"))
 
 
-def report(format: TextFormat, *lines: str, **values: Any) -> None:
+def report(format: TextFormat, /, *lines: str, **values: Any) -> None:
     """Write a result that is no table: lines for people (without empty ones), values as one JSON object."""
     for line in filter(None, lines):
         say(format, line)

@@ -32,9 +32,9 @@ def list_snapshots(
     output: results.Output = None,
     profile: results.CsvProfile = None,
 ) -> None:
-    """List the cached versions of each query, the newest first, with their Parquet files.
+    """List the cached versions of each query.
 
-    They are those of the environment in force.
+    Those of the environment in force, the newest first, with their Parquet files.
 
     Example: bktools snapshots list
     """
