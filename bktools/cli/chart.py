@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from typer import Option
-
 import bktools
 from bktools.cli import file_options, results
 from bktools.cli.file_options import pairs, show_file
+from bktools.cli.options import option
 
 
 def chart(
@@ -20,14 +17,13 @@ def chart(
     encoding: file_options.Encoding = None,
     sheet: file_options.Sheet = None,
     split_account: file_options.SplitAccount = False,
-    account_list: Annotated[
-        bool, Option("--account-list", help="The file is the account export of your spend tool.")
-    ] = False,
+    account_list: bool = option(
+        "--account-list", "The file is the account export of your spend tool.", False
+    ),
     mapping: file_options.ByMapping = None,
     save_mapping: file_options.SaveMapping = None,
     format: results.Format = results.TextFormat.TEXT,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
     """Show how a chart of accounts is read.
 
@@ -48,4 +44,4 @@ def chart(
     }
     reader = read_accounts if account_list else bktools.read_chart_of_accounts
     kind = "accounts" if account_list else "chart"
-    show_file(reader, kind, file, options, mapping, save_mapping, format, output, profile)
+    show_file(reader, kind, file, options, mapping, save_mapping, format, output)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from typer import Option
-
 import bktools
 from bktools.cli import file_options, results
 from bktools.cli.file_options import pairs, show_file
+from bktools.cli.options import option
 
 
 def entries(
@@ -27,23 +24,16 @@ def entries(
     negate: file_options.Negate = False,
     net: file_options.Net = False,
     fill_down: file_options.FillDown = None,
-    approved_values: Annotated[
-        str | None,
-        Option(
-            "--approved-values",
-            metavar="VALUES",
-            help="Values of the approval column that count, such as OK,NOT_REQUIRED.",
-        ),
-    ] = None,
-    split_lines: Annotated[
-        bool,
-        Option("--split-lines", help="Lines with equal ID, company, date and currency are one entry."),
-    ] = False,
+    approved_values: str | None = option(
+        "--approved-values VALUES", "Values of the approval column that count, such as OK,NOT_REQUIRED."
+    ),
+    split_lines: bool = option(
+        "--split-lines", "Lines with equal ID, company, date and currency are one entry.", False
+    ),
     mapping: file_options.ByMapping = None,
     save_mapping: file_options.SaveMapping = None,
     format: results.Format = results.TextFormat.TEXT,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
     """Show how a file of entries is read.
 
@@ -78,6 +68,5 @@ def entries(
         save_mapping,
         format,
         output,
-        profile,
         money="decimal",
     )

@@ -139,7 +139,7 @@ def show_file(
         _say_reading(facts)
         _say_rows(frame)
     if output is not None:
-        results.hand_over(frame, results.TableFormat.TABLE, output, profile)
+        results.hand_over(frame, results.TableFormat.TABLE, output)
     if save_mapping is not None:
         _save(save_mapping, kind, file, options)
 

@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import same, selected, settings_of, the_company
+from bktools.cli.options import REQUIRED, argument, option, same, selected, settings_of, the_company
 from bktools.consoles import listed
 from bktools.errors import ArgumentError, ConfigurationError, JournalError, PlanError
 from bktools.wording.numbers import counted
@@ -61,9 +61,7 @@ def show(
 
 @app.command("backup")
 def backup(
-    target: Annotated[
-        Path | None, Argument(metavar="FILE", help="File to write; by default named after the current time.")
-    ] = None,
+    target: Path | None = argument("FILE", "File to write; by default named after the current time."),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
@@ -87,18 +85,11 @@ def backup(
 @app.command("restore")
 def restore(
     by: options.By,
-    source: Annotated[
-        Path | None, Argument(metavar="FILE", help="The backup; by default the current file is kept.")
-    ] = None,
-    evidence: Annotated[
-        str | None,
-        Option(
-            "--evidence",
-            metavar="TEXT",
-            help="Where you looked for exports after the copy and found none, when this machine has no sent "
-            "log.",
-        ),
-    ] = None,
+    source: Path | None = argument("FILE", "The backup; by default the current file is kept."),
+    evidence: str | None = option(
+        "--evidence TEXT",
+        "Where you looked for exports after the copy and found none, when this machine has no sent log.",
+    ),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
@@ -142,37 +133,19 @@ def restore(
 
 @app.command("waive")
 def waive(
-    machines: Annotated[
-        list[str], Argument(metavar="MACHINE", help="Machines that cannot confirm a restored database.")
-    ],
     by: options.By,
-    begins: Annotated[
-        str | None, Option("--from", metavar="DATE", help="The first day that you looked up.")
-    ] = None,
-    ends: Annotated[
-        str | None, Option("--to", metavar="DATE", help="The last day that you looked up.")
-    ] = None,
-    evidence: Annotated[
-        str | None,
-        Option("--evidence", metavar="TEXT", help="Where you saw that none of these entries is booked."),
-    ] = None,
-    plan: Annotated[
-        Path | None,
-        Option(
-            "--plan",
-            metavar="FILE",
-            help="Instead: the plan that export compose --ledger wrote. Its ledger is the evidence.",
-        ),
-    ] = None,
-    exported_at: Annotated[
-        dt.datetime | None,
-        Option(
-            "--exported-at",
-            metavar="DATE",
-            help="With --plan: the day of the ledger's export, where its file does not say it.",
-            formats=["%Y-%m-%d"],
-        ),
-    ] = None,
+    machines: list[str] = argument("MACHINE", "Machines that cannot confirm a restored database.", REQUIRED),
+    begins: str | None = option("--from DATE", "The first day that you looked up."),
+    ends: str | None = option("--to DATE", "The last day that you looked up."),
+    evidence: str | None = option("--evidence TEXT", "Where you saw that none of these entries is booked."),
+    plan: Path | None = option(
+        "--plan FILE", "Instead: the plan that export compose --ledger wrote. Its ledger is the evidence."
+    ),
+    exported_at: dt.datetime | None = option(
+        "--exported-at DATE",
+        "With --plan: the day of the ledger's export, where its file does not say it.",
+        formats=["%Y-%m-%d"],
+    ),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,
@@ -241,9 +214,9 @@ def verify(
 
 @app.command("rename")
 def rename(
-    old: Annotated[str, Argument(metavar="OLD", help="The name that the environment had.")],
-    new: Annotated[str, Argument(metavar="NEW", help="The name that it has now.")],
     by: options.By,
+    old: str = argument("OLD", "The name that the environment had.", REQUIRED),
+    new: str = argument("NEW", "The name that it has now.", REQUIRED),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
@@ -268,10 +241,9 @@ def rename(
 @app.command("move")
 def move(
     by: options.By,
-    evidence: Annotated[
-        str | None,
-        Option("--evidence", metavar="TEXT", help="How you corrected entries that both journals had sent."),
-    ] = None,
+    evidence: str | None = option(
+        "--evidence TEXT", "How you corrected entries that both journals had sent."
+    ),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
@@ -300,7 +272,7 @@ def move(
 
 @app.command("rights")
 def rights(
-    role: Annotated[str, Argument(metavar="ROLE", help="A role of the database.")],
+    role: str = argument("ROLE", "A role of the database.", REQUIRED),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,

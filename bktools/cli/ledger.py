@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from typer import Option
-
 import bktools
 from bktools.cli import file_options, results
 from bktools.cli.file_options import pairs, show_file
+from bktools.cli.options import option
 
 
 def ledger(
@@ -28,35 +25,24 @@ def ledger(
     net: file_options.Net = False,
     fill_down: file_options.FillDown = None,
     split_account: file_options.SplitAccount = False,
-    style: Annotated[
-        str | None,
-        Option(
-            "--style",
-            metavar="STYLE",
-            help="What one posting books, if the ledger does not show it: entry, supplier_day, account_day, "
-            "document, batch or month.",
-        ),
-    ] = None,
-    reverse_sign: Annotated[
-        bool | None,
-        Option(
-            "--reverse-sign/--keep-sign",
-            help="Whether credits of the ledger are costs. By default the ledger shows it.",
-        ),
-    ] = None,
-    verify: Annotated[
-        str,
-        Option(
-            "--verify",
-            metavar="strict|warn",
-            help="strict: the ledger must agree with its own totals. warn: a warning.",
-        ),
-    ] = "strict",
+    style: str | None = option(
+        "--style STYLE",
+        "What one posting books, if the ledger does not show it: entry, supplier_day, account_day, "
+        "document, batch or month.",
+    ),
+    reverse_sign: bool | None = option(
+        "--reverse-sign/--keep-sign",
+        "Whether credits of the ledger are costs. By default the ledger shows it.",
+    ),
+    verify: str = option(
+        "--verify strict|warn",
+        "strict: the ledger must agree with its own totals. warn: a warning.",
+        "strict",
+    ),
     mapping: file_options.ByMapping = None,
     save_mapping: file_options.SaveMapping = None,
     format: results.Format = results.TextFormat.TEXT,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
     """Show how a general ledger is read.
 
@@ -93,6 +79,5 @@ def ledger(
         save_mapping,
         format,
         output,
-        profile,
         money="decimal",
     )

@@ -9,7 +9,6 @@ from bktools.progress import note
 def mappings(
     format: results.Table = results.TableFormat.TABLE,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
     """List the saved mappings.
 
@@ -35,5 +34,5 @@ def mappings(
             )
         )
     frame = results.table_of(rows, ["name", "kind", "headings", "options", "file"])
-    results.hand_over(frame, format, output, profile)
+    results.hand_over(frame, format, output)
     note(f"{counted(len(rows), 'mapping')} in {folder()}")

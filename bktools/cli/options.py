@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Option
+from typer import Argument, Option
 
 from bktools.caller import in_shell, name_of
 from bktools.contract import rules
@@ -22,6 +22,22 @@ if TYPE_CHECKING:
 
 # Refuses every --apply of this shell, such as an agent's.
 READ_ONLY = "BKTOOLS_READ_ONLY"
+
+
+# The default of an option that must be given.
+REQUIRED: Any = ...
+
+
+def option(names: str, text: str, default: Any = None, **settings: Any) -> Any:
+    """Declare an option of one command: its names with its value's, as the help shows them, and its help."""
+    flags = [name for name in names.split() if name.startswith("-")]
+    metavar = " ".join(name for name in names.split() if name not in flags) or None
+    return Option(default, *flags, metavar=metavar, help=text, **settings)
+
+
+def argument(name: str, text: str, default: Any = None) -> Any:
+    """Declare an argument of one command: its name in capitals, and its help."""
+    return Argument(default, metavar=name, help=text)
 
 
 def checked(check: Callable[[Any], object]) -> Any:
@@ -47,9 +63,13 @@ def one_of(name: str, values: object) -> Any:
     return checked(check)
 
 
-def check_month(value: str) -> None:
-    """Refuse a text that is no month."""
+def _check_month(value: str) -> None:
     rules.month("month", value)
+
+
+def month(text: str) -> Any:
+    """Declare --month, with its help."""
+    return option("--month YYYY-MM", text, callback=checked(_check_month))
 
 
 def check_profile(value: str) -> None:
@@ -90,7 +110,7 @@ Apply = Annotated[
 ]
 Month = Annotated[
     str | None,
-    Option("--month", metavar="YYYY-MM", help="The month, such as 2026-10.", callback=checked(check_month)),
+    Option("--month", metavar="YYYY-MM", help="The month, such as 2026-10.", callback=checked(_check_month)),
 ]
 MaxEntries = Annotated[
     int, Option("--max-entries", metavar="COUNT", help="The most entries of one export job.", min=1)
