@@ -185,7 +185,22 @@ class PlanError(BktoolsError, ValueError):
 
 
 class JournalError(BktoolsError, RuntimeError):
-    """The journal refuses a change that would break one of its rules."""
+    """The journal refuses a change that would break one of its rules.
+
+    Attributes
+    ----------
+    code : str
+        The condition of `bktools.journal.right_journal` that holds; "" for any other rule.
+    facts : mapping
+        The facts of that condition.
+    """
+
+    def __init__(
+        self, message: str, *, code: str = "", facts: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.facts = facts
 
 
 class JournalBusyError(JournalError):
