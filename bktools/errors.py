@@ -287,8 +287,8 @@ class StatusError(ServiceError):
     retry_after : float, optional
         Seconds the service asked to wait.
     is_service : bool
-        Whether the body has the service's own form: JSON with a `type` or a `message`. A gateway's page has
-        not.
+        Whether the body has the service's own form (interface, section 7): a `type` of capitals and
+        underscores with a `message`, or for 401 and 403 `statusCode`, `error` and `message`.
     """
 
     def __init__(

@@ -23,9 +23,14 @@ from bktools.errors import (
 )
 from bktools.journal.undelivered import BatchOutcome
 from bktools.service.workers import Stopped
+from bktools.visible import one_line
 
 # 4xx statuses after which the job may have been created all the same.
 UNCERTAIN = frozenset({408, 409, 425, 429})
+
+# Words in the status of a job that did not succeed, or not for all entries; the interface names no statuses.
+FAILED = ("fail", "expire", "error", "cancel")
+LONGEST_REASON = 300
 
 # Why a job in progress may be the one that this very request created: the codes of outcomes.
 OTHER_JOB = "other_job_in_progress"
@@ -60,10 +65,23 @@ def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
             f"job {job.id} of {job.number_of_items} items, but {entries} were sent",
             job.id.lower(),
         )
+    elif reason := failure_of(job):
+        answered, job_id = f"job {job.id}, which did not succeed: {reason}", job.id.lower()
     else:
         facts = {"job_id": job.id.lower(), "status": job.status or "no status"}
         return Outcome("ACCEPTED", "accepted", facts, job_id=job.id.lower(), job=text)
     return Outcome("UNKNOWN", "wrong_job", {"answered": answered}, job_id=job_id, job=text)
+
+
+def failure_of(job: ExportJob) -> str:
+    """Return the service's words about a failure of a new job; "" for none. Some entries may be booked."""
+    words = (job.status or "").lower()
+    has_failed = any(word in words for word in FAILED)
+    if not (has_failed or job.failure_reason or job.failure_reason_type or job.expired_at):
+        return ""
+    reasons = (f"status {job.status}", job.failure_reason, job.failure_reason_type)
+    expired = f"expired at {job.expired_at}" if job.expired_at else ""
+    return one_line(", ".join(filter(None, (*reasons, expired))), LONGEST_REASON)
 
 
 def of_error(error: BaseException, *, doubt: str, rate_limit_type: str) -> Outcome:
