@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -103,6 +104,13 @@ OthersExport = Annotated[
     bool,
     Option("--others-export", help="People also export by hand: wait for jobs that may be theirs."),
 ]
+FirstExport = Annotated[
+    bool,
+    Option(
+        "--first-export",
+        help="Nobody exported entries of this company before, on no other computer; needs --by NAME.",
+    ),
+]
 NewChart = Annotated[
     bool,
     Option("--new-chart", help="Create the accounts even if the chart looks like another company's."),
@@ -130,6 +138,16 @@ Keys = Annotated[
     ),
 ]
 LargestFirst = Annotated[bool, Option("--largest-first", help="Sort by amount instead of by the keys.")]
+ExportedAt = Annotated[
+    dt.datetime | None,
+    Option(
+        "--exported-at",
+        metavar="DATE",
+        help="The day of the ledger's export: later postings are planned, and prove nothing. By default "
+        "the day that the file names, else today.",
+        formats=["%Y-%m-%d"],
+    ),
+]
 Language = Annotated[
     str | None,
     Option(

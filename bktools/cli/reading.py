@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Facts
 from pathlib import Path
@@ -145,9 +146,19 @@ def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return rows
 
 
-def read_ledger(file: Path | None, mappings: Sequence[str] | None, **others: Any) -> Any:
-    """Read a general ledger, if there is one."""
-    return None if file is None else read(bktools.read_general_ledger, "ledger", file, mappings, **others)
+def read_ledger(
+    file: Path | None,
+    mappings: Sequence[str] | None,
+    exported_at: dt.datetime | None = None,
+    **others: Any,
+) -> Any:
+    """Read a general ledger, if there is one; `exported_at` is the day of its export, where the file has none."""
+    if file is None:
+        return None
+    ledger = read(bktools.read_general_ledger, "ledger", file, mappings, **others)
+    if exported_at is not None:
+        ledger.attrs["bktools"]["exported_at"] = f"{exported_at:%Y-%m-%d}"
+    return ledger
 
 
 def samples(service: bktools.Service, missing: str) -> tuple[Path, Path]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -52,16 +51,7 @@ def verify(
         ),
     ] = None,
     out: options.Out = None,
-    exported_at: Annotated[
-        dt.datetime | None,
-        Option(
-            "--exported-at",
-            metavar="DATE",
-            help="The day of the ledger's export: later postings are planned, and prove nothing. By default "
-            "the day that the file names, else today.",
-            formats=["%Y-%m-%d"],
-        ),
-    ] = None,
+    exported_at: options.ExportedAt = None,
     explained: Annotated[
         list[str] | None,
         Option(

@@ -38,9 +38,6 @@ _WRITE = (
     f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in KNOWN)}"
 )
 
-# The optional columns of a list of accounts.
-OPTIONAL = ("name", "code", "tax_code_external_id", "archived", "metadata")
-
 # The event of an account that a complete list lacks; it is no longer among the accounts.
 RETIRED = "RETIRED"
 

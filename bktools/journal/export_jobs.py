@@ -126,15 +126,19 @@ _WORDS: dict[str, Callable[[Sequence[Row]], Sequence[Row]]] = {
 def open_questions(
     company: str | None = None, *, batch: str | None = None, service: Service | None = None
 ) -> list[str]:
-    """Return a line for each batch of unknown outcome: entries to look up, and the command to resolve it."""
-    with opened(company, service) as (journal, company_id):
-        return [how_to_settle(journal, row) for row in journal.unknown(company_id, batch)]
+    """Return a line for each question that a person must answer, with the command.
 
-
-def booked_twice_lines(company: str | None = None, *, service: Service | None = None) -> list[str]:
-    """Return a line for each batch whose entries two jobs may have booked, until a person ticks it off."""
+    These are the batches of unknown outcome, and those whose entries two jobs may have booked.
+    """
     with opened(company, service) as (journal, company_id):
-        return [_booked_twice(journal, row) for row in journal.booked_twice(company_id)]
+        twice = [row for row in journal.booked_twice(company_id) if batch in {None, row["batch_id"]}]
+        return [
+            *(f"booked twice? {_booked_twice(journal, row)}" for row in twice),
+            *(
+                f"outcome unknown: {how_to_settle(journal, row)}"
+                for row in journal.unknown(company_id, batch)
+            ),
+        ]
 
 
 def _booked_twice(journal: Journal, row: Row) -> str:
@@ -142,7 +146,7 @@ def _booked_twice(journal: Journal, row: Row) -> str:
     tick = journal.command(f"export tick-off {row['event_id']}", row["company_id"])
     other = jobs["other_job_id"] or f"another request (its batch was {jobs['state']})"
     return (
-        f"booked twice? batch {row['batch_id']} of company {row['company_id']} was answered with job "
+        f"batch {row['batch_id']} of company {row['company_id']} was answered with job "
         f"{jobs['job_id']} at {row['at'][:19]} UTC, after {other}: look up its entries in the accounting system, "
         f'reverse what is there twice, and tick it off: {tick} --evidence "..." --by NAME'
     )
