@@ -164,7 +164,6 @@ def submit(
         str | None, Option("--plan", metavar="ID", help="Refuse the file unless it holds this plan.")
     ] = None,
     wait: options.Wait = 300.0,
-    others_export: options.OthersExport = False,
     first_export: options.FirstExport = False,
     by: Annotated[
         str | None, Option("--by", metavar="NAME", help="With --first-export: your name; kept permanently.")
@@ -200,7 +199,6 @@ def submit(
             read.plan,
             apply=apply,
             wait=wait,
-            others_export=others_export,
             first_export=first_export,
             by=by,
             service=service,

@@ -51,7 +51,6 @@ def month_end(
     ] = None,
     max_entries: options.MaxEntries = 500,
     wait: options.Wait = 300.0,
-    others_export: options.OthersExport = False,
     first_export: options.FirstExport = False,
     by: Annotated[
         str | None,
@@ -131,7 +130,6 @@ def month_end(
             month=month,
             max_entries=max_entries,
             wait=wait,
-            others_export=others_export,
             first_export=first_export,
             by=by,
             approved_by=approved_by,

@@ -98,11 +98,7 @@ MaxEntries = Annotated[
 ]
 Wait = Annotated[
     float,
-    Option("--wait", metavar="SECONDS", help="How long to wait for an export job in progress.", min=0),
-]
-OthersExport = Annotated[
-    bool,
-    Option("--others-export", help="People also export by hand: wait for jobs that may be theirs."),
+    Option("--wait", metavar="SECONDS", help="Time that a company's job gets to end before its next one.", min=0),
 ]
 FirstExport = Annotated[
     bool,

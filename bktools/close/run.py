@@ -68,7 +68,6 @@ class Closing:
     apply: bool
     max_entries: SupportsIndex
     wait: float | dt.timedelta
-    others_export: bool
     first_export: bool
     by: str | None
     approved_by: str | None
@@ -175,7 +174,6 @@ class Closing:
             service,
             apply=self.apply,
             wait=self.wait,
-            others_export=self.others_export,
             period=month,
         )
         jobs = self._step("jobs", submission.rows)
