@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
 import bktools
 from bktools.caller import in_shell
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import REQUIRED, argument, option, connected, same, the_company
+from bktools.cli.options import REQUIRED, argument, connected, option, same, the_company
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError, PlanError
 from bktools.wording.numbers import counted
@@ -47,6 +47,7 @@ Plan = Annotated[Path, Argument(metavar="FILE", help="The plan that compose wrot
 def compose(
     entries: reading.EntriesFiles = None,
     ledger: reading.AskedLedger = None,
+    exported_at: options.ExportedAt = None,
     mapping: reading.Mapping = None,
     selection: Path | None = option(
         "--select FILE", "File with the IDs of the entries to export; by default all."
@@ -76,7 +77,8 @@ def compose(
     from bktools.export.plan_file import write_plan
     from bktools.journal.journal import Journal
     from bktools.journal.records import this_process
-    from bktools.journal.statements import exported_elsewhere, not_booked
+    from bktools.journal.right_journal import first_export
+    from bktools.journal.statements import not_booked
 
     with connected(environment, sandbox, company) as service:
         settings = service.settings
@@ -92,14 +94,17 @@ def compose(
         results.say(format, reading.recognised(rows.attrs["bktools"]))
         companies = rows["company_id"].dropna().unique().tolist()
         with Journal(settings) as journal:
-            elsewhere = exported_elsewhere(journal, settings.company)
+            elsewhere = journal.exported_elsewhere(settings.company)
             cleared = not_booked(journal, settings.company)
+            for company_id in companies:
+                if question := first_export(journal, company_id):
+                    results.say(format, f"{question}\n")
         plan = bktools.compose_export_jobs(
             rows,
             **(tables or reading.tables_of(service, companies, max_age=0)),
             # The history of all companies: an entry sent for another one is not sent again.
             history=bktools.load_export_jobs(entries=True, service=service),
-            ledger=reading.read_ledger(ledger, mapping),
+            ledger=reading.read_ledger(ledger, mapping, exported_at),
             exported_elsewhere=[*elsewhere],
             not_booked=[*cleared],
             company=settings.company,
@@ -132,7 +137,8 @@ def submit(
     apply: options.Apply = False,
     plan_id: str | None = option("--plan ID", "Refuse the file unless it holds this plan."),
     wait: options.Wait = 300.0,
-    others_export: options.OthersExport = False,
+    first_export: options.FirstExport = False,
+    by: str | None = option("--by NAME", "With --first-export: your name; kept permanently."),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
@@ -145,6 +151,8 @@ def submit(
     """
     from bktools.export.plan_file import read_plan
 
+    if first_export and by is None:
+        raise ArgumentError("--first-export", "needs --by NAME: who says that nobody exported before")
     read = read_plan(file)
     if plan_id is not None and plan_id != read.plan.plan_id:
         raise PlanError(f"{file} holds plan {read.plan.plan_id}, not {plan_id}: nothing was sent")
@@ -155,11 +163,16 @@ def submit(
                 "nothing was sent; compose it again here"
             )
         for question in _unknown_outcomes(read.plan, service):
-            results.say(format, f"outcome unknown: {question}\n")
+            results.say(format, f"{question}\n")
         results.say(format, f"Composed by {read.made_by}, {read.made_at}")
         _say_plan(format, read.plan)
         sent = bktools.submit_export_jobs(
-            read.plan, apply=apply, wait=wait, others_export=others_export, service=service
+            read.plan,
+            apply=apply,
+            wait=wait,
+            first_export=first_export,
+            by=by,
+            service=service,
         )
         questions = _unknown_outcomes(read.plan, service)
     results.say(format, "")
@@ -184,12 +197,11 @@ def status(
 
     Example: bktools export status
     """
-    from bktools.journal.export_jobs import answer_to_all, open_questions
+    from bktools.journal.export_jobs import open_questions
 
     with connected(environment, sandbox, company) as service:
         jobs = bktools.load_export_jobs(company, service=service)
         questions = open_questions(company, service=service)
-        to_all = answer_to_all(company, service=service)
     by_state = dict(list(jobs.groupby("state")))
     states = {
         str(state): {"batches": len(rows), "entries": int(rows["entries"].sum())}
@@ -199,8 +211,7 @@ def status(
         format,
         *(_batches(rows, state) for state, rows in by_state.items()),
         "nothing was exported from here" if jobs.empty else "",
-        *(f"\noutcome unknown: {question}" for question in questions),
-        f"\nIf {to_all}" if to_all else "",
+        *(f"\n{question}" for question in questions),
         states=states,
         outcome_unknown=questions,
     )
@@ -232,14 +243,14 @@ def history(
     results.hand_over(jobs, format, output, columns=columns, most=1_000)
     for question in questions:
         # On standard error, apart from the rows that a program reads.
-        tell(f"\noutcome unknown: {question}")
+        tell(f"\n{question}")
 
 
 @app.command("resolve")
 def resolve(
     by: options.By,
     evidence: options.Evidence,
-    batches: list[str] = argument("BATCH", "IDs of the batches; several can only be accepted.", REQUIRED),
+    batch: str = argument("BATCH", "ID of the batch.", REQUIRED),
     outcome: str = option(
         "--outcome accepted|released", "accepted: it was booked. released: it was not.", REQUIRED
     ),
@@ -249,35 +260,51 @@ def resolve(
     company: options.Company = None,
     format: results.Format = results.TextFormat.TEXT,
 ) -> None:
-    """Settle export jobs whose outcome is unknown.
+    """Settle an export job whose outcome is unknown.
 
-    Look them up in the accounting system first.
+    Look it up in the accounting system first. It can be released from the day after its request on: before,
+    the request may still be under way.
 
     Example: bktools export resolve 3b033ca1ea4749b395bf --outcome released --evidence "not in ERP" --by Ada
     """
-    from bktools.journal.export_jobs import accept_export_jobs
-
-    if len(batches) > 1 and (outcome != "accepted" or job is not None):
-        raise ArgumentError(
-            "BATCH", "must be one, unless it is --outcome accepted without --job: release each by itself"
-        )
     with connected(environment, sandbox, company) as service:
-        if len(batches) == 1:
-            bktools.resolve_export_job(
-                batches[0], outcome, evidence=evidence, by=by, job_id=job, service=service
-            )
-        else:
-            accept_export_jobs(batches, evidence=evidence, by=by, service=service)
+        bktools.resolve_export_job(batch, outcome, evidence=evidence, by=by, job_id=job, service=service)
         books = same(service.settings, company=False)
     results.report(
         format,
-        *(f"batch {settled}: {outcome}, by {by}" for settled in batches),
+        f"batch {batch}: {outcome}, by {by}",
         f"{NEXT[outcome]}: bktools export submit PLAN --apply{books}",
-        batch_id=batches[0] if len(batches) == 1 else None,
-        batches=batches,
+        batch_id=batch,
         outcome=outcome,
         by=by,
     )
+
+
+@app.command("tick-off")
+def tick_off(
+    by: options.By,
+    evidence: options.Evidence,
+    event: int = argument("EVENT", "The number that status prints.", REQUIRED),
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Format = results.TextFormat.TEXT,
+) -> None:
+    """Record that you looked at entries that two jobs may have booked.
+
+    They are not shown any more.
+
+    Example: bktools export tick-off 42 --by Ada --evidence "second booking reversed in the ERP"
+    """
+    from bktools.journal.resolving import tick_off as tick
+    from bktools.journal.writing import open_for_writing
+
+    with (
+        connected(environment, sandbox, company) as service,
+        open_for_writing(service.settings) as journal,
+    ):
+        tick(journal, event, by=by, evidence=evidence)
+    results.report(format, f"event {event} is ticked off, by {by}", event=event, by=by)
 
 
 @app.command("import")
@@ -315,7 +342,7 @@ def import_elsewhere(
             event = record_exported_elsewhere(
                 journal, company_id, listed, by=by, evidence=evidence, source=", ".join(map(str, entries))
             )
-        undo = f"bktools export undo-import {event} --by NAME --evidence TEXT{same(service.settings)}"
+        undo = f'bktools export undo-import {event} --by NAME --evidence "..."{same(service.settings)}'
     results.report(
         format,
         f"{counted(len(listed), 'entry', 'entries')} recorded as exported elsewhere, by {by}",

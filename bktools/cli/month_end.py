@@ -35,6 +35,7 @@ def month_end(
     chart: reading.Chart = None,
     entries: reading.Entries = None,
     ledger: reading.AskedLedger = None,
+    exported_at: options.ExportedAt = None,
     mapping: reading.Mapping = None,
     apply: options.Apply = False,
     month: str | None = options.month(
@@ -42,7 +43,7 @@ def month_end(
     ),
     max_entries: options.MaxEntries = 500,
     wait: options.Wait = 300.0,
-    others_export: options.OthersExport = False,
+    first_export: options.FirstExport = False,
     by: str | None = option(
         "--by NAME", "Who prepares the close; kept permanently. By default the system's user."
     ),
@@ -83,7 +84,7 @@ def month_end(
     with connected(environment, sandbox, company) as service:
         settings, company_id = service.settings, the_company(service.settings)
         for question in open_questions(company_id, service=service):
-            say(f"outcome unknown: {question}\n")
+            say(f"{question}\n")
         texts = words_for(language, settings)
         books = texts("report.sandbox") if settings.is_sandbox else settings.environment
         say(f"{texts('report.terminal.head', name=settings.name_of(company_id), environment=books)}\n")
@@ -99,7 +100,7 @@ def month_end(
         close = bktools.close_month(
             accounts,
             rows,
-            ledger=reading.read_ledger(ledger, mapping),
+            ledger=reading.read_ledger(ledger, mapping, exported_at),
             company=company_id,
             categories=tables["categories"],
             employees=tables["employees"],
@@ -107,7 +108,7 @@ def month_end(
             month=month,
             max_entries=max_entries,
             wait=wait,
-            others_export=others_export,
+            first_export=first_export,
             by=by,
             approved_by=approved_by,
             before_month_end=before_month_end,

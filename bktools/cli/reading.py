@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Facts
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
 import bktools
+from bktools.cli.options import shared
 from bktools.errors import ArgumentError
 from bktools.progress import note
 
@@ -19,28 +21,25 @@ if TYPE_CHECKING:
 _TABLE = "CSV, TSV, Excel or Parquet"
 _LEDGER = f"The general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, {_TABLE}"
 
-Chart = Annotated[
-    Path | None, Option("--chart", metavar="FILE", help=f"The ERP's chart of accounts: {_TABLE}.")
-]
+Chart = Annotated[Path | None, shared("--chart FILE", f"The ERP's chart of accounts: {_TABLE}.")]
 Entries = Annotated[
     list[Path] | None,
-    Option("--entries", metavar="FILE", help=f"The entries: {_TABLE}. May be repeated."),
+    shared("--entries FILE", f"The entries: {_TABLE}. May be repeated."),
 ]
 EntriesFiles = Annotated[
     list[Path] | None,
     Argument(metavar="FILE", help=f"The entries: {_TABLE}. With --sandbox, by default a sample."),
 ]
-Ledger = Annotated[Path, Option("--ledger", metavar="FILE", help=f"{_LEDGER}.")]
+Ledger = Annotated[Path, shared("--ledger FILE", f"{_LEDGER}.")]
 AskedLedger = Annotated[
     Path | None,
-    Option("--ledger", metavar="FILE", help="The general ledger: entries that it holds are not sent."),
+    shared("--ledger FILE", "The general ledger: entries that it holds are not sent."),
 ]
 Mapping = Annotated[
     list[str] | None,
-    Option(
-        "--mapping",
-        metavar="NAME",
-        help="How a file is read: a saved mapping, or its .toml file. By default the mapping with the file's "
+    shared(
+        "--mapping NAME",
+        "How a file is read: a saved mapping, or its .toml file. By default the mapping with the file's "
         "headings. May be repeated.",
     ),
 ]
@@ -70,19 +69,16 @@ def read(
     from bktools.inputs.mappings import arguments, mapping_for
 
     old = (
-        "columns",
-        "delimiter",
-        "encoding",
-        "sheet",
-        "decimal",
-        "date_format",
-        "currency",
-        "approved_values",
+        *("columns", "delimiter", "encoding", "sheet", "decimal", "date_format", "currency"),
+        *("approved_values", "style", "reverse_sign"),
     )
-    given = dict.fromkeys(
-        (*old, "style", "reverse_sign") if kind == "ledger" else old if kind == "entries" else old[:4]
-    )
-    given |= {name: value for name, value in (options or {}).items() if value not in (None, False)}
+    of_kind = {"chart": old[:4], "accounts": old[:4], "entries": old[:8], "ledger": (*old[:7], *old[8:])}[
+        kind
+    ]
+    given = dict.fromkeys(of_kind)
+    given |= {
+        name: value for name, value in (options or {}).items() if value is not None and value is not False
+    }
     mapping = mapping_for(file, kind, given)
     if mapping is not None:
         note(f"mapping {mapping.name!r} used for {file.name}")
@@ -145,9 +141,19 @@ def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return rows
 
 
-def read_ledger(file: Path | None, mappings: Sequence[str] | None, **others: Any) -> Any:
-    """Read a general ledger, if there is one."""
-    return None if file is None else read(bktools.read_general_ledger, "ledger", file, mappings, **others)
+def read_ledger(
+    file: Path | None,
+    mappings: Sequence[str] | None,
+    exported_at: dt.datetime | None = None,
+    **others: Any,
+) -> Any:
+    """Read a general ledger, if there is one; `exported_at` is the day of its export."""
+    if file is None:
+        return None
+    ledger = read(bktools.read_general_ledger, "ledger", file, mappings, **others)
+    if exported_at is not None:
+        ledger.attrs["bktools"]["exported_at"] = f"{exported_at:%Y-%m-%d}"
+    return ledger
 
 
 def samples(service: bktools.Service, missing: str) -> tuple[Path, Path]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,12 +38,7 @@ def verify(
         "Only the entries of this month, such as 2026-10; by default the ledger's months."
     ),
     out: options.Out = None,
-    exported_at: dt.datetime | None = option(
-        "--exported-at DATE",
-        "The day of the ledger's export: later postings are planned, and prove nothing. By default "
-        "the day that the file names, else today.",
-        formats=["%Y-%m-%d"],
-    ),
+    exported_at: options.ExportedAt = None,
     explained: list[str] | None = option(
         "--explained VOUCHER",
         "A voucher or document that holds none of the entries, as you looked up. May be repeated.",
