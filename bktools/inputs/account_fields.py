@@ -84,7 +84,9 @@ def _company_ids(reading: Reading, company: str | None) -> pa.ChunkedArray:
         # One company of another system is the one asked for, or unknown; several are not.
         is_one = pc.count_distinct(column).as_py() == 1
         choices = [{"columns": {"company_id": ""}}] if is_one else []
-        reading.ask_of_rows("other_company", is_other, choices, heading=reading.heading("company_id"), company=company)
+        reading.ask_of_rows(
+            "other_company", is_other, choices, heading=reading.heading("company_id"), company=company
+        )
     return ids
 
 
@@ -94,13 +96,17 @@ def _archived(reading: Reading) -> pa.ChunkedArray:
     for field, yes in (("archived", True), ("active", False)):
         if reading.has(field):
             meanings = {"yes": yes, "no": not yes, "active": False, "archived": True}
-            meant = {"": False} | {word: flag for name, flag in meanings.items() for word in words.values(name)}
+            meant = {"": False} | {
+                word: flag for name, flag in meanings.items() for word in words.values(name)
+            }
             column = cells.trimmed(reading.column(field))
             flags = cells.each(column, lambda text, meant=meant: meant.get(words.normal(text)), schema.FLAG)
             unknown = cells.mask(pc.is_null(flags))
             if unknown.any():
                 text = column[int(unknown.argmax())].as_py()
                 choices = [{"columns": {field: ""}}]
-                reading.ask_of_rows("no_flag", unknown, choices, field=field, heading=reading.heading(field), value=text)
+                reading.ask_of_rows(
+                    "no_flag", unknown, choices, field=field, heading=reading.heading(field), value=text
+                )
             result = pc.or_kleene(result, pc.fill_null(flags, False))
     return result

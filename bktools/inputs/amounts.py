@@ -166,7 +166,9 @@ class Figures:
                 rows = cells.matches(column, pattern) & left
                 plain += [(mark, rows)] if rows.any() else []
                 left &= ~rows
-        odd = {text: money(text) for text in cells.unique(column.filter(pa.array(left)))} if left.any() else {}
+        odd = (
+            {text: money(text) for text in cells.unique(column.filter(pa.array(left)))} if left.any() else {}
+        )
         return cls(column, blank, plain, odd, is_numeric)
 
     def rows_where(self, texts: Collection[str]) -> Mask:
@@ -186,7 +188,9 @@ class Figures:
     @cached_property
     def is_broken(self) -> Mask:
         """The cells that hold figures and are no amount."""
-        return self.rows_where([text for text, amount in self.odd.items() if not amount and re.search(r"\d", text)])
+        return self.rows_where(
+            [text for text, amount in self.odd.items() if not amount and re.search(r"\d", text)]
+        )
 
     def texts_of(self, part: str) -> pa.ChunkedArray | None:
         """Return the `currency` or the `side` beside each amount, None where no amount has one."""
@@ -215,8 +219,13 @@ class Figures:
                 bad |= rows
             elif mark:
                 texts = _with_point(texts, mark, rows)
-        values = {text: None if amount is None else self._value(amount, decimal) for text, amount in self.odd.items()}
-        wrong = [text for text, value in values.items() if value is None and (self.odd[text] or _NOTHING).digits]
+        values = {
+            text: None if amount is None else self._value(amount, decimal)
+            for text, amount in self.odd.items()
+        }
+        wrong = [
+            text for text, value in values.items() if value is None and (self.odd[text] or _NOTHING).digits
+        ]
         wrong += [text for text, amount in self.odd.items() if amount is None]
         bad |= self.rows_where(wrong)
         if values:

@@ -77,7 +77,9 @@ def _read_export_status(reading: Reading) -> None:
         unknown = _counts(column.filter(pc.and_(pc.is_null(codes), pa.array(~cells.blank(column)))))
         if unknown:
             heading = reading.heading("export_status")
-            reading.problems.ask("export_status", [{"columns": {"export_status": ""}}], heading=heading, values=_shown(unknown))
+            reading.problems.ask(
+                "export_status", [{"columns": {"export_status": ""}}], heading=heading, values=_shown(unknown)
+            )
     if reading.has("exported_at"):
         has_time = pa.array(~cells.blank(reading.column("exported_at")))
         exported = pc.if_else(has_time, EXPORTED, pa.scalar(None, schema.TEXT)).cast(schema.TEXT)

@@ -135,6 +135,9 @@ def _matching(table: Table, field: str, group: Sequence[str], taken: Collection[
         and has_heading(heading, group)
         and not (is_ambiguous and not fits(field, table.samples[place]))
     ]
+    if field not in ("date", *MONEY):
+        # An empty column is none: another one may say the field.
+        matching = [place for place in matching if not cells.are_blank(table.columns[place])]
     if len(matching) > 1:
         # An empty column counts where no other has the heading, and the same column twice is one.
         matching = [place for place in matching if not cells.are_blank(table.columns[place])] or matching
@@ -148,7 +151,12 @@ def _one_of(table: Table, field: str, matching: Sequence[int], problems: Problem
     if len(fitting) != 1:
         several = fitting or matching
         headings = [table.headings[place] for place in several]
-        problems.ask("several_columns", [table.choice(field, place) for place in several], field=field, headings=headings)
+        problems.ask(
+            "several_columns",
+            [table.choice(field, place) for place in several],
+            field=field,
+            headings=headings,
+        )
     return list(fitting or matching)
 
 
@@ -196,9 +204,12 @@ def ask_amount(table: Table, places: dict[str, int], problems: Problems) -> None
     both = pairs(table, taken)
     in_pairs = {place for pair in both for place in pair}
     choices: list[Choice] = [
-        {"columns": {"debit": table.headings[debit], "credit": table.headings[credit]}} for debit, credit in both
+        {"columns": {"debit": table.headings[debit], "credit": table.headings[credit]}}
+        for debit, credit in both
     ]
-    choices += [table.choice("amount", place) for place in can_be("amount", table, taken) if place not in in_pairs]
+    choices += [
+        table.choice("amount", place) for place in can_be("amount", table, taken) if place not in in_pairs
+    ]
     headings = [heading for choice in choices for heading in choice["columns"].values()]
     is_doubtful = bool(headings) and all(map(says_another, headings))
     _ask("amount", table, places, choices, problems, is_doubtful=is_doubtful)
@@ -210,13 +221,21 @@ def ask_column(field: str, table: Table, places: dict[str, int], problems: Probl
     found = can_be(field, table, taken)
     if field == "date":
         found = found or [
-            place for place in range(len(table.columns)) if place not in taken and most(table.samples[place], is_day, 0.6)
+            place
+            for place in range(len(table.columns))
+            if place not in taken and most(table.samples[place], is_day, 0.6)
         ]
     _ask(field, table, places, [table.choice(field, place) for place in found], problems)
 
 
 def _ask(
-    field: str, table: Table, places: dict[str, int], choices: Sequence[Choice], problems: Problems, *, is_doubtful: bool = False
+    field: str,
+    table: Table,
+    places: dict[str, int],
+    choices: Sequence[Choice],
+    problems: Problems,
+    *,
+    is_doubtful: bool = False,
 ) -> None:
     headings = ["/".join(choice["columns"].values()) for choice in choices]
     if field == "date" and not choices:
@@ -224,7 +243,11 @@ def _ask(
     code = "no_column" if headings else "no_column_like_it"
     problems.ask(code, choices, is_doubtful=is_doubtful, field=field, headings=headings)
     # So that its cells are asked about in the same question.
-    places |= {own: table.named[heading] for own, heading in (choices[0]["columns"] if choices else {}).items() if heading}
+    places |= {
+        own: table.named[heading]
+        for own, heading in (choices[0]["columns"] if choices else {}).items()
+        if heading
+    }
 
 
 def is_uuid_column(table: Table, place: int) -> bool:

@@ -84,7 +84,12 @@ def _take(
     asked = options.currency
     others = {code for code in result[rows] if code} - {*can_be}
     others |= {asked} - {*can_be} - {None} if is_only else set()
-    facts = {"lines": table.lines_of(rows)[:4], "count": int(rows.sum()), "value": unit, "heading": source.heading}
+    facts = {
+        "lines": table.lines_of(rows)[:4],
+        "count": int(rows.sum()),
+        "value": unit,
+        "heading": source.heading,
+    }
     if not can_be:
         problems.ask("currency_unknown", [table.skip(rows)], word=unit, **facts)
     elif others:

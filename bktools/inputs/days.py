@@ -29,7 +29,9 @@ _ISO = re.compile(rf"(\d{{4}})([-/.年])(\d{{1,2}})[-/.月](\d{{1,2}})日?{_TIME
 _NUMBERS = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}|\d{{2}})\.?{_TIME}$")
 _COMPACT = re.compile(r"(20\d\d|19\d\d)(\d\d)(\d\d)$")
 _WORD = re.compile(rf"(?:\w+, *)?(\d{{1,2}})[. /-]*([^\W\d_]+)\.?[. /-]*(\d{{4}}|\d{{2}})?{_TIME}$")
-_WORD_FIRST = re.compile(rf"(?:\w+, *)?([^\W\d_]{{3,}})\.?[. /-]*(\d{{1,2}})(?:[., /-]+(\d{{4}}|\d{{2}}))?{_TIME}$")
+_WORD_FIRST = re.compile(
+    rf"(?:\w+, *)?([^\W\d_]{{3,}})\.?[. /-]*(\d{{1,2}})(?:[., /-]+(\d{{4}}|\d{{2}}))?{_TIME}$"
+)
 _WITHOUT_YEAR = re.compile(r"\W*\d{1,2}\W*[^\W\d]+\W*$|\W*[^\W\d]+\W*\d{1,2}\W*$")
 _SERIAL = re.compile(r"[34]\d{4}(\.\d+)?")
 # The day before Excel's first one, and the year that it takes for a leap year.
@@ -152,7 +154,9 @@ def _by_format(text: str, form: str, year: int | None) -> dt.date | None:
 def _order(
     texts: Sequence[str], all_cells: Sequence[pa.ChunkedArray], options: Options, problems: Problems
 ) -> str:
-    open_texts = [text for text in texts if "" not in days_of(text, options.year) and days_of(text, options.year)]
+    open_texts = [
+        text for text in texts if "" not in days_of(text, options.year) and days_of(text, options.year)
+    ]
     if not open_texts:
         return "dmy"
     seen = {*texts, *(text for column in all_cells for text in cells.unique(without_times(column)))}
@@ -163,8 +167,11 @@ def _order(
     text = open_texts[0]
     days = days_of(text, options.year)
     problems.ask(
-        "date_format", [{"date_format": form} for form in ORDERS.values()],
-        value=text, day_first=days["dmy"], month_first=days["mdy"],
+        "date_format",
+        [{"date_format": form} for form in ORDERS.values()],
+        value=text,
+        day_first=days["dmy"],
+        month_first=days["mdy"],
     )
     return "dmy"
 

@@ -57,7 +57,9 @@ def delimiter_of(text: bytes, kind: str) -> str:
         rows = list(_rows_of(head, mark))
         widths = Counter(len(row) for row in rows if len(row) > 1)
         width, count = widths.most_common(1)[0] if widths else (0, 0)
-        known = max((sum(map(bool, (words.fields_of(cell, kind) for cell in row))) for row in rows), default=0)
+        known = max(
+            (sum(map(bool, (words.fields_of(cell, kind) for cell in row))) for row in rows), default=0
+        )
         return known if known > 1 else 0, count, width
 
     return max([mark for mark in _DELIMITERS if mark in head] or [","], key=fitness)
@@ -119,7 +121,9 @@ def _with_rest(grid: Grid, text: bytes, first_line: int, source: str) -> Grid:
     if body is None:
         width = max(widths)
         if width * (text.count(b"\n") + 1) > _MOST_CELLS:
-            raise InputError(f"would have more than {_MOST_CELLS:,} cells: split it, by month or company", source=source)
+            raise InputError(
+                f"would have more than {_MOST_CELLS:,} cells: split it, by month or company", source=source
+            )
         rows = Rows(*map(str, range(width)))
         for line, row in _careful_rows(text, grid.delimiter or ",", source):
             if line >= first_line and row:

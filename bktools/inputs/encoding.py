@@ -18,7 +18,19 @@ from bktools.errors import ArgumentError, InputError
 from bktools.inputs import words
 
 _ENCODINGS = (
-    *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1257", "cp850", "cp852", "cp437", "cp866"),
+    *(
+        "cp1252",
+        "cp1250",
+        "cp1251",
+        "cp1253",
+        "cp1254",
+        "cp1255",
+        "cp1257",
+        "cp850",
+        "cp852",
+        "cp437",
+        "cp866",
+    ),
     *("iso8859-2", "iso8859-15", "mac_roman", "gb18030", "big5", "shift_jis", "cp949"),
 )
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -68,7 +80,9 @@ def read_text(
     nul = reading.text.find(b"\0")
     if nul >= 0:
         line = reading.text.count(b"\n", 0, nul) + 1
-        raise InputError("is no text, it holds NUL bytes: export it again as CSV (UTF-8)", source=source, line=line)
+        raise InputError(
+            "is no text, it holds NUL bytes: export it again as CSV (UTF-8)", source=source, line=line
+        )
     return reading
 
 
@@ -101,7 +115,9 @@ def _asked(data: bytes, encoding: str) -> Reading:
         name = codecs.lookup(encoding).name
         text = data.decode(encoding, "replace").removeprefix("\ufeff")
     except (LookupError, TypeError):
-        raise ArgumentError(name_of("encoding"), "must be the name of an encoding such as cp1252", encoding) from None
+        raise ArgumentError(
+            name_of("encoding"), "must be the name of an encoding such as cp1252", encoding
+        ) from None
     return Reading(name, text.encode("utf-8", "replace"), is_whole="\ufffd" not in text)
 
 
@@ -172,9 +188,7 @@ def _script(letter: str) -> str:
     return "CJK" if name in _EASTERN_SCRIPTS else name
 
 
-def _by_headings(
-    readings: dict[str, str], data: bytes, headings_in: Callable[[str], set[str]]
-) -> list[str]:
+def _by_headings(readings: dict[str, str], data: bytes, headings_in: Callable[[str], set[str]]) -> list[str]:
     """Return the encodings in which most headings are known, then those with letters of their languages alone."""
     # A letter that the cut may spoil is in no heading.
     head = data[: 1 << 16]

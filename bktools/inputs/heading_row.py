@@ -54,14 +54,18 @@ def find_headings(grid: Grid, kind: str, options: Options, source: str) -> tuple
     """Return the place of the row of headings (-1: none), and whether it is known rather than proposed."""
     if options.headings is not None:
         if options.headings and options.headings not in grid.head_lines:
-            raise InputError(f"the line {options.headings} is none of the first lines of the file", source=source)
+            raise InputError(
+                f"the line {options.headings} is none of the first lines of the file", source=source
+            )
         return (grid.head_lines.index(options.headings) if options.headings else -1), True
     named = {words.normal(heading): field for field, heading in options.columns.items() if heading}
     with_two: list[int] = []
     for place, row in enumerate(grid.head):
         fields = {}
         for cell in filter(str.strip, row):
-            own = words.fields_of(cell, kind) | {named[word] for word in [words.normal(cell)] if word in named}
+            own = words.fields_of(cell, kind) | {
+                named[word] for word in [words.normal(cell)] if word in named
+            }
             fields |= {cell: own} if own else {}
         if len(fields) > 1 and not any(map(is_figure, row)):
             with_two.append(place)
@@ -100,11 +104,11 @@ def table_of(grid: Grid, kind: str, options: Options, problems: Problems, source
         return None
     first = next((at for at, row in enumerate(grid.head) if _filled(row)), 0)
     if not is_known:
-        shown = "\n".join(
+        shown = [
             f"  {line}: {'; '.join(row)}"[:_SHOWN_CHARACTERS]
             for row, line in list(zip(grid.head, grid.head_lines, strict=True))[first : first + _SHOWN_ROWS]
-        )
-        problems.ask("headings", [{"headings": grid.head_lines[top] if top >= 0 else 0}], rows=shown)
+        ]
+        problems.ask("headings", [{"headings": grid.head_lines[top] if top >= 0 else 0}], shown=shown)
     start = top + 1 if top >= 0 else first
     notes = list(grid.notes)
     if top >= 0 and is_known and start < len(grid.head) and _are_headings(grid.head[start], kind):
@@ -120,7 +124,23 @@ def table_of(grid: Grid, kind: str, options: Options, problems: Problems, source
         rows = _one_table(rows, names, head_line, kind, problems)
         _ask_above(grid, top, rows, options, problems)
     _ask_of_wide_rows(grid, rows, names, head_line, kind, problems, notes)
-    below = [numbers[start:] for numbers in grid.numbers]
+    table = _table(grid, names, rows, head_line, source)
+    return replace(
+        table,
+        notes=tuple(notes),
+        is_known=is_known,
+        left_out=left_out,
+        currency=_currency_above(grid.head[: max(top, 0)]),
+    )
+
+
+def rows_below(grid: Grid, top: int, source: str) -> Table:
+    """Return the rows below the headings of a format, which needs no question."""
+    names = _names(grid, top, top + 1)
+    return _table(grid, names, _below(grid, top + 1, len(names)), grid.head_lines[top], source)
+
+
+def _table(grid: Grid, names: Sequence[str], rows: _Rows, head_line: int, source: str) -> Table:
     return Table(
         source,
         _made_unique(names),
@@ -130,11 +150,7 @@ def table_of(grid: Grid, kind: str, options: Options, problems: Problems, source
         delimiter=grid.delimiter,
         encoding=grid.encoding,
         sheet=grid.sheet,
-        numeric=_numeric(rows, below, grid, start) if grid.numbers else frozenset(),
-        notes=tuple(notes),
-        is_known=is_known,
-        left_out=left_out,
-        currency=_currency_above(grid.head[: max(top, 0)]),
+        numeric=_numeric(rows, grid) if grid.numbers else frozenset(),
         broken=grid.broken,
     )
 
@@ -188,9 +204,7 @@ def _empty(count: int) -> pa.ChunkedArray:
     return pa.chunked_array([pa.repeat(pa.scalar("", schema.TEXT), count)])
 
 
-def _without_skipped(
-    rows: _Rows, options: Options, notes: list[Note]
-) -> tuple[_Rows, list[pa.ChunkedArray]]:
+def _without_skipped(rows: _Rows, options: Options, notes: list[Note]) -> tuple[_Rows, list[pa.ChunkedArray]]:
     """Return the rows that no option leaves out, and the columns of the others."""
     skipped = np.zeros(len(rows.lines), dtype=bool)
     for lines, pattern in options.skipped():
@@ -198,7 +212,9 @@ def _without_skipped(
             skipped |= np.isin(rows.lines, [*lines])
         else:
             skipped |= _containing(rows.columns, pattern)
-            skipped |= np.isin(rows.lines, [n for n, row in rows.wider.items() if pattern.search("  ".join(row))])
+            skipped |= np.isin(
+                rows.lines, [n for n, row in rows.wider.items() if pattern.search("  ".join(row))]
+            )
     if not skipped.any():
         return rows, []
     left = rows.where(skipped)
@@ -239,11 +255,18 @@ def _one_table(rows: _Rows, names: Sequence[str], head_line: int, kind: str, pro
         return rows
     lines = [int(rows.lines[place]) for place in again]
     wanted = [words.normal(name) for name in names if name]
-    cells_of = ([column[place].as_py() for column in rows.columns] for place in again)
-    if all([words.normal(cell) for cell in row if cell.strip()] == wanted for row in cells_of):
+    repeated = ([column[place].as_py() for column in rows.columns] for place in again)
+    are_same = all([words.normal(cell) for cell in row if cell.strip()] == wanted for row in repeated)
+    if are_same and not {*lines} & rows.wider.keys():
         # The same headings, as printed on each page.
         flags = np.isin(rows.lines, lines)
-        problems.ask("headings_repeated", [{"skip_rows": ranges(lines)}], lines=lines[:4], count=len(lines), head=head_line)
+        problems.ask(
+            "headings_repeated",
+            [{"skip_rows": ranges(lines)}],
+            lines=lines[:4],
+            count=len(lines),
+            head=head_line,
+        )
         return rows.where(~flags)
     last = int(rows.lines[-1])
     choices: list[dict[str, Any]] = [{"headings": lines[-1]}, {"skip_rows": f"{lines[0]}-{last}"}]
@@ -291,16 +314,15 @@ def _ask_of_wide_rows(
     problems.ask("width", choices, lines=lines[:4], count=len(lines), width=len(names), head=head_line)
 
 
-def _numeric(rows: _Rows, below: Sequence[Mask], grid: Grid, start: int) -> frozenset[int]:
+def _numeric(rows: _Rows, grid: Grid) -> frozenset[int]:
     """Return the columns of which each filled cell is a number of the workbook."""
-    first = grid.head_lines[0] + start
-    places = rows.lines - first
+    places = rows.lines - grid.head_lines[0]
     return frozenset(
         place
         for place, column in enumerate(rows.columns)
-        if place < len(below)
+        if place < len(grid.numbers)
         and (filled := ~cells.blank(column)).any()
-        and below[place][places][filled].all()
+        and grid.numbers[place][places][filled].all()
     )
 
 

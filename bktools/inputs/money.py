@@ -88,10 +88,14 @@ def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]
         return {}
     if "side" not in places and fields == ["amount"] and reading.options.columns.get("side") != "":
         _ask_side(reading)
-    figures = {name: Figures.of(reading.column(name), is_numeric=places[name] in table.numeric) for name in fields}
+    figures = {
+        name: Figures.of(reading.column(name), is_numeric=places[name] in table.numeric) for name in fields
+    }
     keep = np.ones(len(table.lines), dtype=bool)
     if figures:
-        keep = entries_only(table, places, figures, reading.kind, reading.options, reading.problems, reading.notes)
+        keep = entries_only(
+            table, places, figures, reading.kind, reading.options, reading.problems, reading.notes
+        )
     whole = table
     if reading.options.fill_down:
         reading.table = table = _filled(reading)
@@ -103,7 +107,10 @@ def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]
     reading.table = table.rows(keep)
     _read_days(reading, whole.columns)
     if not keep.all():
-        figures = {name: Figures.of(reading.column(name), is_numeric=places[name] in table.numeric) for name in fields}
+        figures = {
+            name: Figures.of(reading.column(name), is_numeric=places[name] in table.numeric)
+            for name in fields
+        }
     sums: dict[str, Decimal] = {}
     if figures:
         sums = _signed(reading, figures, _read_values(reading, figures, own_currency))
@@ -134,7 +141,9 @@ def _read_days(reading: Reading, all_columns: list[pa.ChunkedArray]) -> None:
             reading.ask_of_rows("year", bad, value=text)
             reading.problems[-1] = reading.problems[-1]._replace(option="year")
         else:
-            reading.ask_of_rows("not_a_date", bad, [reading.table.skip(bad), {"columns": {"date": ""}}], value=text)
+            reading.ask_of_rows(
+                "not_a_date", bad, [reading.table.skip(bad), {"columns": {"date": ""}}], value=text
+            )
 
 
 def _read_values(
@@ -180,7 +189,10 @@ def _only_currency(reading: Reading, fields: list[str], own: str | None) -> str:
 
 def _ask_side(reading: Reading) -> None:
     """Ask about a column of sides without a known heading, beside amounts that all have one sign."""
-    if any(cell.strip().startswith(("-", "(", "−", "–")) or cell.strip().endswith("-") for cell in reading.sample("amount")):
+    if any(
+        cell.strip().startswith(("-", "(", "−", "–")) or cell.strip().endswith("-")
+        for cell in reading.sample("amount")
+    ):
         return
     table = reading.table
     beside = [
@@ -243,7 +255,11 @@ def _with_sides(reading: Reading, figures: Figures, amount: pa.ChunkedArray) -> 
     is_negative, is_positive = cells.mask(pc.less(amount, zero)), cells.mask(pc.greater(amount, zero))
     agree = not (is_debit & is_positive).any() and not (is_credit & is_negative).any()
     agree |= not (is_debit & is_negative).any() and not (is_credit & is_positive).any()
-    if agree and (is_negative & (is_credit | is_debit)).any() and (is_positive & (is_credit | is_debit)).any():
+    if (
+        agree
+        and (is_negative & (is_credit | is_debit)).any()
+        and (is_positive & (is_credit | is_debit)).any()
+    ):
         reading.note("signs_agree")
         return amount
     return pc.if_else(pa.array(is_credit), pc.negate(amount), amount)
@@ -258,7 +274,8 @@ def _of_pair(
     empty = pa.chunked_array([pa.repeat(pa.scalar(_ZERO, kind), len(first))])
     zero = pa.scalar(_ZERO, kind)
     debit, credit = (
-        pc.fill_null(values[side].cast(kind), zero) if side in values else empty for side in ("debit", "credit")
+        pc.fill_null(values[side].cast(kind), zero) if side in values else empty
+        for side in ("debit", "credit")
     )
     both = cells.mask(pc.and_(pc.not_equal(debit, zero), pc.not_equal(credit, zero)))
     if reading.options.net:

@@ -61,7 +61,15 @@ def identifiers(
             why = f"{table.headings[place]!r} holds unknown or ambiguous names: {remarks}"
             raise table.error(why, int(table.lines[rows][0]))
         lines = table.lines_of(rows)
-        notes.append(note("unknown_names", heading=table.headings[place], names=remarks, count=len(lines), lines=lines[:4]))
+        notes.append(
+            note(
+                "unknown_names",
+                heading=table.headings[place],
+                names=remarks,
+                count=len(lines),
+                lines=lines[:4],
+            )
+        )
     values = [
         next(iter(ids)) if len(ids) == 1 else text.lower() if UUID_PATTERN.match(text) else text
         for text, ids in ids_of.items()

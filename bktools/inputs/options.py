@@ -13,6 +13,9 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.inputs import words
 
+# Field to heading.
+Columns = Mapping[str, str]
+
 _TABLE = ("columns", "headings", "skip_rows", "delimiter", "encoding", "sheet")
 _VALUES = ("decimal", "date_format", "year", "currency", "sides", "negate", "net", "fill_down")
 # The options that each kind of file takes.
@@ -107,7 +110,10 @@ class Options:
         for part in (self.skip_rows or "").split(";"):
             if re.fullmatch(r"[\d,\- ]+", part):
                 spans = (one.partition("-") for one in part.split(",") if one.strip())
-                yield {line for first, _, last in spans for line in range(int(first), int(last or first) + 1)}, None
+                yield (
+                    {line for first, _, last in spans for line in range(int(first), int(last or first) + 1)},
+                    None,
+                )
             elif part not in ("", "none"):
                 yield set(), re.compile(part, re.IGNORECASE)
 
@@ -118,7 +124,9 @@ class Options:
             merged[name] = {**getattr(self, name), **more[name]}
         for name, between in (("skip_rows", ";"), ("fill_down", ",")):
             if name in merged:
-                parts = [part for text in (getattr(self, name), more[name]) for part in (text or "").split(between)]
+                parts = [
+                    part for text in (getattr(self, name), more[name]) for part in (text or "").split(between)
+                ]
                 merged[name] = between.join(dict.fromkeys(filter(None, parts)))
         return dataclasses.replace(self, **merged)
 

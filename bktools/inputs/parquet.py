@@ -25,7 +25,10 @@ _BYTES = (
 def read_parquet(data: bytes, source: str) -> Grid:
     """Return the cells of a Parquet file as text; a file that is damaged or too large is an `InputError`."""
     table, left_out = parquet_table(data, source=source)
-    read = [(name, column, _as_text(column)) for name, column in zip(table.column_names, map(_plain, table.columns), strict=True)]
+    read = [
+        (name, column, _as_text(column))
+        for name, column in zip(table.column_names, map(_plain, table.columns), strict=True)
+    ]
     left_out += [name for name, _, text in read if text is None]
     columns = [text for *_, text in read if text is not None]
     head = zip(*(column.slice(0, HEAD_ROWS - 1).to_pylist() for column in columns), strict=True)

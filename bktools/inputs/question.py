@@ -94,9 +94,7 @@ def question(
     return error
 
 
-def answered(
-    read: Callable[[Options], pd.DataFrame], options: Options
-) -> pd.DataFrame:
+def answered(read: Callable[[Options], pd.DataFrame], options: Options) -> pd.DataFrame:
     """Return what is read with the options, or raise one question that is complete.
 
     Each open thing is set to each of its choices and the file is read again: what comes up under every choice
@@ -174,6 +172,7 @@ def _message(
     lines = []
     for number, problem in enumerate(problems, 1):
         lines.append(f"({number}) {problem.sentence()}" if len(problems) > 1 else problem.sentence())
+        lines += problem.facts.get("shown", ())
     head = text("file.question.open", count=len(problems)) if len(problems) > 1 else ""
     shown = [head, *lines] if head else lines
     if columns:
@@ -197,7 +196,10 @@ def _commands(source: str, kind: str, options: Options, problems: Sequence[Probl
             for choice in way:
                 merged = merged.plus(choice)
             calls.append(_call(source, kind, {**merged.stated(), **unknown}))
-        return [text("file.question.read_with" if len(calls) == 1 else "file.question.read_with_one_of"), *calls]
+        return [
+            text("file.question.read_with" if len(calls) == 1 else "file.question.read_with_one_of"),
+            *calls,
+        ]
     choices = [
         f"  ({number}) {_typed(choice)}"
         for number, problem in enumerate(problems, 1)

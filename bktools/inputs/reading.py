@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.caller import is_command
 from bktools.errors import FileNoteWarning, InputError, QuestionError
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.columns import assigned, shown_columns
-from bktools.inputs.heading_row import NEEDED, joined, table_of
+from bktools.inputs.heading_row import NEEDED, joined, rows_below, table_of
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import Options
 from bktools.inputs.question import Problems, question
@@ -91,7 +90,9 @@ class Reading:
         """Add a note."""
         self.notes.append(note(code, **facts))
 
-    def ask_of_rows(self, code: str, rows: Mask, choices: Sequence[Mapping[str, Any]] = (), **facts: Any) -> None:
+    def ask_of_rows(
+        self, code: str, rows: Mask, choices: Sequence[Mapping[str, Any]] = (), **facts: Any
+    ) -> None:
         """Add a problem with rows, which its sentence counts and names."""
         if rows.any():
             lines = self.table.lines_of(rows)
@@ -133,7 +134,9 @@ class Reading:
         ]
         notes = [*table.notes, *self.notes]
         if unread:
-            notes.append(note("columns_as_text" if self.kind == "entries" else "columns_not_read", names=unread))
+            notes.append(
+                note("columns_as_text" if self.kind == "entries" else "columns_not_read", names=unread)
+            )
         about = {
             "source": table.source,
             "sha256": table.sha256,
@@ -198,7 +201,9 @@ def _of_sheets(
         if table is not None and len(table.lines):
             places = assigned(table, source.kind, options, Problems())
             has_amount = {"debit", "credit"} & places.keys()
-            known = [name for name in NEEDED[source.kind] if name in places or (name == "amount" and has_amount)]
+            known = [
+                name for name in NEEDED[source.kind] if name in places or (name == "amount" and has_amount)
+            ]
             rated.append((len(known) if table.is_known else 0, grid, table, own))
     if not rated:
         return None
@@ -222,11 +227,17 @@ def _of_sheets(
     return table
 
 
-def none_of(rows: int) -> Mask:
-    """Return a mask without any row."""
-    return np.zeros(rows, dtype=bool)
-
-
-def count_true(column: pa.ChunkedArray) -> int:
-    """Return how many flags are true."""
-    return int(pc.sum(column).as_py() or 0)
+def read_headed(path: str | PathLike[str], headings: Collection[str], sheet: str) -> Table:
+    """Return a sheet below the row with most of these headings, as bktools itself wrote it."""
+    source = Source(path, "entries")
+    grid = source.read(Options(sheet=sheet)).grids[0]
+    known = {*headings}
+    top = max(range(len(grid.head)), key=lambda at: len(known.intersection(grid.head[at])))
+    table = rows_below(grid, top, source.name)
+    broken = table.broken()
+    if broken:
+        line, place = next(iter(broken))
+        raise table.error(
+            f"holds {broken[line, place]}, an error or a formula without a value: save it again", line
+        )
+    return replace(table, sha256=source.file.sha256)

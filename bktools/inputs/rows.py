@@ -43,7 +43,9 @@ def entries_only(
     no_day = ~may_be_days(table.columns[places["date"]], options) if "date" in places else none
     # An entry whose amount is to be corrected.
     has_amount = has_amount | (is_broken & ~no_day)
-    is_account_open = kind == "ledger" and "account_code" in places and "account_code" not in options.filled_fields
+    is_account_open = (
+        kind == "ledger" and "account_code" in places and "account_code" not in options.filled_fields
+    )
     no_account = cells.blank(table.columns[places["account_code"]]) if is_account_open else none
     texts = _texts(table, places, kind)
     ranks = _ranks(table, texts)
@@ -57,12 +59,18 @@ def entries_only(
         no_date &= cells.blank(table.columns[places["date"]]) & ("date" not in options.filled_fields)
     if is_noted.any():
         lines = table.lines_of(is_noted)
-        notes.append(note("rows_without_amount", count=len(lines), lines=lines[:_SHOWN], rows=_shown(table, is_noted)))
+        notes.append(
+            note("rows_without_amount", count=len(lines), lines=lines[:_SHOWN], rows=_shown(table, is_noted))
+        )
     if options.keeps_reports:
         is_report = none
     if is_report.any():
         said = _said(table, texts, is_report)
-        choices: list[Choice] = [table.skip(is_report), *_pattern(table, said, is_report), {"skip_rows": "none"}]
+        choices: list[Choice] = [
+            table.skip(is_report),
+            *_pattern(table, said, is_report),
+            {"skip_rows": "none"},
+        ]
         problems.ask("report_rows", choices, **_facts(table, is_report), values=[text[:40] for text in said])
     if is_lacking.any():
         _ask_of_lacking(table, places, money, is_lacking, problems)
@@ -153,7 +161,9 @@ def _pattern(table: Table, said: Sequence[str], rows: Mask) -> list[Choice]:
 def _shown(table: Table, rows: Mask) -> str:
     """Return the first two of some rows in words."""
     first = np.flatnonzero(rows)[:2].tolist()
-    texts = (" ".join(cell for column in table.columns if (cell := column[row].as_py().strip())) for row in first)
+    texts = (
+        " ".join(cell for column in table.columns if (cell := column[row].as_py().strip())) for row in first
+    )
     return "; ".join(text[:_SHOWN_CHARACTERS] for text in texts)
 
 

@@ -29,7 +29,9 @@ def split_accounts(reading: Reading, code: str, name: str) -> None:
     if {code, name} <= reading.options.columns.keys():
         return
     joined = [
-        place for place in codes_and_names(reading.table) if place in (*reading.free(), *map(reading.places.get, (code, name)))
+        place
+        for place in codes_and_names(reading.table)
+        if place in (*reading.free(), *map(reading.places.get, (code, name)))
     ]
     is_open = code not in reading.places or reading.places[code] in joined
     if joined and is_open and not reading.options.split_account:

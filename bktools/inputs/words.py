@@ -59,7 +59,9 @@ def _by_language(part: str, table: str) -> Mapping[str, frozenset[str]]:
 @cache
 def headings(*tables: str) -> frozenset[str]:
     """Return the words of tables of headings, such as `company_id`."""
-    return frozenset().union(*(words for table in tables for words in _by_language("headings", table).values()))
+    return frozenset().union(
+        *(words for table in tables for words in _by_language("headings", table).values())
+    )
 
 
 @cache
@@ -87,7 +89,11 @@ def forms(heading: str) -> tuple[str, ...]:
     """Return a heading for comparison: whole, without text in brackets, and without its currency."""
     bare = _BRACKETS.sub(" ", heading)
     plain = " ".join(word for word in bare.replace("_", " ").split() if not currencies_of(word))
-    return tuple(dict.fromkeys(normal(text) for text in (heading, bare, re.sub(r"\bin\s*$", "", plain)) if text.strip()))
+    return tuple(
+        dict.fromkeys(
+            normal(text) for text in (heading, bare, re.sub(r"\bin\s*$", "", plain)) if text.strip()
+        )
+    )
 
 
 @cache
@@ -165,7 +171,9 @@ def letters() -> Mapping[str, frozenset[str]]:
     for part in ("headings", "values"):
         for table in _file()[part].values():
             for language, text in table.items():
-                by_language.setdefault(language, set()).update(filter(lambda one: ord(one) > 127, text.casefold()))
+                by_language.setdefault(language, set()).update(
+                    filter(lambda one: ord(one) > 127, text.casefold())
+                )
     return {language: frozenset(own) for language, own in by_language.items()}
 
 
@@ -185,8 +193,12 @@ def languages_of(known: Iterable[str]) -> list[str]:
 @cache
 def report_pattern() -> str:
     """Return a pattern of cells that may begin with a word of a report, also with spaced letters."""
-    words = {word.replace(" ", "") for table in REPORTS for text in _file()["values"][table].values()
-             for word in split(text.casefold())}
+    words = {
+        word.replace(" ", "")
+        for table in REPORTS
+        for text in _file()["values"][table].values()
+        for word in split(text.casefold())
+    }
     beginnings = sorted({word[:5] for word in words | values(*REPORTS) if len(word) > 1})
     return r"(?i)^[^\pL]*(?:" + "|".join(r"[\s.]?".join(map(re.escape, word)) for word in beginnings) + ")"
 

@@ -28,15 +28,17 @@ _ZIP = b"PK"
 _MOST_CELLS = 60_000_000
 _LARGEST_OLD_WORKBOOK = 256 * MIB
 # A cell of a sheet's XML: its place, its attributes, and what is in it.
-_CELL = re.compile(rb'<c\b([^>]*?)(?:/>|>(.*?)</c>)', re.DOTALL)
+_CELL = re.compile(rb"<c\b([^>]*?)(?:/>|>(.*?)</c>)", re.DOTALL)
 _PLACE, _STYLE = re.compile(rb'\br="([A-Z]+)(\d+)"'), re.compile(rb'\bs="(\d+)"')
 _ERROR, _VALUE = re.compile(rb'\bt="e"'), re.compile(rb"<v>(.*?)</v>", re.DOTALL)
 # Places far below, at the end, and far to the right.
 _LINE, _SHORT_LINE = re.compile(rb'\br="[A-Z]*(\d{6,7})"'), re.compile(rb'\br="[A-Z]*(\d+)"')
 _FAR, _WIDE, _TAIL = re.compile(rb'\br="([A-Z]{3})\d'), re.compile(rb'\br="([A-Z]{2})\d'), 1 << 16
 # A format of zeros alone, such as 000000, shows a code with its leading zeros.
-_ZEROS = re.compile(rb'<numFmt\b[^>]*\bnumFmtId="(\d+)"[^>]*\bformatCode="(0{2,20})"|<numFmt\b[^>]*'
-                    rb'\bformatCode="(0{2,20})"[^>]*\bnumFmtId="(\d+)"')
+_ZEROS = re.compile(
+    rb'<numFmt\b[^>]*\bnumFmtId="(\d+)"[^>]*\bformatCode="(0{2,20})"|<numFmt\b[^>]*'
+    rb'\bformatCode="(0{2,20})"[^>]*\bnumFmtId="(\d+)"'
+)
 
 
 def read_workbook(data: bytes, sheet: str | int | None, source: str) -> list[Grid]:
@@ -65,7 +67,9 @@ def read_workbook(data: bytes, sheet: str | int | None, source: str) -> list[Gri
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise
         why = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InputError(f"is not a readable workbook ({why}); save it again as XLSX", source=source) from None
+        raise InputError(
+            f"is not a readable workbook ({why}); save it again as XLSX", source=source
+        ) from None
     filled = [grid for grid in grids if any(map(any, grid.head))]
     if not filled:
         raise InputError("the workbook has no cells on a sheet that is shown", source=source)
@@ -78,7 +82,9 @@ def _asked(book: Any, sheet: str | int | None, source: str) -> list[str]:
         why = f"there is no sheet {sheet}, positions are 0 to {len(names) - 1}"
         raise SheetNotFoundError(why, source=source)
     if isinstance(sheet, str) and sheet not in names:
-        raise SheetNotFoundError(f"there is no sheet {sheet!r}; found: {', '.join(map(repr, names))}", source=source)
+        raise SheetNotFoundError(
+            f"there is no sheet {sheet!r}; found: {', '.join(map(repr, names))}", source=source
+        )
     if sheet is not None:
         return [names[sheet] if isinstance(sheet, int) else sheet]
     shown = (calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet)
@@ -92,7 +98,9 @@ def _grid(book: Any, name: str, parts: _Parts) -> Grid:
     for cells in zip(*rows, strict=True):
         columns.append(_texts(cells))
         kinds = {*map(type, cells)} & {int, float}
-        numbers.append(np.array([*map(kinds.__contains__, map(type, cells))]) if kinds else np.zeros(len(cells), bool))
+        numbers.append(
+            np.array([*map(kinds.__contains__, map(type, cells))]) if kinds else np.zeros(len(cells), bool)
+        )
     columns = parts.with_zeros(name, columns)
     head = [list(row) for row in zip(*(column[:HEAD_ROWS].to_pylist() for column in columns), strict=True)]
     return Grid(
@@ -157,7 +165,9 @@ class _Parts:
 
     def _read_sheet(self, name: str) -> bytes:
         """Return the XML of a sheet, empty for a workbook of another kind."""
-        targets = dict(_attributes(self._part("xl/_rels/workbook.xml.rels"), b"Relationship", b"Id", b"Target"))
+        targets = dict(
+            _attributes(self._part("xl/_rels/workbook.xml.rels"), b"Relationship", b"Id", b"Target")
+        )
         sheets = dict(_attributes(self._part("xl/workbook.xml"), b"sheet", b"name", b"r:id"))
         target = targets.get(sheets.get(name, ""), "")
         return self._part(posixpath.normpath(posixpath.join("/xl", target))[1:]) if target else b""
@@ -165,7 +175,9 @@ class _Parts:
     def count(self, name: str) -> int:
         """Return how many cells the parser would make of a sheet: its last line times its last column."""
         xml = self._xml(name)
-        last = max(map(int, _LINE.findall(xml)), default=0) or max(map(int, _SHORT_LINE.findall(xml[-_TAIL:])), default=1)
+        last = max(map(int, _LINE.findall(xml)), default=0) or max(
+            map(int, _SHORT_LINE.findall(xml[-_TAIL:])), default=1
+        )
         # Columns of three, of two letters, and others.
         for pattern, most in ((_FAR, 26**3), (_WIDE, 27 * 26)):
             if letters := {*pattern.findall(xml)}:
@@ -188,7 +200,10 @@ class _Parts:
                 column = texts.setdefault(place, columns[place].to_pylist())
                 if column[line - 1].isdecimal():
                     column[line - 1] = column[line - 1].zfill(by_style[style[1]])
-        return [pa.array(texts[place], schema.TEXT) if place in texts else one for place, one in enumerate(columns)]
+        return [
+            pa.array(texts[place], schema.TEXT) if place in texts else one
+            for place, one in enumerate(columns)
+        ]
 
     def broken(self, name: str) -> Mapping[tuple[int, int], str]:
         """Return the cells by line and column that hold an error, or a formula whose value was not saved."""
@@ -216,7 +231,9 @@ def _attributes(xml: bytes, element: bytes, *names: bytes) -> Iterator[tuple[str
     for tag in re.findall(rb"<(?:\w+:)?" + element + rb"\s[^>]*>", xml):
         found = [re.search(rb"\b" + name + rb'\s*=\s*"([^"]*)"', tag) for name in names]
         if all(found):
-            first, second = (unescape(one[1].decode(errors="replace"), {"&quot;": '"'}) for one in found if one)
+            first, second = (
+                unescape(one[1].decode(errors="replace"), {"&quot;": '"'}) for one in found if one
+            )
             yield first, second
 
 

@@ -15,8 +15,8 @@ from bktools.contract.accounts import LONGEST_TEXT, CompanyInFile
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.incoming import arrow_of
 from bktools.frames.schema import ACCOUNTS, KNOWN_STATES, to_pandas
-from bktools.inputs.accounts import read_accounts
-from bktools.inputs.columns import Columns
+from bktools.inputs.options import Columns
+from bktools.inputs.readers.accounts import read_accounts
 from bktools.journal.journal import Journal
 from bktools.journal.records import INSERT_EVENT, Row, dumped, loaded, now
 from bktools.journal.said import said

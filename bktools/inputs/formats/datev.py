@@ -180,7 +180,9 @@ def _read(file: File, category: str, lacking: str) -> tuple[_Header, Table]:
     if head[_CATEGORY] != category:
         raise file.error(f"is a DATEV file of {name}, which holds {lacking}")
     encoding = None if utf8_error(file.data()) is None else "cp1252"
-    return _Header(head, begins, int(length)), table_of(file, _HEADINGS, encoding, note("format", name=f"DATEV {name}"))
+    return _Header(head, begins, int(length)), table_of(
+        file, _HEADINGS, encoding, note("format", name=f"DATEV {name}")
+    )
 
 
 def _codes(table: Table, place: int, length: int) -> tuple[pa.ChunkedArray, list[Note]]:

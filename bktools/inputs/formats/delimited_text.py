@@ -13,10 +13,8 @@ import pyarrow as pa
 from bktools.inputs import cells
 from bktools.inputs.delimited import read_delimited
 from bktools.inputs.formats.format import File
-from bktools.inputs.heading_row import table_of as rows_below
+from bktools.inputs.heading_row import rows_below
 from bktools.inputs.notes import Note, note
-from bktools.inputs.options import Options
-from bktools.inputs.question import Problems, question
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 
@@ -38,12 +36,8 @@ def table_of(file: File, headings: Sequence[str], encoding: str | None, *notes: 
         file.data(), "ledger", delimiter=None, encoding=file.encoding or encoding, source=file.source
     )
     top = max(range(len(grid.head)), key=lambda at: len({normal(cell) for cell in grid.head[at]} & known))
-    options = Options(headings=grid.head_lines[top])
-    problems = Problems()
-    table = rows_below(grid, "ledger", options, problems, file.source)
-    if problems:
-        raise question(file.source, "ledger", options, problems)
-    if table is None or not len(table.lines):
+    table = rows_below(grid, top, file.source)
+    if not len(table.lines):
         raise file.error("the file has headings but no rows below them")
     table = replace(table, sha256=file.sha256, encoding=reading.encoding, notes=(*table.notes, *notes))
     return cells.without_blank_rows(table, range(len(table.headings)))

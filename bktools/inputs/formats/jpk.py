@@ -23,7 +23,9 @@ def chart(file: File) -> Table:
     rows = Rows("code", "name", "type")
     for record in records(file, frozenset({"ZOiS"})):
         rows.add(record.line, record.text("KodKonta"), record.text("OpisKonta"), record.text("TypKonta"))
-    return file.table(rows, "is a JPK_KR file without accounts (ZOiS): export it whole", note("format", name="JPK_KR"))
+    return file.table(
+        rows, "is a JPK_KR file without accounts (ZOiS): export it whole", note("format", name="JPK_KR")
+    )
 
 
 def ledger(file: File) -> Ledger:

@@ -51,7 +51,9 @@ def recognised_table(source: Source, options: Options) -> tuple[TableFormat, Led
             for form in getattr(module, "TABLE_FORMATS", ()):
                 ledger = form.ledger(source.file, grid)
                 if ledger is not None:
-                    table = replace(ledger.table, sheet=grid.sheet, encoding=grid.encoding, delimiter=grid.delimiter)
+                    table = replace(
+                        ledger.table, sheet=grid.sheet, encoding=grid.encoding, delimiter=grid.delimiter
+                    )
                     return form, replace(ledger, table=table)
     return None
 

@@ -41,7 +41,12 @@ def read_accounts(
     `QuestionError`; an `id` or external ID that is malformed or there twice is to be corrected.
     """
     options = Options(
-        columns=columns or {}, headings=headings, skip_rows=skip_rows, delimiter=delimiter, encoding=encoding, sheet=sheet
+        columns=columns or {},
+        headings=headings,
+        skip_rows=skip_rows,
+        delimiter=delimiter,
+        encoding=encoding,
+        sheet=sheet,
     )
     company = None if company is None else company_named(company)
     return answered(partial(_read, Source(path, "accounts"), company=company), options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from os import PathLike
@@ -15,6 +16,7 @@ from bktools.connection import company_named
 from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.account_fields import account_fields, duplicated
+from bktools.inputs.columns import most
 from bktools.inputs.formats.registry import recognised
 from bktools.inputs.notes import Note
 from bktools.inputs.options import Options
@@ -26,6 +28,8 @@ from bktools.inputs.table import Mask
 
 # Rows without a code or a name are offered to be left out where they are fewer than this share.
 _FEW = 0.2
+# A chart by levels has a column for each of them, which few rows of the other levels fill.
+_MOST = 0.9
 
 
 def read_chart_of_accounts(
@@ -152,12 +156,23 @@ def _ask_of_columns(reading: Reading) -> None:
         if field in places:
             continue
         full = [place for place in reading.free() if all(cell.strip() for cell in table.samples[place])]
-        found = [place for place in full if field == "name" or len({*table.samples[place]}) == len(table.samples[place])]
+        found = (
+            full
+            if field == "name"
+            else [place for place in full if len({*table.samples[place]}) == len(table.samples[place])]
+        )
+        if field == "code":
+            # Codes have digits; words are names.
+            found = [
+                place for place in found if most(table.samples[place], lambda text: re.search(r"\d", text))
+            ] or found
         if field == "name" and not found and "code" in places:
             found = [places["code"]]
         choices = [table.choice(field, place) for place in found]
         code = "no_column" if found else "no_column_like_it"
         reading.problems.ask(code, choices, field=field, headings=[table.headings[place] for place in found])
+        if found:
+            places[field] = found[0]
 
 
 def _accounts_only(reading: Reading) -> Mask:
@@ -168,28 +183,30 @@ def _accounts_only(reading: Reading) -> Mask:
     no_identity = no_code & reading.blank("external_id") if reading.has("external_id") else no_code
     filled = np.add.reduce([~cells.blank(column) for column in table.columns], dtype=np.int64)
     is_title = no_identity & (filled <= 1) & (len(table.columns) > 1)
-    is_total = no_identity & cells.mask(cells.each(name, lambda text: words.normal(text) in words.TOTALS, schema.FLAG))
+    is_total = no_identity & cells.mask(
+        cells.each(name, lambda text: words.normal(text) in words.TOTALS, schema.FLAG)
+    )
     is_title |= is_total
     reading.note_rows("titles", is_title)
-    lacks = (no_identity | no_name) & ~is_title
+    no_identity &= ~is_title
+    elsewhere = _codes_elsewhere(reading, no_identity)
+    # An account without a code is kept, unless another column may have it.
+    lacks = (no_name | (no_identity & bool(elsewhere))) & ~is_title
+    reading.note_rows("no_code", no_identity & ~lacks)
     rows = table.rows(~is_title & ~lacks)
     is_copy = np.zeros(len(table.lines), dtype=bool)
     is_copy[~is_title & ~lacks] = _copies(rows.columns)
     reading.note_rows("same_rows", is_copy)
     if lacks.any():
         field = "code" if no_identity[lacks][0] else "name"
-        keys = [
-            place
-            for place in reading.free()
-            if not cells.blank(table.columns[place]).any()
-            and len(cells.unique(table.columns[place])) == len(table.lines)
-        ]
         choices = [table.skip(lacks)] if lacks.sum() < _FEW * len(lacks) else []
-        choices += [table.choice(field, place) for place in keys]
+        choices += [table.choice(field, place) for place in elsewhere]
         reading.ask_of_rows("rows_lack_field", lacks, choices, field=field)
     keep = ~(is_title | lacks | is_copy)
     again = np.zeros(len(table.lines), dtype=bool)
-    again[keep] = duplicated(reading.column("external_id" if reading.has("external_id") else "code").filter(pa.array(keep)))
+    again[keep] = duplicated(
+        reading.or_null("external_id" if reading.has("external_id") else "code").filter(pa.array(keep))
+    )
     reading.ask_of_rows("code_twice", again)
     reading.raise_problems()
     if not keep.any():
@@ -198,9 +215,28 @@ def _accounts_only(reading: Reading) -> Mask:
     return keep
 
 
+def _codes_elsewhere(reading: Reading, lacks: Mask) -> list[int]:
+    """Return the columns that may have the codes of accounts without one: full keys, or filled just there."""
+    if not lacks.any():
+        return []
+    table, found = reading.table, []
+    for place in reading.free():
+        filled = ~cells.blank(table.columns[place])
+        is_key = bool(filled.all()) and len(cells.unique(table.columns[place])) == len(table.lines)
+        is_part = (
+            bool(filled[lacks].all()) and filled[~lacks].mean() <= 1 - _MOST if not lacks.all() else False
+        )
+        if is_key or is_part:
+            found.append(place)
+    return found
+
+
 def _copies(columns: list[pa.ChunkedArray]) -> Mask:
     """Return the rows that are equal to an earlier one in all cells."""
-    codes = {str(at): pc.dictionary_encode(column).combine_chunks().indices.to_numpy() for at, column in enumerate(columns)}
+    codes = {
+        str(at): pc.dictionary_encode(column).combine_chunks().indices.to_numpy()
+        for at, column in enumerate(columns)
+    }
     copies: Mask = pd.DataFrame(codes).duplicated().to_numpy()
     return copies
 

@@ -251,12 +251,20 @@ def _find_columns(
         if field in reading.places:
             _find_names(reading, field, frame, own_names, required)
         elif frame is not None and not reading.is_asked(field):
-            by_cells = [place for place in names.columns_of(reading.table, field, frame, company) if place in reading.free()]
+            by_cells = [
+                place
+                for place in names.columns_of(reading.table, field, frame, company)
+                if place in reading.free()
+            ]
             if by_cells and field not in required:
                 in_question[field] = reading.table.headings[by_cells[0]]
                 reading.note("looks_like", field=field, heading=in_question[field])
     for field in required:
-        if field not in reading.places and field not in ("date", "amount", "currency") and not reading.is_asked(field):
+        if (
+            field not in reading.places
+            and field not in ("date", "amount", "currency")
+            and not reading.is_asked(field)
+        ):
             _ask_required(reading, field, frames.get(field), company)
     return own_names, in_question
 
@@ -291,22 +299,33 @@ def _ask_required(reading: Reading, field: str, frame: pd.DataFrame | None, comp
         return
     code = "no_column" if found else "no_column_like_it"
     headings = [table.headings[place] for place in found]
-    reading.problems.ask(code, [table.choice(field, place) for place in found], field=field, headings=headings)
+    reading.problems.ask(
+        code, [table.choice(field, place) for place in found], field=field, headings=headings
+    )
 
 
 def _ask_whose_currency(reading: Reading) -> None:
     """Ask whether the column of currencies is the amount's, where a foreign amount stands beside it."""
-    parts = {heading: {words.normal(part) for part in heading.replace("_", " ").split()} for heading in reading.table.headings}
+    parts = {
+        heading: {words.normal(part) for part in heading.replace("_", " ").split()}
+        for heading in reading.table.headings
+    }
     foreign = next((heading for heading, own in parts.items() if own & _FOREIGN and own & _AMOUNTS), None)
     if foreign and "currency" in reading.places and not reading.is_asked("currency"):
-        choices = [reading.table.choice("currency", reading.places["currency"]), {"columns": {"currency": ""}}]
+        choices = [
+            reading.table.choice("currency", reading.places["currency"]),
+            {"columns": {"currency": ""}},
+        ]
         reading.problems.ask("whose_currency", choices, heading=foreign, currency=reading.heading("currency"))
 
 
 def _read_identities(reading: Reading, company: str | None) -> None:
     """Read the IDs of entries and of their company; those of another system are text, and no IDs."""
     result, table = reading.result, reading.table
-    result |= {"id": reading.constant(None, schema.TEXT), "company_id": reading.constant(company, schema.TEXT)}
+    result |= {
+        "id": reading.constant(None, schema.TEXT),
+        "company_id": reading.constant(company, schema.TEXT),
+    }
     if "company_id" in reading.places:
         if cells.matches(reading.column("company_id"), rules.UUID_REGEX).all():
             result["company_id"] = pc.ascii_lower(reading.column("company_id"))

@@ -188,7 +188,12 @@ def read_general_ledger(
     )
     kept = {"style": style, "reverse_sign": reverse_sign}
     read = partial(
-        _read, Source(path, "ledger"), own=company_currency or own_currency(), kept=kept, verify=verify, money=money
+        _read,
+        Source(path, "ledger"),
+        own=company_currency or own_currency(),
+        kept=kept,
+        verify=verify,
+        money=money,
     )
     return answered(read, options)
 
@@ -270,7 +275,10 @@ def _ask_account(reading: Reading) -> None:
     pair = [place for place in found if has_heading(table.headings[place], ["debit", "credit"])]
     if len(pair) > 1:
         accounts = {"debit_account": table.headings[pair[0]], "credit_account": table.headings[pair[1]]}
-        choices = [{"columns": accounts}, *(choice for choice in choices if not {*choice["columns"].values()} & {*accounts.values()})]
+        choices = [
+            {"columns": accounts},
+            *(choice for choice in choices if not {*choice["columns"].values()} & {*accounts.values()}),
+        ]
     reading.problems.ask(code, choices, field="account_code", headings=headings)
     if found:
         reading.places["account_code"] = found[0]
@@ -295,7 +303,9 @@ def _read_postings(reading: Reading, ledger: Ledger, own: str | None) -> dict[st
     result = reading.result
     if reading.has("debit_account", "credit_account"):
         sums = _twice(reading)
-    result |= {field: reading.or_null(field) for field in _TEXTS if field in reading.places and field not in result}
+    result |= {
+        field: reading.or_null(field) for field in _TEXTS if field in reading.places and field not in result
+    }
     result |= {
         field: reading.or_null(field)
         for field in _SELDOM
