@@ -13,8 +13,8 @@ from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.incoming import arrow_of
-from bktools.inputs.accounts import read_accounts
-from bktools.inputs.columns import Columns
+from bktools.inputs.options import Columns
+from bktools.inputs.readers.accounts import read_accounts
 from bktools.journal.accounts import key_of, load_accounts, record_accounts
 from bktools.journal.writing import open_for_writing
 from bktools.service import Service
