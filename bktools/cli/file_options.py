@@ -99,9 +99,11 @@ def pairs(argument: str, texts: list[str] | None) -> dict[str, str] | None:
 def show_file(reader: Callable[..., pd.DataFrame], kind: str, given: Facts[str, Any]) -> None:
     """Read a file, and show how it was read; write it as a table, and save the options, where asked for.
 
-    `given` are the parameters of the command; those that are not of the page are options of the reader.
+    `given` are the parameters of the command, among them the options of the reader.
     """
-    options = {name: value for name, value in given.items() if name not in OF_THE_PAGE}
+    from bktools.inputs.options import OF_KIND
+
+    options = {name: given[name] for name in (*OF_KIND[kind], *OF_LEDGERS) if name in given}
     options |= {name: pairs(name, options[name]) for name in ("columns", "sides") if name in options}
     if options["skip_rows"]:
         options["skip_rows"] = ";".join(options["skip_rows"])
@@ -120,8 +122,8 @@ def show_file(reader: Callable[..., pd.DataFrame], kind: str, given: Facts[str, 
         _save(given["save_mapping"], kind, frame)
 
 
-# Parameters of the three commands that are no options of a reader.
-OF_THE_PAGE = {"file", "account_list", "mapping", "save_mapping", "format", "output"}
+# Options of the reader of ledgers that say nothing of the file's form.
+OF_LEDGERS = ("style", "reverse_sign", "verify")
 FORM = ("format", "sheet", "heading_line", "delimiter", "encoding")
 
 
@@ -132,7 +134,7 @@ def _say_reading(facts: Facts[str, Any]) -> None:
     if facts["days"]:
         typer.echo(f"\nDays: {facts['days']['first']} to {facts['days']['last']}")
     for row in facts["sums"]:
-        typer.echo(f"Sum: {row["currency"]} {row["amount"]} in {row["rows"]:,} rows")
+        typer.echo(f"Sum: {row['currency']} {row['amount']} in {row['rows']:,} rows")
     for text in facts["notes"]:
         typer.echo(f"Note: {text}")
 

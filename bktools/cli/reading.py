@@ -57,9 +57,11 @@ def read(
     """Read a file with a function of bktools, as its mapping and the options say; the options go first."""
     from bktools.inputs.mappings import arguments, mapping_for, path_of, read_mapping
 
-    # A command may read files of several kinds, each with a mapping.
-    own = [name for name in mappings or () if read_mapping(path_of(name)).kind == kind]
-    mapping = mapping_for(file, kind, own[0] if own else None)
+    named = list(mappings or ())
+    if options is None:
+        # Other commands may read files of several kinds, each with a mapping.
+        named = [name for name in named if read_mapping(path_of(name)).kind == kind]
+    mapping = mapping_for(file, kind, named[0] if named else None)
     if mapping is None:
         return reader(file, **(options or {}), **others)
     note(f"mapping {mapping.name!r} used for {file.name}")

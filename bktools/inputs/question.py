@@ -36,7 +36,7 @@ _CALLS = {
 
 
 class Problem(NamedTuple):
-    """One thing that is open: a code with facts, and the options that can settle it; without any, correct the file."""
+    """One thing that is open, with the options that can settle it; without any, correct the file."""
 
     code: str
     facts: Mapping[str, Any]
@@ -219,7 +219,7 @@ def _typed(options: Mapping[str, Any]) -> str:
 
 
 def _mapping_name(source: str, kind: str) -> str:
-    """Return a name for the mapping of a file: other commands than the one that shows it find it there."""
+    """Return a name for the mapping of a file, a word of the shell."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", Path(source).stem).strip("-")[:40] or kind
 
 
@@ -227,10 +227,7 @@ def _call(source: str, kind: str, options: Mapping[str, Any]) -> str:
     command, reader = _CALLS[kind]
     if is_command():
         call = f"  bktools {command.format(in_shell(source))} {as_command(options)}".rstrip()
-        return (
-            call
-            if can_set("save_mapping")
-            else f"{call} --save-mapping {in_shell(_mapping_name(source, kind))}"
-        )
+        # Another command than the one that shows a file finds the options in a mapping.
+        return call if can_set("save_mapping") else f"{call} --save-mapping {_mapping_name(source, kind)}"
     arguments = ", ".join(filter(None, [repr(source), as_arguments(options)]))
     return f"  {reader}({arguments})"

@@ -79,4 +79,5 @@ def test_the_style_of_the_ledger_can_be_said(run, company, command):
     """A ledger that shows no style holds nothing back; in the style that a person says, it does."""
     ledger = ("--ledger", "ledger.csv")
     assert command(run, *ledger) == {}
-    assert command(run, *ledger, "--ledger-style", "account_day") == dict.fromkeys(("11.50", "23.10"), "A 1")
+    assert run("ledger ledger.csv --style account_day --save-mapping erp").returncode == Exit.DONE
+    assert command(run, *ledger) == dict.fromkeys(("11.50", "23.10"), "A 1")

@@ -22,7 +22,7 @@ def amounts(output: str) -> list[str]:
 def test_a_closed_month_is_shown_and_not_sent_again(command, samples, sandbox):
     """An approved month is refused with the way out; a dry run with another file shows its figures."""
     chart, entries = samples
-    close = f"month-end --chart {chart} --month 2026-10"
+    close = f"month-end --chart {chart} --month 2026-10 --first-export"
     code, applied = command(f"{close} --entries {entries} --apply --by Ada --approved-by Ada --fail-on error")
     assert code == Exit.FINDINGS, "everything was done, and there are findings"
     assert "approved by Ada, the person who prepared it; the month October 2026 is closed" in applied

@@ -75,8 +75,8 @@ def test_hostile_names_steer_no_terminal(run, tmp_path):
     assert not any(mark in done.stdout + done.stderr for mark in MARKS)
     assert f"9001\t{SHOWN}\t" in done.stdout
     assert "9002\tGröße שלום 東京\t" in done.stdout
-    run(*create, "--output", "made.csv", "--profile", "machine")
-    with Path("made.csv").open(encoding="utf-8", newline="") as file:
+    run(*create, "--output", "made.csv")
+    with Path("made.csv").open(encoding="utf-8-sig", newline="") as file:
         assert [row["name"] for row in csv.DictReader(file) if row["external_id"] == "9001"] == [HOSTILE]
     lines = in_terminal(200, *create)
     assert not any(mark in line for line in lines for mark in MARKS)
