@@ -89,7 +89,10 @@ def test_a_sleeper_sends_nothing_after_a_colleague(tmp_path, postgres, database,
     """A colleague finds nothing booked, releases the batch and sends it; the sleeper wakes and sends nothing."""
     entries = entries_of(COMPANY, 2)
     with RawService(created) as raw, at(tmp_path / "colleague", raw.base_url, backend) as colleague:
-        assert outcomes(entries_of(COMPANY, 1, first=50), colleague) == ["ACCEPTED"]
+        for machine in ("sleeper", "colleague"):
+            # Both know the journal since before its first export.
+            with at(tmp_path / machine, raw.base_url, backend) as service:
+                open_for_writing(service.settings).close()
         given = (tmp_path / "sleeper", raw.base_url, backend, entries, moment, most_age)
         with warm.Process(sleeper, *given) as process:
             await_sleep(process)
@@ -106,8 +109,8 @@ def test_a_sleeper_sends_nothing_after_a_colleague(tmp_path, postgres, database,
             process.send_signal(signal.SIGCONT)
             (row,) = process.read()
         assert row["outcome"] != "UNKNOWN", row
-        assert (len(raw.requests), set(raw.accepted.values())) == (2, {1})
-        assert set(bktools.load_export_jobs(service=colleague)["state"]) == {"ACCEPTED"}
+        assert (len(raw.requests), set(raw.accepted.values())) == (1, {1})
+        assert bktools.load_export_jobs(service=colleague)["state"].to_list() == ["ACCEPTED"]
 
 
 @pytest.mark.parametrize("backend", ["postgres"], indirect=True)
