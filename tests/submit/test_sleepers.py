@@ -88,7 +88,10 @@ def test_an_old_intent_sends_nothing(tmp_path, backend, moment):
 def test_a_sleeper_sends_nothing_after_a_colleague(tmp_path, postgres, database, backend, moment, most_age):
     """A colleague finds nothing booked, releases the batch and sends it; the sleeper wakes and sends nothing."""
     entries = entries_of(COMPANY, 2)
-    with RawService(created) as raw, at(tmp_path / "colleague", raw.base_url, backend) as colleague:
+    with (
+        RawService(created, at_once=True) as raw,
+        at(tmp_path / "colleague", raw.base_url, backend) as colleague,
+    ):
         for machine in ("sleeper", "colleague"):
             # Both know the journal since before its first export.
             with at(tmp_path / machine, raw.base_url, backend) as service:
