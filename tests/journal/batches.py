@@ -44,7 +44,9 @@ def batch(name: str, *numbers: int, company: str = COMPANY, **columns: object) -
 
 def answer(state: str, job_id: str | None = None) -> BatchOutcome:
     """Return an outcome of a state."""
-    return BatchOutcome(state, CODES[state], {"said": "said", "job_id": job_id, "status": "new"}, job_id=job_id)
+    return BatchOutcome(
+        state, CODES[state], {"said": "said", "job_id": job_id, "status": "new"}, job_id=job_id
+    )
 
 
 def begun(
