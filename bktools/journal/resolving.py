@@ -1,4 +1,4 @@
-"""A person's word about a batch: how one in doubt ended, that one is withdrawn, or that two jobs were looked at."""
+"""A person's word about a batch: the outcome of one in doubt, a withdrawal, or a look at two jobs."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def resolve(
             row = _resolvable(journal, batch_id, state)
             if (row["state"], row["attempt"]) != (before["state"], before["attempt"]):
                 raise JournalError(
-                    f"batch {batch_id} changed from {before['state']} to {row['state']}: nothing was recorded; "
-                    f"look it up again ({journal.command('export status', row['company_id'])})"
+                    f"batch {batch_id} changed from {before['state']} to {row['state']}: nothing was "
+                    f"recorded; look it up again ({journal.command('export status', row['company_id'])})"
                 )
             if row["state"] == "UNKNOWN" and state == "RELEASED":
                 _require_ended(row)
@@ -56,9 +56,9 @@ def _require_ended(row: Row) -> None:
     earliest = max(next_day, sent + dt.timedelta(seconds=lasts_seconds(row["job"])))
     if now() < earliest:
         raise JournalError(
-            f"batch {row['batch_id']} was sent on {sent:%Y-%m-%d %H:%M} UTC, and its request may still be under "
-            f"way: nothing was recorded; look again from {earliest:%Y-%m-%d %H:%M} UTC on, and release it then "
-            "if it is not booked",
+            f"batch {row['batch_id']} was sent on {sent:%Y-%m-%d %H:%M} UTC, and its request may still be "
+            f"under way: nothing was recorded; look again from {earliest:%Y-%m-%d %H:%M} UTC on, and release "
+            "it then if it is not booked",
             code="released_too_early",
         )
 

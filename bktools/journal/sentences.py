@@ -1,4 +1,4 @@
-"""The sentence of an event, an outcome, an account or a refusal: its code and facts in the words of a language."""
+"""Sentences of events, outcomes, accounts and refusals: a code and its facts in the words of a language."""
 
 from __future__ import annotations
 
