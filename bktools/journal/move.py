@@ -16,6 +16,7 @@ from bktools.journal.folders import FILE, command_for, environment_of, folder_of
 from bktools.journal.postgres import Postgres
 from bktools.journal.records import ROWS_AT_ONCE, Connection, Records, Row
 from bktools.journal.right_journal import require_right
+from bktools.journal.sentences import refusal
 from bktools.journal.sqlite import File
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
@@ -57,7 +58,7 @@ def move(settings: Settings, *, by: str) -> Row:
         moved = file.about("moved_to")
         if moved not in {None, database.location}:
             database.close()
-            raise JournalError(f"the history of the journal {path} was moved to {moved} already")
+            raise refusal("moved", location=path, to=moved)
         if moved is None:
             _require_right_file(settings)
             _drop_unfinished(database, file)

@@ -21,6 +21,7 @@ from bktools.journal.lock import sending_for
 from bktools.journal.records import now
 from bktools.journal.right_journal import RESTORE
 from bktools.journal.sent_log import SentLine
+from bktools.journal.sentences import refusal
 from bktools.journal.sqlite import COMPANIONS, File, remove_with_companions
 from bktools.journal.writable import WritableJournal
 from bktools.settings import Settings
@@ -118,10 +119,7 @@ def _require_own(file: File, source: Path, settings: Settings) -> None:
             f"not of {asked['environment']} ({asked['address']}): nothing was changed"
         )
     if moved := file.about("moved_to"):
-        raise JournalError(
-            f"the history of {source} was moved to {moved}: nothing was changed; "
-            "set BKTOOLS_JOURNAL to that database"
-        )
+        raise refusal("moved", location=source, to=moved)
 
 
 def _rename(made: Path, path: Path) -> Path | None:
