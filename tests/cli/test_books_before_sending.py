@@ -61,7 +61,7 @@ def month_end(run, *options):
 
 def compose(run, *options):
     """Compose the export, and return the voucher of each entry that is held back as booked, by its amount."""
-    folder = f"plan{len(options)}"
+    folder = uuid.uuid4().hex
     done = run("export", "compose", "entries.csv", "--out", f"{folder}.plan", "--csv", folder, *options)
     assert done.returncode == Exit.DONE, done.stderr
     return held(f"{folder}/export_not_ready.csv")

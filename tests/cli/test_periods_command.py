@@ -31,7 +31,7 @@ def test_a_closed_month_is_shown_and_not_sent_again(command, samples, sandbox):
 
     with pytest.raises(JournalError, match=r"period 2026-10 of company .* was closed by Ada on ") as refused:
         command(f"{close} --entries {entries} --apply --by Ada")
-    assert "open it again: bktools periods reopen 2026-10 --environment " in str(refused.value)
+    assert "open it again: bktools periods reopen 2026-10 --company " in str(refused.value)
     assert len(sandbox.server.export_jobs()) == 1
 
     sent = set(bktools.load_export_jobs(entries=True)["entry_id"])

@@ -51,7 +51,7 @@ def export(run, sandbox, *, lost=False):
     run("export compose entries.csv --out october.plan --max-entries 2")
     if lost:
         sandbox.server.inject(Fault("drop", "create_export_job", times=1))
-    return run("export submit october.plan --apply")
+    return run("export submit october.plan --apply --first-export --by Ada --wait 5")
 
 
 def balanced(lines):
@@ -150,7 +150,7 @@ def add_earlier(run, tmp_path):
     ]
     path.write_text("\n".join([heading, *lines]), encoding="utf-8")
     run("export compose entries.csv --out september.plan")
-    assert run("export submit september.plan --apply")[0] == Exit.DONE
+    assert run("export submit september.plan --apply --first-export --by Ada")[0] == Exit.DONE
     path.write_text(whole, encoding="utf-8")
     return {f"E{number}": row for number, row in enumerate(rows)}
 
@@ -165,14 +165,14 @@ def test_a_batch_that_did_not_arrive_is_released_and_sent_again_once(run, sandbo
     earlier = add_earlier(run, tmp_path)
     sandbox.server.inject(Fault("error", "create_export_job", times=1, status=503))
     assert run("export compose entries.csv --out october.plan --max-entries 4")[0] == Exit.DONE
-    run("export submit october.plan --apply")
+    run("export submit october.plan --apply --first-export --by Ada --wait 5")
     write_ledger(tmp_path / "ledger.csv", earlier, last="2030-01-01", around=["2026-08-31", "2026-10-30"])
     code, said = run(VERIFY)
     assert code == Exit.INCOMPLETE
     assert "None of the 4 entries of the batch is in the ledger of 2026-08-31 to 2030-01-01, alone" in said
     assert "--outcome released" in printed(said)
     assert run(f"{printed(said)} --by Ada")[0] == Exit.DONE
-    run("export submit october.plan --apply")
+    run("export submit october.plan --apply --first-export --by Ada --wait 5")
     accepted = sandbox.server.accepted_entries()
     assert list(accepted.values()) == [1] * (len(entries) + len(earlier))
 
@@ -346,10 +346,10 @@ def test_what_was_exported_elsewhere_is_not_sent(run, sandbox, entries):
     code, said = run('export import entries.csv --by Ada --evidence "list of exports"')
     assert (code, "4 entries recorded as exported elsewhere" in said) == (Exit.DONE, True)
     run("export compose entries.csv --out none.plan")
-    assert run("export submit none.plan --apply")[0] == Exit.DONE
+    assert run("export submit none.plan --apply --first-export --by Ada")[0] == Exit.DONE
     assert sandbox.server.accepted_entries() == {}
     undo = re.search(r"bktools (export undo-import \d+) ", said)[1]
     assert run(f'{undo} --by Ada --evidence "it failed"')[0] == Exit.DONE
     run("export compose entries.csv --out all.plan")
-    assert run("export submit all.plan --apply")[0] == Exit.DONE
+    assert run("export submit all.plan --apply --first-export --by Ada")[0] == Exit.DONE
     assert set(sandbox.server.accepted_entries().values()) == {1}
