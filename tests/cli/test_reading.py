@@ -38,7 +38,7 @@ def ledger(run):
 
 
 def test_a_file_is_shown(run, samples):
-    """Form, fields with their columns, days, sums by currency, notes, first and last rows; all as data, too."""
+    """Form, fields and columns, days, sums by currency, notes, first and last rows; all as data, too."""
     done = run("entries", samples[1])
     for text in (
         r"^320 rows of accounting_entries.csv \(.*delimiter ,",

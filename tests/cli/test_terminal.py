@@ -1,4 +1,4 @@
-"""Output in a terminal and in a pipe: tables that fit, text that steers nothing, and a log that stays in line."""
+"""Output in a terminal and in a pipe: tables that fit, text that steers nothing, and a log."""
 
 from __future__ import annotations
 
@@ -97,7 +97,9 @@ def failing(sandbox, access):
 def test_retries_are_in_the_log(run, failing):
     """With --log-level each step and retry is a line with its time; the result is the same."""
     done = run("categories --log-level info", **failing)
-    retries = re.findall(r"^20\S+Z INFO waiting \d+\.\d s, .*attempt (\d) of 5\): .*503", done.stderr, re.M)
+    retries = re.findall(
+        r"^20\S+Z INFO waiting \d+\.\d s, .*attempt (\d) of 5\): .*503", done.stderr, re.MULTILINE
+    )
     assert (retries, done.returncode, done.stdout.count("\n")) == (["2", "3"], 0, 241)
     assert failing["BKTOOLS_TOKEN"] not in done.stderr
 
