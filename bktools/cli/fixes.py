@@ -21,7 +21,7 @@ def fixes(
     file: Path | None = argument(
         "FILE", "The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in."
     ),
-    month: options.Month = None,
+    month: str | None = options.month("Only of this month, such as 2026-10; a file must be of it."),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,

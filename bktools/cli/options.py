@@ -114,10 +114,6 @@ Apply = Annotated[
     bool,
     shared("--apply", "Write to the service (default: dry run).", callback=checked(_refuse_read_only)),
 ]
-Month = Annotated[
-    str | None,
-    shared("--month YYYY-MM", "The month, such as 2026-10.", callback=checked(_check_month)),
-]
 MaxEntries = Annotated[int, shared("--max-entries COUNT", "The most entries of one export job.", min=1)]
 Wait = Annotated[
     float,
@@ -166,7 +162,7 @@ Language = Annotated[
     str | None,
     shared(
         "--language CODE",
-        "Of the report, the workbook and the terminal: en or de; by default the configured one.",
+        "Language of the report and the terminal: en or de.",
         callback=one_of("language", LANGUAGES),
     ),
 ]

@@ -79,7 +79,7 @@ REFUSED = {
         "categories --max-age 900000d", Exit.INPUT, err="--max-age must be at most 36500d, got '900000d'$"
     ),
     "also a very long one": Promise(
-        f"snapshots prune --older-than {'9' * 5000}s", Exit.INPUT, err="--older-than must be at most 36500d"
+        f"categories --max-age {'9' * 5000}s", Exit.INPUT, err="--max-age must be at most 36500d"
     ),
     "two environments are a contradiction": Promise(
         "config -e https://books.example",
