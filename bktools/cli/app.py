@@ -129,7 +129,7 @@ def every_command(
         "--log-level", "Log each step, wait and retry of this level and worse with its time."
     ),
 ) -> None:
-    """Bookkeeping service data: load, reconcile, export once, report.
+    """From your spend tool (the service) to the ERP: load, reconcile, export once, close a month, verify.
 
     The options below may stand anywhere in a command.
 
