@@ -153,7 +153,7 @@ def world(tmp_path_factory, samples):
         first = "accounts create --chart chart.csv --apply"
         for command in (first, "export compose entries.csv --out a.plan --max-entries 100"):
             assert CliRunner().invoke(app, command).exit_code == 0
-        CliRunner().invoke(app, "export submit a.plan --apply --wait 9")
+        CliRunner().invoke(app, "export submit a.plan --apply --wait 9 --first-export --by Ada")
         with bktools.connect() as service:
             exported = bktools.load_export_jobs(entries=True, service=service)
         ledger = write_sample_ledger(exported[exported["state"] == "ACCEPTED"], folder)
