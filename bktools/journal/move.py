@@ -66,7 +66,7 @@ def move(settings: Settings, *, by: str) -> Row:
             if target.id != file.id:
                 environment = environment_of(settings)
                 export = command_for(environment, "export history --entries --output FILE")
-                taking = command_for(environment, "export import FILE")
+                taking = command_for(environment, "export import FILE", "COMPANY")
                 raise JournalError(
                     f"the database {target.location} has a journal: nothing was moved. Name an empty one, or "
                     f"use that one and record there what the file exported: {export} (without "
