@@ -1,4 +1,4 @@
-"""Every printed command that changes something names company and environment: pasted, it meets no other books."""
+"""Every printed command that changes something names company and environment."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _text(node: ast.expr) -> str:
 
 
 def test_each_command_that_the_code_composes_names_them():
-    """`command` gets the company; a text that a person pastes ends with the options of company and environment."""
+    """`command` gets the company; a text to paste ends with the options of company and environment."""
     composed, wrong = 0, []
     for place, _, tree in sources():
         for name, company in (("command", 1), ("command_for", 2)):
