@@ -59,7 +59,7 @@ INSERT OR REPLACE INTO batch_entries SELECT batch_id, entry_id, 0 FROM batch_ent
 
 @BOTH
 def test_what_happened_cannot_be_undone(opened, by_hand, backend):
-    """Nothing is deleted or rewritten; a company has one request, an entry one live batch, a job one batch."""
+    """Nothing is deleted or rewritten; one request a company, one live batch an entry, one batch a job."""
     send(opened, batch("a", 0, 1))
     claimed(opened, batch("b", 2))
     send(opened, batch("doubt", 3), "UNKNOWN")
