@@ -122,7 +122,7 @@ def mark_of(digits: str) -> Mark | None:
     if point + comma > 1:
         return Mark(_OTHER[mark], is_grouped=True)
     whole, _, decimals = digits.partition(mark)
-    return Mark(mark, is_open=len(decimals) == 3 and 0 < len(whole) < 4 and whole != "0")  # noqa: PLR2004 - a group
+    return Mark(mark, is_open=len(decimals) == 3 and 0 < len(whole) < 4 and whole != "0")
 
 
 def number(amount: Money, decimal: str) -> Decimal | None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.errors import ConfigurationError
 from bktools.frames import schema
@@ -17,8 +16,6 @@ from bktools.inputs.options import Options
 from bktools.inputs.question import Problems
 from bktools.inputs.table import Mask, Table
 from bktools.settings import load_settings
-
-Codes = npt.NDArray[np.object_]
 
 
 class Stated(NamedTuple):
@@ -46,58 +43,53 @@ def read_currencies(
     is_needed: bool,
 ) -> pa.ChunkedArray | None:
     """Return the code of each row, None without any; contradictions and unknown currencies are problems."""
-    count = len(table.lines)
-    result: Codes = np.full(count, "", dtype=object)
+    result = pa.chunked_array([pa.nulls(len(table.lines), schema.TEXT)])
     for source in stated:
-        texts = source.texts.combine_chunks().dictionary_encode()
-        units = texts.dictionary.to_pylist()
-        named = [unit for unit in units if (unit or "").strip()]
-        for place, unit in enumerate(units):
-            if unit in named:
-                rows = texts.indices.to_numpy(zero_copy_only=False) == place
-                _take(table, source, unit, rows, result, options, problems, is_only=len(named) == 1)
-    empty = result == ""
+        units = [unit for unit in cells.unique(source.texts) if (unit or "").strip()]
+        taken = {
+            unit: _taken(table, source, unit, result, options, problems, is_only=len(units) == 1)
+            for unit in units
+        }
+        codes = cells.each(source.texts, taken.get, schema.TEXT)
+        result = pc.coalesce(result, codes)
     default = options.currency or own
+    empty = cells.mask(pc.is_null(result))
     if empty.any() and default:
         notes.append(note("currency_stated" if options.currency else "currency_of_company", currency=default))
-        result[empty] = default
+        result = pc.fill_null(result, default)
     elif empty.any() and is_needed and not problems.has("currency"):
         _ask(table, empty, problems)
-    if not is_needed and not any(result):
-        return None
-    return pa.chunked_array([pa.array([code or None for code in result], schema.TEXT)])
+    return None if not is_needed and result.null_count == len(result) else result
 
 
-def _take(
+def _taken(
     table: Table,
     source: Stated,
     unit: str,
-    rows: Mask,
-    result: Codes,
+    before: pa.ChunkedArray,
     options: Options,
     problems: Problems,
     *,
     is_only: bool,
-) -> None:
-    """Write the currency that a text of a place is into its rows."""
+) -> str:
+    """Return the currency that a text of a place is; what contradicts it, and what it may be, are problems."""
     can_be = words.currencies_of(unit) or tuple(one for one in unit.split() if one in words.codes())
     asked = options.currency
-    others = {code for code in result[rows] if code} - {*can_be}
-    others |= {asked} - {*can_be} - {None} if is_only else set()
-    facts = {
-        "lines": table.lines_of(rows)[:4],
-        "count": int(rows.sum()),
-        "value": unit,
-        "heading": source.heading,
-    }
+    if len(can_be) == 1 and before.null_count == len(before) and not asked:
+        return can_be[0]
+    rows = cells.mask(pc.equal(source.texts, unit))
+    earlier = before.filter(pa.array(rows))
+    others = {*cells.unique(earlier)} - {None, *can_be}
+    others |= {asked} - {*can_be, None} if is_only else set()
+    facts: dict[str, Any] = {"lines": table.lines_of(rows)[:4], "count": int(rows.sum()), "value": unit}
+    facts |= {"heading": source.heading}
     if not can_be:
         problems.ask("currency_unknown", [table.skip(rows)], word=unit, **facts)
     elif others:
         problems.ask("currency_contradiction", word=unit, others=sorted(map(str, others)), **facts)
-    elif len(can_be) > 1 and asked not in can_be and not all(result[rows]):
+    elif len(can_be) > 1 and asked not in can_be and earlier.null_count:
         problems.ask("currency", [{"currency": code} for code in can_be], codes=list(can_be), **facts)
-    code = asked if asked in can_be else can_be[0] if can_be else "?"
-    result[rows & (result == "")] = code
+    return asked if asked in can_be else can_be[0] if can_be else "?"
 
 
 def _ask(table: Table, empty: Mask, problems: Problems) -> None:

@@ -23,7 +23,7 @@ from bktools.inputs.table import HEAD_ROWS, Grid, Rows
 
 _DELIMITERS = ",;\t|"
 # Lines in which the delimiter is looked for.
-_SAMPLE_LINES = 200
+_SAMPLE_LINES, _SAMPLE_BYTES = 200, 1 << 18
 # Cells of a text that are held in memory at most.
 _MOST_CELLS = 400_000_000
 # ="0400" keeps a spreadsheet from reading a number; a quote inside is doubled.
@@ -51,7 +51,7 @@ def read_delimited(
 
 def delimiter_of(text: bytes, kind: str) -> str:
     """Return the delimiter under which most headings are known, then most rows are of one width."""
-    head = "\n".join(text[: 1 << 18].decode(errors="replace").splitlines()[:_SAMPLE_LINES])
+    head = "\n".join(text[:_SAMPLE_BYTES].decode(errors="replace").splitlines()[:_SAMPLE_LINES])
 
     def fitness(mark: str) -> tuple[int, int, int]:
         rows = list(_rows_of(head, mark))
@@ -98,7 +98,7 @@ def _careful_rows(text: bytes, mark: str, source: str) -> Iterator[tuple[int, li
     line = 1
     stream = io.TextIOWrapper(io.BytesIO(text), "utf-8", newline="")
     # Where quotes stand behind a space, the space is none of the cell.
-    is_spaced = f'{mark} "'.encode() in text
+    is_spaced = f'{mark} "'.encode() in text[:_SAMPLE_BYTES]
     # A quote that is not closed would swallow rows.
     reader = csv.reader(stream, delimiter=mark, skipinitialspace=is_spaced, strict=True)
     try:

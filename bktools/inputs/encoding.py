@@ -200,7 +200,7 @@ def _by_headings(readings: dict[str, str], data: bytes, headings_in: Callable[[s
     fitting = [
         name
         for name in left
-        if all(one in letters for one in readings[name].casefold() if ord(one) > 127 and one.isalpha())  # noqa: PLR2004 - beyond ASCII
+        if all(one in letters for one in readings[name].casefold() if ord(one) > 127 and one.isalpha())
     ]
     return fitting or left
 

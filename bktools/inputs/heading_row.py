@@ -280,7 +280,7 @@ def _ask_above(grid: Grid, top: int, rows: _Rows, options: Options, problems: Pr
     above = [
         line
         for row, line in zip(grid.head[:top], grid.head_lines, strict=False)
-        if _filled(row) > 2  # noqa: PLR2004 - a title has fewer cells
+        if _filled(row) > 2
         and any(map(is_day, row))
         and any(has_digits(cell) and not is_day(cell) for cell in row)
         and line not in skipped

@@ -198,7 +198,7 @@ def _ask_side(reading: Reading) -> None:
     beside = [
         place
         for place in reading.free()
-        if len(kinds := {*table.samples[place]}) <= 6  # noqa: PLR2004 - two words, and a few in other spellings
+        if len(kinds := {*table.samples[place]}) <= 6
         and {"debit", "credit"} <= {side_of(text) for text in kinds}
     ]
     if beside:

@@ -155,7 +155,7 @@ def _check(options: Options) -> None:
         re.fullmatch("[A-Za-z]{3}", str(options.currency)) or str(options.currency).upper() in words.codes()
     ):
         name, rule = "currency", "must be the code of a currency, such as EUR"
-    elif options.year is not None and not (isinstance(options.year, int) and 1900 <= options.year <= 2100):  # noqa: PLR2004 - years of books
+    elif options.year is not None and not (isinstance(options.year, int) and 1900 <= options.year <= 2100):
         name, rule = "year", "must be a year such as 2026"
     elif wrong := {*options.sides.values()}.difference(_SIDES):
         raise ArgumentError(name_of("sides"), f"must be word to one of {', '.join(_SIDES)}", wrong.pop())

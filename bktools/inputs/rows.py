@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.contract import rules
 from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.amounts import Figures
@@ -19,6 +20,7 @@ from bktools.inputs.question import Choice, Problems
 from bktools.inputs.table import Mask, Table
 
 _SHOWN, _SHOWN_CHARACTERS, _WORDS_OF_A_PATTERN = 4, 50, 3
+_FEW, _MANY_ROWS = 100, 5000
 
 
 def entries_only(
@@ -98,12 +100,23 @@ def _ranks(table: Table, texts: Sequence[int]) -> np.ndarray[tuple[int, ...], np
     ranks = np.zeros(len(table.lines), dtype=np.int64)
     for place in texts:
         column = table.columns[place]
-        rows = cells.matches(column, words.report_pattern())
+        if len(column) and cells.matches(column.slice(0, _FEW), rules.UUID_REGEX).all():
+            # IDs are no words, and take the longest.
+            continue
+        rows = _may_begin(column)
         if rows.any():
             said = column.filter(pa.array(rows))
             own = cells.each(said, words.report_rank, schema.COUNT).to_numpy()
             ranks[rows] = np.maximum(ranks[rows], own)
     return ranks
+
+
+def _may_begin(column: pa.ChunkedArray) -> Mask:
+    """Return the cells that may begin with a word of a report."""
+    if len(column) > _MANY_ROWS:
+        return cells.matches(column, words.report_pattern())
+    # A long pattern takes longer to prepare than a short column to look through.
+    return cells.mask(cells.each(column, lambda text: words.report_rank(text) > words.NO_REPORT, schema.FLAG))
 
 
 def _lacks(

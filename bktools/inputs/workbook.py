@@ -29,11 +29,10 @@ _MOST_CELLS = 60_000_000
 _LARGEST_OLD_WORKBOOK = 256 * MIB
 # A cell of a sheet's XML: its place, its attributes, and what is in it.
 _CELL = re.compile(rb"<c\b([^>]*?)(?:/>|>(.*?)</c>)", re.DOTALL)
-_PLACE, _STYLE = re.compile(rb'\br="([A-Z]+)(\d+)"'), re.compile(rb'\bs="(\d+)"')
+_PLACE, _STYLE = re.compile(rb' r="([A-Z]+)(\d+)"'), re.compile(rb'\bs="(\d+)"')
 _ERROR, _VALUE = re.compile(rb'\bt="e"'), re.compile(rb"<v>(.*?)</v>", re.DOTALL)
-# Places far below, at the end, and far to the right.
-_LINE, _SHORT_LINE = re.compile(rb'\br="[A-Z]*(\d{6,7})"'), re.compile(rb'\br="[A-Z]*(\d+)"')
-_FAR, _WIDE, _TAIL = re.compile(rb'\br="([A-Z]{3})\d'), re.compile(rb'\br="([A-Z]{2})\d'), 1 << 16
+# A cell far to the right or far below, which would make a sheet of empty cells.
+_FAR = re.compile(rb' r="(?:[A-Z]{3}\d|[A-Z]{2}\d{5}|[A-Z]*\d{6})')
 # A format of zeros alone, such as 000000, shows a code with its leading zeros.
 _ZEROS = re.compile(
     rb'<numFmt\b[^>]*\bnumFmtId="(\d+)"[^>]*\bformatCode="(0{2,20})"|<numFmt\b[^>]*'
@@ -173,16 +172,12 @@ class _Parts:
         return self._part(posixpath.normpath(posixpath.join("/xl", target))[1:]) if target else b""
 
     def count(self, name: str) -> int:
-        """Return how many cells the parser would make of a sheet: its last line times its last column."""
+        """Return how many cells the parser would make of a sheet with far cells: last line times last column."""
         xml = self._xml(name)
-        last = max(map(int, _LINE.findall(xml)), default=0) or max(
-            map(int, _SHORT_LINE.findall(xml[-_TAIL:])), default=1
-        )
-        # Columns of three, of two letters, and others.
-        for pattern, most in ((_FAR, 26**3), (_WIDE, 27 * 26)):
-            if letters := {*pattern.findall(xml)}:
-                return last * min(most, 1 + max(map(_column, letters)))
-        return last * 26
+        if not _FAR.search(xml):
+            return 0
+        places = _PLACE.findall(xml)
+        return max(int(line) for _, line in places) * (1 + max(_column(letters) for letters, _ in places))
 
     def with_zeros(self, name: str, columns: list[pa.Array]) -> list[pa.Array]:
         """Return columns in which a number of the format 000000 has its leading zeros."""
