@@ -18,6 +18,10 @@ from bktools.inputs.table import Mask, Table
 from bktools.settings import load_settings
 
 
+# Words of headings that say another amount than the entry's.
+FOREIGN = frozenset({"foreign", "original", "instructed", "asset", "local", "fremd", "origine"})
+
+
 class Stated(NamedTuple):
     """What the file says about currencies in one place: which, by its heading, and the text of each row."""
 
@@ -59,6 +63,8 @@ def read_currencies(
         result = pc.fill_null(result, default)
     elif empty.any() and is_needed and not problems.has("currency"):
         _ask(table, empty, problems)
+    elif empty.any() and not empty.all() and not is_needed:
+        notes += cells.noted(table, {"no_currency": empty})
     return None if not is_needed and result.null_count == len(result) else result
 
 
@@ -86,7 +92,10 @@ def _taken(
     if not can_be:
         problems.ask("currency_unknown", [table.skip(rows)], word=unit, **facts)
     elif others:
-        problems.ask("currency_contradiction", word=unit, others=sorted(map(str, others)), **facts)
+        # Where an amount's heading names its currency, a column may be of another amount.
+        choices = [{"columns": {"currency": ""}}] if source.code == "column" and not asked else []
+        facts |= {"others": sorted(map(str, others))}
+        problems.ask("currency_contradiction", choices, word=source.heading or unit, **facts)
     elif len(can_be) > 1 and asked not in can_be and earlier.null_count:
         problems.ask("currency", [{"currency": code} for code in can_be], codes=list(can_be), **facts)
     return asked if asked in can_be else can_be[0] if can_be else "?"
@@ -97,7 +106,11 @@ def _ask(table: Table, empty: Mask, problems: Problems) -> None:
         lines = table.lines_of(empty)
         problems.ask("currency_missing", option="currency", lines=lines[:4], count=len(lines))
         return
-    columns = [place for place in range(len(table.columns)) if holds_currencies(table.samples[place])]
+    columns = [
+        place
+        for place, heading in enumerate(table.headings)
+        if holds_currencies(table.samples[place]) and not words.are_inside(heading, FOREIGN)
+    ]
     choices = [table.choice("currency", place) for place in columns]
     problems.ask("currency_nowhere", choices, option="" if choices else "currency")
 

@@ -24,6 +24,8 @@ from bktools.inputs.table import HEAD_ROWS, Grid, Rows
 _DELIMITERS = ",;\t|"
 # Lines in which the delimiter is looked for.
 _SAMPLE_LINES, _SAMPLE_BYTES = 200, 1 << 18
+# The share of lines that have the usual number of cells.
+_MOST_LINES = 0.9
 # Cells of a text that are held in memory at most.
 _MOST_CELLS = 400_000_000
 # ="0400" keeps a spreadsheet from reading a number; a quote inside is doubled.
@@ -42,11 +44,13 @@ def read_delimited(
     if (first := re.match(rb"sep=(.)\r?\n", text)) and delimiter is None:
         delimiter, text = first[1].decode(), b"\n" + text[first.end() :]
     mark = delimiter or delimiter_of(text, kind)
-    head, head_lines, end = _head(text, mark, source)
-    grid = Grid(head, head_lines, [], np.empty(0, np.int64), encoding=reading.encoding, delimiter=mark)
-    if end is not None:
-        grid = _with_rest(grid, text, end, source)
-    return _as_shown(grid, text), reading
+    try:
+        head, head_lines, end = _head(text, mark, source)
+        grid = Grid(head, head_lines, [], np.empty(0, np.int64), delimiter=mark)
+        grid = grid if end is None else _with_rest(grid, text, end, source)
+    except InputError as error:
+        grid = _by_lines(text, mark, error)
+    return _as_shown(replace(grid, encoding=reading.encoding), text), reading
 
 
 def delimiter_of(text: bytes, kind: str) -> str:
@@ -132,6 +136,23 @@ def _with_rest(grid: Grid, text: bytes, first_line: int, source: str) -> Grid:
                 rows.add(line, *row[:width], *[""] * (width - len(row)))
         body = rows.body()
     return replace(grid, columns=body.columns, lines=body.lines, wider=wider)
+
+
+def _by_lines(text: bytes, mark: str, error: InputError) -> Grid:
+    """Return the rows of a text with quotes inside of quoted cells; raise the error if lines are no rows."""
+    lines = text.decode(errors="replace").splitlines()
+    rows = [next(csv.reader([line], delimiter=mark), []) for line in lines]
+    widths = Counter(map(len, filter(None, rows)))
+    usual, count = widths.most_common(1)[0] if widths else (0, 0)
+    # A quote that is not closed would make fewer cells of its line.
+    if usual < max(widths, default=0) or count < _MOST_LINES * sum(widths.values()):
+        raise error
+    body = Rows(*map(str, range(usual)))
+    for line, row in enumerate(rows[HEAD_ROWS:], HEAD_ROWS + 1):
+        if row:
+            body.add(line, *row, *[""] * (usual - len(row)))
+    head = rows[:HEAD_ROWS]
+    return Grid(head, range(1, len(head) + 1), *body.body(), delimiter=mark, notes=[note("quotes_inside")])
 
 
 def _as_shown(grid: Grid, text: bytes) -> Grid:

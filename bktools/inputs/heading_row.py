@@ -158,12 +158,19 @@ def _table(grid: Grid, names: Sequence[str], rows: _Rows, head_line: int, source
 def _names(grid: Grid, top: int, start: int) -> list[str]:
     if top >= 0:
         names = [" ".join(cell.split()) for cell in grid.head[top]]
-        while names and not names[-1]:
+        # Cells of a sheet have no end; those of a text have the width of its headings.
+        while names and not names[-1] and (grid.sheet is not None or not _is_used(grid, start, len(names) - 1)):
             names.pop()
         return names
     widths = Counter(len(row) for row in grid.head[start:] if _filled(row))
     rows = sum(widths.values())
     return [""] * max((width for width, count in widths.items() if count > rows * _SOME), default=0)
+
+
+def _is_used(grid: Grid, start: int, place: int) -> bool:
+    """Whether any row below the headings holds something in a column."""
+    is_in_head = any(place < len(row) and row[place].strip() for row in grid.head[start:])
+    return is_in_head or (place < len(grid.columns) and not cells.are_blank(grid.columns[place]))
 
 
 def _made_unique(names: Sequence[str]) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from bktools.inputs.columns import (
     most,
     side_of,
 )
-from bktools.inputs.days import is_serial, lacks_year, read_days
+from bktools.inputs.days import is_day, is_serial, lacks_year, read_days
 from bktools.inputs.reading import Reading
 from bktools.inputs.rows import entries_only, filled_down
 from bktools.inputs.table import Mask, Table
@@ -311,8 +311,8 @@ def _read_currency(reading: Reading, figures: dict[str, Figures], own_currency: 
     if "currency" in reading.places:
         place = reading.places["currency"]
         filled = [text for text in cells.unique(table.columns[place].slice(0, 3000)) if text.strip()]
-        if filled and not most(filled, words.currencies_of, 0.5) and not reading.is_asked("currency"):
-            # Its heading has another meaning.
+        if filled and most(filled, is_day, 0.5) and not reading.is_asked("currency"):
+            # In some languages its heading also says a date.
             reading.leave("currency")
         else:
             stated.append(currencies.column_of(table, place))
