@@ -133,7 +133,7 @@ def _matching(table: Table, field: str, group: Sequence[str], taken: Collection[
         for place, heading in enumerate(table.headings)
         if place not in taken
         and has_heading(heading, group)
-        and not (is_ambiguous and any(table.samples[place]) and not fits(field, table.samples[place]))
+        and not (is_ambiguous and any(map(str.strip, table.samples[place])) and not fits(field, table.samples[place]))
     ]
     if field not in ("date", *MONEY):
         # An empty column is none: another one may say the field.

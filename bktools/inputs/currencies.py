@@ -56,13 +56,15 @@ def read_currencies(
         }
         codes = cells.each(source.texts, taken.get, schema.TEXT)
         result = pc.coalesce(result, codes)
-    default = options.currency or own
     empty = cells.mask(pc.is_null(result))
+    # The company's own currency is that of files which name none; a row among others lacks its cell.
+    beside = _columns_of_others(table, own) if empty.all() and not stated else []
+    default = options.currency or (own if empty.all() and not beside else None)
     if empty.any() and default:
         notes.append(note("currency_stated" if options.currency else "currency_of_company", currency=default))
         result = pc.fill_null(result, default)
     elif empty.any() and is_needed and not problems.has("currency"):
-        _ask(table, empty, problems)
+        _ask(table, empty, beside, own, problems)
     elif empty.any() and not empty.all() and not is_needed:
         notes += cells.noted(table, {"no_currency": empty})
     return None if not is_needed and result.null_count == len(result) else result
@@ -101,17 +103,23 @@ def _taken(
     return asked if asked in can_be else can_be[0] if can_be else "?"
 
 
-def _ask(table: Table, empty: Mask, problems: Problems) -> None:
+def _columns_of_others(table: Table, own: str | None) -> list[int]:
+    """Return the columns that hold currencies under an unknown heading, others than the company's own."""
+    return [
+        place
+        for place, heading in enumerate(table.headings)
+        if holds_currencies(table.samples[place])
+        and not words.are_inside(heading, FOREIGN)
+        and {text.strip() for text in table.samples[place] if text.strip()} != {own}
+    ]
+
+
+def _ask(table: Table, empty: Mask, columns: list[int], own: str | None, problems: Problems) -> None:
     if not empty.all():
         lines = table.lines_of(empty)
         problems.ask("currency_missing", option="currency", lines=lines[:4], count=len(lines))
         return
-    columns = [
-        place
-        for place, heading in enumerate(table.headings)
-        if holds_currencies(table.samples[place]) and not words.are_inside(heading, FOREIGN)
-    ]
-    choices = [table.choice("currency", place) for place in columns]
+    choices = [*(table.choice("currency", place) for place in columns), *([{"currency": own}] if own and columns else [])]
     problems.ask("currency_nowhere", choices, option="" if choices else "currency")
 
 
