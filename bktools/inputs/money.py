@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 from decimal import Decimal
 
@@ -22,7 +23,7 @@ from bktools.inputs.columns import (
     most,
     side_of,
 )
-from bktools.inputs.days import is_day, is_serial, lacks_year, read_days
+from bktools.inputs.days import is_day, is_serial, lacks_year, parsed, read_days
 from bktools.inputs.reading import Reading
 from bktools.inputs.rows import entries_only, filled_down
 from bktools.inputs.table import Mask, Table
@@ -30,6 +31,7 @@ from bktools.inputs.table import Mask, Table
 _ZERO = Decimal()
 # A minus in one credit alone reverses a posting; in more of them it says the side.
 _FEW = 2
+_EXAMPLE = dt.date(2026, 10, 31)
 
 
 def find_money(reading: Reading) -> list[str]:
@@ -116,6 +118,33 @@ def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]
         sums = _signed(reading, figures, _read_values(reading, figures, own_currency))
         _read_currency(reading, figures, own_currency)
     return sums
+
+
+def read_stated(reading: Reading, decimal: str, date_format: str | None) -> dict[str, Decimal]:
+    """Read `date` and `amount` of a format, which says how they are written; return the sums of both sides.
+
+    A cell that is written otherwise is an `InputError`: the file is damaged.
+    """
+    table = reading.table
+    fields = [name for name in MONEY if name in reading.places]
+    if date_format is None:
+        _read_days(reading, table.columns)
+        reading.raise_problems()
+    else:
+        column = cells.trimmed(reading.column("date"))
+        days = cells.each(column, lambda text: parsed(text, date_format), schema.DATE)
+        example = f"{_EXAMPLE:{date_format}}"
+        # Python takes a day or a month of one digit, too.
+        wrong = cells.mask(pc.is_null(days)) | cells.mask(pc.not_equal(pc.utf8_length(column), len(example)))
+        reading.refuse("date", wrong, f"must hold dates such as {example}")
+        reading.result["date"] = days
+    figures = {name: Figures.of(reading.column(name)) for name in fields}
+    values = {name: own.values(decimal) for name, own in figures.items()}
+    neither = np.logical_and.reduce([own.blank for own in figures.values()])
+    reading.refuse(fields[0], neither, "must hold an amount")
+    for name, (_, bad) in values.items():
+        reading.refuse(name, bad, f"must hold amounts whose decimal mark is {decimal}")
+    return _signed(reading, figures, {name: column for name, (column, _) in values.items()})
 
 
 def _filled(reading: Reading) -> Table:
@@ -209,6 +238,9 @@ def _ask_side(reading: Reading) -> None:
 
 def _sides(reading: Reading) -> pa.ChunkedArray:
     own = {words.normal(word): side for word, side in reading.options.sides.items()}
+    if any(words.normal(text) == "md" for text in reading.sample("side")):
+        # The two sides of Czech books: beside MD, D is the credit.
+        own = {"d": "credit", **own}
     return cells.each(
         reading.column("side"),
         lambda text: own.get(words.normal(text)) or own.get(text.strip()) or side_of(text),

@@ -13,7 +13,7 @@ import bktools
 from bktools.frames.delimited import PROFILES
 from bktools.frames.incoming import arrow_of
 from bktools.frames.schema import to_pandas
-from bktools.inputs.accounts import read_accounts
+from bktools.inputs.readers.accounts import read_accounts
 
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
 IDS = [f"1b4e28ba-2fa1-41d2-883f-0016d3cca4{at:02}" for at in range(20)]

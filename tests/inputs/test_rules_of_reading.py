@@ -8,7 +8,7 @@ import pytest
 import xlsxwriter
 
 from bktools.errors import ArgumentError, InputError
-from bktools.inputs.accounts import read_accounts
+from bktools.inputs.readers.accounts import read_accounts
 from bktools.inputs.chart_of_accounts import read_chart_of_accounts as chart
 from bktools.inputs.entries import read_entries as entries
 from bktools.inputs.general_ledger import read_general_ledger as ledger

@@ -185,8 +185,8 @@ class Ledger:
     """
 
     table: Table
-    # Without them the columns of amounts and dates must show it.
-    decimal: str | None = "."
+    decimal: str = "."
+    # Without it the dates show it.
     date_format: str | None = "%Y-%m-%d"
     # The currency of all amounts for which no column says it.
     currency: str | None = None

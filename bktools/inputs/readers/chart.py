@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 
@@ -124,7 +125,8 @@ def read_chart_of_accounts(
 
 
 def _read(source: Source, options: Options, *, company: str | None) -> pd.DataFrame:
-    form = recognised(source.file, options)
+    file = replace(source.file, encoding=options.encoding)
+    form = recognised(file, options)
     if form is None:
         reading = opened(source, options)
         split_accounts(reading, "code", "name")
@@ -132,7 +134,7 @@ def _read(source: Source, options: Options, *, company: str | None) -> pd.DataFr
         reading.raise_problems()
         reading.table = reading.table.rows(_accounts_only(reading))
     else:
-        table = form.chart(source.file)
+        table = form.chart(file)
         notes: list[Note] = []
         reading = Reading(source, options, table, dict(table.places), Problems(), notes)
     reading.places.setdefault("external_id", reading.places["code"])
