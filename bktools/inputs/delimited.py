@@ -161,15 +161,15 @@ def _as_shown(grid: Grid, text: bytes) -> Grid:
     An apostrophe is taken away only where the whole file is as `to_csv` writes it for spreadsheets, and where
     one leads every formula. Anywhere else it may belong to the text.
     """
+    is_of_to_csv = grid.encoding == "utf-8-sig" and grid.delimiter in {",", ";"} and not text.startswith(b'"')
+    is_led = False
+    if is_of_to_csv and b"'" in text and b"\r\n" in text:
+        first = cells.text_column([cell for row in grid.head for cell in row])
+        is_led = not any(map(_has_formula, [first, *grid.columns]))
     # A search for one byte is much faster than one for two.
     if b"=" in text and b'="' in text:
         grid = _replaced(grid, _KEPT, "kept_texts", doubled='"')
-    is_of_to_csv = grid.encoding == "utf-8-sig" and grid.delimiter in {",", ";"} and not text.startswith(b'"')
-    if is_of_to_csv and b"'" in text and b"\r\n" in text:
-        bodies = [cells.text_column([cell for row in grid.head for cell in row]), *grid.columns]
-        if not any(map(_has_formula, bodies)):
-            grid = _replaced(grid, _LED, "led_texts")
-    return grid
+    return _replaced(grid, _LED, "led_texts") if is_led else grid
 
 
 def _has_formula(column: pa.ChunkedArray) -> bool:

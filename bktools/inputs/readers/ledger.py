@@ -250,7 +250,7 @@ def _of_table(reading: Reading) -> Ledger:
     _take_two_postings(reading)
     places = reading.places
     if {"debit_account", "credit_account"} & places.keys() or "account_code" in places:
-        if places.get("account_name") == places.get("account_code"):
+        if "account_code" in places and places.get("account_name") == places["account_code"]:
             reading.leave("account_name")
             reading.note("accounts_by_name", heading=reading.heading("account_code"))
     else:
@@ -301,9 +301,9 @@ def _read_postings(reading: Reading, ledger: Ledger, own: str | None) -> dict[st
         sums = read_money(reading, own)
         _ask_of_accounts(reading)
     reading.raise_problems()
-    result = reading.result
     if reading.has("debit_account", "credit_account"):
         sums = _twice(reading)
+    result = reading.result
     result |= {
         field: reading.or_null(field) for field in _TEXTS if field in reading.places and field not in result
     }
