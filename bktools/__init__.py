@@ -12,7 +12,7 @@ The public names, by what they are for:
 - close a month: `close_month`, `close_period`, `reopen_period`, `load_periods`, `record_of`, `PeriodRecord`,
   `read_fixes`, `check_fixes`
 - see what arrived: `match_ledger`, `LedgerMatch`
-- look at money: `spend`, `versus`, `show`, `plot_money`, `plot_spend`, `plot_coverage`
+- look at money: `spend`, `versus`, `expected_entries`, `show`, `plot_money`, `plot_spend`, `plot_coverage`
 - hand over: `to_csv`, `to_excel`, `to_arrow`
 
 `help(bktools.spend)` explains one with an example, `bktools.errors` has the tree of errors, and the command
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from bktools.inputs.readers.chart import read_chart_of_accounts
     from bktools.inputs.readers.entries import read_entries
     from bktools.inputs.readers.ledger import read_general_ledger
-    from bktools.journal.accounts import import_accounts, load_accounts
+    from bktools.journal.accounts import load_accounts
     from bktools.journal.export_jobs import load_export_jobs, resolve_export_job
     from bktools.journal.periods import close_period, load_periods, reopen_period
     from bktools.ledger import LedgerMatch, match_ledger
@@ -59,8 +59,9 @@ if TYPE_CHECKING:
     from bktools.reports.month_end import close_month
     from bktools.service import Service
     from bktools.snapshots.tables import get_balance, get_employee, load_categories, load_employees
-    from bktools.spending import spend, versus
+    from bktools.spending import expected_entries, spend, versus
     from bktools.submit import create_accounts, submit_export_jobs
+    from bktools.submit.account_list import import_accounts
     from bktools.submit.outcomes import Outcomes
     from bktools.widgets.entries import pick_entries
     from bktools.widgets.show import show
@@ -78,7 +79,7 @@ _NAMES = {
     "bktools.inputs.readers.chart": "read_chart_of_accounts",
     "bktools.inputs.readers.entries": "read_entries",
     "bktools.inputs.readers.ledger": "read_general_ledger",
-    "bktools.journal.accounts": "import_accounts load_accounts",
+    "bktools.journal.accounts": "load_accounts",
     "bktools.journal.export_jobs": "load_export_jobs resolve_export_job",
     "bktools.journal.periods": "close_period load_periods reopen_period",
     "bktools.ledger": "LedgerMatch match_ledger",
@@ -89,8 +90,9 @@ _NAMES = {
     "bktools.reports.month_end": "close_month",
     "bktools.service": "Service",
     "bktools.snapshots.tables": "get_balance get_employee load_categories load_employees",
-    "bktools.spending": "spend versus",
+    "bktools.spending": "expected_entries spend versus",
     "bktools.submit": "create_accounts submit_export_jobs",
+    "bktools.submit.account_list": "import_accounts",
     "bktools.submit.outcomes": "Outcomes",
     "bktools.widgets.entries": "pick_entries",
     "bktools.widgets.show": "show",
@@ -135,6 +137,7 @@ __all__ = [  # noqa: RUF022
     "LedgerMatch",
     "spend",
     "versus",
+    "expected_entries",
     "show",
     "plot_money",
     "plot_spend",

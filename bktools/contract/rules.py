@@ -28,6 +28,12 @@ FIRST_MONTH = "0001-01"
 CALENDAR_TYPES = {"Period", "datetime64"}
 CALENDAR_PATTERN = re.compile(r"\d{4}-\d\d(-\d\d([T ][\d:.]+)?)?\Z", re.ASCII)
 
+# What stands for a person's word in printed commands and help.
+PLACEHOLDERS = frozenset({"NAME", "TEXT", "DATE", "REASON", "EVIDENCE", "PERSON", "FILE"})
+_ANGLES = re.compile(r"<[^<>]*>")
+# Words of an evidence at least.
+LEAST_WORDS = 2
+
 # Names that a message lists.
 SHOWN_NAMES = 10
 
@@ -116,12 +122,71 @@ def not_blank(argument: str, value: object) -> str:
     return stripped
 
 
+def a_name(argument: str, value: object) -> str:
+    """Return the name of a person; refuse the placeholder of a printed command."""
+    return _a_persons_word(argument, value, "a person's name")
+
+
+def reason(argument: str, value: object) -> str:
+    """Return a person's reason; refuse the placeholder of a printed command."""
+    return _a_persons_word(argument, value, "the reason")
+
+
+def evidence(argument: str, value: object) -> str:
+    """Return a person's evidence: what was looked up and found, in two words at least."""
+    written = _a_persons_word(argument, value, "what you looked up and found")
+    if len(written.split()) < LEAST_WORDS:
+        raise ArgumentError(argument, "must say in a few words what you looked up and found", value)
+    return written
+
+
+def _a_persons_word(argument: str, value: object, meaning: str) -> str:
+    written = not_blank(argument, value)
+    bare = written.strip(" .…'\"")
+    # "Date" is a surname, too.
+    if (
+        (bare in PLACEHOLDERS or (bare.upper() in PLACEHOLDERS and bare.islower()))
+        or not any(map(str.isalnum, written))
+        or _ANGLES.search(written)
+    ):
+        raise ArgumentError(argument, f"must be {meaning}, not the placeholder of a printed command", value)
+    return written
+
+
 def month(argument: str, value: object) -> str:
     """Return a month such as 2026-10, given as text, as a period of pandas, or as a day or a time in it."""
     written = value if isinstance(value, str) else calendar_text(value)[: len("2026-10")]
     if not MONTH_PATTERN.match(written) or written < FIRST_MONTH:
         raise ArgumentError(argument, "must be a month such as 2026-10", value)
     return written
+
+
+def period(argument: str, value: object) -> tuple[str, str]:
+    """Return the first and last month of a period: a month, a quarter, a year, or two months around `..`.
+
+    Examples
+    --------
+    >>> period("period", "2026-Q3"), period("period", "2026-01..2026-10")
+    (('2026-07', '2026-09'), ('2026-01', '2026-10'))
+    """
+    if not isinstance(value, str):
+        own = month(argument, value)
+        return own, own
+    if quarter := re.fullmatch(r"(\d{4})-?Q([1-4])", value):
+        end = 3 * int(quarter[2])
+        return f"{quarter[1]}-{end - 2:02}", f"{quarter[1]}-{end:02}"
+    if re.fullmatch(r"\d{4}", value):
+        return f"{value}-01", f"{value}-12"
+    first, _, last = value.partition("..")
+    try:
+        months = month(argument, first), month(argument, last or first)
+    except ArgumentError:
+        months = ("", "")
+    if not months[0] or months[0] > months[1]:
+        raise ArgumentError(
+            argument, "must be a period such as 2026-10, 2026-Q3, 2026 or 2026-01..2026-10", value
+        ) from None
+    return months
 
 
 def calendar_text(value: object) -> str:

@@ -91,7 +91,7 @@ def read_mapping(path: Path) -> FileMapping:
         mapping = msgspec.convert({**content, "name": path.stem}, FileMapping)
         Options(**{name: value for name, value in mapping.options.items() if name not in _KEPT})
     except FileNotFoundError:
-        raise InputError("there is no such mapping; see: bktools mappings list", source=str(path)) from None
+        raise InputError("there is no such mapping; see: bktools mappings", source=str(path)) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise _unreadable(path, error.strerror if isinstance(error, OSError) else error) from None
     except (ArgumentError, TypeError) as error:
@@ -160,7 +160,8 @@ def arguments(mapping: FileMapping, given: Mapping[str, Any]) -> dict[str, Any]:
     stated = {
         name: value
         for name, value in given.items()
-        if value is not None and value is not False and value != {}
+        # To keep the sign is a wish; another flag that is not given says nothing.
+        if value is not None and (value is not False or name == "reverse_sign") and value != {}
     }
     merged = {**given, **mapping.options, **stated}
     for name in ("columns", "sides"):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from bktools.caller import in_shell, is_command
+from bktools.caller import can_set, in_shell, is_command
 from bktools.errors import InputError, QuestionError
 from bktools.inputs.options import Options, as_arguments, as_command
 from bktools.wording import words
@@ -29,15 +31,15 @@ _OF_VALUES = (
 _UNKNOWN: Mapping[str, tuple[str, Any]] = {"currency": ("CODE", "EUR"), "year": ("YYYY", 2026)}
 # By kind of file: the command that shows how it is read, and the reader in Python.
 _CALLS = {
-    "chart": ("chart", "read_chart_of_accounts"),
-    "accounts": ("accounts import", "import_accounts"),
-    "entries": ("entries", "read_entries"),
-    "ledger": ("ledger", "read_general_ledger"),
+    "chart": ("chart {}", "read_chart_of_accounts"),
+    "accounts": ("chart {} --account-list", "import_accounts"),
+    "entries": ("entries {}", "read_entries"),
+    "ledger": ("ledger {}", "read_general_ledger"),
 }
 
 
 class Problem(NamedTuple):
-    """One thing that is open: a code with facts, and the options that can settle it; without any, correct the file."""
+    """One thing that is open, with the options that can settle it; without any, correct the file."""
 
     code: str
     facts: Mapping[str, Any]
@@ -182,6 +184,8 @@ def _message(
         shown += [text("file.question.columns"), *columns]
     if all(problem.has_way_out for problem in problems):
         shown += _commands(source, kind, options, problems)
+        if is_command() and not can_set("save_mapping"):
+            shown.append(text("file.question.again"))
     return "\n".join(shown)
 
 
@@ -217,9 +221,16 @@ def _typed(options: Mapping[str, Any]) -> str:
     return as_command(options) if is_command() else as_arguments(options)
 
 
+def _mapping_name(source: str, kind: str) -> str:
+    """Return a name for the mapping of a file, a word of the shell."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", Path(source).stem).strip("-")[:40] or kind
+
+
 def _call(source: str, kind: str, options: Mapping[str, Any]) -> str:
     command, reader = _CALLS[kind]
     if is_command():
-        return f"  bktools {command} {in_shell(source)} {as_command(options)}".rstrip()
+        call = f"  bktools {command.format(in_shell(source))} {as_command(options)}".rstrip()
+        # Another command than the one that shows a file finds the options in a mapping.
+        return call if can_set("save_mapping") else f"{call} --save-mapping {_mapping_name(source, kind)}"
     arguments = ", ".join(filter(None, [repr(source), as_arguments(options)]))
     return f"  {reader}({arguments})"
