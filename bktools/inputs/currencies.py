@@ -1,4 +1,4 @@
-"""The currency of each amount: of a column, a heading, the cells or above the table; then the option's or company's."""
+"""The currency of each amount: what the file says of it, then the option's or the company's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from bktools.inputs.options import Options
 from bktools.inputs.question import Problems
 from bktools.inputs.table import Mask, Table
 from bktools.settings import load_settings
-
 
 # Words of headings that say another amount than the entry's.
 FOREIGN = frozenset({"foreign", "original", "instructed", "asset", "local", "fremd", "origine"})
@@ -80,15 +79,16 @@ def _taken(
     *,
     is_only: bool,
 ) -> str:
-    """Return the currency that a text of a place is; what contradicts it, and what it may be, are problems."""
+    """Return the currency that a text is; what contradicts it, and what else it may be, are problems."""
     can_be = words.currencies_of(unit) or tuple(one for one in unit.split() if one in words.codes())
     asked = options.currency
     if len(can_be) == 1 and before.null_count == len(before) and not asked:
         return can_be[0]
     rows = cells.mask(pc.equal(source.texts, unit))
     earlier = before.filter(pa.array(rows))
-    others = {*cells.unique(earlier)} - {None, *can_be}
-    others |= {asked} - {*can_be, None} if is_only else set()
+    others = {*cells.unique(earlier.drop_null())} - {*can_be}
+    if is_only and asked and asked not in can_be:
+        others.add(asked)
     facts: dict[str, Any] = {"lines": table.lines_of(rows)[:4], "count": int(rows.sum()), "value": unit}
     facts |= {"heading": source.heading}
     if not can_be:
@@ -119,7 +119,10 @@ def _ask(table: Table, empty: Mask, columns: list[int], own: str | None, problem
         lines = table.lines_of(empty)
         problems.ask("currency_missing", option="currency", lines=lines[:4], count=len(lines))
         return
-    choices = [*(table.choice("currency", place) for place in columns), *([{"currency": own}] if own and columns else [])]
+    choices = [
+        *(table.choice("currency", place) for place in columns),
+        *([{"currency": own}] if own and columns else []),
+    ]
     problems.ask("currency_nowhere", choices, option="" if choices else "currency")
 
 

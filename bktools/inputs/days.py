@@ -138,7 +138,7 @@ def read_days(
         for text in texts:
             days = days_of(text, options.year)
             meaning[text] = days.get(order, days.get(""))
-    read = cells.each(column, lambda text: meaning.get(text), schema.DATE)
+    read = cells.each(column, meaning.get, schema.DATE)
     return read, cells.mask(pc.is_null(read)) & ~cells.blank(column)
 
 

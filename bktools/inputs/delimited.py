@@ -112,7 +112,8 @@ def _careful_rows(text: bytes, mark: str, source: str) -> Iterator[tuple[int, li
     except csv.Error as error:
         why = f"a quoted cell that starts here is not closed ({error}): double the quotes inside it"
         if "field limit" in str(error):
-            why = f"a cell has more than {csv.field_size_limit():,} characters: is a quote before it not closed?"
+            most = csv.field_size_limit()
+            why = f"a cell has more than {most:,} characters: is a quote before it not closed?"
         raise InputError(why, source=source, line=line) from None
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from bktools.frames import schema
 from bktools.inputs import cells, currencies, words
-from bktools.inputs.amounts import LONGEST, Figures, decimal_mark, is_not_zero
+from bktools.inputs.amounts import LONGEST, Figures, decimal_mark, is_not_zero, money
 from bktools.inputs.columns import (
     MONEY,
     are_amounts,
@@ -218,10 +218,7 @@ def _only_currency(reading: Reading, fields: list[str], own: str | None) -> str:
 
 def _ask_side(reading: Reading) -> None:
     """Ask about a column of sides without a known heading, beside amounts that all have one sign."""
-    if any(
-        cell.strip().startswith(("-", "(", "−", "–")) or cell.strip().endswith("-")
-        for cell in reading.sample("amount")
-    ):
+    if any((amount := money(cell)) and amount.sign < 0 for cell in reading.sample("amount")):
         return
     table = reading.table
     beside = [
@@ -264,7 +261,7 @@ def _without_skipped_sides(reading: Reading, keep: Mask) -> Mask:
 def _signed(
     reading: Reading, figures: dict[str, Figures], values: dict[str, pa.ChunkedArray]
 ) -> dict[str, Decimal]:
-    """Read one amount a row, positive on the side of debit unless the file has its own signs; return both sums."""
+    """Read one amount a row, positive for debit unless the file has its own signs; return both sums."""
     if "amount" in values:
         amount = _with_sides(reading, figures["amount"], values["amount"])
         zero = pa.scalar(_ZERO, amount.type)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -80,10 +81,11 @@ def entries_only(
         fill: list[Choice] = [{"fill_down": "date"}] if not no_date[0] and no_date.sum() * 10 > count else []
         choices = [table.skip(no_date), {"columns": {"date": ""}}, *fill]
         problems.ask("rows_without_date", choices, **_facts(table, no_date))
-    return ~(is_noted | is_report | is_lacking | no_date)
+    entries: Mask = ~(is_noted | is_report | is_lacking | no_date)
+    return entries
 
 
-def _facts(table: Table, rows: Mask) -> dict[str, object]:
+def _facts(table: Table, rows: Mask) -> dict[str, Any]:
     lines = table.lines_of(rows)
     return {"count": len(lines), "lines": lines[:_SHOWN]}
 

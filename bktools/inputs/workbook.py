@@ -172,7 +172,7 @@ class _Parts:
         return self._part(posixpath.normpath(posixpath.join("/xl", target))[1:]) if target else b""
 
     def count(self, name: str) -> int:
-        """Return how many cells the parser would make of a sheet with far cells: last line times last column."""
+        """Return how many cells a sheet with far cells has: its last line times its last column."""
         xml = self._xml(name)
         if not _FAR.search(xml):
             return 0
@@ -201,7 +201,7 @@ class _Parts:
         ]
 
     def broken(self, name: str) -> Mapping[tuple[int, int], str]:
-        """Return the cells by line and column that hold an error, or a formula whose value was not saved."""
+        """Return the cells (line, column) that hold an error, or a formula whose value was not saved."""
         wrong: dict[tuple[int, int], str] = {}
         for place, line, attributes, inside in _cells_of(self._xml(name)):
             value = _VALUE.search(inside)
@@ -215,8 +215,8 @@ class _Parts:
 def _refuse_cells(parts: _Parts, name: str, source: str) -> None:
     if parts.count(name) > _MOST_CELLS:
         why = (
-            f"the sheet {name!r} takes up more than {_MOST_CELLS:,} cells: delete what lies far below and to the "
-            "right of the table, or save the table as CSV (UTF-8)"
+            f"the sheet {name!r} takes up more than {_MOST_CELLS:,} cells: delete what lies far below and to "
+            "the right of the table, or save the table as CSV (UTF-8)"
         )
         raise InputError(why, source=source)
 

@@ -1,4 +1,4 @@
-"""Nothing is lost in silence: 40 small files, each with a planted fault, have all their rows, or it is told."""
+"""Nothing is lost in silence: small files with a planted fault have all their rows, or it is told."""
 
 from __future__ import annotations
 
@@ -60,7 +60,11 @@ def planted(heading: str, rows: list[str], kind: str) -> dict[str, str]:
     faults = {
         "no fault": rows,
         "second headings": [*rows[:2], heading, *rows[2:]],
-        "other headings": [*rows[:2], mark.join(heading.split(mark)[::-1] + ["Status"]), rows[2] + mark + "x"],
+        "other headings": [
+            *rows[:2],
+            mark.join([*heading.split(mark)[::-1], "Status"]),
+            rows[2] + mark + "x",
+        ],
         "wider row": [rows[0], f"{rows[1]}{mark}7", rows[2]],
         "narrower row": [rows[0], mark.join(cells[:-1]), rows[2]],
         "blank line": [rows[0], "", *rows[1:]],
@@ -102,7 +106,9 @@ WORLDS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "name", "fault", "text"), WORLDS, ids=lambda one: one if len(one) < 20 else "")
+@pytest.mark.parametrize(
+    ("kind", "name", "fault", "text"), WORLDS, ids=lambda one: one if len(one) < 20 else ""
+)
 def test_no_row_is_lost_in_silence(write, kind, name, fault, text):
     """A file has its three rows, or an error, or a note that names what was left out."""
     options = {} if kind == "chart" else {"verify": "warn"} if kind == "ledger" else {}
@@ -112,11 +118,19 @@ def test_no_row_is_lost_in_silence(write, kind, name, fault, text):
         try:
             frame = READERS[kind](path, **options)
         except InputError as error:
-            assert fault != "no fault", error
-            return
+            if fault != "no fault":
+                return
+            raise AssertionError(name) from error
     notes = {note["code"] for note in frame.attrs["bktools"]["note_facts"]}
     told = notes & {
-        *("rows_without_amount", "headings_again", "rows_above", "titles", "ids_of_another_system", "no_code"),
+        *(
+            "rows_without_amount",
+            "headings_again",
+            "rows_above",
+            "titles",
+            "ids_of_another_system",
+            "no_code",
+        ),
         *("cells_beside", "no_currency", "no_name"),
     }
     assert len(frame) >= 3 or told

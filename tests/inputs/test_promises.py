@@ -1,4 +1,4 @@
-"""What is right for each file of `tests/worlds/inputs`: read at once, or after one question with one answer."""
+"""What is right for each file of `tests/worlds/inputs`: read at once, or after one question."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def test_a_file_is_read_or_asked_about_once(world):
     assert notes == {*world.get("notes", ())}
 
 
-@pytest.mark.parametrize("world", [one for one in PROMISES.values() if "answer" in one], ids=lambda one: one["file"])
+@pytest.mark.parametrize(
+    "world", [one for one in PROMISES.values() if "answer" in one], ids=lambda one: one["file"]
+)
 def test_an_answer_is_one_of_the_choices(world):
     """Each answer consists of choices of the question, and of values that only a person knows."""
     with pytest.raises(QuestionError) as caught:

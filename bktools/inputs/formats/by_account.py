@@ -65,7 +65,14 @@ def ledger(file: File, grid: Grid) -> Ledger | None:
         amount = posting.amount * signs.get(posting.account, 1)
         cells = posting.cells
         text = " ".join(filter(None, (cells.get("party"), cells.get("text"))))
-        rows.add(posting.line, *account_parts(posting.account), cells["date"], cells.get("number", ""), text, f"{amount:f}")
+        rows.add(
+            posting.line,
+            *account_parts(posting.account),
+            cells["date"],
+            cells.get("number", ""),
+            text,
+            f"{amount:f}",
+        )
     name = "QuickBooks general ledger" if "kind" in places and places["date"] else "Xero ledger by account"
     doubts = []
     if is_by_nature and not _balance(postings, signs):
@@ -78,7 +85,7 @@ def ledger(file: File, grid: Grid) -> Ledger | None:
 
 
 def _postings(grid: Grid, top: int, places: dict[str, int]) -> tuple[list[_Posting], list[Total]] | None:
-    """Return the postings and the totals of accounts; None where a row has no account, or no total is there."""
+    """Return the postings and the totals of accounts; None where a row has no account, or without totals."""
     postings: list[_Posting] = []
     totals: list[Total] = []
     # The accounts that are open, outermost first, each with the place of its first posting.
@@ -106,7 +113,7 @@ def _postings(grid: Grid, top: int, places: dict[str, int]) -> tuple[list[_Posti
 
 
 def _signs(postings: Sequence[_Posting]) -> dict[str, int]:
-    """Return 1 or -1 for each account: by its name, else so that vouchers of which it is the last one balance."""
+    """Return 1 or -1 for each account: by its name, else so that vouchers balance."""
     vouchers: dict[tuple[str, ...], dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
     for posting in postings:
         vouchers[posting.voucher][posting.account] += posting.amount
@@ -118,7 +125,10 @@ def _signs(postings: Sequence[_Posting]) -> dict[str, int]:
         known = len(signs)
         for amounts in vouchers.values():
             unknown = [account for account in amounts if account not in signs]
-            rest = sum((signs[account] * amount for account, amount in amounts.items() if account in signs), Decimal())
+            rest = sum(
+                (signs[account] * amount for account, amount in amounts.items() if account in signs),
+                Decimal(),
+            )
             if len(unknown) == 1 and abs(rest) == abs(amounts[unknown[0]]) and rest:
                 signs[unknown[0]] = -1 if rest == amounts[unknown[0]] else 1
         if len(signs) == known:

@@ -1,4 +1,4 @@
-"""QuickBooks' journal: the first row of a transaction has its date, the others its postings, and a total below."""
+"""QuickBooks' journal: the first row of a transaction has its date, and a total stands below the last."""
 
 from __future__ import annotations
 
@@ -50,7 +50,15 @@ def ledger(file: File, grid: Grid) -> Ledger | None:
         debit += max(amount, Decimal())
         text = " ".join(filter(None, (cells.get("party") or opened.get("party"), cells.get("text"))))
         number = opened.get("number", "")
-        rows.add(line, *account_parts(cells["account"]), opened["date"], number, f"line {first}", text, f"{amount:f}")
+        rows.add(
+            line,
+            *account_parts(cells["account"]),
+            opened["date"],
+            number,
+            f"line {first}",
+            text,
+            f"{amount:f}",
+        )
     if not rows or not sole:
         # Where each row has its date it is an ordinary table.
         return None

@@ -21,11 +21,9 @@ def columns_named(
     """Return the row with the needed headings and the column of each name, None where no row has them."""
     for top, row in enumerate(grid.head[:_HEAD]):
         own = [normal(cell) for cell in row]
+        # The first of a name's headings that the row has.
         places = {
-            name: own.index(text)
-            for name, texts in reversed(named.items())
-            for text in reversed(texts)
-            if text in own
+            name: own.index(text) for name, texts in named.items() for text in texts[::-1] if text in own
         }
         if {*needed} <= places.keys() and not {*never} & {*own}:
             return top, places
@@ -54,6 +52,6 @@ def amount_of(texts: Sequence[str], places: Mapping[str, int]) -> Decimal | None
 
 
 def account_parts(text: str) -> tuple[str, str]:
-    """Return the code and the name of an account, such as 1010 Checking; without a code the name stands for it."""
+    """Return code and name of an account, such as 1010 Checking; without a code the name stands for it."""
     parts = _CODE.fullmatch(text)
     return (parts[1], parts[2]) if parts else (text, text)

@@ -204,7 +204,7 @@ def _accounts_only(reading: Reading) -> Mask:
         choices = [table.skip(lacks)] if lacks.sum() < _FEW * len(lacks) else []
         choices += [table.choice(field, place) for place in elsewhere]
         reading.ask_of_rows("rows_lack_field", lacks, choices, field=field)
-    keep = ~(is_title | lacks | is_copy)
+    keep: Mask = ~(is_title | lacks | is_copy)
     again = np.zeros(len(table.lines), dtype=bool)
     again[keep] = duplicated(
         reading.or_null("external_id" if reading.has("external_id") else "code").filter(pa.array(keep))

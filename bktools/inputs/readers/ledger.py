@@ -64,7 +64,7 @@ def read_general_ledger(
     verify: str = "strict",
     money: str = "float",
 ) -> pd.DataFrame:
-    r"""Read a general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, Xero, QuickBooks, or any CSV, Excel or Parquet table.
+    r"""Read a general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, Xero, QuickBooks, or a CSV or Excel table.
 
     The format is recognised by the file's content. A file that states totals of its own, and whose vouchers
     must balance, is held to them.
@@ -209,9 +209,12 @@ def _read(
 ) -> pd.DataFrame:
     file = replace(source.file, encoding=options.encoding)
     form = recognised(file, options)
-    ledger = form.ledger(file) if form else None
-    if form is None and (found := recognised_table(source, options)):
-        form, ledger = found
+    name: str | None = None
+    ledger: Ledger | None = None
+    if form is not None:
+        ledger, name = form.ledger(file), form.name
+    elif found := recognised_table(source, options):
+        name, ledger = found[0].name, found[1]
     if ledger is None:
         reading = opened(source, options)
         ledger = _of_table(reading)
@@ -234,7 +237,7 @@ def _read(
         reading.places,
         options=options.stated(),
         exported_at=f"{ledger.exported_at:%Y-%m-%d}" if ledger.exported_at else None,
-        format=form.name if form else None,
+        format=name,
         failed_checks=failed,
         # As text: pandas keeps what JSON can hold when a frame is copied or written.
         **{side: str(amount) for side, amount in sums.items()},
@@ -421,6 +424,11 @@ def _failed_checks(
                 f"the voucher {cells.quoted(voucher)} (line {line}) does not balance: debit {debit}, "
                 f"credit {credit}, difference {debit - credit}"
             )
+    yield from _wrong_totals(ledger, postings, sums)
+
+
+def _wrong_totals(ledger: Ledger, postings: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:
+    """Yield the totals and movements that the file states and its postings do not have."""
     for stated in ledger.totals:
         summed = sums[stated.counted] if isinstance(stated.counted, str) else stated.counted
         if summed != stated.stated:
