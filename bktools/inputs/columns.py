@@ -20,6 +20,7 @@ from bktools.inputs.table import Table
 MONEY: Final[tuple[str, ...]] = ("amount", "debit", "credit")
 # Fields of which two columns of one group are a question; of others the first one counts.
 _ASKED = {"date", *MONEY, "currency", "account_code", "code", "side", "id"}
+_IDENTITIES = {"id", "external_id", "company_id", "account_code", "side", "currency"}
 # The share of a column's cells that have the type of a field.
 _MOST = 0.8
 # Cells that tell the type of a column.
@@ -148,8 +149,8 @@ def _matching(table: Table, field: str, group: Sequence[str], taken: Collection[
             and not fits(field, table.samples[place])
         )
     ]
-    if field not in ("date", *MONEY):
-        # An empty column is none: another one may say the field.
+    if field in _IDENTITIES:
+        # An empty column of IDs is none.
         matching = [place for place in matching if not cells.are_blank(table.columns[place])]
     if len(matching) > 1:
         # An empty column counts where no other has the heading, and the same column twice is one.

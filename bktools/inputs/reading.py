@@ -237,7 +237,5 @@ def read_headed(path: str | PathLike[str], headings: Collection[str], sheet: str
     broken = table.broken()
     if broken:
         line, place = next(iter(broken))
-        raise table.error(
-            f"holds {broken[line, place]}, an error or a formula without a value: save it again", line
-        )
+        raise table.error(f"the cell {broken[line, place]}: save the workbook in a spreadsheet", line)
     return replace(table, sha256=source.file.sha256)

@@ -204,11 +204,14 @@ class _Parts:
         """Return the cells (line, column) that hold an error, or a formula whose value was not saved."""
         wrong: dict[tuple[int, int], str] = {}
         for place, line, attributes, inside in _cells_of(self._xml(name)):
-            value = _VALUE.search(inside)
+            found = _VALUE.search(inside)
+            value = found[1].decode(errors="replace")[:20] if found else ""
+            cell = _PLACE.search(attributes)
+            at = b"".join(cell.groups()).decode() if cell else ""
             if _ERROR.search(attributes):
-                wrong[line, place] = value[1].decode(errors="replace")[:20] if value else "#"
+                wrong[line, place] = f"{at} holds the error {value}"
             elif b"<f" in inside and not value and b't="str"' not in attributes:
-                wrong[line, place] = "="
+                wrong[line, place] = f"{at} holds a formula whose value was not saved"
         return wrong
 
 

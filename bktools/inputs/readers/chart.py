@@ -190,20 +190,20 @@ def _accounts_only(reading: Reading) -> Mask:
     )
     is_title |= is_total
     reading.note_rows("titles", is_title)
-    no_identity &= ~is_title
-    elsewhere = _codes_elsewhere(reading, no_identity)
-    # An account without a code is kept, unless another column may have it.
-    lacks = (no_name | (no_identity & bool(elsewhere))) & ~is_title
-    reading.note_rows("no_code", no_identity & ~lacks)
+    lacks = np.zeros(len(table.lines), dtype=bool)
+    for field, empty in (("code", no_identity & ~is_title), ("name", no_name & ~is_title)):
+        elsewhere = _elsewhere(reading, empty)
+        # An account without a code or a name is kept, unless another column may have it.
+        if elsewhere:
+            lacks |= empty
+            choices = [table.skip(empty)] if empty.sum() < _FEW * len(empty) else []
+            choices += [table.choice(field, place) for place in elsewhere]
+            reading.ask_of_rows("rows_lack_field", empty, choices, field=field)
+    reading.note_rows("no_code", no_identity & ~lacks & ~is_title)
     rows = table.rows(~is_title & ~lacks)
     is_copy = np.zeros(len(table.lines), dtype=bool)
     is_copy[~is_title & ~lacks] = _copies(rows.columns)
     reading.note_rows("same_rows", is_copy)
-    if lacks.any():
-        field = "code" if no_identity[lacks][0] else "name"
-        choices = [table.skip(lacks)] if lacks.sum() < _FEW * len(lacks) else []
-        choices += [table.choice(field, place) for place in elsewhere]
-        reading.ask_of_rows("rows_lack_field", lacks, choices, field=field)
     keep: Mask = ~(is_title | lacks | is_copy)
     again = np.zeros(len(table.lines), dtype=bool)
     again[keep] = duplicated(
@@ -217,8 +217,8 @@ def _accounts_only(reading: Reading) -> Mask:
     return keep
 
 
-def _codes_elsewhere(reading: Reading, lacks: Mask) -> list[int]:
-    """Return the columns that may have the codes of accounts without one: full keys, or filled just there."""
+def _elsewhere(reading: Reading, lacks: Mask) -> list[int]:
+    """Return the columns that may have what accounts lack: full keys, or filled just there."""
     if not lacks.any():
         return []
     table, found = reading.table, []
