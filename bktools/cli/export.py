@@ -75,9 +75,9 @@ def compose(
     Example: bktools export compose entries.csv --out october.plan
     """
     from bktools.export.plan_file import write_plan
+    from bktools.journal.export_jobs import first_export_question
     from bktools.journal.journal import Journal
     from bktools.journal.records import this_process
-    from bktools.journal.export_jobs import first_export_question
     from bktools.journal.statements import not_booked
 
     with connected(environment, sandbox, company) as service:
