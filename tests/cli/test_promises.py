@@ -331,3 +331,20 @@ def test_many_companies(sandbox, typed, tmp_path):
             typed("categories --companies bad.txt")
     with pytest.raises(ValueError, match="--companies cannot be combined with --company"):
         typed(f"categories --companies companies.txt --company {ids[0]}")
+
+
+def test_the_next_step_is_pasted_as_it_is_printed(run, access, samples):
+    """A printed command names its environment, quotes for the shell, and works as it stands."""
+    variables = access | {"BKTOOLS_ENVIRONMENT": "live"}
+    assert run("accounts", "create", "--chart", samples[0], "--apply", **variables).returncode == Exit.DONE
+    composed = run("export", "compose", samples[1], "--out=-my plan.plan", **variables)
+    printed = re.search(r"Next: bktools (export submit .*)\n", composed.stdout)[1]
+    assert printed == "export submit './-my plan.plan' --environment live"
+    assert "run again with --apply" in run(printed, **variables).stdout
+    Path("hand.csv").write_text(HEADINGS + ENTRY.replace("approved,x", "approved,Bahn"), encoding="utf-8")
+    word = "--by Ada --evidence 'list of exports'"
+    imported = run(f"export import hand.csv {word}", **variables)
+    undo = re.search(
+        r"bktools (export undo-import \d+) .*( --environment live --company \S+)\n", imported.stdout
+    )
+    assert run(f"{undo[1]} {word}{undo[2]}", **variables).returncode == Exit.DONE
