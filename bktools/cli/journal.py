@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import Annotated
 
 import typer
-from typer import Argument, Option
 
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import same, selected, settings_of
+from bktools.cli.options import REQUIRED, argument, option, same, selected, settings_of
 from bktools.consoles import listed
-from bktools.errors import ArgumentError, ConfigurationError
+from bktools.errors import ArgumentError
 
 app = typer.Typer(
     help="The journal: the only record of everything that was sent.", invoke_without_command=True
@@ -60,9 +58,7 @@ def show(
 
 @app.command("backup")
 def backup(
-    target: Annotated[
-        Path | None, Argument(metavar="FILE", help="File to write; by default named after the current time.")
-    ] = None,
+    target: Path | None = argument("FILE", "File to write; by default named after the current time."),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
@@ -86,17 +82,12 @@ def backup(
 @app.command("restore")
 def restore(
     by: options.By,
-    evidence: Annotated[
-        str,
-        Option(
-            "--evidence",
-            metavar="TEXT",
-            help="Where this journal comes from, and who else was asked; kept permanently.",
-        ),
-    ],
-    source: Annotated[
-        Path | None, Argument(metavar="FILE", help="The backup; by default the current journal is kept.")
-    ] = None,
+    evidence: str = option(
+        "--evidence TEXT",
+        "Where this journal comes from, and who else was asked; kept permanently.",
+        REQUIRED,
+    ),
+    source: Path | None = argument("FILE", "The backup; by default the current journal is kept."),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
@@ -137,7 +128,7 @@ def verify(
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
 ) -> Exit:
-    """Check the journal's pages, events and rows, and whether it is the newest one.
+    """Check that the journal is whole, and the newest one.
 
     Example: bktools journal verify
     """
@@ -154,9 +145,9 @@ def verify(
 
 @app.command("rename")
 def rename(
-    old: Annotated[str, Argument(metavar="OLD", help="The name that the environment had.")],
-    new: Annotated[str, Argument(metavar="NEW", help="The name that it has now.")],
     by: options.By,
+    old: str = argument("OLD", "The name that the environment had.", REQUIRED),
+    new: str = argument("NEW", "The name that it has now.", REQUIRED),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
@@ -205,27 +196,3 @@ def move(
         journal=location,
         events=events,
     )
-
-
-@app.command("rights")
-def rights(
-    role: Annotated[str, Argument(metavar="ROLE", help="A role of the database.")],
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    format: results.Format = results.TextFormat.TEXT,
-) -> None:
-    """Print the SQL that grants a role the least rights.
-
-    It is for the database of BKTOOLS_JOURNAL.
-
-    Example: bktools journal rights analyst | psql
-    """
-    from bktools.journal.postgres import rights as grants
-
-    settings = settings_of(environment, sandbox)
-    if settings.journal is None:
-        raise ConfigurationError(
-            "the journal is a file, which has no roles: set BKTOOLS_JOURNAL to a database"
-        )
-    sql = grants(settings.journal, role)
-    results.report(format, sql.rstrip("\n"), role=role, sql=sql)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
-from typer import Argument, Option
 
 from bktools.cli import options, results
 from bktools.cli.loading import age
-from bktools.cli.options import connected
+from bktools.cli.options import REQUIRED, argument, connected, option
 from bktools.contract import NOUNS, rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.progress import note
@@ -30,11 +29,10 @@ def list_snapshots(
     sandbox: options.Sandbox = False,
     format: results.Table = results.TableFormat.TABLE,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
-    """List the cached versions of each query, the newest first, with their Parquet files.
+    """List the cached versions of each query.
 
-    They are those of the environment in force.
+    Those of the environment in force, the newest first, with their Parquet files.
 
     Example: bktools snapshots list
     """
@@ -60,14 +58,14 @@ def list_snapshots(
                     )
                 )
     columns = ["table", "filters", "fetched_at", "rows", "bytes", "complete", "file"]
-    results.hand_over(results.table_of(rows, columns), format, output, profile)
+    results.hand_over(results.table_of(rows, columns), format, output)
     if not rows:
         note("no snapshots: the first load makes one")
 
 
 @app.command("prune")
 def prune(
-    older_than: Annotated[str, Option("--older-than", metavar="AGE", help="Age, such as 90d.")] = "90d",
+    older_than: str = option("--older-than AGE", "Age, such as 90d.", "90d"),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
@@ -92,7 +90,7 @@ def prune(
 
 @app.command("path")
 def path(
-    table: Annotated[str, Argument(metavar="TABLE", help=f"{' or '.join(TABLES)}, loaded without filters.")],
+    table: str = argument("TABLE", f"{' or '.join(TABLES)}, loaded without filters.", REQUIRED),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from typer import Option
+from typing import TYPE_CHECKING, Any
 
 import bktools
 from bktools.cli import options, reading, results
-from bktools.cli.options import connected, the_company
+from bktools.cli.options import connected, option, the_company
 from bktools.progress import note
 
 if TYPE_CHECKING:
@@ -24,34 +22,23 @@ def spend(
     entries: reading.EntriesFiles = None,
     mapping: reading.Mapping = None,
     by: options.Keys = None,
-    period: Annotated[
-        str | None,
-        Option(
-            "--period",
-            metavar="PERIOD",
-            help="Only the entries of a month, quarter, year or several months: 2026-10, 2026-Q3, 2026, "
-            "2026-01..2026-10.",
-        ),
-    ] = None,
-    rates: Annotated[
-        Path | None,
-        Option(
-            "--rates",
-            metavar="FILE",
-            help="CSV of date, currency and rate: adds the amounts in the company's own currency.",
-        ),
-    ] = None,
-    shares: Annotated[
-        bool,
-        Option("--shares", help="Add the share of each row, within the first key where there are several."),
-    ] = False,
+    period: str | None = option(
+        "--period PERIOD",
+        "Only the entries of a month, quarter, year or several months: 2026-10, 2026-Q3, 2026, "
+        "2026-01..2026-10.",
+    ),
+    rates: Path | None = option(
+        "--rates FILE", "CSV of date, currency and rate: adds the amounts in the company's own currency."
+    ),
+    shares: bool = option(
+        "--shares", "Add the share of each row, within the first key where there are several.", False
+    ),
     largest_first: options.LargestFirst = False,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,
     format: results.Table = results.TableFormat.TABLE,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
     """Add up entries by category, supplier, month and others.
 
@@ -73,7 +60,7 @@ def spend(
         largest_first=largest_first,
         **names,
     )
-    results.hand_over(sums, format, output, profile, columns=shown_columns(sums))
+    results.hand_over(sums, format, output, columns=shown_columns(sums))
 
 
 def shown_columns(frame: pd.DataFrame) -> list[str]:
