@@ -16,6 +16,7 @@ from bktools.cli import (
     journal,
     ledger,
     mappings,
+    mcp,
     month_end,
     periods,
     reconcile,
@@ -46,6 +47,7 @@ COMMANDS = (
     compare.compare,
     balance.balance,
     check.check,
+    mcp.mcp,
     config.config,
     guide.guide,
 )

@@ -1,0 +1,79 @@
+"""`bktools mcp`: an assistant prepares a month, and cannot book."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+import bktools
+from bktools.caller import install_command
+from bktools.cli import options, results
+from bktools.cli.exits import described
+from bktools.cli.options import REQUIRED, option
+from bktools.errors import ArgumentError, ConfigurationError
+from bktools.progress import hushed
+
+
+@results.text
+def mcp(
+    connection: options.ConnectsToCompany,
+    folder: list[Path] = option(
+        "--folder FOLDER",
+        "Folder of the files that may be read; results are written to bktools-prepared in the first one. "
+        "May be repeated.",
+        REQUIRED,
+        exists=True,
+        file_okay=False,
+    ),
+    http: int | None = option(
+        "--http PORT",
+        "Serve HTTP on loopback instead, with a new token; 0 is any free port.",
+        min=0,
+        max=65535,
+    ),
+    print_config: bool = option("--print-config", "Print the settings for a client, and end.", False),
+) -> None:
+    """Serve the tools of bktools to an assistant (Model Context Protocol).
+
+    The assistant reads, compares and plans. It cannot send: a person runs the commands that it shows.
+
+    Example: bktools mcp --folder data --sandbox --print-config
+    """
+    roots = [path.resolve() for path in folder]
+    if print_config:
+        if http is not None:
+            raise ArgumentError("--print-config", "is for standard input and output: --http prints its own")
+        folders = [word for root in roots for word in ("--folder", str(root))]
+        company = ["--company", connection.company] if connection.company else []
+        chosen = connection.same.split()
+        arguments = ["-m", "bktools", "mcp", *folders, *company, *chosen]
+        _print_config({"command": sys.executable, "args": arguments})
+        return
+    try:
+        from bktools.agents import server
+    except ImportError as error:
+        if error.name is None or error.name.startswith("bktools"):
+            raise
+        raise ConfigurationError(f"{error.name} is missing: {install_command('mcp')}") from error
+    from bktools.agents.desk import Desk
+    from bktools.agents.folders import Folders
+    from bktools.agents.reading import ReadingService
+
+    opened = bktools.connect(connection.selected, company=connection.company)
+    with ReadingService(opened.settings, on_close=opened.close) as service:
+        company_id = options.the_company(service.settings)
+        desk = Desk(service, company_id, Folders(roots), connection.selected, step=lambda _: None)
+        hushed.set()
+        if http is None:
+            server.serve_stdio(desk, described)
+        else:
+            server.serve_http(desk, described, http, _print_config)
+
+
+def _print_config(settings: Mapping[str, Any]) -> None:
+    typer.echo(json.dumps({"mcpServers": {"bktools": settings}}, indent=2))
