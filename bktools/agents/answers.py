@@ -1,4 +1,4 @@
-"""Answers of tools: JSON of at most 60 lines, in which every text from outside is a quoted, visible value."""
+"""What a tool answers, and its text: JSON of at most 60 lines that quotes every text from outside."""
 
 from __future__ import annotations
 
@@ -6,32 +6,58 @@ import datetime as dt
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from bktools.visible import visible_line
 
+Facts = dict[str, Any]
+
 MOST_LINES = 60
-# Items of a list that are shown; the table has all. The first number with which the answer fits is taken.
-MOST_ITEMS = (40, 20, 10, 5, 2)
-MOST_FIELDS = 60
+# An assistant pays for each, and reads the first ones best.
+MOST_CHARACTERS = 8_000
 LONGEST_TEXT = 300
+MOST_FIELDS = 60
+# Items of a list: the first number with which the whole answer fits is taken.
+MOST_ITEMS = (50, 40, 30, 20, 10, 5, 3, 1)
+# A list that is wider has a line for each item.
 WIDEST = 100
 
 # Letters of several scripts need these two, which are invisible.
 _JOINERS = "\u200c\u200d"
-# Supplementary variation selectors: invisible, and able to carry a whole hidden text.
+# Supplementary variation selectors are printable, invisible, and can carry a whole hidden text.
 _SELECTORS = range(0xE0100, 0xE01F0)
 
 
+class Command(str):
+    """A command that a person copies: it is never cut."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a tool found: named tables, the most telling one first, and facts beside them.
+
+    `not_known` has what was not checked; `person_runs` the command that a person runs, where one goes on.
+    """
+
+    tables: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    not_known: Any = ()
+    person_runs: Command | None = None
+
+
 def text_of(facts: Mapping[str, Any]) -> str:
-    """Return facts as JSON: a line for each fact, and for each item of a list."""
-    lines: list[str] = []
+    """Return facts as JSON: a line for each fact, and for each item of a long list."""
+    text = ""
     for most in MOST_ITEMS:
-        lines = _lines({key: plain(value, most) for key, value in facts.items()})
-        if len(lines) <= MOST_LINES:
+        text = ",\n".join(_lines(name, plain(value, most)) for name, value in facts.items())
+        if text.count("\n") + 3 <= MOST_LINES and len(text) <= MOST_CHARACTERS:
             break
-    return "\n".join(lines)
+    return f"{{\n{text}\n}}"
 
 
 def line_of(facts: Mapping[str, Any]) -> str:
@@ -40,17 +66,21 @@ def line_of(facts: Mapping[str, Any]) -> str:
 
 
 def plain(value: Any, most: int) -> Any:
-    """Return a value as JSON has it: texts visible and cut, money and days as text, lists cut."""
+    """Return a value as JSON has it: texts visible and cut, money and times as text, lists cut."""
     match value:
         case None | bool() | int():
             return value
         case float():
             return None if math.isnan(value) else value
         case Mapping():
-            fields = [(visible(str(name)), plain(each, most)) for name, each in value.items()]
-            return dict(_cut(fields, MOST_FIELDS, lambda more: ("more", more)))
+            first = list(value.items())[:MOST_FIELDS]
+            fields = {visible(str(name)): plain(each, most) for name, each in first}
+            return fields | ({"…": len(value) - MOST_FIELDS} if len(value) > MOST_FIELDS else {})
         case list() | tuple():
-            return _cut([plain(each, most) for each in value], most, lambda more: f"and {more:,} more")
+            more = [f"… and {len(value) - most:,} more"] if len(value) > most else []
+            return [*(plain(each, most) for each in value[:most]), *more]
+        case Command() | Path():
+            text = str(value)
         case Decimal():
             text = f"{value:f}"
         case dt.datetime():
@@ -61,34 +91,22 @@ def plain(value: Any, most: int) -> Any:
 
 
 def visible(text: str) -> str:
-    """Return text with escapes for every character that cannot be seen, and cut."""
-    escaped = "".join(
-        char.encode("unicode_escape").decode() if _is_hidden(char) else char
-        for char in visible_line(text[: LONGEST_TEXT + 1])
-    )
-    return escaped if len(escaped) <= LONGEST_TEXT else f"{escaped[:LONGEST_TEXT]}…"
+    """Return text in one line, cut, with an escape for each character that cannot be seen."""
+    line = visible_line(text[: LONGEST_TEXT + 1])
+    shown = "".join(char.encode("unicode_escape").decode() if _is_hidden(char) else char for char in line)
+    return shown if len(shown) <= LONGEST_TEXT else f"{shown[:LONGEST_TEXT]}…"
 
 
 def _is_hidden(char: str) -> bool:
-    if char.isprintable():
-        return ord(char) in _SELECTORS
-    return char not in _JOINERS
+    return ord(char) in _SELECTORS if char.isprintable() else char not in _JOINERS
 
 
-def _cut(items: list[Any], most: int, rest: Any) -> list[Any]:
-    return items if len(items) <= most else [*items[:most], rest(len(items) - most)]
-
-
-def _lines(facts: Mapping[str, Any]) -> list[str]:
-    parts = []
-    for name, value in facts.items():
-        # One of numbers or codes fits a line.
-        if isinstance(value, list) and len(_json(value)) > WIDEST:
-            items = ",\n".join(f"  {_json(each)}" for each in value)
-            parts.append(f"{_json(name)}: [\n{items}\n]")
-        else:
-            parts.append(f"{_json(name)}: {_json(value)}")
-    return ["{", *",\n".join(parts).split("\n"), "}"]
+def _lines(name: str, value: Any) -> str:
+    line = f"{_json(name)}: {_json(value)}"
+    if not isinstance(value, list) or len(line) <= WIDEST:
+        return line
+    items = ",\n".join(f"  {_json(each)}" for each in value)
+    return f"{_json(name)}: [\n{items}\n]"
 
 
 def _json(value: Any) -> str:

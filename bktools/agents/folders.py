@@ -1,4 +1,4 @@
-"""Folders that a person named at the start: files are read below them, and results are written there."""
+"""Folders that a person named at the start: files are read below them, and tables are kept there."""
 
 from __future__ import annotations
 
@@ -9,14 +9,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 import bktools
 from bktools import disk
+from bktools.agents.answers import Facts
 from bktools.errors import ArgumentError
 
 # The folder of all results, in the first of the named ones.
 RESULTS = "bktools-prepared"
+# Columns of codes, which an answer counts.
+CODES = (
+    "severity",
+    "check",
+    "outcome",
+    "action",
+    "state",
+    "status",
+    "fate",
+    "reason",
+    "archived",
+    "approved",
+)
 
 
 @dataclass(frozen=True)
@@ -28,21 +43,20 @@ class Folders:
 
     def file(self, path: str) -> Path:
         """Return the real path of a file below one of the folders; a relative one is of the first folder."""
-        if not path.isprintable():
-            raise ArgumentError("path", "must have visible characters only", path)
         try:
             real = (self.roots[0] / path).resolve(strict=True)
         except (OSError, RuntimeError, ValueError):
-            real = None
-        # One sentence for both: whether a file outside exists is nothing that an assistant may ask.
-        if real is None or not any(real.is_relative_to(root) for root in self.roots) or not real.is_file():
-            named = ", ".join(map(str, self.roots))
-            raise ArgumentError("path", f"must be a file below the folders of --folder ({named})", path)
+            real = self.roots[0]
+        # One sentence for all: an assistant may not ask which files exist elsewhere.
+        is_below = any(real.is_relative_to(root) for root in self.roots)
+        if not is_below or not real.is_file() or not str(real).isprintable():
+            raise ArgumentError(
+                "path", "must be a file below the folders that were named with --folder", path
+            )
         return real
 
-    @property
     def results(self) -> Path:
-        """The folder of the results, which has no link: one could lead out of the named folders."""
+        """Return the folder of the results, without a link in it, which could lead out of the folders."""
         folder = self.roots[0] / RESULTS
         with disk.storage_errors(folder):
             folder.mkdir(mode=disk.PRIVATE_FOLDER, exist_ok=True)
@@ -51,19 +65,32 @@ class Folders:
             raise ArgumentError("folder", "must hold no links among the results: remove it", str(link))
         return folder
 
-    def keep(self, name: str, frame: Any) -> dict[str, Any]:
-        """Write a table to a Parquet file and return its name for SQL, its file, rows and columns.
+    def keep(self, name: str, frame: Any) -> tuple[Facts, list[Facts]]:
+        """Write a table to a Parquet file; return a summary with its name for SQL, and its first rows.
 
         The name ends with a digest of the content: a repeated call writes no second file.
         """
-        table = bktools.to_arrow(frame)
-        content = io.BytesIO()
         # Without the source in the schema, which has paths of its own.
-        pq.write_table(table.replace_schema_metadata(), content, compression="zstd")
+        table = bktools.to_arrow(frame).replace_schema_metadata()
+        content = io.BytesIO()
+        pq.write_table(table, content, compression="zstd")
         known = f"{name}_{hashlib.sha256(content.getbuffer()).hexdigest()[:8]}"
-        path = self.results / f"{known}.parquet"
+        path = self.results() / f"{known}.parquet"
         with disk.storage_errors(path):
             disk.replace_content(path, content.getvalue())
         self.tables[known] = path
-        columns = {column.name: str(column.type) for column in table.schema}
-        return {"table": known, "file": path, "rows": len(table), "columns": columns}
+        summary: Facts = {"table": known, "file": path, "rows": len(table), "columns": table.column_names}
+        summary |= {f"by_{code}": _counts(table[code]) for code in CODES if code in table.column_names}
+        if {"amount", "currency"} <= {*table.column_names}:
+            sums = bktools.to_arrow(bktools.spend(table, by=[])).to_pylist()
+            summary["amounts"] = {each["currency"]: each["amount"] for each in sums}
+        return summary, table.slice(0, MOST_ROWS).to_pylist()
+
+
+# Rows of a table that an answer may show.
+MOST_ROWS = 50
+
+
+def _counts(column: pa.ChunkedArray) -> dict[str, int]:
+    counts = sorted(column.value_counts().to_pylist(), key=lambda each: -each["counts"])
+    return {str(each["values"]): each["counts"] for each in counts}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hmac
-import logging
 import secrets
 import socket
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -30,8 +30,6 @@ import bktools
 from bktools.agents.answers import line_of, text_of
 from bktools.agents.desk import TOOLS, Desk, adapter, call
 from bktools.errors import BktoolsError
-
-log = logging.getLogger("bktools")
 
 # Tools that run at the same time; more wait. Each may hold a whole month in memory.
 AT_ONCE = 2
@@ -129,8 +127,8 @@ def _listed(desk: Desk, name: str) -> Tool:
 def _told(error: Exception, described: Described) -> dict[str, Any]:
     if isinstance(error, BktoolsError):
         return described(error)
-    # The text of an unexpected error may hold anything; whoever runs the server finds it in the log.
-    log.error("a tool failed", exc_info=error)
+    # The text of an unexpected error may hold anything: it is for whoever runs the server.
+    traceback.print_exception(error)
     return described(BktoolsError(f"failed unexpectedly ({type(error).__name__}): see the server's log"))
 
 

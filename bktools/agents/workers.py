@@ -1,4 +1,4 @@
-"""Work in processes of their own, which can be killed: what a close computes, and SQL of an assistant.
+"""Work in processes of their own, which can be killed: the computing of a close, and SQL of an assistant.
 
 The process of the server has credentials and no code that sends. That of a close has the code, because
 `close_month` has it, and no credentials.
@@ -18,6 +18,7 @@ import anyio.from_thread
 import anyio.to_process
 
 import bktools
+from bktools.agents.answers import Answer, Facts
 from bktools.agents.reading import ReadingService
 from bktools.caller import command
 from bktools.errors import ArgumentError, BktoolsError
@@ -32,7 +33,6 @@ MOST_ROWS = 200
 LONGEST_VALUE = 300
 # A close of 100,000 entries takes about a minute.
 CLOSE_SECONDS = 1800.0
-SECRETS = ("token", "api_key", "balance_token", "proxy", "journal")
 
 
 def in_process(seconds: float, work: Callable[..., Result], *values: Any) -> Result:
@@ -47,48 +47,50 @@ def in_process(seconds: float, work: Callable[..., Result], *values: Any) -> Res
     except TimeoutError:
         raise BktoolsError(f"took longer than {seconds:g} s and was ended: ask for less at once") from None
     except anyio.BrokenWorkerProcess:
-        raise BktoolsError(
-            "its process ended without an answer, such as for lack of memory: ask for less at once"
-        ) from None
+        why = "its process ended without an answer, such as for lack of memory: ask for less at once"
+        raise BktoolsError(why) from None
 
 
-def without_secrets(settings: Settings) -> tuple[Settings, str | None]:
-    """Return settings with which nothing can be sent, and the address of a journal that is a database."""
+def dry_close(settings: Settings, chart: Any, entries: Any, **options: Any) -> Answer:
+    """Return figures and tables of a month that is planned in a process without credentials."""
+    # The address of a journal that is a database, which a secret would not carry to another process.
     journal = settings.journal.reveal() if settings.journal is not None else None
-    none: dict[str, Any] = dict.fromkeys(SECRETS)
-    return replace(settings, **none), journal
+    bare = replace(settings, token=None, api_key=None, balance_token=None, proxy=None, journal=None)
+    return in_process(CLOSE_SECONDS, _close, bare, journal, chart, entries, options)
 
 
-def dry_close(
-    settings: Settings, journal: str | None, chart: Any, entries: Any, options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return figures and tables of a month, planned without a credential."""
-    settings = replace(settings, journal=Secret(journal) if journal else None)
+def _close(bare: Settings, journal: str | None, chart: Any, entries: Any, options: Facts) -> Answer:
+    settings = replace(bare, journal=Secret(journal) if journal else None)
+    # Advice names commands, because a person follows it in a terminal.
     with ReadingService(settings) as service, command({}):
         close = bktools.close_month(chart, entries, service=service, **options)
-        return {
-            "month": close.period,
-            "state": close.state,
-            "figures": close.for_programs,
-            "plan_id": close.run.plan.plan_id,
-            "accounts_to_create": sum(close.run.outcomes("created").values()),
-            "folder": close.folder,
-            "not_known": list(close.run.unchecked),
-            "to_do": bktools.to_arrow(close.to_do),
-            "entries": bktools.to_arrow(close.entries),
-        }
+        return Answer(
+            {"to_do": bktools.to_arrow(close.to_do), "entries": bktools.to_arrow(close.entries)},
+            {
+                "month": close.period,
+                "state": close.state,
+                "accounts_to_create": sum(close.run.outcomes("created").values()),
+                "folder": close.folder,
+                **close.for_programs,
+            },
+            not_known=close.run.unchecked,
+        )
 
 
-def rows_of(sql: str, files: Mapping[str, str]) -> tuple[list[str], list[tuple[str | None, ...]]]:
-    """Return the columns of a statement's result and its first rows as text; one row more if there are more.
+def query(sql: str, tables: Mapping[str, Path]) -> Facts:
+    """Return the rows of a statement over tables, from a process that can open their files alone."""
+    files = {name: str(path) for name, path in tables.items()}
+    columns, rows = in_process(QUERY_SECONDS, _rows, sql, files)
+    count = len(rows) if len(rows) <= MOST_ROWS else f"more than {MOST_ROWS}, of which these are the first"
+    return {"columns": columns, "rows_in_all": count, "rows": rows[:MOST_ROWS]}
 
-    The database is empty, in memory, and can open the given files alone.
-    """
+
+def _rows(sql: str, files: Mapping[str, str]) -> tuple[list[str], list[tuple[str | None, ...]]]:
     import duckdb
 
     with _bounded_memory(), duckdb.connect() as database:
+        _lock(database, files)
         try:
-            _lock(database, files)
             statements = database.extract_statements(sql)
             if [each.type for each in statements] != [duckdb.StatementType.SELECT]:
                 raise ArgumentError("sql", "must be one statement that begins with SELECT or WITH")
@@ -102,31 +104,17 @@ def rows_of(sql: str, files: Mapping[str, str]) -> tuple[list[str], list[tuple[s
 
 
 def _lock(database: Any, files: Mapping[str, str]) -> None:
-    settings = {
-        "allowed_paths": list(files.values()),
-        "enable_external_access": False,
-        "python_enable_replacements": False,
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-        "allow_community_extensions": False,
-        "memory_limit": f"{QUERY_MIB // 2}MiB",
-        "max_temp_directory_size": "0MiB",
-        "threads": 2,
-        "TimeZone": "UTC",
-    }
-    for name, value in settings.items():
-        database.execute(f"SET {name} = {_literal(value)}")
-    for name, path in files.items():
-        database.execute(f"CREATE VIEW {name} AS FROM read_parquet({_literal(path)})")
+    """Give an empty database the tables as views, and take all else from it: files, network, settings."""
+    paths = {name: "'" + path.replace("'", "''") + "'" for name, path in files.items()}
+    database.execute(f"SET allowed_paths = [{', '.join(paths.values())}]")
+    database.execute("SET enable_external_access = false")
+    database.execute("SET python_enable_replacements = false")
+    database.execute(f"SET memory_limit = '{QUERY_MIB // 2}MiB'")
+    database.execute("SET max_temp_directory_size = '0MiB'")
+    database.execute("SET TimeZone = 'UTC'")
+    for name, path in paths.items():
+        database.execute(f"CREATE VIEW {name} AS FROM read_parquet({path})")
     database.execute("SET lock_configuration = true")
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(_literal, value))}]"
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return str(value).lower()
 
 
 @contextmanager

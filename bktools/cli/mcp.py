@@ -67,7 +67,7 @@ def mcp(
     opened = bktools.connect(connection.selected, company=connection.company)
     with ReadingService(opened.settings, on_close=opened.close) as service:
         company_id = options.the_company(service.settings)
-        desk = Desk(service, company_id, Folders(roots), connection.selected, step=lambda _: None)
+        desk = Desk(service, company_id, connection.selected, Folders(roots), step=lambda _: None)
         hushed.set()
         if http is None:
             server.serve_stdio(desk, described)
