@@ -15,6 +15,7 @@ from bktools.errors import ArgumentError
 # In the order in which a newcomer needs them.
 TOPICS = (
     "first-month",
+    "glossary",
     "files",
     "accounts",
     "reasons",
