@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,13 +19,13 @@ from bktools import disk
 from bktools.agents import workers
 from bktools.agents.answers import Answer, Command, Facts
 from bktools.agents.folders import Folders
-from bktools.caller import command, in_shell, settings_text
-from bktools.errors import ArgumentError, InputError
+from bktools.caller import command, in_shell
+from bktools.errors import ArgumentError
 from bktools.export.plan_file import write_plan
-from bktools.inputs import mappings
 from bktools.journal.journal import Journal
 from bktools.journal.records import this_process
-from bktools.journal.statements import exported_elsewhere, not_booked
+from bktools.journal.right_journal import first_export
+from bktools.journal.statements import not_booked
 
 Kind = Literal["chart", "entries", "ledger"]
 FilePath = Annotated[str, Field(description="A file below the folders of the server.")]
@@ -37,19 +36,6 @@ Keys = Annotated[
     Field(description="category, account, employee, supplier, month, cost_centre, company or a column."),
 ]
 
-READERS: Mapping[Kind, Callable[..., pd.DataFrame]] = {
-    "chart": bktools.read_chart_of_accounts,
-    "entries": bktools.read_entries,
-    "ledger": bktools.read_general_ledger,
-}
-# By kind of file, the command with which a person answers what is asked about its columns.
-ASKED_WITH = {"chart": "reconcile --chart", "entries": "spend", "ledger": "ledger"}
-# Options of these commands by the readers' arguments.
-OPTIONS = {
-    name: f"--{name.replace('columns', 'column').replace('_', '-')}"
-    for reader in READERS.values()
-    for name in inspect.signature(reader).parameters
-}
 # Lines of a page of the guide in one answer.
 PAGE_LINES = 50
 # In the order of a close.
@@ -69,8 +55,11 @@ class Desk:
         The client, which cannot create anything.
     company : str
         UUID of the company: no tool takes another one.
-    environment : str, optional
-        The environment that was named at the start; None for the configured one.
+    environment : str
+        The options that select the environment in a command of a person, such as " --sandbox".
+    read : callable
+        Reads a file as commands do: takes a reader of bktools, the kind of file, the path, the names of
+        mappings, and further arguments of the reader.
     folders : Folders
         Where files are read, and results are written.
     step : callable
@@ -79,13 +68,14 @@ class Desk:
 
     service: bktools.Service
     company: str
-    environment: str | None
+    environment: str
+    read: Callable[..., pd.DataFrame]
     folders: Folders
     step: Callable[[str], None]
 
     def check(self) -> Answer:
         """Check configuration, service, company, clock, journal and disk. Begin with it."""
-        return Answer({"checks": bktools.check(self.environment, company=self.company)})
+        return Answer({"checks": bktools.check(self.service.settings.environment, company=self.company)})
 
     def load_categories(self) -> Answer:
         """Load the company's bookkeeping categories, each with its account."""
@@ -100,22 +90,12 @@ class Desk:
     def read_file(self, *, path: FilePath, kind: Kind) -> Answer:
         """Read a chart of accounts, accounting entries or a general ledger: how it is read, what is asked.
 
-        What is asked, a person answers with the command in person_runs; later calls use the saved answer.
+        What is asked is an error: a person answers it with bktools chart, entries or ledger and
+        --save-mapping NAME. Later calls read the file with that mapping.
         """
-        try:
-            frame = self._read(kind, path)
-        except InputError as error:
-            if not error.settings:
-                raise
-            answer = f"{self._word(path)} {settings_text(error.settings)} --save-mapping NAME"
-            asked = self._for_person(f"{ASKED_WITH[kind]} {answer}")
-            return Answer({}, {"asked": str(error).splitlines()}, [error.field], asked)
+        frame = self._read(kind, path)
         about = frame.attrs["bktools"]
-        return Answer(
-            {kind: frame},
-            {"headings": about["columns"], "notes": about["notes"]},
-            not_known=about.get("in_question", {}),
-        )
+        return Answer({kind: frame}, {"headings": about["columns"]}, not_known=about["notes"])
 
     def reconcile(self, *, chart: FilePath) -> Answer:
         """Compare the ERP's chart of accounts with the accounts and categories of the service."""
@@ -123,7 +103,7 @@ class Desk:
         tables = self._tables()
         found = bktools.reconcile_accounts(accounts, tables["accounts"], tables["categories"])
         creates = (found.actions["action"] == "create").any()
-        create = f"accounts create --chart {self._word(chart)} --apply --company {self.company}"
+        create = f"accounts create --chart {self._word(chart)} --apply{self._company}"
         return Answer(
             {
                 "summary": found.summary,
@@ -148,8 +128,9 @@ class Desk:
         postings = self._read("ledger", ledger) if ledger else None
         self.step("plan")
         with Journal(self.service.settings) as journal:
-            elsewhere = exported_elsewhere(journal, self.company)
+            elsewhere = journal.exported_elsewhere(self.company)
             cleared = not_booked(journal, self.company)
+            question = first_export(journal, self.company)
         plan = bktools.compose_export_jobs(
             rows,
             **tables,
@@ -168,7 +149,7 @@ class Desk:
                 "ready": plan.entries,
             },
             {"plan_id": plan.plan_id, "jobs": len(plan.batches), "nothing_sent": True},
-            not_known=plan.unchecked,
+            not_known=[*plan.unchecked, *([str(question)] if question else [])],
             person_runs=self._plan_file(plan) if len(plan.batches) else None,
         )
 
@@ -188,7 +169,7 @@ class Desk:
         files = f"--chart {self._word(chart)} --entries {self._word(entries)}"
         files += f" --ledger {self._word(ledger)}" if ledger else ""
         out = in_shell(str(self.folders.roots[0] / folder.name))
-        apply = f"month-end {files} --month {month} --out {out} --apply --company {self.company}"
+        apply = f"month-end {files} --month {month} --out {out} --apply{self._company}"
         return replace(close, person_runs=self._for_person(apply))
 
     def verify(self, *, ledger: FilePath, month: Month | None = None) -> Answer:
@@ -256,8 +237,11 @@ class Desk:
         return self._for_person(f"export submit {in_shell(str(file))} --plan {plan.plan_id} --apply")
 
     def _for_person(self, text: str) -> Command:
-        named = "" if self.environment is None else f" --environment {in_shell(self.environment)}"
-        return Command(f"bktools {text}{named}")
+        return Command(f"bktools {text}{self.environment}")
+
+    @property
+    def _company(self) -> str:
+        return f" --company {self.company}"
 
     def _word(self, path: str) -> str:
         """Return the real path of a file as a word of a command."""
@@ -272,15 +256,16 @@ class Desk:
         return {"categories": categories, "employees": employees, "accounts": accounts}
 
     def _read(self, kind: Kind, path: str, **others: Any) -> pd.DataFrame:
-        """Read a file as a command does: with the mapping that a person saved for its headings."""
         self.step(kind)
         file = self.folders.file(path)
-        mapping = mappings.mapping_for(file, kind, dict.fromkeys(OPTIONS))
-        saved = mappings.arguments(file, mapping, dict.fromkeys(OPTIONS)) if mapping else {}
-        own: Facts = {name: value for name, value in saved.items() if value is not None}
-        own |= {"company": self.company} if kind != "ledger" else {}
-        own |= {"money": "decimal"} if kind != "chart" else {}
-        return READERS[kind](file, **own, **others)
+        match kind:
+            case "chart":
+                return self.read(bktools.read_chart_of_accounts, kind, file, None, company=self.company)
+            case "entries":
+                own = {"company": self.company, "money": "decimal"}
+                return self.read(bktools.read_entries, kind, file, None, **own, **others)
+            case "ledger":
+                return self.read(bktools.read_general_ledger, kind, file, None, money="decimal")
 
     def _entries(self, source: str, names: Facts) -> Any:
         if source in self.folders.tables:
@@ -306,8 +291,8 @@ def call(desk: Desk, tool: str, arguments: Mapping[str, Any]) -> Facts:
     if tool not in TOOLS:
         raise ArgumentError("tool", f"must be one of {', '.join(TOOLS)}", tool)
     try:
-        # Messages name options, because it is a person in a terminal who follows their advice.
-        with command(OPTIONS):
+        # Messages name commands, because it is a person in a terminal who follows their advice.
+        with command({}):
             answer = adapter(desk, tool).validate_python(ArgsKwargs((), dict(arguments)))
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]

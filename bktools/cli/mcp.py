@@ -12,20 +12,18 @@ import typer
 
 import bktools
 from bktools.caller import install_command
-from bktools.cli import options, results
+from bktools.cli import options, reading
 from bktools.cli.exits import described
-from bktools.cli.options import REQUIRED, option
+from bktools.cli.options import REQUIRED, option, same, selected, the_company
 from bktools.errors import ArgumentError, ConfigurationError
 from bktools.progress import hushed
 
 
-@results.text
 def mcp(
-    connection: options.ConnectsToCompany,
     folder: list[Path] = option(
         "--folder FOLDER",
-        "Folder of the files that may be read; results are written to bktools-prepared in the first one. "
-        "May be repeated.",
+        "Folder of the files that may be read. May be repeated; results are written to bktools-prepared "
+        "in the first one.",
         REQUIRED,
         exists=True,
         file_okay=False,
@@ -37,37 +35,45 @@ def mcp(
         max=65535,
     ),
     print_config: bool = option("--print-config", "Print the settings for a client, and end.", False),
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
 ) -> None:
     """Serve the tools of bktools to an assistant (Model Context Protocol).
 
     The assistant reads, compares and plans. It cannot send: a person runs the commands that it shows.
 
-    Example: bktools mcp --folder data --sandbox --print-config
+    Example: bktools mcp --folder . --sandbox --print-config
     """
     roots = [path.resolve() for path in folder]
+    named = {"environment": selected(environment, sandbox), "company": company}
     if print_config:
         if http is not None:
-            raise ArgumentError("--print-config", "is for standard input and output: --http prints its own")
-        folders = [word for root in roots for word in ("--folder", str(root))]
-        company = ["--company", connection.company] if connection.company else []
-        chosen = connection.same.split()
-        arguments = ["-m", "bktools", "mcp", *folders, *company, *chosen]
-        _print_config({"command": sys.executable, "args": arguments})
+            raise ArgumentError("--print-config", "cannot be combined with --http, which prints its own")
+        words = [word for root in roots for word in ("--folder", str(root))]
+        words += [word for name, value in named.items() if value for word in (f"--{name}", value)]
+        _print_config({"command": sys.executable, "args": ["-m", "bktools", "mcp", *words]})
         return
     try:
         from bktools.agents import server
     except ImportError as error:
-        if error.name is None or error.name.startswith("bktools"):
+        if str(error.name).startswith("bktools"):
             raise
         raise ConfigurationError(f"{error.name} is missing: {install_command('mcp')}") from error
     from bktools.agents.desk import Desk
     from bktools.agents.folders import Folders
     from bktools.agents.reading import ReadingService
 
-    opened = bktools.connect(connection.selected, company=connection.company)
+    opened = bktools.connect(named["environment"], company=company)
     with ReadingService(opened.settings, on_close=opened.close) as service:
-        company_id = options.the_company(service.settings)
-        desk = Desk(service, company_id, connection.selected, Folders(roots), step=lambda _: None)
+        desk = Desk(
+            service,
+            company=the_company(service.settings),
+            environment=same(service.settings, company=False),
+            read=reading.read,
+            folders=Folders(roots),
+            step=lambda _: None,
+        )
         hushed.set()
         if http is None:
             server.serve_stdio(desk, described)

@@ -88,7 +88,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with Server(root / "service", job_seconds=0.05, on_request=on_request) as server:
         values = {"BASE_URL": server.base_url, "TOKEN": server.token, "COMPANY": server.company_id}
         values |= {f"{name}_DIR": str(root / name.lower()) for name in ("DATA", "CACHE", "SENT_LOG")}
-        values |= {"CONFIG": str(root / "config.toml")}
+        values |= {"CONFIG": str(root / "config.toml"), "ENVIRONMENT": "sandbox"}
         yield World(root, server, {f"BKTOOLS_{name}": value for name, value in values.items()}, created)
 
 
