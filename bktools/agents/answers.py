@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -25,10 +26,13 @@ MOST_ITEMS = (50, 40, 30, 20, 10, 5, 3, 1)
 # A list that is wider has a line for each item.
 WIDEST = 100
 
-# Letters of several scripts need these two, which are invisible.
+# Characters that nobody sees although Python calls them printable, and joiners that join nothing: each could
+# carry a hidden text. One joiner alone is a part of words in several scripts, and of emojis.
 _JOINERS = "\u200c\u200d"
-# Supplementary variation selectors are printable, invisible, and can carry a whole hidden text.
-_SELECTORS = range(0xE0100, 0xE01F0)
+_HIDDEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0e\uffa0\U000e0100-\U000e01ef]"
+    f"|[{_JOINERS}]{{2,}}"
+)
 
 
 class Command(str):
@@ -71,7 +75,7 @@ def plain(value: Any, most: int) -> Any:
         case None | bool() | int():
             return value
         case float():
-            return None if math.isnan(value) else value
+            return value if math.isfinite(value) else None
         case Mapping():
             first = list(value.items())[:MOST_FIELDS]
             fields = {visible(str(name)): plain(each, most) for name, each in first}
@@ -93,12 +97,13 @@ def plain(value: Any, most: int) -> Any:
 def visible(text: str) -> str:
     """Return text in one line, cut, with an escape for each character that cannot be seen."""
     line = visible_line(text[: LONGEST_TEXT + 1])
-    shown = "".join(char.encode("unicode_escape").decode() if _is_hidden(char) else char for char in line)
+    line = _HIDDEN.sub(lambda hidden: _escaped(hidden[0]), line)
+    shown = "".join(char if char.isprintable() or char in _JOINERS else _escaped(char) for char in line)
     return shown if len(shown) <= LONGEST_TEXT else f"{shown[:LONGEST_TEXT]}…"
 
 
-def _is_hidden(char: str) -> bool:
-    return ord(char) in _SELECTORS if char.isprintable() else char not in _JOINERS
+def _escaped(text: str) -> str:
+    return text.encode("unicode_escape").decode()
 
 
 def _lines(name: str, value: Any) -> str:

@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pandas as pd
@@ -29,7 +28,7 @@ from bktools.journal.statements import not_booked
 
 Kind = Literal["chart", "entries", "ledger"]
 FilePath = Annotated[str, Field(description="A file below the folders of the server.")]
-Month = Annotated[str, Field(description="Such as 2026-10.", pattern=r"^\d{4}-\d{2}$")]
+Month = Annotated[str, Field(description="Such as 2026-10.", pattern=r"^\d{4}-(0[1-9]|1[0-2])$")]
 Source = Annotated[str, Field(description="A file of entries, or the name of a table of an earlier answer.")]
 Keys = Annotated[
     list[str],
@@ -190,7 +189,7 @@ class Desk:
 
     def findings(self, *, table: str, code: str | None = None) -> Answer:
         """List a table of findings, not-ready entries or to-dos; with a code, the rows that have it."""
-        rows = pl.read_parquet(self._table(table))
+        rows = pl.read_parquet(self.folders.table(table))
         of_code = next((name for name in ("check", "reason", "status") if name in rows.columns), None)
         if of_code is None:
             raise ArgumentError("table", "must be one of findings, which has a check or a reason", table)
@@ -212,7 +211,8 @@ class Desk:
 
     def query(self, *, sql: str) -> Answer:
         """Run one SELECT of DuckDB's SQL over the tables of earlier answers; 200 rows at most."""
-        return Answer(facts=workers.query(sql, self.folders.tables))
+        files = {name: self.folders.table(name) for name in self.folders.tables}
+        return Answer(facts=workers.query(sql, files))
 
     def guide(self, *, topic: str | None = None, from_line: Annotated[int, Field(ge=1)] = 1) -> Answer:
         """Read the guide of bktools: its pages, or one of them."""
@@ -269,16 +269,11 @@ class Desk:
 
     def _entries(self, source: str, names: Facts) -> Any:
         if source in self.folders.tables:
-            return str(self._table(source))
+            return str(self.folders.table(source))
         return self._read("entries", source, **_named(names))
 
     def _names(self, by: Sequence[str]) -> Facts:
         return self._tables() if {"category", "account", "employee"} & {*by} else {}
-
-    def _table(self, name: str) -> Path:
-        if name not in self.folders.tables:
-            raise ArgumentError("table", "must be the name of a table of an earlier answer", name)
-        return self.folders.tables[name]
 
 
 def adapter(desk: Desk, tool: str) -> TypeAdapter[Answer]:

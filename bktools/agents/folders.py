@@ -55,6 +55,12 @@ class Folders:
             )
         return real
 
+    def table(self, name: str) -> Path:
+        """Return the file of a table of an earlier answer."""
+        if name not in self.tables:
+            raise ArgumentError("table", "must be the name of a table of an earlier answer", name)
+        return self.file(str(self.tables[name]))
+
     def results(self) -> Path:
         """Return the folder of the results, without a link in it, which could lead out of the folders."""
         folder = self.roots[0] / RESULTS

@@ -6,6 +6,7 @@ The process of the server has credentials and no code that sends. That of a clos
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ Result = TypeVar("Result")
 QUERY_SECONDS = 30.0
 QUERY_MIB = 1024
 MOST_ROWS = 200
+MOST_COLUMNS = 100
 LONGEST_VALUE = 300
 # A close of 100,000 entries takes about a minute.
 CLOSE_SECONDS = 1800.0
@@ -40,7 +42,7 @@ def in_process(seconds: float, work: Callable[..., Result], *values: Any) -> Res
 
     async def run() -> Result:
         with anyio.fail_after(seconds):
-            return await anyio.to_process.run_sync(work, *values, cancellable=True)
+            return await anyio.to_process.run_sync(_bare, work, *values, cancellable=True)
 
     try:
         return anyio.from_thread.run(run)
@@ -49,6 +51,13 @@ def in_process(seconds: float, work: Callable[..., Result], *values: Any) -> Res
     except anyio.BrokenWorkerProcess:
         why = "its process ended without an answer, such as for lack of memory: ask for less at once"
         raise BktoolsError(why) from None
+
+
+def _bare(work: Callable[..., Result], *values: Any) -> Result:
+    """Run a function in a process that has forgotten the variables of its parent, tokens among them."""
+    for name in [name for name in os.environ if name.startswith("BKTOOLS_")]:
+        del os.environ[name]
+    return work(*values)
 
 
 def dry_close(settings: Settings, chart: Any, entries: Any, **options: Any) -> Answer:
@@ -95,6 +104,8 @@ def _rows(sql: str, files: Mapping[str, str]) -> tuple[list[str], list[tuple[str
             if [each.type for each in statements] != [duckdb.StatementType.SELECT]:
                 raise ArgumentError("sql", "must be one statement that begins with SELECT or WITH")
             result = database.sql(sql)
+            if len(result.columns) > MOST_COLUMNS:
+                raise ArgumentError("sql", f"must select at most {MOST_COLUMNS} columns")
             # Cut inside, so that a huge text never becomes one of Python.
             cut = result.limit(MOST_ROWS + 1).project(f"left(CAST(COLUMNS(*) AS VARCHAR), {LONGEST_VALUE})")
             return list(result.columns), cut.fetchall()

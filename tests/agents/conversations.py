@@ -202,6 +202,8 @@ NAMES = (
     "Acme\u001b[2K\u001b[1A",
     "A" * 20_000,
     "Acme\U000e0101\U000e0102",
+    "Acme" + "\u200c\u200d" * 40,
+    "Acme\ufe00\ufe01\u3164\u2800",
     "{{7*7}} ${HOME} $(reboot) `reboot`",
     "[click](javascript:alert(1)) <img src=x onerror=alert(1)>",
 )

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -214,7 +215,9 @@ def test_names_with_instructions_stay_values(assistant, world, not_ready):
         facts = json.loads(text)
         assert "person_runs" not in facts
         assert len(text) < 20_000
-        assert not [char for char in text.replace("\n", "") if not char.isprintable() or ord(char) >= 0xE0000]
+        # Whatever is beyond ASCII in these names is what nobody sees.
+        assert not {char for name in NAMES for char in name if not char.isascii()} & {*text}
+        assert text.replace("\n", "").isprintable()
 
 
 def test_a_plan_of_another_company_is_empty(assistant, world):
@@ -293,6 +296,16 @@ def test_a_plan_is_sent_by_a_person_as_it_was_prepared(assistant, world):
     assert plan_of("half.csv")["jobs"] == 0
     assert world.person(half["person_runs"]).code == 0
     assert len(world.created) == half["jobs"] == 1
+
+
+def test_an_installation_without_the_extra_says_so(world, monkeypatch):
+    """Without the extra, the command is one line with the command that installs it."""
+    for name in [name for name in sys.modules if name.startswith("bktools.agents.server")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mcp.server", None)
+    done = world.person(f"bktools mcp --folder {world.folder}")
+    assert (done.code, done.output) == (3, "")
+    assert "'bktools[mcp]'" in done.errors
 
 
 def test_http_needs_the_token_and_its_own_host(assistant):
