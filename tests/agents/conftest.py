@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from conversations import LEDGER, POSTINGS
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
@@ -84,6 +85,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
     (root / "books").mkdir()
     write_sample_data(root / "books")
+    (root / "books" / LEDGER).write_text(POSTINGS, encoding="utf-8")
     (root / "config.toml").touch()
     with Server(root / "service", job_seconds=0.05, on_request=on_request) as server:
         values = {"BASE_URL": server.base_url, "TOKEN": server.token, "COMPANY": server.company_id}
@@ -99,6 +101,7 @@ class Assistant:
     url: str
     headers: dict[str, str]
     process: subprocess.Popen[str]
+    log: Path
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[Client]:
@@ -114,13 +117,15 @@ class Assistant:
 def assistant(world: World) -> Iterator[Assistant]:
     """A server over HTTP, for the folder of the world."""
     command = [sys.executable, "-m", "bktools", "mcp", "--folder", str(world.folder), "--http", "0"]
-    with subprocess.Popen(
-        command, env=os.environ | world.variables, stdout=subprocess.PIPE, text=True
-    ) as process:
+    variables, log = os.environ | world.variables, world.root / "log"
+    with (
+        log.open("w", encoding="utf-8") as errors,
+        subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
+    ):
         assert process.stdout is not None
         lines = [process.stdout.readline()]
         while lines[-1] not in ("}\n", ""):
             lines.append(process.stdout.readline())
         settings = json.loads("".join(lines))["mcpServers"]["bktools"]
-        yield Assistant(settings["url"], settings["headers"], process)
+        yield Assistant(settings["url"], settings["headers"], process, log)
         process.terminate()

@@ -43,8 +43,30 @@ class Conversation:
         return f"{self.kind}: {self.calls[0]}"[:120]
 
 
-CHART, ENTRIES = "chart_of_accounts.csv", "accounting_entries.csv"
+CHART, ENTRIES, LEDGER = "chart_of_accounts.csv", "accounting_entries.csv", "ledger.csv"
 MONTH = {"chart": CHART, "entries": ENTRIES, "month": "2026-10"}
+POSTINGS = """\
+account_code,date,amount,currency,text,voucher_id
+4930,2026-10-03,12.50,EUR,Kiosk,V1
+1200,2026-10-03,-12.50,EUR,Kiosk,V1
+"""
+
+
+def arguments_of(table: str) -> dict[str, dict[str, Any]]:
+    """Return arguments with which each tool answers; `table` has entries that are not ready."""
+    return {
+        **{name: {} for name in ("check", "load_categories", "load_employees", "guide")},
+        "read_file": {"path": ENTRIES, "kind": "entries"},
+        "reconcile": {"chart": CHART},
+        "plan_export": {"entries": ENTRIES},
+        "close_month": MONTH,
+        "verify": {"ledger": LEDGER},
+        "findings": {"table": table},
+        "spend": {"entries": table, "by": ["supplier"]},
+        "versus": {"this": ENTRIES, "that": table, "by": ["supplier"]},
+        "query": {"sql": f"SELECT currency, sum(amount) AS amount FROM {table} GROUP BY 1 ORDER BY 1"},
+    }
+
 
 # Tools that an assistant would like to have.
 WISHES = (

@@ -17,32 +17,9 @@ from typing import Any
 import anyio
 import httpx
 import pytest
-from conversations import CHART, ENTRIES, MONTH, NAMES, Conversation, answered, conversations, refused
+from conversations import CHART, ENTRIES, NAMES, Conversation, answered, arguments_of, conversations, refused
 
 from bktools.agents.desk import TOOLS
-
-LEDGER = "ledger.csv"
-POSTINGS = """\
-account_code,date,amount,currency,text,voucher_id
-4930,2026-10-03,12.50,EUR,Kiosk,V1
-1200,2026-10-03,-12.50,EUR,Kiosk,V1
-"""
-
-
-def arguments_of(table: str) -> dict[str, dict[str, Any]]:
-    """Return arguments with which each tool answers; `table` has entries."""
-    return {
-        **{name: {} for name in ("check", "load_categories", "load_employees", "guide")},
-        "read_file": {"path": ENTRIES, "kind": "entries"},
-        "reconcile": {"chart": CHART},
-        "plan_export": {"entries": ENTRIES},
-        "close_month": MONTH,
-        "verify": {"ledger": LEDGER},
-        "findings": {"table": table},
-        "spend": {"entries": table, "by": ["supplier"]},
-        "versus": {"this": ENTRIES, "that": table, "by": ["supplier"]},
-        "query": {"sql": f"SELECT currency, sum(amount) AS amount FROM {table} GROUP BY 1 ORDER BY 1"},
-    }
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -58,7 +35,6 @@ def _prepared(world):
     (world.folder / "loop").symlink_to(world.folder / "loop")
     (world.folder / "inner").mkdir()
     os.mkfifo(world.folder / "pipe")
-    (world.folder / LEDGER).write_text(POSTINGS, encoding="utf-8")
 
 
 def spoken(assistant, talk):
@@ -80,33 +56,6 @@ def not_ready(assistant, world) -> str:
 
     return next(
         each["table"] for each in spoken(assistant, talk)["tables"] if each["table"].startswith("not_ready")
-    )
-
-
-def test_every_tool_answers_the_sdk_s_client(assistant, not_ready):
-    """Each tool that is listed answers with at most 60 lines, files of its tables, and progress."""
-
-    async def talk(client):
-        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert tuple(listed) == TOOLS
-        assert all(tool.description and tool.annotations.read_only_hint for tool in listed.values())
-        answers, steps = {}, []
-
-        async def progress(_count, _total, name):
-            steps.append(name)
-
-        for name, arguments in arguments_of(not_ready).items():
-            result = await client.call_tool(name, arguments, progress_callback=progress)
-            answers[name] = answered(result)
-        return answers, steps
-
-    answers, steps = spoken(assistant, talk)
-    assert {"categories", "entries", "close"} <= {*steps}
-    assert answers["query"]["columns"] == ["currency", "amount"]
-    assert answers["read_file"]["tables"][0]["amounts"]["EUR"] == "127687.41"
-    assert answers["plan_export"]["person_runs"].startswith("bktools export submit ")
-    assert [fact for facts in answers.values() for fact in facts if fact == "not_known"].__len__() == len(
-        TOOLS
     )
 
 
@@ -187,6 +136,10 @@ def test_hostile_conversations_create_nothing(assistant, world, not_ready):
     assert len([*(world.folder / "bktools-prepared").glob("export-*.plan")]) == 1
     assert not Path("/tmp/bktools-was-here.csv").exists()
     assert assistant.process.poll() is None
+    # Nothing of the person's is in what an assistant may read, nor was there an error that nobody expected.
+    results = [path.read_bytes() for path in (world.folder / "bktools-prepared").rglob("*") if path.is_file()]
+    assert not [content for content in results if world.server.token.encode() in content]
+    assert "Traceback" not in assistant.log.read_text(encoding="utf-8")
 
 
 def test_names_with_instructions_stay_values(assistant, world, not_ready):
