@@ -21,8 +21,10 @@ MOST_LINES = 60
 MOST_CHARACTERS = 8_000
 LONGEST_TEXT = 300
 MOST_FIELDS = 60
+# Rows of a table or of a query.
+MOST_ROWS = 50
 # Items of a list: the first number with which the whole answer fits is taken.
-MOST_ITEMS = (50, 40, 30, 20, 10, 5, 3, 1)
+MOST_ITEMS = (MOST_ROWS, 40, 30, 20, 10, 5, 3, 1)
 # A list that is wider has a line for each item.
 WIDEST = 100
 

@@ -210,9 +210,8 @@ class Desk:
         return Answer({"versus": changes}, {"left_out": changes.attrs["bktools"]["below_threshold"]})
 
     def query(self, *, sql: str) -> Answer:
-        """Run one SELECT of DuckDB's SQL over the tables of earlier answers; 200 rows at most."""
-        files = {name: self.folders.table(name) for name in self.folders.tables}
-        return Answer(facts=workers.query(sql, files))
+        """Run one SELECT of DuckDB's SQL over the tables of earlier answers; 50 rows at most."""
+        return Answer(facts=workers.query(sql, self.folders.present()))
 
     def guide(self, *, topic: str | None = None, from_line: Annotated[int, Field(ge=1)] = 1) -> Answer:
         """Read the guide of bktools: its pages, or one of them."""

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 import bktools
 from bktools import disk
-from bktools.agents.answers import Facts
+from bktools.agents.answers import MOST_ROWS, Facts
 from bktools.errors import ArgumentError
 
 # The folder of all results, in the first of the named ones.
@@ -57,9 +57,13 @@ class Folders:
 
     def table(self, name: str) -> Path:
         """Return the file of a table of an earlier answer."""
-        if name not in self.tables:
+        if name not in self.present():
             raise ArgumentError("table", "must be the name of a table of an earlier answer", name)
-        return self.file(str(self.tables[name]))
+        return self.tables[name]
+
+    def present(self) -> dict[str, Path]:
+        """Return the tables whose file is still there: neither removed nor replaced by a link."""
+        return {name: path for name, path in self.tables.items() if path.is_file() and path.resolve() == path}
 
     def results(self) -> Path:
         """Return the folder of the results, without a link in it, which could lead out of the folders."""
@@ -91,10 +95,6 @@ class Folders:
             sums = bktools.to_arrow(bktools.spend(table, by=[])).to_pylist()
             summary["amounts"] = {each["currency"]: each["amount"] for each in sums}
         return summary, table.slice(0, MOST_ROWS).to_pylist()
-
-
-# Rows of a table that an answer may show.
-MOST_ROWS = 50
 
 
 def _counts(column: pa.ChunkedArray) -> dict[str, int]:

@@ -19,7 +19,7 @@ import anyio.from_thread
 import anyio.to_process
 
 import bktools
-from bktools.agents.answers import Answer, Facts
+from bktools.agents.answers import MOST_ROWS, Answer, Facts
 from bktools.agents.reading import ReadingService
 from bktools.caller import command
 from bktools.errors import ArgumentError, BktoolsError
@@ -30,7 +30,6 @@ Result = TypeVar("Result")
 # A query of a month takes less than a second. Its memory is for joins of a few million rows.
 QUERY_SECONDS = 30.0
 QUERY_MIB = 1024
-MOST_ROWS = 200
 MOST_COLUMNS = 100
 LONGEST_VALUE = 300
 # A close of 100,000 entries takes about a minute.

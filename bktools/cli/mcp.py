@@ -39,7 +39,7 @@ def mcp(
     sandbox: options.Sandbox = False,
     company: options.Company = None,
 ) -> None:
-    """Serve the tools of bktools to an assistant (Model Context Protocol).
+    """Serve an assistant that prepares a month and cannot book (MCP).
 
     The assistant reads, compares and plans. It cannot send: a person runs the commands that it shows.
 
