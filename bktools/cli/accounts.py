@@ -123,16 +123,11 @@ def import_list(
 
     Example: bktools accounts import accounts.csv
     """
+    from bktools.inputs.readers.accounts import read_accounts
+
     with connected(environment, sandbox, company) as service:
-        accounts = reading.read(
-            bktools.import_accounts,
-            "accounts",
-            file,
-            mapping,
-            company=company,
-            complete=complete,
-            service=service,
-        )
+        rows = reading.read(read_accounts, "accounts", file, mapping)
+        accounts = bktools.import_accounts(rows, company=company, complete=complete, service=service)
     about, count = accounts.attrs["bktools"], len(accounts)
     retired = about["retired"]
     results.report(

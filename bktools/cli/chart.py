@@ -32,7 +32,7 @@ def chart(
     Example: bktools chart chart_of_accounts.csv --output chart.xlsx
     """
     given = locals()
-    from bktools.inputs.accounts import read_accounts
+    from bktools.inputs.readers.accounts import read_accounts
 
     if account_list:
         show_file(read_accounts, "accounts", given)

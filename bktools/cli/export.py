@@ -193,7 +193,7 @@ def status(
     company: options.Company = None,
     format: results.Format = results.TextFormat.TEXT,
 ) -> Exit:
-    """Show the batches by state, and how to settle unknown outcomes.
+    """Show the batches by state, and how to settle open ones.
 
     Example: bktools export status
     """
@@ -229,7 +229,7 @@ def history(
     format: results.Table = results.TableFormat.TABLE,
     output: results.Output = None,
 ) -> None:
-    """Show the export jobs that were sent from here, and their state.
+    """Show the export jobs that were sent from here.
 
     Example: bktools export history --entries --batch 3b033ca1ea4749b395bf
     """
@@ -290,7 +290,7 @@ def tick_off(
     company: options.Company = None,
     format: results.Format = results.TextFormat.TEXT,
 ) -> None:
-    """Record that you looked at entries that two jobs may have booked.
+    """Record that you looked at a possible double booking.
 
     They are not shown any more.
 

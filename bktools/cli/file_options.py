@@ -99,9 +99,11 @@ def pairs(argument: str, texts: list[str] | None) -> dict[str, str] | None:
 def show_file(reader: Callable[..., pd.DataFrame], kind: str, given: Facts[str, Any]) -> None:
     """Read a file, and show how it was read; write it as a table, and save the options, where asked for.
 
-    `given` are the parameters of the command; those that are not of the page are options of the reader.
+    `given` are the parameters of the command, among them the options of the reader.
     """
-    options = {name: value for name, value in given.items() if name not in OF_THE_PAGE}
+    from bktools.inputs.options import OF_KIND
+
+    options = {name: given[name] for name in (*OF_KIND[kind], *OF_LEDGERS) if name in given}
     options |= {name: pairs(name, options[name]) for name in ("columns", "sides") if name in options}
     if options["skip_rows"]:
         options["skip_rows"] = ";".join(options["skip_rows"])
@@ -117,11 +119,11 @@ def show_file(reader: Callable[..., pd.DataFrame], kind: str, given: Facts[str, 
     if given["output"] is not None:
         results.hand_over(frame, results.TableFormat.TABLE, given["output"])
     if given["save_mapping"] is not None:
-        _save(given["save_mapping"], kind, given["file"], options)
+        _save(given["save_mapping"], kind, frame)
 
 
-# Parameters of the three commands that are no options of a reader.
-OF_THE_PAGE = {"file", "account_list", "mapping", "save_mapping", "format", "output"}
+# Options of the reader of ledgers that say nothing of the file's form.
+OF_LEDGERS = ("style", "reverse_sign", "verify")
 FORM = ("format", "sheet", "heading_line", "delimiter", "encoding")
 
 
@@ -132,7 +134,7 @@ def _say_reading(facts: Facts[str, Any]) -> None:
     if facts["days"]:
         typer.echo(f"\nDays: {facts['days']['first']} to {facts['days']['last']}")
     for row in facts["sums"]:
-        typer.echo(f"Sum: {row['amount']} of {row['rows']:,} rows")
+        typer.echo(f"Sum: {row['currency']} {row['amount']} in {row['rows']:,} rows")
     for text in facts["notes"]:
         typer.echo(f"Note: {text}")
 
@@ -167,14 +169,14 @@ def _sums(frame: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def _save(name: str, kind: str, file: Path, options: Facts[str, Any]) -> None:
-    """Save the options of a file as a mapping."""
-    from bktools.inputs import mappings
+def _save(name: str, kind: str, frame: pd.DataFrame) -> None:
+    """Save the options that a file was read with as a mapping."""
+    from bktools.inputs.mappings import made_from, path_of, write_mapping
 
-    mappings.path_of(name)
-    mapping = mappings.made_from(file, name, kind, options)
-    if mapping is None or not (mapping.columns or mapping.options):
-        why = "has no headings to know it by" if mapping is None else "is read without any option"
-        tell(f"mapping {name!r} not saved: {file.name} {why}")
+    path = path_of(name)
+    mapping = made_from(frame, path.stem, kind)
+    if mapping is None:
+        why = "is read without any option" if frame.attrs["bktools"]["headings"] else "has no headings"
+        tell(f"mapping {name!r} not saved: {Path(frame.attrs['bktools']['source']).name} {why}")
     else:
-        note(f"mapping {name!r} saved as {mappings.write_mapping(mapping)}")
+        note(f"mapping {name!r} saved as {write_mapping(mapping, path)}")

@@ -128,7 +128,7 @@ def verify(
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
 ) -> Exit:
-    """Check the journal's pages, events and rows, and whether it is the newest one.
+    """Check that the journal is whole, and the newest one.
 
     Example: bktools journal verify
     """

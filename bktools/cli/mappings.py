@@ -23,7 +23,7 @@ def mappings(
 
     rows = []
     for mapping in all_mappings():
-        settled = (f"{name}={value}" for name, value in (*mapping.columns.items(), *mapping.options.items()))
+        settled = (f"{name}={value}" for name, value in (*mapping.options.items(),))
         rows.append(
             (
                 mapping.name,

@@ -44,46 +44,28 @@ Mapping = Annotated[
     ),
 ]
 
-# By kind of file: the command that shows how it is read.
-COMMANDS = {
-    "chart": "bktools chart",
-    "accounts": "bktools chart --account-list",
-    "entries": "bktools entries",
-    "ledger": "bktools ledger",
-}
-
 
 def read(
     reader: Callable[..., pd.DataFrame],
     kind: str,
     file: Path,
-    mappings: Sequence[str] | None,
+    mappings: Sequence[str] | None = None,
     *,
     options: Facts[str, Any] | None = None,
     **others: Any,
 ) -> pd.DataFrame:
-    """Read a file with a function of bktools, as its mapping and the options say.
+    """Read a file with a function of bktools, as its mapping and the options say; the options go first."""
+    from bktools.inputs.mappings import arguments, mapping_for, path_of, read_mapping
 
-    An error about the file ends with the command that shows how it is read.
-    """
-    from bktools.inputs.mappings import arguments, mapping_for
-
-    old = (
-        *("columns", "delimiter", "encoding", "sheet", "decimal", "date_format", "currency"),
-        *("approved_values", "style", "reverse_sign"),
-    )
-    of_kind = {"chart": old[:4], "accounts": old[:4], "entries": old[:8], "ledger": (*old[:7], *old[8:])}[
-        kind
-    ]
-    given = dict.fromkeys(of_kind)
-    given |= {
-        name: value for name, value in (options or {}).items() if value is not None and value is not False
-    }
-    mapping = mapping_for(file, kind, given)
-    if mapping is not None:
-        note(f"mapping {mapping.name!r} used for {file.name}")
-        given = arguments(file, mapping, given)
-    return reader(file, **{name: value for name, value in given.items() if value is not None}, **others)
+    named = list(mappings or ())
+    if options is None:
+        # Other commands may read files of several kinds, each with a mapping.
+        named = [name for name in named if read_mapping(path_of(name)).kind == kind]
+    mapping = mapping_for(file, kind, named[0] if named else None)
+    if mapping is None:
+        return reader(file, **(options or {}), **others)
+    note(f"mapping {mapping.name!r} used for {file.name}")
+    return reader(file, **arguments(mapping, options or {}), **others)
 
 
 def tables_of(service: bktools.Service, company: str | list[str], **age: Any) -> dict[str, pd.DataFrame]:

@@ -175,7 +175,7 @@ def record_outcome(journal: WritableJournal, attempt: Attempt, outcome: BatchOut
         try:
             return _recorded(journal, attempt.batch_id, attempt.token, outcome)
         except JournalError as error:
-            raise JournalError(f"{error}; {kept}", code=error.code) from error
+            raise JournalError(f"{error}; {kept}") from error
         except StorageError as error:
             if pause is None or not _is_connected_again(journal, pause):
                 raise StorageError(f"{error}; {kept}") from error
@@ -309,11 +309,11 @@ def deliver(journal: WritableJournal) -> None:
     if not lines:
         return
     journal.wanted(answers)
-    sql = """SELECT DISTINCT attempt FROM events
-        WHERE attempt IN (SELECT id FROM wanted) AND code <> 'sending'"""
-    for attempt in answers.keys() - {row["attempt"] for row in journal.rows(sql)}:
-        line = answers[attempt]
-        _recorded(journal, line.batch_id, attempt, _outcome_of(line))
+    sql = "SELECT attempt, state, code FROM events WHERE attempt IN (SELECT id FROM wanted)"
+    recorded = {(row["attempt"], row["state"] or row["code"]) for row in journal.rows(sql)}
+    for attempt, line in answers.items():
+        if not {(attempt, line.state), (attempt, "booked_twice")} & recorded:
+            _recorded(journal, line.batch_id, attempt, _outcome_of(line))
     remember(journal.folder, delivered=end)
 
 

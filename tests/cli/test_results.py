@@ -46,21 +46,21 @@ MAIN_PATHS = {
     "accounts create": ("--chart {chart} --apply", None),
     "accounts import": ("{accounts}", None),
     "export compose": ("{entries} --out new.plan", None),
-    "export submit": ("first.plan", None),
-    "export status": ("", None),
+    "export submit": ("first.plan", Exit.INCOMPLETE),
+    "export status": ("", Exit.INCOMPLETE),
     "export history": ("--entries", None),
     "export resolve": ("{waiting} --outcome released --evidence 'not in the ERP' --by Ada", None),
+    "export tick-off": ("1 --by Ada --evidence 'second booking reversed'", None),
     "export import": ("{elsewhere} --by Ada --evidence 'list of exports'", None),
     "export undo-import": ("{event} --by Ada --evidence 'it failed'", None),
     "export not-booked": ("123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence 'looked it up'", None),
     "journal": ("", None),
     "journal backup": ("another.sqlite", None),
-    "journal restore": ("copy.sqlite --by Ada", None),
+    "journal restore": ("copy.sqlite --by Ada --evidence 'backup of today'", None),
     "journal verify": ("", None),
     "journal rename": ("old {own} --by Ada", None),
     "journal move": ("--by Ada", None),
     "journal rights": ("analyst", None),
-    "journal waive": ("bob@laptop#3f9c2a1b --from 2026-10-01 --to 2026-10-31 --evidence x --by Ada", None),
     "periods": ("", None),
     "periods close": ("2026-08 --by Ada", None),
     "periods reopen": ("2026-07 --by Ada --reason late", None),
@@ -78,14 +78,9 @@ TABLES = {
     *("accounts list", "accounts create", "export history", "mappings", "periods", "sandbox faults"),
     "snapshots list",
 }
-IN_A_DATABASE = {"journal move", "journal rights", "journal waive"}
-
-# The event of a restore that a machine has to confirm.
-RESTORED = """
-    INSERT INTO bktools.events (at, code, facts) VALUES ('2026-10-31', 'restore_noticed',
-        '{"restore": "a", "database": "", "sender": ["eve", "0"],
-        "senders": [["bob@laptop", "3f9c2a1b"]]}')
-"""
+# Two jobs with the same entries are what tests of the journal make.
+NEEDS_MORE = {"export tick-off"}
+IN_A_DATABASE = {"journal move", "journal rights"}
 
 
 def invoke(line: str, code: int | None = None):
@@ -132,7 +127,7 @@ def served(tmp_path_factory, samples):
         invoke("sandbox sample-data .")
         invoke(f"accounts create --chart {words['chart']} --apply")
         invoke(f"export compose {words['entries']} --out first.plan --max-entries 100")
-        invoke("export submit first.plan --apply --wait 0", Exit.INCOMPLETE)
+        invoke("export submit first.plan --apply --wait 0 --first-export --by Ada", Exit.INCOMPLETE)
         invoke("periods close 2026-07 --by Ada")
         invoke("journal backup copy.sqlite")
         invoke("ledger ledger.csv --delimiter ';' --save-mapping erp")
@@ -142,7 +137,9 @@ def served(tmp_path_factory, samples):
             words[name].write_text(
                 f"id,company_id,date,amount,currency\n{uuid.uuid4()},{settings.company},2026-10-01,1.00,EUR\n"
             )
-        imported = invoke(f"export import {words['undone']} --by Ada --evidence list --format json").stdout
+        imported = invoke(
+            f"export import {words['undone']} --by Ada --evidence 'list of exports' --format json"
+        ).stdout
         words["event"] = json.loads(imported)["event"]
         words["own"] = settings.base_url
         words["waiting"] = next(row["batch_id"] for row in history if row["state"] == "PLANNED")
@@ -164,7 +161,7 @@ def test_every_command_has_its_main_path_here():
     assert working_commands().keys() == MAIN_PATHS.keys()
 
 
-@pytest.mark.parametrize("command", MAIN_PATHS)
+@pytest.mark.parametrize("command", [name for name in MAIN_PATHS if name not in NEEDS_MORE])
 def test_the_main_path_is_read_by_a_program(command, world, request, monkeypatch, tmp_path):
     """Standard output of each command is one JSON value, rows or an object; other text is elsewhere."""
     if command in IN_A_DATABASE:
@@ -173,9 +170,6 @@ def test_the_main_path_is_read_by_a_program(command, world, request, monkeypatch
         monkeypatch.setenv("BKTOOLS_SENT_LOG_DIR", str(tmp_path / "sent_log"))
         invoke("journal")
         monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
-        if command == "journal waive":
-            invoke("journal")
-            postgres.sql(RESTORED, database)
     arguments, code = MAIN_PATHS[command]
     line = f"{command} {arguments.format(**world)} --format json"
     text = served_until_it_answers(line) if command == "sandbox serve" else invoke(line, code).stdout

@@ -1,4 +1,4 @@
-"""Output in a terminal and in a pipe: tables that fit, text that steers nothing, and a log that stays in line."""
+"""Output in a terminal and in a pipe: tables that fit, text that steers nothing, and a log."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def test_hostile_names_steer_no_terminal(run, tmp_path):
     assert not any(mark in done.stdout + done.stderr for mark in MARKS)
     assert f"9001\t{SHOWN}\t" in done.stdout
     assert "9002\tGröße שלום 東京\t" in done.stdout
-    run(*create, "--output", "made.csv", "--profile", "machine")
-    with Path("made.csv").open(encoding="utf-8", newline="") as file:
+    run(*create, "--output", "made.csv")
+    with Path("made.csv").open(encoding="utf-8-sig", newline="") as file:
         assert [row["name"] for row in csv.DictReader(file) if row["external_id"] == "9001"] == [HOSTILE]
     lines = in_terminal(200, *create)
     assert not any(mark in line for line in lines for mark in MARKS)
@@ -97,7 +97,9 @@ def failing(sandbox, access):
 def test_retries_are_in_the_log(run, failing):
     """With --log-level each step and retry is a line with its time; the result is the same."""
     done = run("categories --log-level info", **failing)
-    retries = re.findall(r"^20\S+Z INFO waiting \d+\.\d s, .*attempt (\d) of 5\): .*503", done.stderr, re.M)
+    retries = re.findall(
+        r"^20\S+Z INFO waiting \d+\.\d s, .*attempt (\d) of 5\): .*503", done.stderr, re.MULTILINE
+    )
     assert (retries, done.returncode, done.stdout.count("\n")) == (["2", "3"], 0, 241)
     assert failing["BKTOOLS_TOKEN"] not in done.stderr
 
