@@ -122,6 +122,7 @@ class Desk:
 
         With a ledger, entries that the books hold already, or may hold, are held back.
         """
+        self.folders.file(entries)
         tables = self._tables(max_age=0)
         rows = self._read("entries", entries, **_named(tables), required=("category_id",))
         postings = self._read("ledger", ledger) if ledger else None
@@ -129,7 +130,6 @@ class Desk:
         with Journal(self.service.settings) as journal:
             elsewhere = journal.exported_elsewhere(self.company)
             cleared = not_booked(journal, self.company)
-            question = first_export(journal, self.company)
         plan = bktools.compose_export_jobs(
             rows,
             **tables,
@@ -148,7 +148,7 @@ class Desk:
                 "ready": plan.entries,
             },
             {"plan_id": plan.plan_id, "jobs": len(plan.batches), "nothing_sent": True},
-            not_known=[*plan.unchecked, *([str(question)] if question else [])],
+            not_known=[*plan.unchecked, *self._first_export()],
             person_runs=self._plan_file(plan) if len(plan.batches) else None,
         )
 
@@ -156,8 +156,8 @@ class Desk:
         self, *, chart: FilePath, entries: FilePath, month: Month, ledger: FilePath | None = None
     ) -> Answer:
         """Prepare the close of a month: reconcile, plan the export, write the report. Nothing is sent."""
-        tables = _named(self._tables(refresh=True))
         accounts = self._read("chart", chart)
+        tables = _named(self._tables(refresh=True))
         rows = self._read("entries", entries, **tables, required=("category_id",))
         tables |= {"ledger": self._read("ledger", ledger)} if ledger else {}
         self.step("close")
@@ -169,7 +169,8 @@ class Desk:
         files += f" --ledger {self._word(ledger)}" if ledger else ""
         out = in_shell(str(self.folders.roots[0] / folder.name))
         apply = f"month-end {files} --month {month} --out {out} --apply{self._company}"
-        return replace(close, person_runs=self._for_person(apply))
+        not_known = [*close.not_known, *self._first_export()]
+        return replace(close, not_known=not_known, person_runs=self._for_person(apply))
 
     def verify(self, *, ledger: FilePath, month: Month | None = None) -> Answer:
         """Check that exported entries arrived in the general ledger; by default those of its months."""
@@ -234,6 +235,12 @@ class Desk:
         write_plan(plan, new, made_for=made_for, made_by=f"{this_process()} (bktools mcp)")
         disk.replace(new, file)
         return self._for_person(f"export submit {in_shell(str(file))} --plan {plan.plan_id} --apply")
+
+    def _first_export(self) -> list[str]:
+        """Return the question that a person answers with the company's first export, if it is open."""
+        with Journal(self.service.settings) as journal:
+            question = first_export(journal, self.company)
+        return [str(question)] if question else []
 
     def _for_person(self, text: str) -> Command:
         return Command(f"bktools {text}{self.environment}")
