@@ -118,6 +118,7 @@ def _lock(database: Any, files: Mapping[str, str]) -> None:
     paths = {name: "'" + path.replace("'", "''") + "'" for name, path in files.items()}
     database.execute(f"SET allowed_paths = [{', '.join(paths.values())}]")
     database.execute("SET enable_external_access = false")
+    database.execute("SET allow_persistent_secrets = false")
     database.execute("SET python_enable_replacements = false")
     database.execute(f"SET memory_limit = '{QUERY_MIB // 2}MiB'")
     database.execute("SET max_temp_directory_size = '0MiB'")
