@@ -39,7 +39,7 @@ def mcp(
     sandbox: options.Sandbox = False,
     company: options.Company = None,
 ) -> None:
-    """Serve an assistant that prepares a month and cannot book (MCP).
+    """Let an assistant prepare a month (MCP server); it cannot book.
 
     The assistant reads, compares and plans. It cannot send: a person runs the commands that it shows.
 
