@@ -37,6 +37,7 @@ from bktools.progress import progress as progress_bar
 from bktools.service import Service
 from bktools.service.service import reserve
 from bktools.service.workers import LOOK, Stopped, as_they_end, pause
+from bktools.settings import require_writable
 from bktools.submit.outcome import ITS_OWN, OTHER_JOB, RATE_LIMITED, Outcome, of_answer, of_error
 from bktools.submit.rate_limit import RateLimit
 
@@ -137,6 +138,8 @@ def submit_export_jobs(
     apply = rules.flag("apply", apply)
     period = None if period is None else rules.month("period", period)
     service = service_or_default(service)
+    if apply:
+        require_writable(service.settings)
     with open_for_writing(service.settings) as journal:
         rows = Submission(
             journal,
@@ -379,7 +382,7 @@ class _Sender:
             )
             outcome = of_answer(job, batch.company_id, len(batch.entry_ids))
         except BaseException as error:
-            outcome = of_error(error, doubt=doubt, rate_limit_type=service.settings.rate_limit_type)
+            outcome = of_error(error, doubt=doubt)
             if isinstance(error, Stopped) or not isinstance(error, Exception):
                 # At Ctrl-C the request may have arrived, so record that before the process ends.
                 self._record(batch, outcome)

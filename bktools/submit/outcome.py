@@ -33,6 +33,8 @@ ITS_OWN = "job_may_be_its_own"
 
 # The outcome of a batch that met the service's rate limit.
 RATE_LIMITED = "rate_limited"
+# ASSUMED: the `type` of the service's own answer 429. The interface shows none.
+RATE_LIMIT_TYPE = "RATE_LIMITED"
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,11 @@ def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
     return Outcome("UNKNOWN", "wrong_job", {"answered": answered}, job_id=job_id, job=text)
 
 
-def of_error(error: BaseException, *, doubt: str, rate_limit_type: str) -> Outcome:
+def of_error(error: BaseException, *, doubt: str) -> Outcome:
     """Return the outcome of a failed request.
 
     `doubt` is the code of why a job in progress may be this very one; "" when it certainly is another, so
-    that waiting for it is safe. `rate_limit_type` is the type of the service's own answer 429; any other 429
-    leaves the outcome unknown.
+    that waiting for it is safe. A 429 that is not the service's own leaves the outcome unknown.
     """
     line = " ".join(str(error).split())
     facts: dict[str, Any] = {"said": line}
@@ -91,7 +92,7 @@ def of_error(error: BaseException, *, doubt: str, rate_limit_type: str) -> Outco
             )
         case ExportRefusedError():
             outcome = Outcome("REJECTED", "refused", facts)
-        case RateLimitedError() if error.type and error.type == rate_limit_type:
+        case RateLimitedError() if error.type == RATE_LIMIT_TYPE:
             # ASSUMED: the service counts requests before it takes one up, so nothing was created.
             outcome = Outcome(
                 "PLANNED", RATE_LIMITED, facts, is_rate_limited=True, retry_after=error.retry_after
