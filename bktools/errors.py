@@ -185,7 +185,22 @@ class PlanError(BktoolsError, ValueError):
 
 
 class JournalError(BktoolsError, RuntimeError):
-    """The journal refuses a change that would break one of its rules."""
+    """The journal refuses a change that would break one of its rules.
+
+    Attributes
+    ----------
+    code : str
+        The condition of `bktools.journal.right_journal` that holds; "" for any other rule.
+    facts : mapping
+        The facts of that condition.
+    """
+
+    def __init__(
+        self, message: str, *, code: str = "", facts: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.facts = facts
 
 
 class JournalBusyError(JournalError):
@@ -272,8 +287,8 @@ class StatusError(ServiceError):
     retry_after : float, optional
         Seconds the service asked to wait.
     is_service : bool
-        Whether the body has the service's own form: JSON with a `type` or a `message`. A gateway's page has
-        not.
+        Whether the body has the service's own form (interface, section 7): a `type` of capitals and
+        underscores with a `message`, or for 401 and 403 `statusCode`, `error` and `message`.
     """
 
     def __init__(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from importlib import resources
 from pathlib import Path
+from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from bktools.cli import results
-from bktools.cli.options import argument, option
 from bktools.errors import ArgumentError
 
 # In the order in which a newcomer needs them.
@@ -54,13 +55,16 @@ nav a {{ margin-right: .8rem }}
 """
 
 
-@results.table
 def guide(
-    topic: str | None = argument(
-        "TOPIC",
-        "The page, or a word to look for in all of them; without it the pages are listed.",
-    ),
-    open_it: bool = option("--open", "Show the page in the browser.", False),
+    topic: Annotated[
+        str | None,
+        Argument(
+            metavar="TOPIC",
+            help="The page, or a word to look for in all of them; without it the pages are listed.",
+        ),
+    ] = None,
+    open_it: Annotated[bool, Option("--open", help="Show the page in the browser.")] = False,
+    format: results.Table = results.TableFormat.TABLE,
 ) -> None:
     """Read the guide: short pages, each about one question.
 
@@ -72,18 +76,18 @@ def guide(
             raise ArgumentError(
                 "TOPIC", f"must be one of {', '.join(TOPICS)}, or a word that is on a page", topic
             )
-        results.hand_over_rows(lines_with, ["topic", "line"])
+        results.hand_over(results.table_of(lines_with, ["topic", "line"]), format)
         return
     if open_it:
         _open(topic or TOPICS[0])
         return
     # A page opens without pandas, which takes longer to import than the rest.
-    if results.is_for_people():
+    if format is results.TableFormat.TABLE:
         lines = [f"  bktools guide {name:<14} {title_of(name)}" for name in TOPICS]
         typer.echo(in_terminal(topic) if topic else "\n".join([*lines, "", MORE]))
         return
     rows = [(name, title_of(name), text_of(name)) for name in ([topic] if topic else TOPICS)]
-    results.hand_over_rows(rows, ["topic", "title", "markdown"], ["topic", "title"])
+    results.hand_over(results.table_of(rows, ["topic", "title", "markdown"]), format)
 
 
 def text_of(topic: str) -> str:
@@ -172,4 +176,4 @@ def _open(topic: str) -> None:
         (folder / f"{name}.html").write_text(in_browser(name), encoding="utf-8")
     page = folder / f"{topic}.html"
     webbrowser.open(page.as_uri())
-    results.say(str(page))
+    typer.echo(str(page))

@@ -4,52 +4,54 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import REQUIRED, argument, option
+from bktools.cli.options import same, selected, settings_of
 from bktools.consoles import listed
-from bktools.errors import ArgumentError, ConfigurationError, JournalError, PlanError
-from bktools.wording.numbers import counted
-
-if TYPE_CHECKING:
-    from bktools.journal.journal import Journal
+from bktools.errors import ArgumentError, ConfigurationError
 
 app = typer.Typer(
     help="The journal: the only record of everything that was sent.", invoke_without_command=True
 )
 
-BY = option("--by NAME", "Your name; kept permanently.", "")
-
 
 @app.callback()
-@results.text
-def show(context: typer.Context, connection: options.Connects) -> None:
+def show(
+    context: typer.Context,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Format = results.TextFormat.TEXT,
+) -> None:
     """Show the journal in use, its environment and address, and the number of batches by state.
 
     Example: bktools journal
     """
     if context.invoked_subcommand is not None:
         return
-    with _journal(connection) as journal:
+    from bktools.journal.journal import Journal
+
+    with Journal(settings_of(environment, sandbox)) as journal:
         states = journal.rows("SELECT state, count(*) AS batches FROM batches GROUP BY state ORDER BY state")
         events, origin = journal.last_event()["event_id"], journal.origin()
         rows = [
             ("journal", journal.id),
             ("file" if journal.path else "database", journal.location),
-            ("sent log", ", ".join(map(str, journal.sent_log.folders))),
+            ("sent log", journal.folder),
             *origin.items(),
             ("events", events),
             *((row["state"], row["batches"]) for row in states),
         ]
         results.report(
+            format,
             *listed(rows),
             journal=journal.id,
             location=journal.location,
-            sent_log=journal.sent_log.folders,
+            sent_log=journal.folder,
             **origin,
             events=events,
             batches={row["state"]: row["batches"] for row in states},
@@ -57,10 +59,13 @@ def show(context: typer.Context, connection: options.Connects) -> None:
 
 
 @app.command("backup")
-@results.text
 def backup(
-    connection: options.Connects,
-    target: Path | None = argument("FILE", "File to write; by default named after the current time."),
+    target: Annotated[
+        Path | None, Argument(metavar="FILE", help="File to write; by default named after the current time.")
+    ] = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Write a consistent copy of the journal.
 
@@ -68,137 +73,93 @@ def backup(
 
     Example: bktools journal backup
     """
+    from bktools.journal.journal import Journal
+
     path = target or Path(f"bktools-journal-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%SZ}.sqlite")
-    with _journal(connection) as journal:
+    with Journal(settings_of(environment, sandbox)) as journal:
         journal.backup(path)
-        results.report(f"{journal.location} was copied to {path}", journal=journal.location, backup=path)
+        results.report(
+            format, f"{journal.location} was copied to {path}", journal=journal.location, backup=path
+        )
 
 
 @app.command("restore")
-@results.text
 def restore(
-    connection: options.Connects,
-    source: Path | None = argument("FILE", "The backup; by default the current file is kept."),
-    by: str = BY,
-    evidence: str | None = option(
-        "--evidence TEXT",
-        "Where you looked for exports after the copy and found none, when this machine has no sent log.",
-    ),
+    by: options.By,
+    evidence: Annotated[
+        str,
+        Option(
+            "--evidence",
+            metavar="TEXT",
+            help="Where this journal comes from, and who else was asked; kept permanently.",
+        ),
+    ],
+    source: Annotated[
+        Path | None, Argument(metavar="FILE", help="The backup; by default the current journal is kept.")
+    ] = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
-    """Restore a backup of the journal.
+    """Go on with a restored journal.
 
-    A database is restored with its own programs; every machine that sent then confirms it with this command.
-    Batches sent after the backup are accepted where the sent log holds the job. The others have an unknown
-    outcome until a person settles them.
+    One person does this once, for everybody. A database is restored with its own programs before. Every
+    company is closed then: entries dated until today are sent from a plan whose ledger was exported on a
+    later day and does not hold them.
 
-    Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
+    Example: bktools journal restore journal-20261031.sqlite --by Ada --evidence "backup of 31 Oct, disk lost"
     """
-    from bktools.journal.backups import restore as put_back
+    from bktools.journal.restores import restore as put_back
 
-    done = put_back(connection.settings, source, by=by, evidence=evidence)
-    status, others = f"bktools export status{connection.same}", ", ".join(done.unconfirmed)
+    settings = settings_of(environment, sandbox)
+    done = put_back(settings, source, by=by, evidence=evidence)
+    missing = [
+        f"Sent from here on {line.at[:10]} and not in it: batch {line.batch_id} of company {line.company_id}"
+        for line in done.missing
+    ]
+    compose = f"bktools export compose ENTRIES --ledger LEDGER{same(settings)}"
     results.report(
-        f"{done.location} was restored" + (f" from {source}" if source else ""),
-        *done.booked_twice,
+        format,
+        f"{done.location} is the journal" + (f", restored from {source}" if source else ""),
         f"The earlier file is kept as {done.set_aside}" if done.set_aside else "",
-        f"ACCEPTED again: {counted(len(done.accepted), 'batch', 'batches')} sent since, "
-        "whose job the sent log holds"
-        if done.accepted
-        else "",
-        f"Outcome unknown: {counted(len(done.in_doubt), 'batch', 'batches')}; "
-        f"{status} says how to settle this"
-        if done.in_doubt
-        else "",
-        f"Nothing is sent before these machines have confirmed it, too: {others}" if others else "",
+        *missing,
+        "Every company is closed: entries dated until today wait for a plan with a ledger that is exported "
+        f"tomorrow or later. Next, then: {compose}",
         journal=done.location,
         earlier_file=done.set_aside,
-        accepted=done.accepted,
-        outcome_unknown=done.in_doubt,
-        booked_twice=done.booked_twice,
-        unconfirmed=done.unconfirmed,
-    )
-
-
-@app.command("waive")
-@results.text
-def waive(
-    connection: options.ConnectsToCompany,
-    machines: list[str] = argument(
-        "MACHINE...", "Machines that cannot confirm a restored database.", REQUIRED
-    ),
-    begins: str | None = option("--from DATE", "The first day that you looked up."),
-    ends: str | None = option("--to DATE", "The last day that you looked up."),
-    evidence: str | None = option("--evidence TEXT", "Where you saw that none of these entries is booked."),
-    plan: Path | None = option(
-        "--plan FILE", "Instead: the plan that export compose --ledger wrote. Its ledger is the evidence."
-    ),
-    exported_at: dt.datetime | None = option(
-        "--exported-at DATE",
-        "With --plan: the day of the ledger's export, where its file does not say it.",
-        formats=["%Y-%m-%d"],
-    ),
-    by: str = BY,
-) -> None:
-    """Waive the confirmation of a machine that is gone.
-
-    It holds for a company and the dates of its entries that you looked up: give --from, --to and --evidence.
-    Or it holds for the ready entries of a plan, which its ledger does not hold: give --plan. All other
-    entries still wait.
-
-    Example: bktools journal waive bob@pc#3f9c2a1b --from 2026-10-01 --to 2026-10-31 --evidence "ERP" --by Ada
-    """
-    settings = connection.settings
-    company_id = options.the_company(settings)
-    with _journal(connection) as journal:
-        if journal.restores is None:
-            raise ConfigurationError(
-                "the journal is a file, which no other machine uses: nothing was recorded"
-            )
-        about: dict[str, Any]
-        if plan is not None:
-            if begins or ends or evidence:
-                raise ArgumentError("--plan", "stands instead of --from, --to and --evidence")
-            day = exported_at.date() if exported_at else None
-            entries, evidence = _looked_up(journal, plan, company_id, day)
-            done = journal.restores.waive_entries(machines, company_id, entries, evidence=evidence, by=by)
-            about, what = {"entries": entries}, f"{counted(len(entries), 'entry', 'entries')} of {plan}"
-        elif begins and ends and evidence:
-            told = {"evidence": evidence, "by": by}
-            done = journal.restores.waive(machines, company_id, begins=begins, ends=ends, **told)
-            about, what = {"begins": begins, "ends": ends}, f"entries dated {begins} to {ends}"
-        else:
-            raise ArgumentError("--evidence", "is needed with --from and --to, or give --plan FILE")
-    results.report(
-        f"Company {company_id} does not wait for {', '.join(done)} with {what}",
-        company=company_id,
-        waived=done,
-        **about,
-        evidence=evidence.strip(),
+        missing=[line.batch_id for line in done.missing],
     )
 
 
 @app.command("verify")
-@results.text
-def verify(connection: options.Connects) -> Exit:
-    """Check the journal's pages, events and sent log.
+def verify(
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Format = results.TextFormat.TEXT,
+) -> Exit:
+    """Check the journal's pages, events and rows, and whether it is the newest one.
 
     Example: bktools journal verify
     """
-    with _journal(connection) as journal:
-        problems = journal.problems()
+    from bktools.journal.journal import Journal
+    from bktools.journal.right_journal import problems
+
+    with Journal(settings_of(environment, sandbox)) as journal:
+        faults = problems(journal)
         events, location = journal.last_event()["event_id"], journal.location
-    lines = problems or [f"{location} is whole: {events} events, and the sent log agrees"]
-    results.report(*lines, journal=location, events=events, problems=problems)
-    return Exit.JOURNAL if problems else Exit.DONE
+    lines = faults or [f"{location} is whole: {events} events, and this machine has seen no other ones"]
+    results.report(format, *lines, journal=location, events=events, problems=faults)
+    return Exit.JOURNAL if faults else Exit.DONE
 
 
 @app.command("rename")
-@results.text
 def rename(
-    connection: options.Connects,
-    old: str = argument("OLD", "The name that the environment had.", REQUIRED),
-    new: str = argument("NEW", "The name that it has now.", REQUIRED),
-    by: str = BY,
+    old: Annotated[str, Argument(metavar="OLD", help="The name that the environment had.")],
+    new: Annotated[str, Argument(metavar="NEW", help="The name that it has now.")],
+    by: options.By,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Give the journal of an environment its new name.
 
@@ -207,47 +168,51 @@ def rename(
     from bktools.journal.environments import rename as give_name
     from bktools.settings import load_settings
 
-    settings = connection.settings if connection.selected else load_settings(new)
-    if connection.selected not in {None, new}:
-        raise ArgumentError(
-            "NEW", f"must be the environment of the command, which is {connection.selected}", new
-        )
+    chosen = selected(environment, sandbox)
+    if chosen not in {None, new}:
+        raise ArgumentError("NEW", f"must be the environment of the command, which is {chosen}", new)
+    settings = load_settings(new)
     location = give_name(settings, old, by=by)
-    results.report(f"{location} is the journal of {new} now", journal=location, environment=new, before=old)
+    results.report(
+        format, f"{location} is the journal of {new} now", journal=location, environment=new, before=old
+    )
 
 
 @app.command("move")
-@results.text
 def move(
-    connection: options.Connects,
-    by: str = BY,
-    evidence: str | None = option(
-        "--evidence TEXT", "How you corrected entries that both journals had sent."
-    ),
+    by: options.By,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
-    """Move the journal to the database of BKTOOLS_JOURNAL.
+    """Move the journal to the empty database of BKTOOLS_JOURNAL.
 
-    Histories that are there stay. The file is closed and kept.
+    It is copied and checked, then the file is closed and kept.
 
     Example: bktools journal move --by Ada
     """
     from bktools.journal.move import move as to_database
     from bktools.journal.postgres import location_of
 
-    settings = connection.settings
-    last = to_database(settings, by=by, evidence=evidence)
+    settings = settings_of(environment, sandbox)
+    last = to_database(settings, by=by)
     assert settings.journal is not None
     location = location_of(settings.journal)
     events = last["event_id"]
     results.report(
-        f"{events} events are in {location}; the file is closed and kept", journal=location, events=events
+        format,
+        f"{events} events are in {location}; the file is closed and kept",
+        journal=location,
+        events=events,
     )
 
 
 @app.command("rights")
-@results.text
 def rights(
-    connection: options.Connects, role: str = argument("ROLE", "A role of the database.", REQUIRED)
+    role: Annotated[str, Argument(metavar="ROLE", help="A role of the database.")],
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Print the SQL that grants a role the least rights.
 
@@ -257,34 +222,10 @@ def rights(
     """
     from bktools.journal.postgres import rights as grants
 
-    settings = connection.settings
+    settings = settings_of(environment, sandbox)
     if settings.journal is None:
         raise ConfigurationError(
             "the journal is a file, which has no roles: set BKTOOLS_JOURNAL to a database"
         )
     sql = grants(settings.journal, role)
-    results.report(sql.rstrip("\n"), role=role, sql=sql)
-
-
-def _looked_up(journal: Journal, file: Path, company_id: str, day: dt.date | None) -> tuple[list[str], str]:
-    """Return the entries of a plan that its ledger does not hold, and which ledger that is."""
-    from bktools.export.looked_up import not_in_the_books
-    from bktools.export.plan_file import read_plan
-    from bktools.journal.unknown_outcomes import sent_until
-
-    plan = read_plan(file).plan
-    if plan.journal != journal.id:
-        raise PlanError(f"{file} was composed with another journal: compose it again; nothing was recorded")
-    since = sent_until(journal, company_id)
-    if since is None:
-        raise JournalError("no restore of the database was noticed: nothing was recorded")
-    entries = not_in_the_books(plan, company_id, since, day)
-    books = plan.books
-    exported = books["exported_at"] or day
-    return entries, f"ledger {books['source']} (SHA-256 {books['sha256']}), exported on {exported}"
-
-
-def _journal(connection: options.ServiceOptions) -> Journal:
-    from bktools.journal.journal import Journal
-
-    return Journal(connection.settings)
+    results.report(format, sql.rstrip("\n"), role=role, sql=sql)
