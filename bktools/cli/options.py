@@ -98,7 +98,9 @@ MaxEntries = Annotated[
 ]
 Wait = Annotated[
     float,
-    Option("--wait", metavar="SECONDS", help="Time that a company's job gets to end before its next one.", min=0),
+    Option(
+        "--wait", metavar="SECONDS", help="Time that a company's job gets to end before its next one.", min=0
+    ),
 ]
 FirstExport = Annotated[
     bool,

@@ -18,7 +18,9 @@ from bktools.contract import rules
 from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError, InputError
 from bktools.export.checks import CHECKS, HELD_TOGETHER
-from bktools.export.columns import Arguments, columns_of, further_columns, polars_of, split_entries
+from bktools.export.columns import Arguments, columns_of, further_columns
+from bktools.export.keys import polars_of
+from bktools.export.repeats import split_entries
 from bktools.findings.check import applicable, find, with_first_errors
 from bktools.frames.incoming import source_of
 from bktools.frames.names import FIRST, IDENTIFIERS
