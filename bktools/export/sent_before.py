@@ -25,7 +25,9 @@ COMPARED = {
 def with_history(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame | None) -> pl.DataFrame:
     """Add the state of an entry that may have been sent, and the changes of one that was exported."""
     sent = (
-        history.filter(c.state.is_in(MAYBE_SENT)).group_by(id=lower("entry_id")).agg(sent_state=c.state.min())
+        history.filter(c.state.is_in(MAYBE_SENT))
+        .group_by(id=lower("entry_id"))
+        .agg(sent_state=c.state.min(), sent_in=c.period.min())
     )
     rows = joined(rows, sent.filter(c.id.is_not_null()), "id")
     return joined(rows, _changes(rows, history, categories), "id")
@@ -144,7 +146,10 @@ _OF_TWIN = (*TWIN, "sent_in_file")
 
 
 def with_sent_twins(rows: pl.DataFrame, history: pl.DataFrame) -> pl.DataFrame:
-    """Add to an unsent entry one with its data that may have been sent, from the same file if possible."""
+    """Add to an entry another one with its data that may have been sent, from the same file if possible.
+
+    For an entry that was sent, those of its own month count as entries of the same file, not as sent before.
+    """
     if not {"party", "day", "amount", "currency"} <= {*rows.columns}:
         return rows
     # A column that the entries lack is not compared.
@@ -160,6 +165,7 @@ def with_sent_twins(rows: pl.DataFrame, history: pl.DataFrame) -> pl.DataFrame:
             sent_party=pl.coalesce(party, "employee_id"),
             sent_period="period",
             sent_batch="batch_id",
+            entry_key=lower("entry_id"),
             sent_in_file=lower("entry_id").is_in(rows["id"].drop_nulls().implode()),
         )
         .with_columns(sent_day="day")
@@ -169,11 +175,14 @@ def with_sent_twins(rows: pl.DataFrame, history: pl.DataFrame) -> pl.DataFrame:
         sent.drop_nulls(keys)
         .with_columns(c.sent_batch.fill_null(""))
         .sort(~c.sent_in_file, "sent_day", "sent_party", "sent_batch", "sent_period")
-        .unique(keys, keep="first", maintain_order=True)
+        .with_row_index("rank")
     )
     if sent.is_empty():
         return rows.with_columns(**{name: pl.lit(None, sent.schema[name]) for name in _OF_TWIN})
-    is_new = c.sent_state.is_null() & (c.amount != 0) & ~c.is_copy & ~c.is_conflict
-    sized = rows.filter(is_new).join(sent, on=keys[:-1], how="semi")
-    twins = sized.select("row", *keys[:-1], number=plain(c.amount)).join(sent, on=keys, how="inner")
-    return joined(rows, twins.select("row", *_OF_TWIN), "row")
+    sized = rows.filter((c.amount != 0) & ~c.is_copy & ~c.is_conflict).join(sent, on=keys[:-1], how="semi")
+    sized = sized.select("row", "id", "sent_in", *keys[:-1], number=plain(c.amount))
+    twins = sized.join(sent, on=keys, how="inner").filter(
+        c.entry_key.ne_missing(c.id), c.sent_in.is_null() | c.sent_period.ne_missing(c.sent_in)
+    )
+    first = twins.sort("row", "rank").unique("row", keep="first", maintain_order=True)
+    return joined(rows, first.select("row", *_OF_TWIN), "row")
