@@ -195,12 +195,8 @@ class JournalError(BktoolsError, RuntimeError):
         The facts of that condition.
     """
 
-    def __init__(
-        self, message: str, *, code: str = "", facts: Mapping[str, Any] = MappingProxyType({})
-    ) -> None:
-        super().__init__(message)
-        self.code = code
-        self.facts = facts
+    code: str = ""
+    facts: Mapping[str, Any] = MappingProxyType({})
 
 
 class JournalBusyError(JournalError):

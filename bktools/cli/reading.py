@@ -152,7 +152,7 @@ def read_ledger(
     exported_at: dt.datetime | None = None,
     **others: Any,
 ) -> Any:
-    """Read a general ledger, if there is one; `exported_at` is the day of its export, where the file has none."""
+    """Read a general ledger, if there is one; `exported_at` is the day of its export."""
     if file is None:
         return None
     ledger = read(bktools.read_general_ledger, "ledger", file, mappings, **others)

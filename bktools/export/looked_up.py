@@ -1,7 +1,7 @@
 """Entries that a ledger does not hold, as evidence for a company that is closed (`journal.right_journal`).
 
-A restored journal, or one that is new to this computer, may not know what was sent. A ledger that was exported
-on a later day shows what is booked, if it is known where this company's accounting system books.
+A restored journal, or one that is new to this computer, may lack what was sent. A ledger of a later day shows
+what is booked, if it is known where this company's accounting system books.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BY_HAND = "look them up by hand, and record those that are not booked (bktools 
 
 
 def looked_up(plan: ExportPlan, company_id: str, closed_on: str) -> LookedUp:
-    """Return what a plan's ledger shows not to be booked, for `claim`; raise `PlanError` as `not_in_the_books`.
+    """Return what a plan's ledger shows not to be booked; raise `PlanError` as `not_in_the_books`.
 
     `closed_on` is the day (UTC) on which the company was closed, as 2026-11-24.
     """

@@ -175,7 +175,7 @@ def record_outcome(journal: WritableJournal, attempt: Attempt, outcome: BatchOut
         try:
             return _recorded(journal, attempt.batch_id, attempt.token, outcome)
         except JournalError as error:
-            raise JournalError(f"{error}; {kept}", code=error.code) from error
+            raise JournalError(f"{error}; {kept}") from error
         except StorageError as error:
             if pause is None or not _is_connected_again(journal, pause):
                 raise StorageError(f"{error}; {kept}") from error

@@ -1,4 +1,4 @@
-"""Claims: batches that are to be sent are written as PLANNED, and from then on nobody else has their entries."""
+"""Claims: batches to be sent are written as PLANNED; from then on no other batch has their entries."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def rename(settings: Settings, old: str, *, by: str) -> str:
 
 
 def _rename(old: Path, new: Path) -> None:
-    """Rename a folder. If the new name exists, it holds no journal, and its files that the other lacks stay."""
+    """Rename a folder; files of the new one, which holds no journal, stay where the old one lacks them."""
     if not old.exists():
         return
     with disk.storage_errors(new):

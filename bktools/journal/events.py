@@ -1,4 +1,4 @@
-"""Events that a person writes: each has a code, a subject, an author and facts. Adds one; reads some by code."""
+"""Events that a person writes: a code, a subject, an author and facts. Adds one; reads some by code."""
 
 from __future__ import annotations
 

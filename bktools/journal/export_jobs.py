@@ -147,8 +147,8 @@ def _booked_twice(journal: Journal, row: Row) -> str:
     other = jobs["other_job_id"] or f"another request (its batch was {jobs['state']})"
     return (
         f"batch {row['batch_id']} of company {row['company_id']} was answered with job "
-        f"{jobs['job_id']} at {row['at'][:19]} UTC, after {other}: look up its entries in the accounting system, "
-        f'reverse what is there twice, and tick it off: {tick} --evidence "..." --by NAME'
+        f"{jobs['job_id']} at {row['at'][:19]} UTC, after {other}: look up its entries in the accounting "
+        f'system, reverse what is there twice, and tick it off: {tick} --evidence "..." --by NAME'
     )
 
 
@@ -184,8 +184,8 @@ def resolve_export_job(
     ArgumentError
         When evidence or name is missing, or the outcome is another word.
     JournalError
-        When the batch is not found, its outcome is known, the job belongs to another batch, another process is
-        sending for its company, or it is to be released on the day of its request, which may be under way.
+        When the batch is not found, its outcome is known, the job belongs to another batch, another process
+        is sending for its company, or it is to be released on the day of its request.
 
     Notes
     -----

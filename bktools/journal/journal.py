@@ -1,4 +1,4 @@
-"""The journal of an environment, to read: a SQLite file in the data folder, or a PostgreSQL database of a team.
+"""The journal of an environment, to read: a SQLite file in the data folder, or a team's PostgreSQL database.
 
 `bktools.journal.writing` opens it, compares it and writes.
 """
@@ -148,7 +148,7 @@ class Journal(Records):
         return self.rows(sql, company_id, batch_id)
 
     def booked_twice(self, company_id: str | None = None) -> list[Row]:
-        """Return the events of jobs that may have booked entries twice and are not ticked off, oldest first."""
+        """Return the events "booked twice" that no person has ticked off, oldest first."""
         return self.rows(_BOOKED_TWICE, company_id)
 
     def newest_accepted(self, company_id: str) -> Row | None:

@@ -16,6 +16,7 @@ from bktools.journal.folders import FILE, command_for, environment_of, folder_of
 from bktools.journal.postgres import Postgres
 from bktools.journal.records import ROWS_AT_ONCE, Connection, Records, Row
 from bktools.journal.right_journal import require_right
+from bktools.journal.sentences import refusal
 from bktools.journal.sqlite import File
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
@@ -57,17 +58,19 @@ def move(settings: Settings, *, by: str) -> Row:
         moved = file.about("moved_to")
         if moved not in {None, database.location}:
             database.close()
-            raise JournalError(f"the history of the journal {path} was moved to {moved} already")
+            raise refusal("moved", location=path, to=moved)
         if moved is None:
             _require_right_file(settings)
             _drop_unfinished(database, file)
         with Records(database, lambda records, connection: _copy(file, records, connection)) as target:
             if target.id != file.id:
+                environment = environment_of(settings)
+                export = command_for(environment, "export history --entries --output FILE")
+                taking = command_for(environment, "export import FILE")
                 raise JournalError(
-                    f"the database {target.location} has a journal: nothing was moved. Name an empty one, or use "
-                    "that one and record there what the file exported: "
-                    f"{command_for(environment_of(settings), 'export history --entries --output FILE')} (without "
-                    f"BKTOOLS_JOURNAL), then {command_for(environment_of(settings), 'export import FILE')}"
+                    f"the database {target.location} has a journal: nothing was moved. Name an empty one, or "
+                    f"use that one and record there what the file exported: {export} (without "
+                    f"BKTOOLS_JOURNAL), then {taking}"
                 )
             _require_whole(target, f"the copy in {target.location} is not whole", "it was not kept")
             with file.transaction() as connection:
@@ -86,8 +89,8 @@ def _require_right_file(settings: Settings) -> None:
         require_right(journal)
         for row in journal.rows("SELECT batch_id, company_id FROM batches WHERE state = 'SENDING'"):
             raise JournalError(
-                f"batch {row['batch_id']} was being sent by a process that ended: nothing was moved; settle it "
-                f"with {journal.command('export status', row['company_id'])} (without BKTOOLS_JOURNAL) first"
+                f"batch {row['batch_id']} was being sent by a process that ended: nothing was moved; "
+                f"settle it with {journal.command('export status', row['company_id'])} (without BKTOOLS_JOURNAL) first"
             )
 
 

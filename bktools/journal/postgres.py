@@ -247,7 +247,8 @@ class Postgres(Database):
             raise JournalError(
                 f"the journal refused a change that breaks one of its rules: {self._shown(error)}"
             ) from error
-        except errors.InsufficientPrivilege as error:
+        except (errors.InsufficientPrivilege, errors.UndefinedTable) as error:
+            # Without the right to use their schema, a user does not see the tables.
             raise JournalError(
                 f"the journal {self.location} cannot be {what} by this database user: {self._shown(error)}; "
                 "its owner does this, or grants the rights that bktools journal rights ROLE prints"

@@ -1,4 +1,4 @@
-"""A person's word about a batch: how one in doubt ended, that one is withdrawn, or that two jobs were looked at."""
+"""A person's word about a batch: the outcome of one in doubt, a withdrawal, or a look at two jobs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from bktools.contract import rules
 from bktools.errors import JournalError
 from bktools.journal.attempts import recover
 from bktools.journal.records import Row, now
+from bktools.journal.sentences import refusal
 from bktools.journal.unknown_outcomes import lasts_seconds
 from bktools.journal.writable import WritableJournal, change_batch
 
@@ -25,8 +26,8 @@ def resolve(
             row = _resolvable(journal, batch_id, state)
             if (row["state"], row["attempt"]) != (before["state"], before["attempt"]):
                 raise JournalError(
-                    f"batch {batch_id} changed from {before['state']} to {row['state']}: nothing was recorded; "
-                    f"look it up again ({journal.command('export status', row['company_id'])})"
+                    f"batch {batch_id} changed from {before['state']} to {row['state']}: nothing was "
+                    f"recorded; look it up again ({journal.command('export status', row['company_id'])})"
                 )
             if row["state"] == "UNKNOWN" and state == "RELEASED":
                 _require_ended(row)
@@ -55,12 +56,8 @@ def _require_ended(row: Row) -> None:
     next_day = dt.datetime.combine(sent.date() + dt.timedelta(days=1), dt.time(), dt.UTC)
     earliest = max(next_day, sent + dt.timedelta(seconds=lasts_seconds(row["job"])))
     if now() < earliest:
-        raise JournalError(
-            f"batch {row['batch_id']} was sent on {sent:%Y-%m-%d %H:%M} UTC, and its request may still be under "
-            f"way: nothing was recorded; look again from {earliest:%Y-%m-%d %H:%M} UTC on, and release it then "
-            "if it is not booked",
-            code="released_too_early",
-        )
+        about = {"sent": f"{sent:%Y-%m-%d %H:%M}", "earliest": f"{earliest:%Y-%m-%d %H:%M}"}
+        raise refusal("released_too_early", batch=row["batch_id"], **about)
 
 
 def _require_own_job(journal: WritableJournal, batch_id: str, job_id: str | None) -> None:

@@ -1,4 +1,4 @@
-"""`restore`: one command of one person after a journal was restored. It ends the stop and closes all companies.
+"""`restore`: one command of one person after a journal was restored ends the stop and closes all companies.
 
 A company that is closed sends only what a ledger of a later day, or a person on a later day, shows not to be
 booked (`right_journal.closed_since`). Nothing is joined: the copy stays as it is, and the sent log of this
@@ -19,7 +19,9 @@ from bktools.errors import JournalError, StorageError
 from bktools.journal.folders import FILE, command_for, environment_of, folder_of, origin_of
 from bktools.journal.lock import sending_for
 from bktools.journal.records import now
+from bktools.journal.right_journal import RESTORE
 from bktools.journal.sent_log import SentLine
+from bktools.journal.sentences import refusal
 from bktools.journal.sqlite import COMPANIONS, File, remove_with_companions
 from bktools.journal.writable import WritableJournal
 from bktools.settings import Settings
@@ -59,8 +61,8 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str) 
     if source is not None:
         if settings.journal is not None:
             raise JournalError(
-                "the journal is a database: nothing was changed; restore it with pg_restore, then confirm it: "
-                f'{command_for(environment_of(settings), "journal restore --by NAME --evidence")} "..."'
+                "the journal is a database: nothing was changed; restore it with pg_restore, then go on "
+                f"with it: {command_for(environment_of(settings), RESTORE)}"
             )
         set_aside = _put_in_place(settings, source)
     with WritableJournal(settings, may_forget=True) as journal, ExitStack() as stack:
@@ -83,7 +85,7 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str) 
 
 
 def _put_in_place(settings: Settings, source: Path) -> Path | None:
-    """Copy a backup, check every byte of the copy, and rename it; return the new path of the replaced file."""
+    """Copy a backup, check the whole copy, and rename it; return the new path of the replaced file."""
     if not source.is_file():
         raise StorageError(f"the backup {source} was not found: nothing was changed")
     folder = disk.private_folder(folder_of(settings))
@@ -117,9 +119,7 @@ def _require_own(file: File, source: Path, settings: Settings) -> None:
             f"not of {asked['environment']} ({asked['address']}): nothing was changed"
         )
     if moved := file.about("moved_to"):
-        raise JournalError(
-            f"the history of {source} was moved to {moved}: nothing was changed; set BKTOOLS_JOURNAL to that database"
-        )
+        raise refusal("moved", location=source, to=moved)
 
 
 def _rename(made: Path, path: Path) -> Path | None:

@@ -20,7 +20,9 @@ from bktools.journal.records import Facts, loaded, named
 from bktools.journal.sentences import refusal
 from bktools.journal.sqlite import File
 
-RESTORE = 'journal restore --by NAME --evidence "..."'
+# What a person fills in: as it is printed, it is refused.
+WORD = '--by NAME --evidence "..."'
+RESTORE = f"journal restore {WORD}"
 
 # Conditions of a journal that lacks what was sent with it: it stops for everybody who opens it.
 STOPS = frozenset({"another_database", "event_missing"})
@@ -233,7 +235,7 @@ def company_refusal(
         count=len(waiting),
         first=waiting[0],
         command=journal.command("export compose ENTRIES --ledger LEDGER", company_id),
-        not_booked=journal.command(f"export not-booked {waiting[0]}", company_id),
+        not_booked=f"{journal.command(f'export not-booked {waiting[0]}', company_id)} {WORD}",
     )
 
 
@@ -246,7 +248,7 @@ def first_export(journal: Journal, company_id: str) -> JournalError | None:
     if journal.settings.is_sandbox or journal.row(_ANSWERED, company_id):
         return None
     own = environment_of(journal.settings)
-    importing = journal.command("export import FILE", company_id)
+    importing = f"{journal.command('export import FILE', company_id)} {WORD}"
     for memory in memories(journal.settings.sent_log_dir):
         if company_id in memory.companies and memory.environment != own:
             renamed = _rename(journal, {"before": memory.environment, "asked": own})

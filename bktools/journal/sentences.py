@@ -1,4 +1,4 @@
-"""The sentence of an event, an outcome, an account or a refusal: its code and facts in the words of a language."""
+"""Sentences of events, outcomes, accounts and refusals: a code and its facts in the words of a language."""
 
 from __future__ import annotations
 
@@ -29,5 +29,6 @@ def refusal(code: str, **facts: object) -> JournalError:
     """Return the error for a condition of `right_journal`, with its sentence, code and facts."""
     texts = words("en")
     key = f"journal.{code}"
-    sentence = texts(key, **{name: facts.get(name) for name in texts.facts_of(key)})
-    return JournalError(sentence, code=code, facts=facts)
+    error = JournalError(texts(key, **{name: facts.get(name) for name in texts.facts_of(key)}))
+    error.code, error.facts = code, facts
+    return error

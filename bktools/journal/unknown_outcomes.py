@@ -41,8 +41,9 @@ def how_to_settle(journal: Journal, row: Row) -> str:
         "which is not believed"
     )
     return (
-        f"batch {row['batch_id']} of company {row['company_id']}, sent {row['sent_at']}, may have been booked: "
-        f"look up its {row['entries']} entries in the accounting system ({named}; full list: {listed}), "
+        f"batch {row['batch_id']} of company {row['company_id']}, sent {row['sent_at']}, may have been "
+        f"booked: look up its {row['entries']} entries in the accounting system ({named}; full list: "
+        f"{listed}), "
         f"then record the outcome: {journal.settling(row['batch_id'], row['company_id'])}{unbelieved}"
     )
 

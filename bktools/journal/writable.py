@@ -1,4 +1,4 @@
-"""The journal, to write: every change stands in a transaction that first asks whether this is the right one."""
+"""The journal, to write: each change is in a transaction that first asks for the right journal."""
 
 from __future__ import annotations
 

@@ -49,6 +49,12 @@ def answer(state: str, job_id: str | None = None) -> BatchOutcome:
     )
 
 
+def claimed(journal: WritableJournal, *batches: BatchRequest, period: str | None = None) -> None:
+    """Claim batches of one company, after a person said that nothing was exported before."""
+    record_first_export(journal, batches[0].company_id, by="Ada")
+    claim(journal, batches, "plan", period)
+
+
 def begun(
     journal: WritableJournal,
     wanted: BatchRequest,
@@ -74,9 +80,7 @@ def send(
 ) -> Attempt | None:
     """Bring a batch to a state; BOOKED is one without an answer that a person found booked."""
     if state == "PLANNED":
-        record_first_export(journal, wanted.company_id, by="Ada")
-        with journal.sending(wanted.company_id):
-            claim(journal, [wanted], "plan", period, looked_up)
+        claimed(journal, wanted, period=period)
         return None
     attempt = begun(journal, wanted, period=period, looked_up=looked_up)
     answered = "UNKNOWN" if state in SETTLED_BY_HAND else state

@@ -28,10 +28,14 @@ FAULTS = ("drop", "reset", "hang", "error", "cut")
 
 
 class RawService:
-    """A listening socket whose answers a function gives; `requests` are the bodies that arrived whole."""
+    """A listening socket whose answers a function gives; `requests` are the bodies that arrived whole.
 
-    def __init__(self, answer: Answer) -> None:
+    Connections are served one after another, or all `at_once`.
+    """
+
+    def __init__(self, answer: Answer, *, at_once: bool = False) -> None:
         self.answer = answer
+        self._at_once = at_once
         self.requests: list[dict] = []
         self.accepted: Counter[str] = Counter()
         self.held: list[socket.socket] = []
@@ -56,17 +60,20 @@ class RawService:
         self._listening.close()
 
     def serve(self) -> None:
-        """Serve one connection after another until the socket is closed."""
+        """Serve connections until the socket is closed."""
         while True:
             try:
                 connection, _ = self._listening.accept()
             except OSError:
                 return
-            with connection:
-                try:
-                    self._serve_one(connection)
-                except OSError:
-                    continue
+            if self._at_once:
+                threading.Thread(target=self._serve_whole, args=(connection,), daemon=True).start()
+            else:
+                self._serve_whole(connection)
+
+    def _serve_whole(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            self._serve_one(connection)
 
     def _serve_one(self, connection: socket.socket) -> None:
         head, _, body = _read_until(connection, b"\r\n\r\n").partition(b"\r\n\r\n")

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from backends import BOTH
 from entries_by_hand import COMPANY, company_of, entries_of, entries_of_each, outcomes, states, submit
-from raw_service import IN_PROGRESS, answering, by_company, created, in_turn, job, reset, send
+from raw_service import IN_PROGRESS, answering, by_company, created, job, reset, send
 
 import bktools
 from bktools.service import workers
@@ -113,6 +113,10 @@ UNKNOWN = {
     "reset": lambda raw, connection, request: reset(connection),
     "no HTTP": says(b"what?\r\n\r\n"),
     "a job in progress": answering(409, IN_PROGRESS),
+    **{
+        f"a job in progress, {status}": answering(status, '{"type": "Export_Already_In_Progress"}')
+        for status in (302, 400, 429, 500)
+    },
     "no answer": hanging,
     "no end": hanging_in_the_body,
 }
@@ -123,7 +127,7 @@ def test_unknown(talking):
     told = each_has("UNKNOWN", talking, UNKNOWN, times=1, read=0.5)["message"]
     assert told.str.contains("bktools export resolve").all()
     assert not told.str.contains("\n").any()
-    assert "others_export=True" in told["a job in progress"]
+    assert "this very request arrived twice" in told["a job in progress"]
     # The words of the service, and how many items it answered; not the name of an exception.
     assert ("a problem" in told["a message"], "Error" in told["a message"]) == (True, False)
     assert "of 7 items, but 2 were sent" in told["other number of items"]
@@ -187,22 +191,16 @@ OF_GATEWAYS = (
 
 def test_an_answer_of_a_gateway_is_no_refusal(talking):
     """Answers without the service's form may follow a request that was passed on: the outcome is unknown."""
-    statuses = (400, 401, 403, 404, 413)
+    statuses = (400, 403, 404, 413)
     table = {f"{status} {body}": answering(status, body) for status in statuses for body in OF_GATEWAYS}
     messages = each_has("UNKNOWN", talking, table, times=1)["message"]
     assert messages.str.contains("a gateway may have sent it").all()
 
 
-@pytest.mark.parametrize("status", [302, 400, 409, 429, 500])
-def test_a_job_in_progress_is_waited_for_where_others_export(talking, status):
-    """The batch waits and is sent when the company is free; an event keeps the hint."""
-    in_progress = answering(status, '{"type": "Export_Already_In_Progress"}')
-    with talking(in_turn(in_progress, created)) as (raw, service):
-        entries = entries_of(COMPANY, 2)
-        (row,) = submit(entries, service, wait=0, others_export=True).to_dict("records")
-        assert (row["outcome"], "already_in_progress" in row["message"].lower()) == ("PLANNED", True)
-        assert outcomes(entries, service) == ["ACCEPTED"]
-        assert set(raw.accepted.values()) == {1}
+@pytest.mark.parametrize("body", OF_GATEWAYS)
+def test_a_401_of_a_gateway_is_no_refusal(talking, body):
+    """It is the same doubt; a credential that may be refused is not tried for other companies."""
+    each_has("UNKNOWN", talking, {"401": answering(401, body)}, times=1)
 
 
 @BOTH
