@@ -106,6 +106,7 @@ def close_request(
         raise ArgumentError(
             name_of("first_export"), f"needs {setting('by')}: who says that nobody exported before"
         )
+    tables = {"chart": table_of(chart, "chart"), "entries": table_of(entries, "entries")}
     if "date" in entries and not pd.api.types.is_datetime64_any_dtype(entries["date"]):
         raise InputError("the column date of the entries holds no dates: read them with read_entries")
     begun_at, words = dt.datetime.now(dt.UTC), words_for(language, settings)
@@ -120,8 +121,8 @@ def close_request(
         company=company_named(company, settings),
         period=period,
         why=why_this_month(entries, period, words) if month is None else "",
-        chart=table_of(chart, "chart"),
-        entries=table_of(entries, "entries"),
+        chart=tables["chart"],
+        entries=tables["entries"],
         loaded={"categories": categories, "employees": employees},
         ledger=ledger,
         apply=rules.flag("apply", apply),
