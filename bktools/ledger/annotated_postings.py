@@ -179,7 +179,7 @@ def vouchers_of(lines: Columns) -> tuple[np.ndarray, np.ndarray]:
     if (code < 0).all():
         by, total = lines.document, lines.cents.cumsum()
         of = sums(by[by >= 0], int(by.max(initial=-1)) + 1, lines.cents[by >= 0])
-        if len(of) and (of == 0).mean() >= KEPT:
+        if 2 * (by >= 0).sum() > len(lines) and (of == 0).mean() >= KEPT:
             code = by
         elif len(lines) and total[-1] == 0 and 20 * (total == 0).sum() >= len(lines):
             code = np.concatenate([[0], (total == 0).cumsum()[:-1]])
@@ -200,16 +200,26 @@ def contra_accounts(lines: Columns, is_used: np.ndarray, accounts: int) -> np.nd
     cost = sums(lines.v[is_used], int(lines.v.max(initial=-1)) + 1, lines.cents[is_used])
     v, account = lines.v[~is_used], lines.account[~is_used]
     cells, first = number(v, account)
+    firsts = first
     v, account, cents = v[first], account[first], sums(cells, len(first), lines.cents[~is_used])
     beside = cost[v] != 0
     size = np.abs(cost[v])
     carries = beside & (np.sign(cents) * np.sign(cost[v]) < 0) & (2 * np.abs(cents) >= size)
     count, beside = sums(account, accounts, carries), sums(account, accounts, beside)
-    usual = np.sign(cost.sum()) * np.sign(cost[v]) * carries
+    usual = np.sign(cost[v]) * carries
     # On balance: an account to which costs are moved, and from which they come back, carries none.
     balance = sums(account, accounts, usual)
     heads = heads_of(lines, accounts)
-    found = (2 * count > beside) & ((sums(heads, accounts, balance)[heads] > 0) | (count == 1))
+    # A creditor is credited before it is paid; what an account had before, and gives away, was a cost there.
+    lots = lines.account * 2**40 + lines.cents
+    order = np.lexsort((lines.day, lots))
+    ordered, first = np.unique(lots[order], return_index=True)
+    at = places(account * 2**40 - cents, ordered)
+    is_given = carries & (at >= 0) & (lines.day[order][first][at] <= lines.day[~is_used][firsts])
+    was_cost = among(accounts, account[is_given]) & (count == 1)
+    if was_cost.any():
+        return contra_accounts(lines, is_used | was_cost[lines.account], accounts)
+    found = (2 * count > beside) & ((count == 1) | (sums(heads, accounts, balance)[heads] > 0))
     often = balance >= OFTEN * (cost != 0).sum()
     main = found & (often | (sums(account, accounts, usual * size) >= OFTEN * np.abs(cost).sum()))
     # Seldom ones are contra accounts, too, unless they were costs: beside credits of a main one.

@@ -53,7 +53,14 @@ UNITS = (
         for unit in ("account", "voucher")
     ),
 )
-CLOCKS = ("day", "work_day", "open_day", "week_end", "month_end", "sent_day")  # from which a voucher's delay may count
+CLOCKS = (
+    "day",
+    "work_day",
+    "open_day",
+    "week_end",
+    "month_end",
+    "sent_day",
+)  # from which a voucher's delay may count
 
 # The units of each way in which a person says that a ledger books.
 STYLES = {

@@ -929,6 +929,12 @@ class _Rest:
                     if case.gate[0] - later <= p.day - group.due <= case.gate[1] + later
                     and not (case.denies([x], p) and (p.gross != x.cents or not p.is_kind))
                 ]  # (no text alone makes an entry missing)
+                if case.kept:  # Its own text, on its own account: another amount, at another time.
+                    free += [
+                        p
+                        for p in case.by_account.get(x.account, ())
+                        if p.is_kind and 0 <= p.day - x.day <= LATEST and not case.denies([x], p)
+                    ]
                 free += [p for p in named[x.e] if case.is_near(group, p, x)]
                 free = self._look(p for p in free if p.number not in self.spent)
                 if (

@@ -12,9 +12,6 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from bktools.ledger.tax_rates import agrees
-from bktools.ledger.whole_numbers import codes, number
-
 
 Numbers = npt.NDArray[np.int64]
 

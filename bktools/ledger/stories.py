@@ -65,8 +65,11 @@ class Case:
 
     def lateness(self, group: Group, piece: Piece) -> int:
         """How many mistakes a voucher needs outside of its gate: more than a week later it is another matter's."""
-        is_named = any(x.is_named_in(piece.text) for x in group.entries)
-        return 1 if is_named or piece.day - group.due <= self.gate[1] + WEEK else 2
+        soon = piece.day - group.due <= self.gate[1] + WEEK
+        is_named = piece.day <= self.last_entry + self.gate[1] and any(
+            x.is_named_in(piece.text) for x in group.entries
+        )
+        return 1 if soon or is_named else 2
 
     def is_near(self, group: Group, piece: Piece, x: Entry) -> bool:
         """Whether a posting that names an entry may be of it: on time, or a correction, or a second one in
@@ -140,9 +143,7 @@ def may_hold(case: Case, group: Group) -> list[Piece]:
             (p.number, p)
             for p in case.by_gross.get(amount, ())
             if case.is_on_time(group, p)
-            or (
-                group.start <= p.day <= group.due + LATEST and any(x.is_named_in(p.text) for x in entries)
-            )
+            or (group.start <= p.day <= group.due + LATEST and any(x.is_named_in(p.text) for x in entries))
         )
     return [piece for piece in found.values() if not case.is_of_another(group, piece)]
 
@@ -186,7 +187,9 @@ def _with(
         not case.is_on_time(group, p) and p.gross * group.total > 0 and not own
         for p, own in zip(some, corrects, strict=True)
     ]
-    odd = sum(case.lateness(group, p) for p, own in zip(some, late, strict=True) if own) + 2 * sum(p.gross == group.total and case.denies(entries, p) for p in some)
+    odd = sum(case.lateness(group, p) for p, own in zip(some, late, strict=True) if own) + 2 * sum(
+        p.gross == group.total and case.denies(entries, p) for p in some
+    )
     named = [any(x.is_named_in(p.text) for x in entries) for p in some if p.gross == group.total]
     odd += 0 if case.kept or not any(named) else len(named) - sum(named)
     if off == 0 and agrees(entries, some, case):
@@ -224,7 +227,7 @@ def _with(
         is_near = y not in entries and case.gate[0] <= piece.day - y.day <= case.gate[1]
         if is_near and any(agrees([*entries, y], some, case, {y.e: account}) for account in places):
             found = True
-            yield Story(numbers, odd + case.is_whole(off), plain, takes=y.e)
+            yield Story(numbers, odd + case.is_whole(off), dict.fromkeys(plain, Status.IN_A_SUM), takes=y.e)
     if whole and len(some) == 1:
         yield from _parts(case, group, piece)
     named = entries[0].is_named_in(piece.text) if case.of_sums else case.is_own(entries[0], piece)

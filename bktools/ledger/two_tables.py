@@ -61,7 +61,8 @@ def table_of(frame: Any, names: Mapping[str, str], **more: pl.Expr) -> pl.DataFr
     weekend = pl.when(day.dt.weekday() > 5).then(8 - day.dt.weekday()).otherwise(0)
     ends = {
         "work_day": day + pl.duration(days=weekend),
-        "month_end": opened.dt.month_end(), "week_end": day.dt.truncate("1w") + pl.duration(days=6),
+        "month_end": opened.dt.month_end(),
+        "week_end": day.dt.truncate("1w") + pl.duration(days=6),
     }
     days = {name: at.cast(pl.Int32).cast(pl.Int64) for name, at in {"day": day, **ends}.items()}
     return frame.select(**texts, **cents, **days, **more)
