@@ -27,7 +27,11 @@ STATUSES = tuple(
 ARRIVED = frozenset({Status.BOOKED.code, Status.IN_A_SUM.code})
 
 # Codes of findings that no status or reason has alone.
-MISSING_IN_DOUBT, ANOTHER_MONTH, ANOTHER_COST_CENTRE = "missing_in_doubt", "another_month", "another_cost_centre"
+MISSING_IN_DOUBT, ANOTHER_MONTH, ANOTHER_COST_CENTRE = (
+    "missing_in_doubt",
+    "another_month",
+    "another_cost_centre",
+)
 SUM_OF_CURRENCIES, CURRENCY_UNKNOWN = "sum_of_currencies", "currency_unknown"
 
 # By code of a finding: how severe it is, and who acts.

@@ -84,17 +84,21 @@ class Finding:
 
     @property
     def severity(self) -> str:
+        """One of SEVERITIES."""
         return FINDINGS[self.reason][0]
 
     @property
     def who(self) -> str:
+        """Who acts, one of ROLES."""
         return FINDINGS[self.reason][1]
 
     def row(self, words: Words) -> dict[str, str]:
         """Return its codes, facts and sentences."""
         facts = {"currency": None, **self.facts, "count": len(self.entries)}
         key = f"ledger.{self.reason}"
-        to_do = words("ledger_part.look_first", places=self.first) if self.first else words(f"{key}.do", **facts)
+        to_do = (
+            words("ledger_part.look_first", places=self.first) if self.first else words(f"{key}.do", **facts)
+        )
         return {
             "check": self.check,
             "severity": self.severity,
@@ -149,7 +153,10 @@ class _Findings:
         codes: dict[int, list[str]] = defaultdict(list)
         for entry in wrong.tolist():
             codes[entry].append(Status(int(status[entry])).code)
-        for code, entries in ((ANOTHER_MONTH, self._in_other_months()), (ANOTHER_COST_CENTRE, self._on_other_centres())):
+        for code, entries in (
+            (ANOTHER_MONTH, self._in_other_months()),
+            (ANOTHER_COST_CENTRE, self._on_other_centres()),
+        ):
             for entry in entries:
                 codes[entry].append(code)
         return dict(sorted(codes.items()))
@@ -171,13 +178,11 @@ class _Findings:
         own, booked = (self._entries.column(name) for name in ("cost_centre", "booked_cost_centre"))
         is_other = pc.fill_null(pc.not_equal(own, booked), False).to_numpy()
         is_own = self._judged.is_shown & (self._judged.status == Status.BOOKED)
-        return np.flatnonzero(is_own & is_other).tolist()  # type: ignore[no-any-return]
+        return np.flatnonzero(is_own & is_other).tolist()
 
     def _of_entry(self, entry: int, code: str, row: Mapping[str, Any]) -> Finding:
-        if code == Status.MISSING.code and row.get("state") in IN_DOUBT:
-            reason = MISSING_IN_DOUBT
-        else:
-            reason = code
+        is_in_doubt = code == Status.MISSING.code and row.get("state") in IN_DOUBT
+        reason = MISSING_IN_DOUBT if is_in_doubt else code
         postings = self._judged.verdict.postings(entry)
         look_first = self._lookalikes.of(entry) if reason in ORDERS else []
         amount, booked = row.get("amount"), row.get("booked_amount")

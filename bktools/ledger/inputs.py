@@ -151,7 +151,7 @@ def last_day_of(ledger: Any, inputs: Inputs) -> int | None:
     days = inputs.ledger.column("date")
     if not exported_at or not len(days):
         return None
-    last = min(dt.date.fromisoformat(exported_at), pc.max(days).as_py())
+    last: dt.date = min(dt.date.fromisoformat(exported_at), pc.max(days).as_py())
     return (last - dt.date(1970, 1, 1)).days
 
 
@@ -225,9 +225,7 @@ def _refuse_repeated(entries: pa.Table) -> None:
     if len(pc.unique(keys.column("id"))) == len(keys):
         return
     lines = keys.group_by(["id", "line"]).aggregate([([], "count_all")])
-    repeated = sorted(
-        set(lines.filter(pc.greater(lines.column("count_all"), 1)).column("id").to_pylist())
-    )
+    repeated = sorted(set(lines.filter(pc.greater(lines.column("count_all"), 1)).column("id").to_pylist()))
     if repeated:
         raise InputError(
             f"has {len(repeated):,} {'entry' if len(repeated) == 1 else 'entries'} more than once, "

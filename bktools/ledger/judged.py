@@ -99,7 +99,9 @@ class Judged:
     @functools.cached_property
     def booked(self) -> pl.Series:
         """What the ledger has for each entry, with its tax; of a sum all of it. Null without a posting."""
-        own = pl.Series(self.gross[np.maximum(self.posting, 0)]) if len(self.gross) else pl.Series(self.status)
+        own = (
+            pl.Series(self.gross[np.maximum(self.posting, 0)]) if len(self.gross) else pl.Series(self.status)
+        )
         frame = pl.DataFrame(
             {
                 "group": self.verdict.group,
@@ -175,7 +177,9 @@ class Judged:
         vouchers = self.postings.select("voucher", "account", own=pl.Series(own))
         named = vouchers.filter(pl.col("voucher").is_not_null())
         of_entries = named.filter("own")["voucher"].unique()
-        beside = named.filter(~pl.col("own"), pl.col("voucher").is_in(of_entries.implode()))["account"].unique()
+        beside = named.filter(~pl.col("own"), pl.col("voucher").is_in(of_entries.implode()))[
+            "account"
+        ].unique()
         costs = self.entries["account"].unique()
         return (
             vouchers["account"].is_in(beside.implode()) & ~vouchers["account"].is_in(costs.implode())
@@ -197,7 +201,7 @@ class Judged:
         span = (months.min(), months.max()) if self.months is None else map(month_number, self.months)
         of_months = self.posting_month.is_between(*span).fill_null(value=False)
         on_accounts = self.postings["account"].is_in(self.entries["account"].drop_nulls().unique().implode())
-        is_other = (self.verdict.posting_group < 0) & ~self.is_looked_at
+        is_other: Flags = (self.verdict.posting_group < 0) & ~self.is_looked_at
         return is_other & of_months.to_numpy() & on_accounts.fill_null(value=False).to_numpy()
 
     @functools.cached_property

@@ -165,7 +165,7 @@ class LedgerMatch(Result):
 
     @property
     def style(self) -> str:
-        """One line: how the ledger books entries, such as in sums of account and day, or that it is unknown."""
+        """One line: how the ledger books entries, such as in sums of a day, or that it is unknown."""
         habits, words = self.habits, self.words
         if habits["unit"] is None or not habits["is_known"]:
             key = "currency_unknown" if habits["currency"] is None else "unknown"
@@ -235,7 +235,9 @@ class LedgerMatch(Result):
                 " ".join(str(row[name]) for name in names if not pd.isna(row[name]))
                 for names in (("account_code", "account_name"), ("month",), ("currency",))
             )
-            sums = ["" if not row[name] else self.words.amount(row[name], currency or None) for name in TOTALS]
+            sums = [
+                "" if not row[name] else self.words.amount(row[name], currency or None) for name in TOTALS
+            ]
             rows.append((account or self.words("total.no_account"), month, currency, *sums))
         return rows
 
@@ -247,7 +249,9 @@ class LedgerMatch(Result):
         lines = [words("total.open", count=len(rows), of=len(self.totals))]
         for account, month, currency, *sums in rows[:SHOWN]:
             values = ", ".join(
-                f"{words.name('total', name)} {value}" for value, name in zip(sums, TOTALS, strict=True) if value
+                f"{words.name('total', name)} {value}"
+                for value, name in zip(sums, TOTALS, strict=True)
+                if value
             )
             lines.append(f"  {', '.join(filter(None, (account, month, currency)))}: {values}")
         more = [f"  {words('total.more', count=len(rows) - SHOWN, where=where)}"] if len(rows) > SHOWN else []

@@ -47,7 +47,7 @@ class Lookalikes:
     @functools.cached_property
     def _rows(self) -> list[int]:
         known = self._judged.postings["day"].is_not_null().to_numpy()
-        return np.flatnonzero(self._judged.is_free & known).tolist()  # type: ignore[no-any-return]
+        return np.flatnonzero(self._judged.is_free & known).tolist()
 
     @functools.cached_property
     def _by_amount(self) -> dict[int, set[int]]:

@@ -126,7 +126,9 @@ def _open_groups(judged: Judged, words: Words) -> pd.DataFrame:
         for name, value in values.items():
             rows[name].append(value)
     money = judged.inputs.ledger.schema.field("amount").type
-    kinds = pa.schema([field.with_type(money) if pa.types.is_decimal(field.type) else field for field in OPEN_GROUPS])
+    kinds = pa.schema(
+        [field.with_type(money) if pa.types.is_decimal(field.type) else field for field in OPEN_GROUPS]
+    )
     return to_pandas(pa.table(rows, kinds))
 
 
@@ -244,8 +246,7 @@ def _postings_with_months(judged: Judged) -> pl.DataFrame:
 
 
 def _of_groups(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
-    """Return by account and month what matched groups have on other accounts, such as tax, and what the
-    ledger has for entries in other currencies."""
+    """Return what matched groups have on other accounts, and for other currencies, by account and month."""
     own = entries.filter(pl.col("group") >= 0)
     ours = own.group_by("group", *BY).agg(
         home=pl.col("cents").filter("is_home").sum(), is_home=pl.col("is_home").all()
