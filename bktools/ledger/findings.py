@@ -94,7 +94,7 @@ class Finding:
 
     def row(self, words: Words) -> dict[str, str]:
         """Return its codes, facts and sentences."""
-        facts = {"currency": None, **self.facts, "count": len(self.entries)}
+        facts = {"currency": None, **self.facts, "entries": len(self.entries)}
         key = f"ledger.{self.reason}"
         to_do = (
             words("ledger_part.look_first", places=self.first) if self.first else words(f"{key}.do", **facts)
@@ -214,10 +214,11 @@ class _Findings:
         """Yield a finding for each open group."""
         for group in self._judged.open_groups:
             named = of_group(self._judged, group, self._words)
-            days = {"first": str(day_of(group.first_day)), "last": str(day_of(group.last_day))}
+            first, last = str(day_of(group.first_day)), str(day_of(group.last_day))
             facts = {
                 "accounts": named.accounts,
-                **days,
+                "first": first,
+                "last": last,
                 "exported": named.exported,
                 "booked": _text(self._judged.money(group.booked)),
                 "difference": _text(self._judged.money(group.difference)),
@@ -225,7 +226,8 @@ class _Findings:
                 "places": self._places(group.postings) or None,
                 "candidates": named.candidates,
             }
-            where = self._words("ledger_part.group", accounts=named.accounts, **days)
+            until = last if last != first else None
+            where = self._words("ledger_part.group", accounts=named.accounts, first=first, until=until)
             yield Finding(Status.OPEN.code, named.reason, group.entries, where, facts)
 
     # ---- what cannot be compared
@@ -252,8 +254,7 @@ class _Findings:
             }
             is_unknown = reason == Reason.OTHER_CURRENCY and facts["ledger_currency"] is None
             code = CURRENCY_UNKNOWN if is_unknown else str(reason)
-            counted = self._words.counted(len(entries), "entry")
-            yield Finding(Status.NOT_COMPARABLE.code, code, tuple(entries), counted, facts)
+            yield Finding(Status.NOT_COMPARABLE.code, code, tuple(entries), "", facts)
 
     # ---- values
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
@@ -166,7 +166,7 @@ class Judged:
         named = np.zeros(len(self.cents), dtype=bool)
         for rows in self.verdict.evidence.values():
             named[[*rows]] = True
-        for group in self.verdict.open_groups:
+        for group in self._groups:
             named[[*group.postings]] = True
         return named & (self.verdict.posting_group < 0)
 
@@ -201,8 +201,9 @@ class Judged:
         span = (months.min(), months.max()) if self.months is None else map(month_number, self.months)
         of_months = self.posting_month.is_between(*span).fill_null(value=False)
         on_accounts = self.postings["account"].is_in(self.entries["account"].drop_nulls().unique().implode())
-        is_other: Flags = (self.verdict.posting_group < 0) & ~self.is_looked_at
-        return is_other & of_months.to_numpy() & on_accounts.fill_null(value=False).to_numpy()
+        is_other = (self.verdict.posting_group < 0) & ~self.is_looked_at
+        is_own: Flags = of_months.to_numpy() & on_accounts.fill_null(value=False).to_numpy()
+        return is_own & is_other
 
     @functools.cached_property
     def posting_month(self) -> pl.Series:
@@ -211,39 +212,44 @@ class Judged:
 
     # ---- open groups
 
-    @functools.cached_property
+    @property
     def open_groups(self) -> tuple[OpenGroup, ...]:
-        """The open groups with entries that are shown; of a ledger without a known style one an account."""
-        shown = [one for one in self.verdict.open_groups if self.is_shown[[*one.entries]].any()]
-        unknown: dict[tuple[str, ...], list[OpenGroup]] = {}
-        for group in shown:
-            if group.reason is Reason.STYLE_UNKNOWN:
-                unknown.setdefault(group.accounts, []).append(group)
-        others = [group for group in shown if group.reason is not Reason.STYLE_UNKNOWN]
-        return (*others, *(self._of_account(groups) for groups in unknown.values()))
+        """The open groups with entries that are shown."""
+        return tuple(one for one in self._groups if self.is_shown[[*one.entries]].any())
 
-    def _of_account(self, groups: Iterable[OpenGroup]) -> OpenGroup:
-        """Return the groups of an account as one, with what is free on the account in their months."""
-        groups = [*groups]
+    @functools.cached_property
+    def _groups(self) -> tuple[OpenGroup, ...]:
+        """All open groups; where the ledger does not show how it books, one an account."""
+        by_account: dict[tuple[str, ...], list[OpenGroup]] = {}
+        groups = []
+        for group in self.verdict.open_groups:
+            if group.reason is Reason.STYLE_UNKNOWN:
+                by_account.setdefault(group.accounts, []).append(group)
+            elif group.reason is Reason.OTHER_CURRENCY and not group.postings:
+                groups.append(self._on_accounts([group]))
+            else:
+                groups.append(group)
+        return (*groups, *map(self._on_accounts, by_account.values()))
+
+    def _on_accounts(self, groups: Sequence[OpenGroup]) -> OpenGroup:
+        """Return groups of the same accounts as one, with the unmatched postings on these near their days."""
         first, last = min(one.first_day for one in groups), max(one.last_day for one in groups)
-        entries = tuple(dict.fromkeys(entry for one in groups for entry in one.entries))
+        gate = self.verdict.habits.gate if self.verdict.habits else (0, 0)
+        on_accounts = self.postings["account"].is_in(groups[0].accounts).fill_null(value=False)
+        near = self.postings["day"].is_between(first + gate[0], last + gate[1]).fill_null(value=False)
+        rows = np.flatnonzero((on_accounts & near).to_numpy() & (self.verdict.posting_group < 0))
         exported = sum(one.exported for one in groups)
-        months = self.month.gather([*entries]).drop_nulls()
-        on_account = self.postings["account"].is_in(groups[0].accounts).fill_null(value=False)
-        own = on_account & self.posting_month.is_in(months.implode()).fill_null(value=False)
-        rows = np.flatnonzero(own.to_numpy() & (self.verdict.posting_group < 0))
+        is_home = groups[0].reason is Reason.STYLE_UNKNOWN
         booked = int(self.cents[rows].sum())
-        named = tuple(dict.fromkeys(row for one in groups for row in one.postings)) or tuple(rows.tolist())
-        return OpenGroup(
-            entries,
-            Reason.STYLE_UNKNOWN,
-            groups[0].accounts,
-            first,
-            last,
-            exported,
-            booked,
-            booked - exported,
-            named,
+        return replace(
+            groups[0],
+            entries=tuple(dict.fromkeys(entry for one in groups for entry in one.entries)),
+            first_day=first,
+            last_day=last,
+            exported=exported,
+            booked=booked,
+            difference=booked - exported if is_home else None,
+            postings=tuple(rows.tolist()),
         )
 
     # ---- values

@@ -261,7 +261,8 @@ class LedgerMatch(Result):
     def _named(self) -> pd.DataFrame:
         """The findings by the codes of their sentences, each with its entry before its message."""
         return self.findings.assign(
-            message=self.findings["about"] + ": " + self.findings["message"], check=self.findings["reason"]
+            message=(self.findings["about"] + ": ").str.removeprefix(": ") + self.findings["message"],
+            check=self.findings["reason"],
         )
 
 

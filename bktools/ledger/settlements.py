@@ -119,7 +119,8 @@ class _Evidence:
         days = pl.Series(pl.from_arrow(self._inputs.ledger.column("date")))
         is_shown = days <= self._exported_at
         shown: list[dt.date] = days.filter(is_shown).sort().to_list()
-        self._first, self._last = (shown[0], shown[-1]) if shown else (None, None)
+        self._first = shown[0] if shown else None
+        self._last = shown[-1] if shown else None
         # What is planned for a later day holds no entry, as what a person has explained.
         planned = np.flatnonzero(~is_shown.fill_null(value=True).to_numpy()).tolist()
         looked_up = explained_rows(self._inputs.ledger, explained)
