@@ -32,7 +32,7 @@ MISSING_IN_DOUBT, ANOTHER_MONTH, ANOTHER_COST_CENTRE = (
     "another_month",
     "another_cost_centre",
 )
-SUM_OF_CURRENCIES, CURRENCY_UNKNOWN = "sum_of_currencies", "currency_unknown"
+NOT_SHOWN, SUM_OF_CURRENCIES, CURRENCY_UNKNOWN = "not_shown", "sum_of_currencies", "currency_unknown"
 
 # By code of a finding: how severe it is, and who acts.
 FINDINGS: Mapping[str, tuple[str, str]] = {
@@ -47,6 +47,7 @@ FINDINGS: Mapping[str, tuple[str, str]] = {
     Reason.SEVERAL_STORIES: (WARNING, PREPARER),
     Reason.MAY_BE_IN: (WARNING, PREPARER),
     Reason.STYLE_UNKNOWN: (WARNING, PREPARER),
+    NOT_SHOWN: (WARNING, PREPARER),
     SUM_OF_CURRENCIES: (WARNING, PREPARER),
     Reason.OTHER_CURRENCY: (WARNING, PREPARER),
     CURRENCY_UNKNOWN: (WARNING, PREPARER),

@@ -27,6 +27,7 @@ from bktools.ledger.checks import (
     CURRENCY_UNKNOWN,
     FINDINGS,
     MISSING_IN_DOUBT,
+    NOT_SHOWN,
     ORDERS,
     SUM_OF_CURRENCIES,
 )
@@ -222,7 +223,7 @@ class _Findings:
                 "exported": named.exported,
                 "booked": _text(self._judged.money(group.booked)),
                 "difference": _text(self._judged.money(group.difference)),
-                "currency": self._judged.habits()["currency"],
+                "currency": self._judged.currency,
                 "places": self._places(group.postings) or None,
                 "candidates": named.candidates,
             }
@@ -249,7 +250,7 @@ class _Findings:
                 "ledger_first": _day_text(covered[0]),
                 "ledger_last": _day_text(covered[1]),
                 "currencies": sorted(own["currency"].drop_nulls().unique().to_list()),
-                "ledger_currency": judged.habits()["currency"],
+                "ledger_currency": judged.currency,
                 "fields": [field for field, name in NEEDED.items() if own[name].null_count()],
             }
             is_unknown = reason == Reason.OTHER_CURRENCY and facts["ledger_currency"] is None
@@ -277,12 +278,16 @@ class NamedGroup:
 
 def of_group(judged: Judged, group: OpenGroup, words: Words) -> NamedGroup:
     """Return an open group in words."""
-    reason = SUM_OF_CURRENCIES if group.reason is Reason.OTHER_CURRENCY else str(group.reason)
+    reason = str(group.reason)
+    if group.reason is Reason.OTHER_CURRENCY:
+        reason = SUM_OF_CURRENCIES
+    elif group.reason is not Reason.STYLE_UNKNOWN and not group.postings:
+        reason = NOT_SHOWN
     rows = _rows_of(judged.inputs.entries, group.entries)
     names = {row["account_code"]: account_of(row) for row in rows if row.get("account_code")}
     accounts = [names.get(code) or code for code in group.accounts if code]
     currencies = {row.get("currency") for row in rows}
-    home = judged.habits()["currency"]
+    home = judged.currency
     if currencies <= {home, None}:
         sums = {str(home or ""): judged.money(group.exported)}
     else:

@@ -48,6 +48,8 @@ class Judged:
         The first and the last month that are shown; None for all.
     explained : frozenset of int
         Rows of postings that a person has looked up: they hold no entry.
+    given_currency : str or None
+        The ledger's currency, as a person says.
     """
 
     inputs: Inputs
@@ -56,6 +58,7 @@ class Judged:
     verdict: Verdict
     months: tuple[str, str] | None
     explained: frozenset[int]
+    given_currency: str | None = None
 
     # ---- entries
 
@@ -128,11 +131,18 @@ class Judged:
     @functools.cached_property
     def is_home(self) -> pl.Series:
         """Whether each entry is in the ledger's own currency."""
-        habits = self.verdict.habits
         own = self.entries["currency"]
-        if habits is None or habits.currency is None:
+        if self.currency is None:
             return own.is_null() | own.is_not_null()
-        return (own == habits.currency).fill_null(value=True)
+        return (own == self.currency).fill_null(value=True)
+
+    @functools.cached_property
+    def currency(self) -> str | None:
+        """The ledger's own currency, None where it is not known."""
+        if self.verdict.habits is not None:
+            return self.verdict.habits.currency
+        named = self.postings["currency"].drop_nulls().unique().sort()
+        return named[0] if len(named) == 1 else self.given_currency
 
     # ---- postings
 
@@ -273,7 +283,8 @@ class Judged:
         """Return how the ledger books, as codes and numbers."""
         habits = self.verdict.habits
         if habits is None:
-            return {"unit": None, "is_known": False, "share": 0, "currency": None, "sign": 1, "tax_rates": []}
+            unknown = {"unit": None, "is_known": False, "share": 0, "sign": 1, "tax_rates": []}
+            return {**unknown, "currency": self.currency}
         return {
             "unit": habits.unit,
             "by_account": habits.by_account,
@@ -283,7 +294,7 @@ class Judged:
             "is_known": habits.is_known,
             "tax_rates": [rate / 10 for rate in habits.tax_rates],
             "sign": habits.sign,
-            "currency": habits.currency,
+            "currency": self.currency,
             "texts": habits.texts,
         }
 

@@ -107,7 +107,7 @@ def match_ledger(
     entries, postings = entries_of(inputs.entries), postings_of(inputs.ledger)
     until = last_day_of(ledger, inputs)
     verdict = verdict_of(entries, postings, explained=looked_up, until=until, **options)
-    judged = Judged(inputs, entries, postings, verdict, months, frozenset(looked_up))
+    judged = Judged(inputs, entries, postings, verdict, months, frozenset(looked_up), currency)
     return match_of(judged, words(language))
 
 

@@ -188,13 +188,12 @@ def _totals(judged: Judged) -> pd.DataFrame:
     difference = pl.col("ledger") + pl.col("on_other_accounts") - pl.col("not_from_export")
     both = both.with_columns(difference=difference - pl.col("exported") - pl.col("foreign"))
     both = both.sort("account", "month", nulls_last=False)
-    currency = judged.habits()["currency"]
     names = _account_names(judged)
     table = {
         "account_code": both["account"].to_arrow().cast(TEXT),
         "account_name": pa.array([names.get(code) for code in both["account"]], TEXT),
         "month": pa.array([None if one is None else month_text(one) for one in both["month"]], TEXT),
-        "currency": pa.array([currency] * both.height, TEXT),
+        "currency": pa.array([judged.currency] * both.height, TEXT),
         "entries": both["entries"].to_arrow(),
         "not_compared": both["not_compared"].to_arrow(),
         "postings": both["postings"].to_arrow(),
