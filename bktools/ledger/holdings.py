@@ -15,7 +15,7 @@ from bktools.frames.schema import COUNT, TEXT
 from bktools.ledger.before_sending import BeforeSending, Held, before_sending
 from bktools.ledger.findings import day_of
 from bktools.ledger.inputs import Inputs, last_day_of, options_of, read
-from bktools.ledger.outcome import BOOKED, Status, Verdict
+from bktools.ledger.outcome import BOOKED, Reason, Status, Verdict
 from bktools.ledger.two_tables import entries_of, postings_of
 
 # How a posting is named, by the first of these that the ledger has.
@@ -103,7 +103,11 @@ def _missing(own: Inputs, before: BeforeSending) -> dict[str, dt.date]:
     due = {}
     for entry, held in enumerate(before.held):
         begins = days[clock][entry] if clock != "sent_day" else None
-        if held == Held.READY and verdict.status[entry] == Status.MISSING and begins is not None:
+        # The voucher of an entry that is not covered yet may follow until a day that the ledger does not show.
+        is_not_there = (
+            verdict.status[entry] == Status.MISSING or verdict.reasons.get(entry) == Reason.NOT_COVERED
+        )
+        if held == Held.READY and is_not_there and begins is not None:
             due[ids[entry]] = day_of(begins + verdict.habits.gate[1])
     return due
 
