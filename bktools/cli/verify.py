@@ -245,7 +245,7 @@ def _record(
 
 def _say(format: results.TextFormat, settlement: Settlement, books: str) -> None:
     """Print the evidence about a batch in doubt, with the command that records its outcome."""
-    decided = "" if settlement.outcome else "not decided: "
+    decided = "" if settlement.outcome else "open: "
     results.say(format, f"\nbatch {settlement.batch_id}, outcome unknown: {decided}{settlement.text}")
     for posting in settlement.postings[:MOST_POSTINGS]:
         results.say(format, visible_line(f"  {posting}"))

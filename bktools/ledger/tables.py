@@ -16,7 +16,7 @@ from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
 from bktools.ledger.findings import OUTCOME, Finding, day_of, findings_of, of_group, places_of
 from bktools.ledger.inputs import OF_POSTING
-from bktools.ledger.judged import NOTHING, Judged, month_text
+from bktools.ledger.judged import NOTHING, Judged, month_number, month_text
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.outcome import Reason, Status
 from bktools.wording import Words
@@ -187,6 +187,8 @@ def _totals(judged: Judged) -> pd.DataFrame:
     both = both.with_columns(on_other_accounts=pl.col("on_other_accounts") + pl.col("tax"))
     difference = pl.col("ledger") + pl.col("on_other_accounts") - pl.col("not_from_export")
     both = both.with_columns(difference=difference - pl.col("exported") - pl.col("foreign"))
+    if judged.months is not None:
+        both = both.filter(pl.col("month").is_between(*map(month_number, judged.months)))
     both = both.sort("account", "month", nulls_last=False)
     names = _account_names(judged)
     table = {

@@ -93,7 +93,7 @@ def test_one_of_two_equal_entries_is_not_sent_twice(entries):
 
 
 def test_another_posting_of_the_supplier_holds_nothing_back(entries):
-    """A small direct debit, and costs that are booked by hand on the same account, leave new entries ready."""
+    """A small direct debit, and other costs by hand on the same account, leave new entries ready."""
     frame = month(entries)
     by_hand = booked(frame.iloc[16:]).assign(text="Umbuchung von Hand")
     by_hand["amount"] = [amount * 3 + (1 if amount > 0 else -1) for amount in by_hand["amount"]]
