@@ -152,16 +152,21 @@ def annotated_postings(entries: Columns, lines: Columns, sign: int | None = None
     return books
 
 
+def heads_of(lines: Columns, accounts: int) -> np.ndarray:
+    """By account, the first account whose code begins with the same two characters: creditors have one each."""
+    own, rows = np.unique(lines.account, return_index=True)
+    heads, first = np.arange(accounts), {}
+    for account, text in zip(own.tolist(), lines.table["account"][rows].to_list(), strict=True):
+        heads[account] = first.setdefault((text or "")[:2], account)
+    return heads
+
+
 def families_of(lines: Columns, is_contra: np.ndarray, accounts: int) -> np.ndarray:
-    """By account, itself, or of seldom contra accounts (a creditor each) one for all that begin alike."""
-    out, own = np.arange(accounts), lines.account[is_contra]
-    seldom, first = np.unique(own, return_index=True)
-    few = sums(own, accounts)[seldom] < OFTEN * (int(lines.v.max(initial=-1)) + 1)
-    seldom, rows = seldom[few], np.flatnonzero(is_contra)[first[few]]
-    head: dict[str, int] = {}
-    for account, text in zip(seldom.tolist(), lines.table["account"][rows].to_list(), strict=True):
-        out[account] = head.setdefault((text or "")[:2], account)
-    return out
+    """By account, itself; for a seldom contra account (a creditor each) one for all that begin alike."""
+    own = lines.account[is_contra]
+    few = sums(own, accounts) < OFTEN * (int(lines.v.max(initial=-1)) + 1)
+    few &= among(accounts, own)
+    return np.where(few, heads_of(lines, accounts), np.arange(accounts))
 
 
 def vouchers_of(lines: Columns) -> tuple[np.ndarray, np.ndarray]:
@@ -199,14 +204,14 @@ def contra_accounts(lines: Columns, is_used: np.ndarray, accounts: int) -> np.nd
     beside = cost[v] != 0
     size = np.abs(cost[v])
     carries = beside & (np.sign(cents) * np.sign(cost[v]) < 0) & (2 * np.abs(cents) >= size)
-    count, money, all_ = (
-        sums(account, accounts, carries),
-        sums(account, accounts, cost[v] * carries) * np.sign(cost.sum()),
-        sums(account, accounts, beside),
-    )
-    found = 2 * count > all_
-    # On balance: what moves costs away, and back, carries none.
-    main = found & ((count >= OFTEN * (cost != 0).sum()) | (money >= OFTEN * np.abs(cost).sum()))
+    count, beside = sums(account, accounts, carries), sums(account, accounts, beside)
+    usual = np.sign(cost.sum()) * np.sign(cost[v]) * carries
+    # On balance: an account to which costs are moved, and from which they come back, carries none.
+    balance = sums(account, accounts, usual)
+    heads = heads_of(lines, accounts)
+    found = (2 * count > beside) & ((sums(heads, accounts, balance)[heads] > 0) | (count == 1))
+    often = balance >= OFTEN * (cost != 0).sum()
+    main = found & (often | (sums(account, accounts, usual * size) >= OFTEN * np.abs(cost).sum()))
     # Seldom ones are contra accounts, too, unless they were costs: beside credits of a main one.
     credited = among(len(cost), lines.v[main[lines.account] & (lines.cents < 0)])[v]
     return main | (found & ~among(accounts, account[credited & (cents > 0)]))

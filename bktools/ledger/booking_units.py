@@ -29,15 +29,21 @@ class BookingUnit:
         return self.by not in (("e",), ("id",))
 
     @property
+    def level(self) -> int:
+        """How fine the unit is: days as a calendar, a working week or a closed month has them are alike."""
+        return LEVELS.index("day" if self.name in ("work_day", "open_day") else self.name)
+
+    @property
     def clock(self) -> str:
-        return next((name for name in self.by if name in ("week_end", "month_end")), "day")
+        return next((name for name in self.by if name in ("work_day", "week_end", "month_end")), "day")
 
 
 SUMS = {
-    "document": ("document",), "supplier_day": ("supplier", "day"), "day": ("day",), "open_day": ("open_day",), "week": ("week_end",),
+    "document": ("document",), "supplier_day": ("supplier", "day"), "day": ("day",), "work_day": ("work_day",), "open_day": ("open_day",), "week": ("week_end",),
     "batch_week": ("batch", "week_end"), "batch_supplier": ("batch", "supplier"),
     "batch_employee": ("batch", "employee"), "batch": ("batch",), "month": ("month_end",),
 }  # fmt: skip
+LEVELS = ["entry", "receipt", *(name for name in SUMS if name not in ("work_day", "open_day"))]
 UNITS = (
     BookingUnit("entry", ("e",), "own"),
     BookingUnit("receipt", ("id",)),
@@ -47,13 +53,13 @@ UNITS = (
         for unit in ("account", "voucher")
     ),
 )
-CLOCKS = ("day", "open_day", "week_end", "month_end", "sent_day")  # from which a voucher's delay may count
+CLOCKS = ("day", "work_day", "open_day", "week_end", "month_end", "sent_day")  # from which a voucher's delay may count
 
 # The units of each way in which a person says that a ledger books.
 STYLES = {
     "entry": ("entry", "receipt"),
     "supplier_day": ("supplier_day",),
-    "account_day": ("day",),
+    "account_day": ("day", "work_day", "open_day"),
     "document": ("document",),
     "batch": ("batch", "batch_supplier", "batch_employee"),
     "month": ("month",),

@@ -173,6 +173,21 @@ class Matching:
     is_singular: np.ndarray
     clock: str = "day"
 
+    @functools.cached_property
+    def is_shown(self) -> np.ndarray:
+        """By group, whether a unit of its accounts and total is in its gate: one, or one of several."""
+        groups, units = self.groups, self.units
+        shown, g = self.paired.copy(), np.flatnonzero(~self.paired & (self.groups.total != 0))
+        at: dict[tuple[int, int], list[int]] = {}
+        if len(g) <= 4 * MOST:
+            for key in zip(units.key.tolist(), units.total.tolist(), units.day.tolist(), strict=True):
+                at.setdefault(key[:2], []).append(key[2])
+            for one in g.tolist():
+                days = at.get((int(groups.key[one]), int(groups.total[one])), ())
+                due = int(groups.due[one])
+                shown[one] = any(self.gate[0] <= day - due <= self.gate[1] for day in days)
+        return shown
+
     @property
     def of_sums(self) -> bool:
         return self.grain.of_sums
@@ -283,7 +298,10 @@ def ranked_matchings(entries: Columns, books: AnnotatedPostings, style: str | No
     for grain in units_of_style(style):
         if (
             any((getattr(entries, name) < 0).all() for name in grain.by)
-            or ("open_day" in grain.by and (entries.open_day == entries.day).all())
+            or any(
+                name in grain.by and (getattr(entries, name) == entries.day).all()
+                for name in ("work_day", "open_day")
+            )
             or (grain.by == ("id",) and len(number(entries.id)[1]) == len(entries))
         ):
             continue
@@ -291,4 +309,7 @@ def ranked_matchings(entries: Columns, books: AnnotatedPostings, style: str | No
         if style is None and found[-1].entries >= CLEAR * len(entries):
             break
     best = max((one.entries for one in found), default=0) - NEARLY * len(entries)
-    return sorted(found, key=lambda one: (-min(one.entries, best), UNITS.index(one.grain)))
+    return sorted(
+        found,
+        key=lambda one: (-min(one.entries, best), one.grain.level, -one.entries, UNITS.index(one.grain)),
+    )

@@ -121,7 +121,7 @@ def _judge(
     )
     if currency and kept.any() and not entries.is_home.all():
         before = entries
-        entries = _by_currency(verdict, entries, lines.take(kept), given)
+        entries = _by_currency(verdict, entries, lines.take(kept), replace(given, sign=books.sign))
         left = entries.table["currency"].unique().to_list()
         done = before.table["currency"].filter(~before.table["currency"].is_in(left)).unique().to_list()
         books = annotated_postings(
@@ -205,16 +205,14 @@ def home_currency(entries: Columns, books: AnnotatedPostings, given: str | None 
         return theirs.mode().sort()[0]
     if given:
         return given
-    if ours.n_unique() == 1:
-        return ours[0]
+    if ours.null_count() == len(ours):
+        return None
     there = {*zip(books.cell_account.tolist(), books.gross[books.cell_v].tolist(), strict=True)}
-    counts = Counter(
-        one
-        for one, *key in zip(ours, entries.account.tolist(), entries.cents.tolist(), strict=True)
-        if one and tuple(key) in there
-    )
-    ((currency, most),) = counts.most_common(1) or [(None, 0)]
-    return currency if 2 * most > len(entries) else None
+    own = zip(entries.account.tolist(), entries.cents.tolist(), strict=True)
+    is_met = pl.Series([key in there for key in own])
+    counts = pl.DataFrame({"currency": ours, "met": is_met}).drop_nulls().group_by("currency")
+    order = counts.agg(pl.col("met").sum(), pl.len()).sort("met", "len", "currency", descending=True)
+    return order["currency"][0] if 2 * order["len"][0] > len(ours) else None
 
 
 SHOWN = 5  # postings to look at
@@ -312,7 +310,7 @@ class _Rest:
             self.objects.clear()
         if case.kept:
             self._told()
-        if not self.frame.is_home.all():
+        if not self.frame.is_home.all() and self._explained() >= TOLD:
             self._at_their_rates()
         case.rates = self._rates()
         self.share, before = self._explained(), len(self.best.g)
@@ -338,7 +336,8 @@ class _Rest:
 
     def _explained(self) -> float:
         """How many of the entries, of those that were sent if any were, have a voucher of the grain."""
-        return float(self.best.paired[self.best.groups.of][self.base].mean()) if self.base.any() else 0.0
+        best = self.best
+        return float(best.is_shown[best.groups.of][self.base].mean()) if self.base.any() else 0.0
 
     def _kept(self) -> tuple[str, ...] | None:
         """Which text of entries the ledger carries, by vouchers whose amount is singular on both sides."""
@@ -406,7 +405,11 @@ class _Rest:
             named = [u for u in here if any(x.is_named_in(texts[int(units.v[u])]) for x in others)]
             here = named or here
             if not here and not best.of_sums and len(own) == 1:
-                here = [u for u in near[due] if own[0].is_named_in(texts[int(units.v[u])])]
+                here = [
+                    u
+                    for u in near[due]
+                    if own[0].is_named_in(texts[int(units.v[u])]) and int(units.total[u]) * own[0].cents > 0
+                ]
             claims.update({*here})
             if len(others) == 1 and len({int(units.total[u]) for u in here}) == 1:
                 cents = int(units.total[here[0]]) - home
@@ -492,7 +495,8 @@ class _Rest:
 
     def _kinds(self) -> frozenset:
         """The contra accounts of proven vouchers: the entries' kind."""
-        self.centres = np.unique(self.books.centre[self.best.v])
+        centres, count = np.unique(self.books.centre[self.best.v], return_counts=True)
+        self.centres = centres[count >= 0.02 * count.sum()]
         kinds, count = np.unique(self.books.kind[among(self.books.count, self.best.v)], return_counts=True)
         return frozenset(kinds[count >= np.maximum(1, 0.02 * count.sum())].tolist())
 
@@ -545,7 +549,7 @@ class _Rest:
         opened = self.frame.e[self.frame.is_home & ~best.paired[best.groups.of]].tolist()
         opened = self.entries([e for e in opened if e not in left])
         out: list[Piece] = []
-        for piece in self._whole(np.flatnonzero(near & ~whole)).values():
+        for piece in self._uncancelled([*self._whole(np.flatnonzero(near & ~whole)).values()]):
             on_used = sum(net for a, net in piece.nets.items() if a in used)
             is_plain = (on_used == piece.gross or not self.case.rates.has_tax) and not used.isdisjoint(
                 piece.nets
@@ -560,6 +564,33 @@ class _Rest:
             else:
                 out.append(piece)
         return out
+
+    def _uncancelled(self, pieces: Sequence[Piece]) -> list[Piece]:
+        """Leave out postings that take back one another: moves and their opposites, and corrected mistakes.
+
+        An amount that an entry has on the account is left, unless its text is of another one.
+        """
+        frame, best, sizes, equal = self.frame, self.best, defaultdict(list), defaultdict(list)
+        receipts, first = number(frame.id if (frame.id >= 0).all() else frame.e)
+        totals = sums(receipts, len(first), frame.cents)[receipts]
+        for own in (frame.cents, totals, best.groups.total[best.groups.of]):
+            for key in zip(frame.account.tolist(), np.abs(own).tolist(), frame.e.tolist(), strict=True):
+                sizes[key[:2]].append(key[2])
+        for piece in pieces:
+            key = frozenset((account, abs(net)) for account, net in piece.nets.items() if net)
+            equal[key, abs(piece.gross)].append(piece)
+        found: set = set()
+        for (key, gross), own in equal.items():
+            own.sort(key=lambda p: (p.day, p.v))
+            nets: Counter = Counter()
+            for p in own:
+                nets.update(p.nets)
+            if len(own) < 2 or any(nets.values()) or own[0].gross < 0 or own[-1].day - own[0].day > LATEST:
+                continue
+            like = [e for account, _ in key for e in sizes.get((account, gross), ())] if gross else []
+            if not like or (self.case.kept and all(self.case.denies(self.entries(like), p) for p in own)):
+                found |= {p.number for p in own}
+        return [piece for piece in pieces if piece.number not in found]
 
     def _moves(self, piece: Piece, entries: Sequence[Entry]) -> list[Piece]:
         """What moves an amount between accounts, as two parts; with the gross of the entry that it names."""
@@ -720,7 +751,7 @@ class _Rest:
                 case.by_account[account].append(piece)
         case.covers, case.is_known = self.covers, self.share >= KNOWN
         case.last_entry, case.names = int(self.frame.day.max()), _named(pieces, groups)
-        if self.share < TOLD:
+        if self.share < TOLD and self.base.sum() >= FEW:
             self._leave(groups)
             return
         others = defaultdict(list)
@@ -816,7 +847,12 @@ class _Rest:
         if any(self._is_like(group, piece) for group in groups):
             return 2
         return int(
-            any(self.case.is_on_time(group, piece) or piece.gross * group.total <= 0 for group in groups)
+            any(
+                self.case.is_on_time(group, piece)
+                or piece.gross * group.total <= 0
+                or (piece.gross in group.amounts and group.start <= piece.day <= group.due + LATEST)
+                for group in groups
+            )
         )
 
     def _is_like(self, group: Group, piece: Piece) -> bool:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from bktools.ledger.candidates import Group, Piece
 from bktools.ledger.entry_names import Entry, words
-from bktools.ledger.matching import EARLIER, LATEST, MOST, WHOLE
+from bktools.ledger.matching import EARLIER, LATEST, MOST, WEEK, WHOLE
 from bktools.ledger.outcome import Status
 from bktools.ledger.tax_rates import Rates, agrees, in_place
 from bktools.ledger.whole_numbers import number, places
@@ -63,12 +63,19 @@ class Case:
     def is_on_time(self, group: Group, piece: Piece) -> bool:
         return self.gate[0] <= piece.day - group.due <= self.gate[1]
 
+    def lateness(self, group: Group, piece: Piece) -> int:
+        """How many mistakes a voucher needs outside of its gate: more than a week later it is another matter's."""
+        is_named = any(x.is_named_in(piece.text) for x in group.entries)
+        return 1 if is_named or piece.day - group.due <= self.gate[1] + WEEK else 2
+
     def is_near(self, group: Group, piece: Piece, x: Entry) -> bool:
         """Whether a posting that names an entry may be of it: on time, or a correction, or a second one in
         the entries' days."""
         lag = piece.day - group.due
         after = piece.day >= x.day and piece.day - max(group.due, x.day) <= LATEST
-        corrects = after and (piece.is_correction or piece.gross * x.cents <= 0)
+        corrects = after and (
+            piece.is_correction or piece.gross * x.cents <= 0 or 2 * abs(piece.gross) < abs(x.cents)
+        )
         return (
             self.is_on_time(group, piece) or corrects or 0 < lag <= self.last_entry + self.gate[1] - group.due
         )
@@ -129,7 +136,14 @@ def may_hold(case: Case, group: Group) -> list[Piece]:
             found[piece.number] = piece
     # On any account, its amount on its own side.
     for amount in {total, *(x.cents for x in entries)}:
-        found.update((p.number, p) for p in case.by_gross.get(amount, ()) if case.is_on_time(group, p))
+        found.update(
+            (p.number, p)
+            for p in case.by_gross.get(amount, ())
+            if case.is_on_time(group, p)
+            or (
+                group.start <= p.day <= group.due + LATEST and any(x.is_named_in(p.text) for x in entries)
+            )
+        )
     return [piece for piece in found.values() if not case.is_of_another(group, piece)]
 
 
@@ -172,7 +186,9 @@ def _with(
         not case.is_on_time(group, p) and p.gross * group.total > 0 and not own
         for p, own in zip(some, corrects, strict=True)
     ]
-    odd = sum(late) + 2 * sum(p.gross == group.total and case.denies(entries, p) for p in some)
+    odd = sum(case.lateness(group, p) for p, own in zip(some, late, strict=True) if own) + 2 * sum(p.gross == group.total and case.denies(entries, p) for p in some)
+    named = [any(x.is_named_in(p.text) for x in entries) for p in some if p.gross == group.total]
+    odd += 0 if case.kept or not any(named) else len(named) - sum(named)
     if off == 0 and agrees(entries, some, case):
         yield Story(numbers, odd, plain)
         return

@@ -54,8 +54,15 @@ def table_of(frame: Any, names: Mapping[str, str], **more: pl.Expr) -> pl.DataFr
         more["sent_day"] = sent.cast(pl.Int32).cast(pl.Int64)
         # What is of a closed month is booked on the first day of the month for which it was sent.
         period = own("period", pl.String).str.to_date("%Y-%m", strict=False)
-        more["open_day"] = pl.max_horizontal(day, period).cast(pl.Int32).cast(pl.Int64)
-    ends = {"month_end": day.dt.month_end(), "week_end": day.dt.truncate("1w") + pl.duration(days=6)}
+        opened = pl.max_horizontal(day, period)
+        more["open_day"] = opened.cast(pl.Int32).cast(pl.Int64)
+    else:
+        opened = day
+    weekend = pl.when(day.dt.weekday() > 5).then(8 - day.dt.weekday()).otherwise(0)
+    ends = {
+        "work_day": day + pl.duration(days=weekend),
+        "month_end": opened.dt.month_end(), "week_end": day.dt.truncate("1w") + pl.duration(days=6),
+    }
     days = {name: at.cast(pl.Int32).cast(pl.Int64) for name, at in {"day": day, **ends}.items()}
     return frame.select(**texts, **cents, **days, **more)
 
