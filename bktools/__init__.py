@@ -12,7 +12,7 @@ The public names, by what they are for:
 - close a month: `close_month`, `close_period`, `reopen_period`, `load_periods`, `record_of`, `PeriodRecord`,
   `read_fixes`, `check_fixes`
 - see what arrived: `match_ledger`, `LedgerMatch`
-- look at money: `spend`, `versus`, `show`, `plot_money`, `plot_spend`, `plot_coverage`
+- look at money: `spend`, `versus`, `expected_entries`, `show`, `plot_money`, `plot_spend`, `plot_coverage`
 - hand over: `to_csv`, `to_excel`, `to_arrow`
 
 `help(bktools.spend)` explains one with an example, `bktools.errors` has the tree of errors, and the command
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from bktools.reports.month_end import close_month
     from bktools.service import Service
     from bktools.snapshots.tables import get_balance, get_employee, load_categories, load_employees
-    from bktools.spending import spend, versus
+    from bktools.spending import expected_entries, spend, versus
     from bktools.submit import create_accounts, submit_export_jobs
     from bktools.submit.outcomes import Outcomes
     from bktools.widgets.entries import pick_entries
@@ -89,7 +89,7 @@ _NAMES = {
     "bktools.reports.month_end": "close_month",
     "bktools.service": "Service",
     "bktools.snapshots.tables": "get_balance get_employee load_categories load_employees",
-    "bktools.spending": "spend versus",
+    "bktools.spending": "expected_entries spend versus",
     "bktools.submit": "create_accounts submit_export_jobs",
     "bktools.submit.outcomes": "Outcomes",
     "bktools.widgets.entries": "pick_entries",
@@ -135,6 +135,7 @@ __all__ = [  # noqa: RUF022
     "LedgerMatch",
     "spend",
     "versus",
+    "expected_entries",
     "show",
     "plot_money",
     "plot_spend",

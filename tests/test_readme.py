@@ -49,6 +49,14 @@ def test_a_plan_is_made_as_shown(tmp_path):
     assert is_checked == "True"
 
 
+def test_continuous_integration_runs_the_readme():
+    """Two lines of the README make an environment, the main job and the tests; `.ci/run` runs them."""
+    main_job, tests = re.findall(r"^    (python3 -m venv .*)$", README, re.MULTILINE)
+    assert main_job.endswith("bktools month-end --sandbox --apply")
+    assert tests.endswith("-m pytest")
+    assert "README.md" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
 def test_the_readme_is_read_in_ten_minutes():
     """It has at most 200 lines; the guide has the rest."""
     assert README.count("\n") <= 200

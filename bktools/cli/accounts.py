@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
 import bktools
-from bktools.cli import files, options, results
+from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import option
+from bktools.cli.options import connected, same
 from bktools.cli.output import tell
 from bktools.cli.tables import counts, in_order
 from bktools.progress import note
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Accounts known here: list, create from a chart, import.", no_args_is_help=True)
 
-
 _REPEAT = "Outcome unknown; safe to run again"
 
 # States that need a person, the most urgent first, with the next step.
@@ -28,7 +29,7 @@ NEXT = {
     "UNKNOWN": _REPEAT,
     "SENDING": _REPEAT,
     "EXISTS": "in the service with different data: export the account list there (of the sandbox: "
-    "bktools sandbox sample-data FOLDER), then import it: bktools accounts import FILE{environment}",
+    "bktools sandbox sample-data FOLDER), then import it: bktools accounts import FILE{same}",
 }
 
 # Outcomes after which an account may be missing in the service.
@@ -36,32 +37,49 @@ OPEN = ("REJECTED", "UNKNOWN")
 
 
 @app.command("list")
-@results.table
-def list_accounts(connection: options.ConnectsToCompany) -> None:
+def list_accounts(
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Table = results.TableFormat.TABLE,
+    output: results.Output = None,
+    profile: results.CsvProfile = None,
+) -> None:
     """List the accounts known here: created, matched or imported.
 
     Example: bktools accounts list
     """
-    accounts = bktools.load_accounts(connection.company, service=connection.service)
-    columns = ["external_id", "code", "name", "archived", "state", "id"]
-    results.hand_over(in_order(accounts, "state", NEXT), columns)
-    _say_next(accounts["state"], connection.same)
+    with connected(environment, sandbox, company) as service:
+        accounts = bktools.load_accounts(company, service=service)
+        books = same(service.settings)
+    results.hand_over(
+        in_order(accounts, "state", NEXT),
+        format,
+        output,
+        profile,
+        columns=["external_id", "code", "name", "archived", "state", "id"],
+    )
+    _say_next(accounts["state"], books)
     if accounts.empty:
-        create, same = "bktools accounts create --chart FILE", connection.same
         tell(
-            f"no accounts are known here: create those of a chart ({create}{same}), "
-            "or import the account list that the service's user interface exports (bktools accounts import "
-            f"FILE{same})"
+            "no accounts are known here: create those of a chart "
+            f"(bktools accounts create --chart FILE{books}), "
+            f"or import the account export of your spend tool (bktools accounts import FILE{books})"
         )
 
 
 @app.command("create")
-@results.table
 def create(
-    chart: files.Chart,
-    connection: options.ConnectsToCompany,
-    apply: bool = options.APPLY,
-    new_chart: bool = options.NEW_CHART,
+    chart: reading.Chart = None,
+    mapping: reading.Mapping = None,
+    apply: options.Apply = False,
+    new_chart: options.NewChart = False,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Table = results.TableFormat.TABLE,
+    output: results.Output = None,
+    profile: results.CsvProfile = None,
 ) -> Exit:
     """Create the chart's missing accounts; without --apply, list them.
 
@@ -69,55 +87,65 @@ def create(
     """
     from bktools.cli.reconcile import reconciled
 
-    reconciliation = reconciled(connection, chart)
-    accounts = bktools.create_accounts(
-        reconciliation, apply=apply, new_chart=new_chart, service=connection.service
+    with connected(environment, sandbox, company) as service:
+        reconciliation = reconciled(service, chart, mapping, note)
+        accounts = bktools.create_accounts(reconciliation, apply=apply, new_chart=new_chart, service=service)
+        books = same(service.settings)
+    results.hand_over(
+        in_order(accounts, "outcome", NEXT),
+        format,
+        output,
+        profile,
+        columns=["external_id", "name", "outcome", "message"],
     )
-    results.hand_over(in_order(accounts, "outcome", NEXT), ["external_id", "name", "outcome", "message"])
     for line in filter(None, [reconciliation.another_chart, *reconciliation.not_created]):
         tell(line)
     for phrase in reconciliation.unchecked:
         note(f"not compared: {phrase}")
     note(counts(accounts["outcome"]) or "0 accounts")
-    _say_next(accounts["outcome"], connection.same)
+    _say_next(accounts["outcome"], books)
     return Exit.INCOMPLETE if accounts["outcome"].isin(OPEN).any() else Exit.DONE
 
 
-def _say_next(states: pd.Series, environment: str) -> None:
+def _say_next(states: pd.Series, books: str) -> None:
     numbers = states.value_counts()
     for state, advice in NEXT.items():
         if state in numbers.index:
-            tell(f"{numbers[state]:,} {state}: {advice.format(environment=environment)}")
+            tell(f"{numbers[state]:,} {state}: {advice.format(same=books)}")
 
 
 @app.command("import")
-@results.text
 def import_list(
-    account_list: Annotated[
-        files.FileOptions,
-        files.reads(
-            "accounts",
-            "FILE",
-            "The list that the service's user interface exports; - is standard input.",
-            is_required=True,
-        ),
-    ],
-    connection: options.ConnectsToCompany,
-    complete: bool = option(
-        "--complete", "The list has all accounts of its companies: forget those that it lacks.", False
-    ),
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The account export of your spend tool.")],
+    complete: Annotated[
+        bool,
+        Option("--complete", help="The list has all accounts: forget those that it lacks."),
+    ] = False,
+    mapping: reading.Mapping = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Import the list of accounts that were created elsewhere.
 
     Example: bktools accounts import accounts.csv
     """
-    accounts = account_list.read(
-        bktools.import_accounts, company=connection.company, complete=complete, service=connection.service
-    )
+    with connected(environment, sandbox, company) as service:
+        accounts = reading.read(
+            bktools.import_accounts,
+            "accounts",
+            file,
+            mapping,
+            company=company,
+            complete=complete,
+            service=service,
+        )
     about, count = accounts.attrs["bktools"], len(accounts)
     retired = about["retired"]
     results.report(
-        files.recognised(about["imported"]),
+        format,
+        reading.recognised(about["imported"]),
         f"{len(retired):,} no longer known, because the list lacks them (--format json names them)"
         if retired
         else "",

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
 import typer
+from typer import Option
 
 from bktools.cli import (
     accounts,
     balance,
+    chart,
     check,
     compare,
     config,
+    entries,
     export,
     fixes,
     guide,
@@ -25,35 +32,64 @@ from bktools.cli import (
     verify,
     versus,
 )
-from bktools.cli.exits import exit_codes
-from bktools.cli.help import Command, Group
+from bktools.cli.exits import Exit, exit_codes
+from bktools.cli.help import ANYWHERE, Command, Group
 from bktools.cli.loading import loader
-from bktools.cli.options import option
-from bktools.cli.output import TextFormat
-from bktools.cli.unattended import LogLevel
+from bktools.cli.log import LogLevel, logged
 from bktools.contract import NOUNS
 
 # In the order of the help.
-COMMANDS = (
+COMMANDS: tuple[Callable[..., Exit | None], ...] = (
     month_end.month_end,
-    reconcile.reconcile,
+    chart.chart,
+    entries.entries,
     ledger.ledger,
+    reconcile.reconcile,
     fixes.fixes,
     verify.verify,
     spend.spend,
     versus.versus,
     *map(loader, NOUNS),
     compare.compare,
+    mappings.mappings,
     balance.balance,
     check.check,
     config.config,
     guide.guide,
 )
-GROUPS = (accounts, export, journal, mappings, periods, sandbox, snapshots)
+GROUPS = (accounts, export, journal, periods, sandbox, snapshots)
+
+FLAGS = ("--verbose", "--quiet")
+WITH_VALUE = "--log-level"
+
+
+class Commands(Group):
+    """All commands; the options of `every_command` may stand anywhere in a line."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments, those of every command first."""
+        return super().parse_args(ctx, common_first(args))
+
+
+def common_first(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with the options of every command first, because people add them at the end."""
+    common, others = [], []
+    left = iter(arguments)
+    for argument in left:
+        if argument == "--":
+            others += [argument, *left]
+        elif argument in FLAGS or argument.startswith(f"{WITH_VALUE}="):
+            common.append(argument)
+        elif argument == WITH_VALUE:
+            common.append("=".join([argument, *itertools.islice(left, 1)]))
+        else:
+            others.append(argument)
+    return [*common, *others]
+
 
 app = typer.Typer(
     name="bktools",
-    cls=Group,
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -63,10 +99,10 @@ app = typer.Typer(
 )
 
 for _command in COMMANDS:
-    app.command(cls=Command)(_command)
+    app.command(cls=Command, epilog=ANYWHERE)(_command)
 for _group in GROUPS:
     for _nested in _group.app.registered_commands:
-        _nested.cls = Command
+        _nested.cls, _nested.epilog = Command, ANYWHERE
     app.add_typer(_group.app, name=_group.__name__.rpartition(".")[2], cls=Group)
 
 
@@ -80,18 +116,22 @@ def _version(is_given: bool) -> None:
 
 @app.callback()
 def every_command(
+    context: typer.Context,
     *,
-    version: bool = option(
-        "--version", "Show version, commit and libraries, and end.", False, callback=_version, is_eager=True
-    ),
-    verbose: bool = option("--verbose", "Show the whole traceback of an error.", False),
-    quiet: bool = option("--quiet", "Print results, warnings and errors only: no notes and bars.", False),
-    log_format: TextFormat | None = option(
-        "--log-format", "Log each step, wait and retry with its time; json: one object a line."
-    ),
-    log_level: LogLevel | None = option(
-        "--log-level", "Log this level and worse. By default info, with --quiet warning."
-    ),
+    version: Annotated[  # noqa: ARG001 - its callback ends the command
+        bool,
+        Option("--version", help="Show the version and end.", callback=_version, is_eager=True),
+    ] = False,
+    verbose: Annotated[  # noqa: ARG001 - `fail` reads it, also where the arguments cannot be parsed
+        bool, Option("--verbose", help="Show the whole traceback of an error.")
+    ] = False,
+    quiet: Annotated[
+        bool, Option("--quiet", help="Print results, warnings and errors only: no notes and bars.")
+    ] = False,
+    log_level: Annotated[
+        LogLevel | None,
+        Option("--log-level", help="Log each step, wait and retry of this level and worse with its time."),
+    ] = None,
 ) -> None:
     """Bookkeeping service data: load, reconcile, export once, report.
 
@@ -99,3 +139,4 @@ def every_command(
 
     Try it without a service: bktools month-end --sandbox. Read more: bktools guide
     """
+    context.with_resource(logged(log_level, quiet=quiet))

@@ -6,18 +6,23 @@ import warnings
 
 import bktools
 from bktools.cli import options, results
+from bktools.cli.options import connected
 from bktools.consoles import listed
 
 
-@results.text
-def balance(connection: options.Connects) -> None:
+def balance(
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Format = results.TextFormat.TEXT,
+) -> None:
     """Show the company's balance (deprecated in the interface).
 
-    The balance has its own host and token: BKTOOLS_BALANCE_URL and BKTOOLS_BALANCE_TOKEN. The service tells
+    The balance has its own host and token: BKTOOLS_BALANCE_URL and BKTOOLS_BALANCE_TOKEN. The service names
     neither unit nor scale of its amounts, so they are shown as they come.
 
     Example: bktools balance --format json
     """
     warnings.simplefilter("always", DeprecationWarning)
-    amounts = {str(name): value for name, value in bktools.get_balance(service=connection.service).items()}
-    results.report(*listed(amounts.items()), **amounts)
+    with connected(environment, sandbox) as service:
+        amounts = {str(name): value for name, value in bktools.get_balance(service=service).items()}
+    results.report(format, *listed(amounts.items()), **amounts)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
+from typer import Option
 
 from bktools.cli import options, results
 from bktools.cli.exits import Exit, exit_of
-from bktools.cli.options import option
+from bktools.cli.options import selected, settings_of
 from bktools.progress import note
 from bktools.visible import visible_line
 
 
-@results.table
 def check(
-    connection: options.ConnectsToCompany,
-    accept_address: bool = option(
-        "--accept-address", "Record that the environment has the present address from now on.", False
-    ),
+    accept_address: Annotated[
+        bool,
+        Option("--accept-address", help="Record that the environment has the present address from now on."),
+    ] = False,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Table = results.TableFormat.TABLE,
 ) -> Exit:
     """Check service, company, clock, journal and disk.
 
@@ -28,24 +34,24 @@ def check(
     from bktools.checkup import checks
 
     if accept_address:
-        _accept(connection)
+        _accept(environment, sandbox, company)
     done = []
-    for checked in checks(connection.selected, company=connection.company):
+    for checked in checks(selected(environment, sandbox), company=company):
         done.append(checked)
-        if results.is_for_people():
+        if format is results.TableFormat.TABLE:
             typer.echo(visible_line(f"{checked.outcome:<8} {checked.check:<14} {checked.message}"))
             if checked.to_do:
                 typer.echo(f"{'':<23} {visible_line(checked.to_do)}")
-    if not results.is_for_people():
+    if format is not results.TableFormat.TABLE:
         rows = [(checked.check, checked.outcome, checked.message, checked.to_do or None) for checked in done]
-        results.hand_over_rows(rows, ["check", "outcome", "message", "to_do"])
+        results.hand_over(results.table_of(rows, ["check", "outcome", "message", "to_do"]), format)
     return next((exit_of(checked.error) for checked in done if checked.error), Exit.DONE)
 
 
-def _accept(connection: options.ServiceOptions) -> None:
+def _accept(environment: str | None, sandbox: bool, company: str | None) -> None:
     from bktools.journal.environments import accept_address
 
-    settings = connection.settings
+    settings = settings_of(environment, sandbox, company)
     changed = accept_address(settings)
     note(
         f"{settings.environment} had the address {changed[0]} and has {changed[1]} from now on"

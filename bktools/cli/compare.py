@@ -2,43 +2,87 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument
+
 import bktools
 from bktools.cli import options, results
-from bktools.cli.options import REQUIRED, argument
+from bktools.cli.options import connected, the_company
 from bktools.cli.output import tell
+from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.wording.numbers import counted
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-@results.table
+KEYS = ("category", "account", "employee")
+
+
 def compare(
-    connection: options.ConnectsToCompany,
-    before: str = argument(
-        "BEFORE", "A month, such as 2026-10, or a moment, such as 2026-10-31 or 2026-10-31T18:00Z.", REQUIRED
-    ),
-    after: str | None = argument(
-        "AFTER", "A later month or moment; by default now, where BEFORE is a moment."
-    ),
-    threshold: str | None = options.CHANGES_FROM,
+    before: Annotated[
+        str,
+        Argument(
+            metavar="BEFORE",
+            help="A month, such as 2026-10, or a moment, such as 2026-10-31 or 2026-10-31T18:00Z.",
+        ),
+    ],
+    after: Annotated[
+        str | None,
+        Argument(metavar="AFTER", help="A later month or moment; by default now, where BEFORE is a moment."),
+    ] = None,
+    by: options.Keys = None,
+    largest_first: options.LargestFirst = False,
+    threshold: options.Threshold = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Table = results.TableFormat.TABLE,
+    output: results.Output = None,
+    profile: results.CsvProfile = None,
 ) -> None:
     """Show what changed between two months or two moments.
 
-    Exported amounts, categories, accounts and employees are compared.
+    Exported amounts, categories, accounts and employees are compared. With --by category, account or
+    employee, only the exported amounts by this key.
 
     Example: bktools compare 2026-10 2026-11
     """
-    changes = bktools.compare(
-        before, after, company=connection.company_id, threshold=threshold, service=connection.service
-    )
+    if unknown := {*(by or ())} - {*KEYS}:
+        raise ArgumentError("--by", f"must be one of {', '.join(KEYS)}", min(unknown))
+    with connected(environment, sandbox, company) as service:
+        changes = bktools.compare(
+            before, after, company=the_company(service.settings), threshold=threshold, service=service
+        )
     about = changes.attrs["bktools"]
+    if by:
+        changes = changes[changes["table"].isin([f"exported_by_{key}" for key in by])]
+    if not largest_first:
+        changes = by_name(changes, ["about"], within=["table", "currency"])
     for reason in about["not_compared"]:
         tell(f"not compared: {reason}")
     for line in about["headline"]:
         note(line)
-    smaller = about["below_threshold"]
-    left = f", {counted(smaller, 'smaller one', 'smaller ones')} left out" if smaller else ""
-    note(f"{counted(len(changes), 'difference')} between {about['before']} and {about['after']}{left}")
+    note(
+        f"{counted(len(changes), 'difference')} between {about['before']} and {about['after']}"
+        f"{smaller_ones(about['below_threshold'])}"
+    )
     shown = [
         name for name in changes.columns if name not in ("company_id", "id") and changes[name].notna().any()
     ]
-    results.hand_over(changes, shown)
+    results.hand_over(changes, format, output, profile, columns=shown)
+
+
+def by_name(rows: pd.DataFrame, columns: list[str], within: Sequence[str] = ("currency",)) -> pd.DataFrame:
+    """Return rows by their names, within groups that stay in their order."""
+    places = rows.groupby([*within], dropna=False, sort=False).ngroup()
+    return rows.assign(place=places).sort_values(["place", *columns], kind="stable", ignore_index=True)[
+        [*rows.columns]
+    ]
+
+
+def smaller_ones(count: int) -> str:
+    """Return how many smaller differences were left out."""
+    return f", {counted(count, 'smaller one', 'smaller ones')} left out" if count else ""

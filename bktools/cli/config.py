@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import typer
+
 from bktools.cli import options, results
+from bktools.cli.options import settings_of
 from bktools.consoles import listed
 
 
-@results.table
-def config(connection: options.Connects) -> None:
+def config(
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Table = results.TableFormat.TABLE,
+) -> None:
     """Show the settings in force and their sources, secrets masked.
 
     Example: BKTOOLS_ENVIRONMENT=staging bktools config
     """
-    import pandas as pd
-
     from bktools.journal.journal import identity_of
     from bktools.settings import config_path
 
-    settings, file = connection.settings, config_path()
-    used = [
-        ("journal in use", identity_of(settings)),
-        ("config file", f"{file}{'' if file.exists() else ' (none yet)'}"),
+    settings, file = settings_of(environment, sandbox), config_path()
+    rows = [
+        *settings.rows(),
+        ("journal in use", identity_of(settings), ""),
+        ("config file", f"{file}{'' if file.exists() else ' (none yet)'}", ""),
     ]
-    rows = [*settings.rows(), *((name, value, "") for name, value in used)]
-    frame = pd.DataFrame(rows, columns=["setting", "value", "source"]).replace("", None)
-    lines = [
-        *((name, "  ".join(filter(None, [value, f"({source})"]))) for name, value, source in settings.rows()),
-        *used,
-    ]
-    results.hand_over(frame, text="\n".join(["Settings", *listed(lines, indent="  ")]))
+    if format is results.TableFormat.TABLE:
+        lines = [
+            (name, "  ".join(filter(None, [value, source and f"({source})"]))) for name, value, source in rows
+        ]
+        typer.echo("\n".join(["Settings", *listed(lines, indent="  ")]))
+        return
+    frame = results.table_of(rows, ["setting", "value", "source"]).replace("", None)
+    results.hand_over(frame, format)

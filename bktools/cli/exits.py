@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
+import traceback
+from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from bktools import errors
+from bktools.cli.output import tell
+from bktools.progress import note
+from bktools.visible import visible
 
 
 class Exit(IntEnum):
@@ -83,6 +90,25 @@ def exit_of(error: BaseException) -> Exit:
     if is_of_the_parser(error):
         return Exit.USAGE
     return next((code for kind, code, _ in BY_ERROR if isinstance(error, kind)), Exit.FAILED)
+
+
+def fail(error: Exception, arguments: Sequence[str]) -> NoReturn:
+    """End the command with an error's exit code, after one line about it, and as data where asked for."""
+    data = described(error)
+    # The arguments are read as text, because the parser may have refused them.
+    if "--format=json" in arguments or ("--format", "json") in itertools.pairwise(arguments):
+        from bktools.cli.results import write_json
+
+        write_json({"error": data})
+    if is_of_the_parser(error):
+        error.show()  # type: ignore[attr-defined]
+    elif "--verbose" in arguments or not isinstance(error, errors.BktoolsError):
+        print(visible("".join(traceback.format_exception(error))), end="", file=sys.stderr)
+    else:
+        tell(f"bktools: {error}")
+        if isinstance(error, LONG_STORIES):
+            note(f"bktools: more about this: {data['guide']}")
+    sys.exit(data["exit_code"])
 
 
 def described(error: Exception) -> dict[str, Any]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 import bktools
-from bktools import disk
 from bktools.caller import in_shell
-from bktools.cli import files, options, results
+from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import REQUIRED, argument, option
+from bktools.cli.options import connected, same, the_company
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError, PlanError
 from bktools.wording.numbers import counted
@@ -41,44 +40,59 @@ NEXT = {
 app = typer.Typer(help="Export jobs: compose, submit once, show and settle them.", no_args_is_help=True)
 
 
-@dataclass(frozen=True)
-class Arguments:
-    """The options that `compose_export_jobs` takes as its arguments."""
-
-    selection: Path | None = option(
-        "--select FILE", "File with the IDs of the entries to export; by default all."
-    )
-    max_entries: int = options.MAX_ENTRIES
-    period: str | None = options.month_option(
-        "The month to export, such as 2026-10: later entries wait, earlier ones get a warning."
-    )
-    currency: str | None = option(
-        "--own-currency CODE", "The company's own currency, such as EUR: entries in others are counted."
-    )
-    employee_id: str | None = option("--employee UUID", "UUID of the employee who initiates the jobs.")
-    vendor_based_bookkeeping: bool = option("--vendor-based", "Vendor-based bookkeeping.", False)
+Plan = Annotated[Path, Argument(metavar="FILE", help="The plan that compose wrote.")]
 
 
 @app.command("compose")
-@results.lists
 def compose(
-    entries: files.Entries,
-    ledger: Annotated[
-        files.FileOptions,
-        files.reads("ledger", "--ledger FILE", files.ASKED_LEDGER, prefix="ledger-", beside="entries"),
-    ],
-    connection: options.ConnectsToCompany,
-    arguments: Annotated[Arguments, options.Group(Arguments)],
-    background: bool = option("--background", "The jobs need no user interaction.", False),
-    out: Path | None = option(
-        "--out FILE",
-        "File of the plan; - is standard output. By default export-PLAN_ID.plan.",
-        section=options.OUTPUT,
-    ),
-    csv: Path | None = option(
-        "--csv FOLDER", "Also write the plan as CSV to this folder; see --profile.", section=options.OUTPUT
-    ),
-    profile: str = options.PROFILE,
+    entries: reading.EntriesFiles = None,
+    ledger: reading.AskedLedger = None,
+    mapping: reading.Mapping = None,
+    selection: Annotated[
+        Path | None,
+        Option(
+            "--select", metavar="FILE", help="File with the IDs of the entries to export; by default all."
+        ),
+    ] = None,
+    max_entries: options.MaxEntries = 500,
+    month: Annotated[
+        str | None,
+        Option(
+            "--month",
+            metavar="YYYY-MM",
+            help="The month to export, such as 2026-10: later entries wait, earlier ones get a warning.",
+            callback=options.checked(options.check_month),
+        ),
+    ] = None,
+    currency: Annotated[
+        str | None,
+        Option(
+            "--own-currency",
+            metavar="CODE",
+            help="The company's own currency, such as EUR: entries in others are counted.",
+        ),
+    ] = None,
+    employee_id: Annotated[
+        str | None,
+        Option("--employee", metavar="UUID", help="UUID of the employee who initiates the jobs."),
+    ] = None,
+    vendor_based_bookkeeping: Annotated[
+        bool, Option("--vendor-based", help="Vendor-based bookkeeping.")
+    ] = False,
+    background: Annotated[bool, Option("--background", help="The jobs need no user interaction.")] = False,
+    out: Annotated[
+        Path | None,
+        Option("--out", metavar="FILE", help="File of the plan; by default export-PLAN_ID.plan."),
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        Option("--csv", metavar="FOLDER", help="Also write the plan as CSV to this folder; see --profile."),
+    ] = None,
+    profile: options.Profile = "excel",
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Check entries and write the plan of their export. Nothing is sent.
 
@@ -89,56 +103,66 @@ def compose(
     from bktools.journal.records import this_process
     from bktools.journal.statements import exported_elsewhere, not_booked
 
-    is_piped = str(out) == results.STREAM
-    if is_piped:
-        results.reserve_output()
-    service = connection.service
-    entries = entries.or_sample(service)
-    company = service.settings.company
-    # Cached tables, too, when the service cannot be reached.
-    tables: dict[str, Any] = files.tables_of(service, company, max_age=0) if company else {}
-    rows = files.read_entries(entries, company, tables, required=("category_id",))
-    results.say(files.recognised(rows.attrs["bktools"]))
-    with Journal(service.settings) as journal:
-        elsewhere, cleared = exported_elsewhere(journal, company), not_booked(journal, company)
-    plan = bktools.compose_export_jobs(
-        rows,
-        **(tables or files.tables_of(service, rows["company_id"].dropna().unique().tolist(), max_age=0)),
-        # The history of all companies: an entry sent for another one is not sent again.
-        history=bktools.load_export_jobs(entries=True, service=service),
-        ledger=None if ledger.path is None else ledger.read(bktools.read_general_ledger),
-        exported_elsewhere=[*elsewhere],
-        not_booked=[*cleared],
-        company=company,
-        is_interactive=not background,
-        **vars(arguments),
-    )
-    _say_plan(plan)
-    with disk.temporary_folder() as folder:
-        file = Path(folder) / "export.plan" if is_piped else out or Path(f"export-{plan.plan_id}.plan")
-        write_plan(plan, file, made_for=service.settings.identity, made_by=this_process())
-        if csv is not None:
-            plan.to_csv(csv, profile)
-        if is_piped:
-            results.write_out(file.read_bytes())
-            return
+    with connected(environment, sandbox, company) as service:
+        settings = service.settings
+        # Cached tables, too, when the service cannot be reached.
+        tables = reading.tables_of(service, settings.company, max_age=0) if settings.company else {}
+        rows = reading.read_entries(
+            entries or [reading.samples(service, "FILE")[1]],
+            mapping,
+            settings.company,
+            tables,
+            required=("category_id",),
+        )
+        results.say(format, reading.recognised(rows.attrs["bktools"]))
+        companies = rows["company_id"].dropna().unique().tolist()
+        with Journal(settings) as journal:
+            elsewhere = exported_elsewhere(journal, settings.company)
+            cleared = not_booked(journal, settings.company)
+        plan = bktools.compose_export_jobs(
+            rows,
+            **(tables or reading.tables_of(service, companies, max_age=0)),
+            # The history of all companies: an entry sent for another one is not sent again.
+            history=bktools.load_export_jobs(entries=True, service=service),
+            ledger=reading.read_ledger(ledger, mapping),
+            exported_elsewhere=[*elsewhere],
+            not_booked=[*cleared],
+            company=settings.company,
+            selection=selection,
+            max_entries=max_entries,
+            period=month,
+            currency=currency,
+            employee_id=employee_id,
+            vendor_based_bookkeeping=vendor_based_bookkeeping,
+            is_interactive=not background,
+        )
+        _say_plan(format, plan)
+        file = out or Path(f"export-{plan.plan_id}.plan")
+        write_plan(plan, file, made_for=settings.identity, made_by=this_process())
+    if csv is not None:
+        plan.to_csv(csv, profile)
     # A name that begins with a hyphen would be read as an option.
     shown = f"./{file}" if str(file).startswith("-") else str(file)
-    again = f"bktools export submit {in_shell(shown)}{connection.same}"
+    again = f"bktools export submit {in_shell(shown)}{same(settings, company=False)}"
     if plan.batches.empty:
         again = "correct the entries that are not ready, then compose again; there is nothing to submit"
-    results.report(f"\nWritten to {file}; nothing was sent. Next: {again}", **_facts_of(plan), file=file)
+    results.report(
+        format, f"\nWritten to {file}; nothing was sent. Next: {again}", **_facts_of(plan), file=file
+    )
 
 
 @app.command("submit")
-@results.lists
 def submit(
-    connection: options.Connects,
-    file: Path = argument("FILE", "The plan that compose wrote; - is standard input.", REQUIRED),
-    apply: bool = options.APPLY,
-    plan_id: str | None = option("--plan ID", "Refuse the file unless it holds this plan."),
-    wait: float = options.WAIT,
-    others_export: bool = options.OTHERS_EXPORT,
+    file: Plan,
+    apply: options.Apply = False,
+    plan_id: Annotated[
+        str | None, Option("--plan", metavar="ID", help="Refuse the file unless it holds this plan.")
+    ] = None,
+    wait: options.Wait = 300.0,
+    others_export: options.OthersExport = False,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> Exit:
     """Submit a plan, each batch once; without --apply, a dry run.
 
@@ -148,54 +172,58 @@ def submit(
     """
     from bktools.export.plan_file import read_plan
 
-    with files.readable(file) as path:
-        read = read_plan(path)
+    read = read_plan(file)
     if plan_id is not None and plan_id != read.plan.plan_id:
         raise PlanError(f"{file} holds plan {read.plan.plan_id}, not {plan_id}: nothing was sent")
-    service = connection.service
-    if read.made_for != service.settings.identity:
-        raise PlanError(
-            f"{file} was made for {read.made_for}, this is {service.settings.identity}: nothing was sent; "
-            "compose it again here"
+    with connected(environment, sandbox) as service:
+        if read.made_for != service.settings.identity:
+            raise PlanError(
+                f"{file} was made for {read.made_for}, this is {service.settings.identity}: "
+                "nothing was sent; compose it again here"
+            )
+        for question in _unknown_outcomes(read.plan, service):
+            results.say(format, f"outcome unknown: {question}\n")
+        results.say(format, f"Composed by {read.made_by}, {read.made_at}")
+        _say_plan(format, read.plan)
+        sent = bktools.submit_export_jobs(
+            read.plan, apply=apply, wait=wait, others_export=others_export, service=service
         )
-    for question in _unknown_outcomes(read.plan, service):
-        results.say(f"outcome unknown: {question}\n")
-    results.say(f"Composed by {read.made_by}, {read.made_at}")
-    _say_plan(read.plan)
-    sent = bktools.submit_export_jobs(
-        read.plan, apply=apply, wait=wait, others_export=others_export, service=service
-    )
-    questions = _unknown_outcomes(read.plan, service)
-    results.say("")
-    _say_outcomes(sent, applied=apply)
-    results.report(**_facts_of(read.plan), applied=apply, outcomes=sent, outcome_unknown=questions)
+        questions = _unknown_outcomes(read.plan, service)
+    results.say(format, "")
+    _say_outcomes(format, sent, applied=apply)
+    results.report(format, **_facts_of(read.plan), applied=apply, outcomes=sent, outcome_unknown=questions)
     if read.plan.batches.empty:
-        results.say("Nothing was sent: no entry of the plan is ready.")
+        results.say(format, "Nothing was sent: no entry of the plan is ready.")
     elif not apply:
-        results.say("Nothing was sent: run again with --apply to do it.")
+        results.say(format, "Nothing was sent: run again with --apply to do it.")
     is_incomplete = questions or (apply and (sent["outcome"] != "ACCEPTED").any())
     return Exit.INCOMPLETE if is_incomplete else Exit.DONE
 
 
 @app.command("status")
-@results.text
-def status(connection: options.ConnectsToCompany) -> Exit:
+def status(
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Format = results.TextFormat.TEXT,
+) -> Exit:
     """Show the batches by state, and how to settle unknown outcomes.
 
     Example: bktools export status
     """
     from bktools.journal.export_jobs import answer_to_all, open_questions
 
-    company, service = connection.company, connection.service
-    jobs = bktools.load_export_jobs(company, service=service)
-    questions = open_questions(company, service=service)
-    to_all = answer_to_all(company, service=service)
+    with connected(environment, sandbox, company) as service:
+        jobs = bktools.load_export_jobs(company, service=service)
+        questions = open_questions(company, service=service)
+        to_all = answer_to_all(company, service=service)
     by_state = dict(list(jobs.groupby("state")))
     states = {
         str(state): {"batches": len(rows), "entries": int(rows["entries"].sum())}
         for state, rows in by_state.items()
     }
     results.report(
+        format,
         *(_batches(rows, state) for state, rows in by_state.items()),
         "nothing was exported from here" if jobs.empty else "",
         *(f"\noutcome unknown: {question}" for question in questions),
@@ -207,12 +235,18 @@ def status(connection: options.ConnectsToCompany) -> Exit:
 
 
 @app.command("history")
-@results.table
 def history(
-    connection: options.ConnectsToCompany,
-    entries: bool = option("--entries", "One row per accounting entry.", False),
-    events: bool = option("--events", "One row per event, with earlier settlements, by whom and why.", False),
-    batch: str | None = option("--batch ID", "Only this batch."),
+    entries: Annotated[bool, Option("--entries", help="One row per accounting entry.")] = False,
+    events: Annotated[
+        bool, Option("--events", help="One row per event, with earlier settlements, by whom and why.")
+    ] = False,
+    batch: Annotated[str | None, Option("--batch", metavar="ID", help="Only this batch.")] = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Table = results.TableFormat.TABLE,
+    output: results.Output = None,
+    profile: results.CsvProfile = None,
 ) -> None:
     """Show the export jobs that were sent from here, and their state.
 
@@ -220,27 +254,37 @@ def history(
     """
     from bktools.journal.export_jobs import open_questions
 
-    company, service = connection.company, connection.service
-    jobs = bktools.load_export_jobs(company, entries=entries, events=events, batch=batch, service=service)
-    # An open question tells the user to list the entries, so it is not repeated in that list.
-    questions = [] if entries else open_questions(company, batch=batch, service=service)
-    results.hand_over(jobs, COLUMNS["entries" if entries else "events" if events else "batches"], most=1_000)
+    with connected(environment, sandbox, company) as service:
+        jobs = bktools.load_export_jobs(company, entries=entries, events=events, batch=batch, service=service)
+        # An open question tells the user to list the entries, so it is not repeated in that list.
+        questions = [] if entries else open_questions(company, batch=batch, service=service)
+    columns = COLUMNS["entries" if entries else "events" if events else "batches"]
+    results.hand_over(jobs, format, output, profile, columns=columns, most=1_000)
     for question in questions:
         # On standard error, apart from the rows that a program reads.
         tell(f"\noutcome unknown: {question}")
 
 
 @app.command("resolve")
-@results.text
 def resolve(
-    connection: options.ConnectsToCompany,
-    outcome: str = option(
-        "--outcome accepted|released", "accepted: it was booked. released: it was not.", REQUIRED
-    ),
-    evidence: str = option("--evidence TEXT", "What you checked and found; kept permanently.", REQUIRED),
-    by: str = option("--by NAME", "Name of the person who checked.", REQUIRED),
-    batches: list[str] = argument("BATCH...", "IDs of the batches; several can only be accepted.", REQUIRED),
-    job: str | None = option("--job UUID", "UUID of the job, if it was found."),
+    batches: Annotated[
+        list[str], Argument(metavar="BATCH...", help="IDs of the batches; several can only be accepted.")
+    ],
+    outcome: Annotated[
+        str,
+        Option(
+            "--outcome", metavar="accepted|released", help="accepted: it was booked. released: it was not."
+        ),
+    ],
+    evidence: options.Evidence,
+    by: options.By,
+    job: Annotated[
+        str | None, Option("--job", metavar="UUID", help="UUID of the job, if it was found.")
+    ] = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Settle export jobs whose outcome is unknown.
 
@@ -254,14 +298,18 @@ def resolve(
         raise ArgumentError(
             "BATCH", "must be one, unless it is --outcome accepted without --job: release each by itself"
         )
-    service = connection.service
-    if len(batches) == 1:
-        bktools.resolve_export_job(batches[0], outcome, evidence=evidence, by=by, job_id=job, service=service)
-    else:
-        accept_export_jobs(batches, evidence=evidence, by=by, service=service)
+    with connected(environment, sandbox, company) as service:
+        if len(batches) == 1:
+            bktools.resolve_export_job(
+                batches[0], outcome, evidence=evidence, by=by, job_id=job, service=service
+            )
+        else:
+            accept_export_jobs(batches, evidence=evidence, by=by, service=service)
+        books = same(service.settings, company=False)
     results.report(
+        format,
         *(f"batch {settled}: {outcome}, by {by}" for settled in batches),
-        f"{NEXT[outcome]}: bktools export submit PLAN --apply{connection.same}",
+        f"{NEXT[outcome]}: bktools export submit PLAN --apply{books}",
         batch_id=batches[0] if len(batches) == 1 else None,
         batches=batches,
         outcome=outcome,
@@ -270,12 +318,15 @@ def resolve(
 
 
 @app.command("import")
-@results.text
 def import_elsewhere(
-    entries: files.Entries,
-    connection: options.ConnectsToCompany,
-    by: str = option("--by NAME", "Name of the person who knows it.", REQUIRED),
-    evidence: str = option("--evidence TEXT", "Where it is seen; kept permanently.", REQUIRED),
+    entries: Annotated[list[Path], Argument(metavar="FILE...", help="The entries.")],
+    by: options.By,
+    evidence: options.Evidence,
+    mapping: reading.Mapping = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Record entries that were exported elsewhere.
 
@@ -288,21 +339,24 @@ def import_elsewhere(
     from bktools.journal.statements import record_exported_elsewhere
     from bktools.journal.writing import open_for_writing
 
-    service, company = connection.service, connection.company_id
-    rows = files.read_entries(entries.or_sample(service), company, {}, required=())
-    known = [name for name in ("date", "amount", "currency", "supplier") if name in rows.columns]
-    rows = rows.drop_duplicates("id")[["id", *known]].rename(columns={"id": "entry_id"})
-    listed: list[dict[str, Any]] = [
-        {str(name): str(value) for name, value in row.items() if not pd.isna(value)}
-        for row in rows.to_dict("records")
-    ]
-    with open_for_writing(service.settings) as journal:
-        event = record_exported_elsewhere(
-            journal, company, listed, by=by, evidence=evidence, source=str(entries.path or "")
-        )
+    with connected(environment, sandbox, company) as service:
+        company_id = the_company(service.settings)
+        rows = reading.read_entries(entries, mapping, company_id, {})
+        known = [name for name in ("date", "amount", "currency", "supplier") if name in rows.columns]
+        rows = rows.drop_duplicates("id")[["id", *known]].rename(columns={"id": "entry_id"})
+        listed: list[dict[str, Any]] = [
+            {str(name): str(value) for name, value in row.items() if not pd.isna(value)}
+            for row in rows.to_dict("records")
+        ]
+        with open_for_writing(service.settings) as journal:
+            event = record_exported_elsewhere(
+                journal, company_id, listed, by=by, evidence=evidence, source=", ".join(map(str, entries))
+            )
+        undo = f"bktools export undo-import {event} --by NAME --evidence TEXT{same(service.settings)}"
     results.report(
+        format,
         f"{counted(len(listed), 'entry', 'entries')} recorded as exported elsewhere, by {by}",
-        f"If that was wrong: bktools export undo-import {event} --by NAME --evidence TEXT{connection.same}",
+        f"If that was wrong: {undo}",
         event=event,
         entries=len(listed),
         by=by,
@@ -310,12 +364,14 @@ def import_elsewhere(
 
 
 @app.command("undo-import")
-@results.text
 def undo_import(
-    connection: options.ConnectsToCompany,
-    event: int = argument("EVENT", "The number that import printed.", REQUIRED),
-    by: str = option("--by NAME", "Name of the person who knows it.", REQUIRED),
-    evidence: str = option("--evidence TEXT", "What was found; kept permanently.", REQUIRED),
+    event: Annotated[int, Argument(metavar="EVENT", help="The number that import printed.")],
+    by: options.By,
+    evidence: options.Evidence,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Take back what import recorded.
 
@@ -326,18 +382,23 @@ def undo_import(
     from bktools.journal.statements import undo_exported_elsewhere
     from bktools.journal.writing import open_for_writing
 
-    with open_for_writing(connection.service.settings) as journal:
+    with (
+        connected(environment, sandbox, company) as service,
+        open_for_writing(service.settings) as journal,
+    ):
         undo_exported_elsewhere(journal, event, by=by, evidence=evidence)
-    results.report(f"event {event} is undone, by {by}: its entries may be sent", event=event, by=by)
+    results.report(format, f"event {event} is undone, by {by}: its entries may be sent", event=event, by=by)
 
 
 @app.command("not-booked")
-@results.text
 def not_booked_entries(
-    connection: options.ConnectsToCompany,
-    by: str = option("--by NAME", "Name of the person who looked.", REQUIRED),
-    evidence: str = option("--evidence TEXT", "What was checked and found; kept permanently.", REQUIRED),
-    entries: list[str] = argument("ENTRY...", "IDs of the entries.", REQUIRED),
+    entries: Annotated[list[str], Argument(metavar="ENTRY...", help="IDs of the entries.")],
+    by: options.By,
+    evidence: options.Evidence,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Record that entries are not booked.
 
@@ -349,10 +410,15 @@ def not_booked_entries(
     from bktools.journal.statements import record_not_booked
     from bktools.journal.writing import open_for_writing
 
-    with open_for_writing(connection.service.settings) as journal:
-        record_not_booked(journal, connection.company_id, entries, by=by, evidence=evidence)
+    with connected(environment, sandbox, company) as service:
+        company_id = the_company(service.settings)
+        with open_for_writing(service.settings) as journal:
+            record_not_booked(journal, company_id, entries, by=by, evidence=evidence)
     results.report(
-        f"{counted(len(entries), 'entry', 'entries')} recorded as not booked, by {by}", entries=entries, by=by
+        format,
+        f"{counted(len(entries), 'entry', 'entries')} recorded as not booked, by {by}",
+        entries=entries,
+        by=by,
     )
 
 
@@ -365,13 +431,13 @@ def _unknown_outcomes(plan: bktools.ExportPlan, service: bktools.Service) -> lis
     return [line for company in companies for line in open_questions(company, service=service)]
 
 
-def _say_plan(plan: bktools.ExportPlan) -> None:
+def _say_plan(format: results.TextFormat, plan: bktools.ExportPlan) -> None:
     from bktools.frames.names import FIRST
 
     # The next step is that of the command, not of Python.
-    results.say(repr(plan).partition("\n  next:")[0])
+    results.say(format, repr(plan).partition("\n  next:")[0])
     held = plan.not_ready[[name for name in (*FIRST, "reason") if name in plan.not_ready.columns]]
-    results.show_list("Not ready", held, most=SHOWN_NOT_READY, whole="--csv FOLDER")
+    results.say_list(format, "Not ready", held, most=SHOWN_NOT_READY, whole="--csv FOLDER")
 
 
 def _facts_of(plan: bktools.ExportPlan) -> dict[str, Any]:
@@ -388,13 +454,13 @@ def _facts_of(plan: bktools.ExportPlan) -> dict[str, Any]:
     }
 
 
-def _say_outcomes(sent: pd.DataFrame, *, applied: bool) -> None:
+def _say_outcomes(format: results.TextFormat, sent: pd.DataFrame, *, applied: bool) -> None:
     for outcome, rows in sent.groupby("outcome", sort=False):
-        results.say(_batches(rows, outcome))
+        results.say(format, _batches(rows, outcome))
     # In a dry run what is planned would be sent.
     as_wanted = {"ACCEPTED"} if applied else {"ACCEPTED", "PLANNED"}
     for row in sent[~sent["outcome"].isin(as_wanted)].to_dict("records"):
-        results.say(f"batch {row['batch_id']} {row['outcome']}: {row['message']}")
+        results.say(format, f"batch {row['batch_id']} {row['outcome']}: {row['message']}")
 
 
 def _batches(rows: pd.DataFrame, state: object) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+from typer import Argument
 
 import bktools
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import argument, month_option
+from bktools.cli.options import connected, same, the_company
 from bktools.cli.output import tell
 from bktools.cli.tables import counts, in_order
 from bktools.errors import InputError
@@ -17,13 +20,20 @@ from bktools.wording import words
 COLUMNS = ("outcome", "about", "account_now", "new_account", "note", "message", "period", "line")
 
 
-@results.table
 def fixes(
-    connection: options.ConnectsToCompany,
-    file: Path | None = argument(
-        "FILE", "The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in."
-    ),
-    period: str | None = month_option("Only of this month, such as 2026-10; a file must be of it."),
+    file: Annotated[
+        Path | None,
+        Argument(
+            metavar="FILE", help="The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in."
+        ),
+    ] = None,
+    month: options.Month = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Table = results.TableFormat.TABLE,
+    output: results.Output = None,
+    profile: results.CsvProfile = None,
 ) -> Exit:
     """Check and keep what people filled in on the sheet "to do".
 
@@ -35,28 +45,34 @@ def fixes(
     """
     from bktools.reports import fixes as sheet
 
-    service, company = connection.service, connection.company_id
-    if file is None:
-        lines = sheet.kept_fixes(service.settings, company, period)
-    else:
-        lines = bktools.read_fixes(file, company=company, period=period)
-    made_in = lines["environment"].iloc[0] if len(lines) else service.settings.environment
-    if file is not None and made_in != service.settings.environment:
-        raise InputError(f"is of the environment {made_in}: choose it with --environment", source=str(file))
-    categories = bktools.load_categories(company, refresh=True, service=service)
-    checked = bktools.check_fixes(lines, categories, bktools.load_accounts(company, service=service))
-    valid = checked["outcome"] != sheet.WRONG
-    kept = sheet.keep_fixes(lines[valid], service.settings) if file is not None and valid.any() else None
+    with connected(environment, sandbox, company) as service:
+        settings, company = service.settings, the_company(service.settings)
+        if file is None:
+            lines = sheet.kept_fixes(settings, company, month)
+        else:
+            lines = bktools.read_fixes(file, company=company, period=month)
+        made_in = lines["environment"].iloc[0] if len(lines) else settings.environment
+        if file is not None and made_in != settings.environment:
+            raise InputError(
+                f"is of the environment {made_in}: choose it with --environment", source=str(file)
+            )
+        categories = bktools.load_categories(company, refresh=True, service=service)
+        checked = bktools.check_fixes(lines, categories, bktools.load_accounts(company, service=service))
+        valid = checked["outcome"] != sheet.WRONG
+        kept = sheet.keep_fixes(lines[valid], settings) if file is not None and valid.any() else None
     for row in checked[~valid].to_dict("records"):
         tell(f"line {row['line']}, {row['about']}: {row['message']}")
     results.hand_over(
         in_order(checked[valid], "outcome", (sheet.OPEN, sheet.DIFFERENT, sheet.NOTED, sheet.DONE)),
-        list(COLUMNS),
+        format,
+        output,
+        profile,
+        columns=list(COLUMNS),
     )
     names = words("en")
     note(
         counts(names.name("fix_outcome", outcome) for outcome in checked["outcome"]) or "nothing is filled in"
     )
     if kept is not None:
-        note(f"Kept in {kept}. Change the open ones in the service, then run: bktools fixes")
+        note(f"Kept in {kept}. Change the open ones in the service, then run: bktools fixes{same(settings)}")
     return Exit.DONE if valid.all() else Exit.INCOMPLETE

@@ -1,4 +1,4 @@
-"""Tables as CSV, Excel, JSON, JSON lines, Markdown and Parquet: one function a format."""
+"""Tables as CSV, Excel, JSON and Parquet: one function a format."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ ROWS_AT_ONCE = 50_000
 
 # Line ends and tabs would split a row or a cell.
 BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
-# Characters that Markdown or HTML reads as markup. An underscore inside a word is none.
-_MARKUP = re.compile(r"[\\`*\[\]<>|~&$]|(?<!\w)_|_(?!\w)")
 
 
 def to_json(value: Any) -> bytes:
@@ -69,24 +67,6 @@ def _json(frame: pd.DataFrame, file: IO[bytes]) -> None:
     file.write(b"\n]\n")
 
 
-def _json_lines(frame: pd.DataFrame, file: IO[bytes]) -> None:
-    file.writelines(to_json(row) + b"\n" for row in _rows(frame))
-
-
-def _markdown(frame: pd.DataFrame, file: IO[bytes]) -> None:
-    headings = [_cell(name) for name in frame.columns]
-    marks = ["---:" if is_number(frame[name]) else "---" for name in frame.columns]
-    exact = with_units(frame)
-    cells = [[_cell(text) for text in texts_of(exact[name], ",")] for name in frame.columns]
-    file.writelines(
-        f"| {' | '.join(row)} |\n".encode() for row in (headings, marks, *zip(*cells, strict=True))
-    )
-
-
-def _cell(text: str) -> str:
-    return _MARKUP.sub(r"\\\g<0>", text)
-
-
 def _parquet(frame: pd.DataFrame, file: IO[bytes]) -> None:
     import pyarrow.parquet as pq
 
@@ -98,8 +78,6 @@ def _parquet(frame: pd.DataFrame, file: IO[bytes]) -> None:
 # By the suffix of the file. The writers of .csv and .xlsx are public.
 WRITERS: dict[str, Callable[[pd.DataFrame, IO[bytes]], object]] = {
     ".json": _json,
-    ".jsonl": _json_lines,
-    ".md": _markdown,
     ".parquet": _parquet,
 }
 SUFFIXES = (".csv", ".xlsx", *WRITERS)

@@ -1,57 +1,57 @@
-"""The help of a command: its options in groups, and the options that every command takes."""
+"""What every command has in common: messages name its options, and its exit code is what it returns."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
 from bktools import caller
-from bktools.cli.options import OWN, SECTIONS
+from bktools.cli.output import tell
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+ANYWHERE = "Also, in any place: --quiet, --verbose, --log-level (see bktools --help)."
 
-EVERYWHERE = "Also, in any place: --quiet, --verbose, --log-format, --log-level (see bktools --help)."
+
+@contextmanager
+def _named_options(command: Any) -> Iterator[None]:
+    """Make messages name the command's options, and print warnings as lines, while the context lasts."""
+    names = {
+        one.name: one.metavar or one.opts[0] if one.param_type_name == "argument" else one.opts[0]
+        for one in command.params
+    }
+    with caller.command(names), warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_: tell(f"bktools: {message}")
+        yield
 
 
 class Command(TyperCommand):
-    """A command whose help has its options in sections, and whose messages name its options."""
+    """A command that ends with the exit code that its function returns."""
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments and the sections of options, then the options of every command."""
-        _write_sections(self.get_params(ctx), ctx, formatter)
-        formatter.write_paragraph()
-        formatter.write_text(EVERYWHERE)
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments."""
+        with _named_options(self):
+            return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
-        names = {
-            one.name: one.metavar or one.opts[0] if one.param_type_name == "argument" else one.opts[0]
-            for one in self.params
-        }
-        with caller.command(names):
-            return super().invoke(ctx)
+        with _named_options(self):
+            code = super().invoke(ctx)
+        if code:
+            ctx.exit(code)
 
 
 class Group(TyperGroup):
-    """A group of commands whose own options are in sections, too."""
+    """A group of commands, which may be a command itself."""
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the sections of options and the list of commands."""
-        _write_sections(self.get_params(ctx), ctx, formatter)
-        self.format_commands(ctx, formatter)
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments."""
+        with _named_options(self):
+            return super().parse_args(ctx, args)
 
-
-def _write_sections(parameters: Iterable[Any], ctx: Any, formatter: Any) -> None:
-    sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", *SECTIONS)}
-    for parameter in parameters:
-        record = parameter.get_help_record(ctx)
-        if record is not None:
-            is_argument = parameter.param_type_name == "argument"
-            title = "Arguments" if is_argument else getattr(parameter, "rich_help_panel", None) or OWN
-            sections[title].append(record)
-    for title, records in sections.items():
-        if records:
-            with formatter.section(title):
-                formatter.write_dl(records)
+    def invoke(self, ctx: Any) -> Any:
+        """Run the group's own command, or the nested one."""
+        with _named_options(self):
+            return super().invoke(ctx)

@@ -4,37 +4,39 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import REQUIRED, argument, option
+from bktools.cli.options import same, selected, settings_of, the_company
 from bktools.consoles import listed
 from bktools.errors import ArgumentError, ConfigurationError, JournalError, PlanError
 from bktools.wording.numbers import counted
-
-if TYPE_CHECKING:
-    from bktools.journal.journal import Journal
 
 app = typer.Typer(
     help="The journal: the only record of everything that was sent.", invoke_without_command=True
 )
 
-BY = option("--by NAME", "Your name; kept permanently.", "")
-
 
 @app.callback()
-@results.text
-def show(context: typer.Context, connection: options.Connects) -> None:
+def show(
+    context: typer.Context,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Format = results.TextFormat.TEXT,
+) -> None:
     """Show the journal in use, its environment and address, and the number of batches by state.
 
     Example: bktools journal
     """
     if context.invoked_subcommand is not None:
         return
-    with _journal(connection) as journal:
+    from bktools.journal.journal import Journal
+
+    with Journal(settings_of(environment, sandbox)) as journal:
         states = journal.rows("SELECT state, count(*) AS batches FROM batches GROUP BY state ORDER BY state")
         events, origin = journal.last_event()["event_id"], journal.origin()
         rows = [
@@ -46,6 +48,7 @@ def show(context: typer.Context, connection: options.Connects) -> None:
             *((row["state"], row["batches"]) for row in states),
         ]
         results.report(
+            format,
             *listed(rows),
             journal=journal.id,
             location=journal.location,
@@ -57,10 +60,13 @@ def show(context: typer.Context, connection: options.Connects) -> None:
 
 
 @app.command("backup")
-@results.text
 def backup(
-    connection: options.Connects,
-    target: Path | None = argument("FILE", "File to write; by default named after the current time."),
+    target: Annotated[
+        Path | None, Argument(metavar="FILE", help="File to write; by default named after the current time.")
+    ] = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Write a consistent copy of the journal.
 
@@ -68,22 +74,34 @@ def backup(
 
     Example: bktools journal backup
     """
+    from bktools.journal.journal import Journal
+
     path = target or Path(f"bktools-journal-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%SZ}.sqlite")
-    with _journal(connection) as journal:
+    with Journal(settings_of(environment, sandbox)) as journal:
         journal.backup(path)
-        results.report(f"{journal.location} was copied to {path}", journal=journal.location, backup=path)
+        results.report(
+            format, f"{journal.location} was copied to {path}", journal=journal.location, backup=path
+        )
 
 
 @app.command("restore")
-@results.text
 def restore(
-    connection: options.Connects,
-    source: Path | None = argument("FILE", "The backup; by default the current file is kept."),
-    by: str = BY,
-    evidence: str | None = option(
-        "--evidence TEXT",
-        "Where you looked for exports after the copy and found none, when this machine has no sent log.",
-    ),
+    by: options.By,
+    source: Annotated[
+        Path | None, Argument(metavar="FILE", help="The backup; by default the current file is kept.")
+    ] = None,
+    evidence: Annotated[
+        str | None,
+        Option(
+            "--evidence",
+            metavar="TEXT",
+            help="Where you looked for exports after the copy and found none, when this machine has no sent "
+            "log.",
+        ),
+    ] = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Restore a backup of the journal.
 
@@ -95,9 +113,12 @@ def restore(
     """
     from bktools.journal.backups import restore as put_back
 
-    done = put_back(connection.settings, source, by=by, evidence=evidence)
-    status, others = f"bktools export status{connection.same}", ", ".join(done.unconfirmed)
+    settings = settings_of(environment, sandbox)
+    books = same(settings, company=False)
+    done = put_back(settings, source, by=by, evidence=evidence)
+    status, others = f"bktools export status{books}", ", ".join(done.unconfirmed)
     results.report(
+        format,
         f"{done.location} was restored" + (f" from {source}" if source else ""),
         *done.booked_twice,
         f"The earlier file is kept as {done.set_aside}" if done.set_aside else "",
@@ -120,24 +141,42 @@ def restore(
 
 
 @app.command("waive")
-@results.text
 def waive(
-    connection: options.ConnectsToCompany,
-    machines: list[str] = argument(
-        "MACHINE...", "Machines that cannot confirm a restored database.", REQUIRED
-    ),
-    begins: str | None = option("--from DATE", "The first day that you looked up."),
-    ends: str | None = option("--to DATE", "The last day that you looked up."),
-    evidence: str | None = option("--evidence TEXT", "Where you saw that none of these entries is booked."),
-    plan: Path | None = option(
-        "--plan FILE", "Instead: the plan that export compose --ledger wrote. Its ledger is the evidence."
-    ),
-    exported_at: dt.datetime | None = option(
-        "--exported-at DATE",
-        "With --plan: the day of the ledger's export, where its file does not say it.",
-        formats=["%Y-%m-%d"],
-    ),
-    by: str = BY,
+    machines: Annotated[
+        list[str], Argument(metavar="MACHINE...", help="Machines that cannot confirm a restored database.")
+    ],
+    by: options.By,
+    begins: Annotated[
+        str | None, Option("--from", metavar="DATE", help="The first day that you looked up.")
+    ] = None,
+    ends: Annotated[
+        str | None, Option("--to", metavar="DATE", help="The last day that you looked up.")
+    ] = None,
+    evidence: Annotated[
+        str | None,
+        Option("--evidence", metavar="TEXT", help="Where you saw that none of these entries is booked."),
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        Option(
+            "--plan",
+            metavar="FILE",
+            help="Instead: the plan that export compose --ledger wrote. Its ledger is the evidence.",
+        ),
+    ] = None,
+    exported_at: Annotated[
+        dt.datetime | None,
+        Option(
+            "--exported-at",
+            metavar="DATE",
+            help="With --plan: the day of the ledger's export, where its file does not say it.",
+            formats=["%Y-%m-%d"],
+        ),
+    ] = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Waive the confirmation of a machine that is gone.
 
@@ -147,9 +186,11 @@ def waive(
 
     Example: bktools journal waive bob@pc#3f9c2a1b --from 2026-10-01 --to 2026-10-31 --evidence "ERP" --by Ada
     """
-    settings = connection.settings
-    company_id = options.the_company(settings)
-    with _journal(connection) as journal:
+    from bktools.journal.journal import Journal
+
+    settings = settings_of(environment, sandbox, company)
+    company_id = the_company(settings)
+    with Journal(settings) as journal:
         if journal.restores is None:
             raise ConfigurationError(
                 "the journal is a file, which no other machine uses: nothing was recorded"
@@ -169,6 +210,7 @@ def waive(
         else:
             raise ArgumentError("--evidence", "is needed with --from and --to, or give --plan FILE")
     results.report(
+        format,
         f"Company {company_id} does not wait for {', '.join(done)} with {what}",
         company=company_id,
         waived=done,
@@ -178,27 +220,33 @@ def waive(
 
 
 @app.command("verify")
-@results.text
-def verify(connection: options.Connects) -> Exit:
+def verify(
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Format = results.TextFormat.TEXT,
+) -> Exit:
     """Check the journal's pages, events and sent log.
 
     Example: bktools journal verify
     """
-    with _journal(connection) as journal:
+    from bktools.journal.journal import Journal
+
+    with Journal(settings_of(environment, sandbox)) as journal:
         problems = journal.problems()
         events, location = journal.last_event()["event_id"], journal.location
     lines = problems or [f"{location} is whole: {events} events, and the sent log agrees"]
-    results.report(*lines, journal=location, events=events, problems=problems)
+    results.report(format, *lines, journal=location, events=events, problems=problems)
     return Exit.JOURNAL if problems else Exit.DONE
 
 
 @app.command("rename")
-@results.text
 def rename(
-    connection: options.Connects,
-    old: str = argument("OLD", "The name that the environment had.", REQUIRED),
-    new: str = argument("NEW", "The name that it has now.", REQUIRED),
-    by: str = BY,
+    old: Annotated[str, Argument(metavar="OLD", help="The name that the environment had.")],
+    new: Annotated[str, Argument(metavar="NEW", help="The name that it has now.")],
+    by: options.By,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Give the journal of an environment its new name.
 
@@ -207,23 +255,26 @@ def rename(
     from bktools.journal.environments import rename as give_name
     from bktools.settings import load_settings
 
-    settings = connection.settings if connection.selected else load_settings(new)
-    if connection.selected not in {None, new}:
-        raise ArgumentError(
-            "NEW", f"must be the environment of the command, which is {connection.selected}", new
-        )
+    chosen = selected(environment, sandbox)
+    if chosen not in {None, new}:
+        raise ArgumentError("NEW", f"must be the environment of the command, which is {chosen}", new)
+    settings = load_settings(new)
     location = give_name(settings, old, by=by)
-    results.report(f"{location} is the journal of {new} now", journal=location, environment=new, before=old)
+    results.report(
+        format, f"{location} is the journal of {new} now", journal=location, environment=new, before=old
+    )
 
 
 @app.command("move")
-@results.text
 def move(
-    connection: options.Connects,
-    by: str = BY,
-    evidence: str | None = option(
-        "--evidence TEXT", "How you corrected entries that both journals had sent."
-    ),
+    by: options.By,
+    evidence: Annotated[
+        str | None,
+        Option("--evidence", metavar="TEXT", help="How you corrected entries that both journals had sent."),
+    ] = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Move the journal to the database of BKTOOLS_JOURNAL.
 
@@ -234,20 +285,25 @@ def move(
     from bktools.journal.move import move as to_database
     from bktools.journal.postgres import location_of
 
-    settings = connection.settings
+    settings = settings_of(environment, sandbox)
     last = to_database(settings, by=by, evidence=evidence)
     assert settings.journal is not None
     location = location_of(settings.journal)
     events = last["event_id"]
     results.report(
-        f"{events} events are in {location}; the file is closed and kept", journal=location, events=events
+        format,
+        f"{events} events are in {location}; the file is closed and kept",
+        journal=location,
+        events=events,
     )
 
 
 @app.command("rights")
-@results.text
 def rights(
-    connection: options.Connects, role: str = argument("ROLE", "A role of the database.", REQUIRED)
+    role: Annotated[str, Argument(metavar="ROLE", help="A role of the database.")],
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Print the SQL that grants a role the least rights.
 
@@ -257,16 +313,16 @@ def rights(
     """
     from bktools.journal.postgres import rights as grants
 
-    settings = connection.settings
+    settings = settings_of(environment, sandbox)
     if settings.journal is None:
         raise ConfigurationError(
             "the journal is a file, which has no roles: set BKTOOLS_JOURNAL to a database"
         )
     sql = grants(settings.journal, role)
-    results.report(sql.rstrip("\n"), role=role, sql=sql)
+    results.report(format, sql.rstrip("\n"), role=role, sql=sql)
 
 
-def _looked_up(journal: Journal, file: Path, company_id: str, day: dt.date | None) -> tuple[list[str], str]:
+def _looked_up(journal: Any, file: Path, company_id: str, day: dt.date | None) -> tuple[list[str], str]:
     """Return the entries of a plan that its ledger does not hold, and which ledger that is."""
     from bktools.export.looked_up import not_in_the_books
     from bktools.export.plan_file import read_plan
@@ -282,9 +338,3 @@ def _looked_up(journal: Journal, file: Path, company_id: str, day: dt.date | Non
     books = plan.books
     exported = books["exported_at"] or day
     return entries, f"ledger {books['source']} (SHA-256 {books['sha256']}), exported on {exported}"
-
-
-def _journal(connection: options.ServiceOptions) -> Journal:
-    from bktools.journal.journal import Journal
-
-    return Journal(connection.settings)

@@ -1,46 +1,98 @@
-"""`bktools ledger`: a general ledger of any accounting system, summed up and as CSV."""
+"""`bktools ledger`: how a general ledger of any accounting system is read."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
+
+from typer import Option
 
 import bktools
-from bktools.cli import files, results
-from bktools.progress import note
-
-if TYPE_CHECKING:
-    import pandas as pd
+from bktools.cli import file_options, results
+from bktools.cli.file_options import pairs, show_file
 
 
-@results.table
 def ledger(
-    file: Annotated[files.FileOptions, files.reads("ledger", "FILE", files.LEDGER_HELP, is_required=True)],
+    file: file_options.File,
+    column: file_options.Column = None,
+    headings: file_options.Headings = None,
+    skip_rows: file_options.SkipRows = None,
+    delimiter: file_options.Delimiter = None,
+    encoding: file_options.Encoding = None,
+    sheet: file_options.Sheet = None,
+    decimal: file_options.Decimal = None,
+    date_format: file_options.DateFormat = None,
+    year: file_options.Year = None,
+    currency: file_options.Currency = None,
+    side: file_options.Side = None,
+    negate: file_options.Negate = False,
+    net: file_options.Net = False,
+    fill_down: file_options.FillDown = None,
+    split_account: file_options.SplitAccount = False,
+    style: Annotated[
+        str | None,
+        Option(
+            "--style",
+            metavar="STYLE",
+            help="What one posting books, if the ledger does not show it: entry, supplier_day, account_day, "
+            "document, batch or month.",
+        ),
+    ] = None,
+    reverse_sign: Annotated[
+        bool | None,
+        Option(
+            "--reverse-sign/--keep-sign",
+            help="Whether credits of the ledger are costs. By default the ledger shows it.",
+        ),
+    ] = None,
+    verify: Annotated[
+        str,
+        Option(
+            "--verify",
+            metavar="strict|warn",
+            help="strict: the ledger must agree with its own totals. warn: a warning.",
+        ),
+    ] = "strict",
+    mapping: file_options.ByMapping = None,
+    save_mapping: file_options.SaveMapping = None,
+    format: results.Format = results.TextFormat.TEXT,
+    output: results.Output = None,
+    profile: results.CsvProfile = None,
 ) -> None:
-    """Read a general ledger and show the sums of its accounts.
+    """Show how a general ledger is read, and keep the options that read it.
 
-    The ledger is held to its own totals. Files, CSV and JSON have every posting.
+    SIE, DATEV, FEC, SAF-T and JPK_KR need none. A ledger is compared with its own totals.
 
     Example: bktools ledger bookkeeping.se --output postings.csv
     """
-    postings = file.read(bktools.read_general_ledger, money="decimal")
-    note(files.recognised(postings.attrs["bktools"]))
-    note(_summary(postings))
-    results.hand_over(_by_account(postings) if results.is_for_people() else postings)
-
-
-def _summary(postings: pd.DataFrame) -> str:
-    about, days = postings.attrs["bktools"], postings["date"]
-    vouchers = f", {postings['voucher_id'].nunique():,} vouchers" if "voucher_id" in postings else ""
-    return (
-        f"{len(postings):,} postings{vouchers} from {days.min():%Y-%m-%d} to {days.max():%Y-%m-%d}: "
-        f"debit {about['debit']}, credit {about['credit']}"
-    )
-
-
-def _by_account(postings: pd.DataFrame) -> pd.DataFrame:
-    names = [name for name in ("account_code", "account_name", "currency") if name in postings]
-    return (
-        postings.groupby(names, dropna=False, sort=True)["amount"]
-        .agg(postings="size", amount="sum")
-        .reset_index()
+    options = {
+        "columns": pairs("--column", column),
+        "headings": headings,
+        "skip_rows": skip_rows and ";".join(skip_rows),
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "sheet": sheet,
+        "decimal": decimal,
+        "date_format": date_format,
+        "year": year,
+        "currency": currency,
+        "sides": pairs("--side", side),
+        "negate": negate,
+        "net": net,
+        "fill_down": fill_down,
+        "split_account": split_account,
+        "style": style,
+        "reverse_sign": reverse_sign,
+        "verify": verify,
+    }
+    show_file(
+        bktools.read_general_ledger,
+        "ledger",
+        file,
+        options,
+        mapping,
+        save_mapping,
+        format,
+        output,
+        profile,
+        money="decimal",
     )

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
-import sys
+import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+from typer import Option
+
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import CACHE, FILTERS, SERVICE, Group, option
+from bktools.cli.options import connected
 from bktools.cli.output import tell
 from bktools.contract import rules
-from bktools.contract.noun import Filter, Noun
+from bktools.contract.noun import Noun
 from bktools.errors import ArgumentError, InputError
 
 _HELP = """Load all {title}. Uses the cache when newer than --max-age; never returns a partial table,
@@ -38,97 +40,123 @@ def age(option: str, text: str) -> dt.timedelta:
 
 
 def companies_in(file: str, names: Mapping[str, str]) -> list[str]:
-    """Return the UUIDs of the companies in a file, or in standard input for "-", each once.
+    """Return the UUIDs of the companies in a file, each once.
 
     The file has one UUID or short name a line; lines that begin with # are comments.
     """
-    source = "standard input" if file == "-" else file
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8-sig")
+        text = Path(file).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", source=source) from None
+        raise InputError(f"cannot be read: {error}", source=file) from None
     companies: dict[str, None] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if (name := line.strip()) and not name.startswith("#"):
             try:
                 companies[rules.company_id("company", name, names)] = None
             except ArgumentError as error:
-                raise InputError(f"{error}; write one UUID a line", source=source, line=number) from None
+                raise InputError(f"{error}; write one UUID a line", source=file, line=number) from None
     if not companies:
-        raise InputError("names no company: write one UUID a line", source=source)
+        raise InputError("names no company: write one UUID a line", source=file)
     return list(companies)
 
 
-def loader(noun: Noun[Any]) -> Callable[..., None]:
-    """Return the command that loads a noun: an option for each of its filters, and those of every load."""
-    declared = {item.argument: _declared(item) for item in noun.filters if item.option}
+def loader(noun: Noun[Any]) -> Callable[..., Exit]:
+    """Return the command that loads a noun; the noun's filters are options, as the contract has them."""
 
     def load(
-        connection: options.Connects,
-        company: list[str] | None = option(
-            "--company COMPANY",
-            'A company, by UUID or short name, or "all"; may be repeated. By default the configured one.',
-            section=SERVICE,
-        ),
-        companies_file: str | None = option(
-            "--companies FILE",
-            "File of companies: one UUID or short name a line; - for standard input.",
-            section=SERVICE,
-        ),
-        on_error: str = option(
-            "--on-error raise|collect",
-            "Some companies fail. raise: an error, after all were read. collect: write the others, "
-            "and exit with 12.",
-            "raise",
-            section=CACHE,
-        ),
-        as_of: str | None = option(
-            "--as-of YYYY-MM-DD", "The newest snapshot at the end of this day (UTC).", section=CACHE
-        ),
-        max_age: str = option(
-            "--max-age AGE",
-            "Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.",
-            "1h",
-            section=CACHE,
-        ),
-        refresh: bool = option(
-            "--refresh", "Always ask the service and ignore the cache.", False, section=CACHE
-        ),
-        verify: str = option(
-            "--verify strict|warn",
-            "strict: rows that fail a check are an error. warn: only a warning, "
-            "for services that estimate their totals.",
-            "strict",
-            section=CACHE,
-        ),
-        filters: Any = None,
+        company: Annotated[
+            list[str] | None,
+            Option(
+                "--company",
+                metavar="COMPANY",
+                help='UUID or short name, or "all"; may be repeated. By default the configured company.',
+            ),
+        ] = None,
+        companies_file: Annotated[
+            str | None,
+            Option("--companies", metavar="FILE", help="File of companies: one UUID or short name a line."),
+        ] = None,
+        on_error: Annotated[
+            str,
+            Option(
+                "--on-error",
+                metavar="raise|collect",
+                help="Some companies fail. raise: an error, after all were read. collect: write the others, "
+                "and exit with 12.",
+            ),
+        ] = "raise",
+        as_of: Annotated[
+            str | None,
+            Option("--as-of", metavar="YYYY-MM-DD", help="The newest snapshot at the end of this day (UTC)."),
+        ] = None,
+        max_age: Annotated[
+            str,
+            Option(
+                "--max-age",
+                metavar="AGE",
+                help="Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.",
+            ),
+        ] = "1h",
+        refresh: Annotated[
+            bool, Option("--refresh", help="Always ask the service and ignore the cache.")
+        ] = False,
+        verify: Annotated[
+            str,
+            Option(
+                "--verify",
+                metavar="strict|warn",
+                help="strict: rows that fail a check are an error. warn: only a warning, for services that "
+                "estimate their totals.",
+            ),
+        ] = "strict",
+        environment: options.Environment = None,
+        sandbox: options.Sandbox = False,
+        format: results.Table = results.TableFormat.TABLE,
+        output: results.Output = None,
+        profile: results.CsvProfile = None,
+        **filters: Any,
     ) -> Exit:
         from bktools.snapshots.options import Options
         from bktools.snapshots.tables import load_table
 
-        service = connection.service
-        companies = "all" if company == ["all"] else company or None
-        if companies_file is not None:
-            if company:
-                raise ArgumentError("--companies", "cannot be combined with --company")
-            companies = companies_in(companies_file, service.settings.company_names)
         freshness = Options(
             as_of=as_of, max_age=age("--max-age", max_age), refresh=refresh, verify=verify, on_error=on_error
         )
-        frame = load_table(noun, companies, filters, freshness, service=service)
-        results.hand_over(frame, list(noun.shown))
+        if company and companies_file is not None:
+            raise ArgumentError("--companies", "cannot be combined with --company")
+        with connected(environment, sandbox) as service:
+            companies: Any = "all" if company == ["all"] else company or None
+            if companies_file is not None:
+                companies = companies_in(companies_file, service.settings.company_names)
+            frame = load_table(noun, companies, filters, freshness, service=service)
+        results.hand_over(frame, format, output, profile, columns=list(noun.shown))
         failures = frame.attrs["bktools"].get("failures", [])
         for failure in failures:
             tell(f"bktools: company {failure['company']}: {failure['message']}; {failure['to_do']}")
         return Exit.SOME_COMPANIES if failures else Exit.DONE
 
-    load.__annotations__["filters"] = Annotated[dict[str, Any], Group(dict, declared)]
+    return _with_filters(load, noun)
+
+
+def _with_filters(load: Callable[..., Exit], noun: Noun[Any]) -> Callable[..., Exit]:
+    """Return a command whose `**filters` are options, named after the noun."""
+    kinds: dict[Any, Any] = {rules.unique_uuids: (list[str] | None, "UUID"), rules.flag: (bool | None, None)}
+    filters = []
+    for item in noun.filters:
+        if item.option:
+            value_type, metavar = kinds.get(item.rule, (str | None, "TEXT"))
+            declared = Option(item.option, metavar=metavar, help=item.help, show_default=False)
+            filters.append(
+                inspect.Parameter(
+                    item.argument,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=None,
+                    annotation=Annotated[value_type, declared],
+                )
+            )
+    signature = inspect.signature(load, eval_str=True)
+    *own, _ = signature.parameters.values()
+    load.__signature__ = signature.replace(parameters=[*own, *filters])  # type: ignore[attr-defined]
+    load.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *filters)}
     load.__name__, load.__doc__ = noun.name, _HELP.format(title=noun.title, example=noun.example)
-    return results.table(load)
-
-
-def _declared(item: Filter) -> tuple[Any, Any]:
-    """Return the type of a filter's option, and its declaration."""
-    kinds: dict[Any, Any] = {rules.unique_uuids: (list[str] | None, " UUID"), rules.flag: (bool | None, "")}
-    value_type, metavar = kinds.get(item.rule, (str | None, " TEXT"))
-    return value_type, option(item.option + metavar, item.help, section=FILTERS, show_default=False)
+    return load

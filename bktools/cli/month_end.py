@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from typer import Option
+
 import bktools
-from bktools.cli import files, options, results
+from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import option
+from bktools.cli.options import connected, the_company
 from bktools.wording import Words
 from bktools.wording.numbers import number
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from bktools.close.close import Close
     from bktools.export import ExportPlan
     from bktools.reconcile import Reconciliation
+    from bktools.settings import Settings
 
+Say = Callable[[str], None]
 
 # By the word of --fail-on.
 FAIL_ON: dict[str, Callable[[Close], bool]] = {
@@ -28,53 +31,64 @@ FAIL_ON: dict[str, Callable[[Close], bool]] = {
     "error": lambda close: close.severities["error"] > 0,
     "warning": lambda close: any(close.severities.values()),
 }
-OUT = option("--out FOLDER", "Folder to write; by default month-end-YYYY-MM.", section=options.OUTPUT)
 
 
-@dataclass(frozen=True)
-class Arguments:
-    """The options that `close_month` takes as its arguments."""
-
-    apply: bool = options.APPLY
-    month: str | None = options.month_option(
-        "The month, such as 2026-10; by default the last full one with entries."
-    )
-    max_entries: int = options.MAX_ENTRIES
-    wait: float = options.WAIT
-    others_export: bool = options.OTHERS_EXPORT
-    by: str | None = option(
-        "--by NAME", "Who prepares the close; kept permanently. By default the system's user."
-    )
-    approved_by: str | None = option(
-        "--approved-by NAME", "Who approves it; with --apply this closes the period."
-    )
-    before_month_end: bool = option(
-        "--before-month-end", "With --approved-by: approve a month that has not ended.", False
-    )
-    new_chart: bool = options.NEW_CHART
-    threshold: str | None = options.CHANGES_FROM
-    language: str | None = options.LANGUAGE
-    folder: Path | None = OUT
-    profile: str = options.PROFILE
-
-
-@results.lists
 def month_end(
-    chart: files.Chart,
-    entries: files.EntriesBesideChart,
-    ledger: Annotated[
-        files.FileOptions,
-        files.reads(
-            "ledger", "--ledger FILE", files.ASKED_LEDGER, prefix="ledger-", beside=("chart", "entries")
+    chart: reading.Chart = None,
+    entries: reading.Entries = None,
+    ledger: reading.AskedLedger = None,
+    mapping: reading.Mapping = None,
+    apply: options.Apply = False,
+    month: Annotated[
+        str | None,
+        Option(
+            "--month",
+            metavar="YYYY-MM",
+            help="The month, such as 2026-10; by default the last full one with entries.",
+            callback=options.checked(options.check_month),
         ),
-    ],
-    connection: options.ConnectsToCompany,
-    arguments: Annotated[Arguments, options.Group(Arguments)],
-    fail_on: str | None = options.fail_on_option(
-        "Exit 11 when entries are held back (held), or something is to be done (error, "
-        "or warning and worse).",
-        FAIL_ON,
-    ),
+    ] = None,
+    max_entries: options.MaxEntries = 500,
+    wait: options.Wait = 300.0,
+    others_export: options.OthersExport = False,
+    by: Annotated[
+        str | None,
+        Option(
+            "--by",
+            metavar="NAME",
+            help="Who prepares the close; kept permanently. By default the system's user.",
+        ),
+    ] = None,
+    approved_by: Annotated[
+        str | None,
+        Option("--approved-by", metavar="NAME", help="Who approves it; with --apply this closes the period."),
+    ] = None,
+    before_month_end: Annotated[
+        bool,
+        Option("--before-month-end", help="With --approved-by: approve a month that has not ended."),
+    ] = False,
+    new_chart: options.NewChart = False,
+    threshold: options.Threshold = None,
+    language: options.Language = None,
+    out: Annotated[
+        Path | None,
+        Option("--out", metavar="FOLDER", help="Folder to write; by default month-end-YYYY-MM."),
+    ] = None,
+    profile: options.Profile = "excel",
+    fail_on: Annotated[
+        str | None,
+        Option(
+            "--fail-on",
+            metavar="SEVERITY",
+            help="Exit 11 when entries are held back (held), or something is to be done (error, or warning "
+            "and worse).",
+            callback=options.one_of("fail_on", FAIL_ON),
+        ),
+    ] = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> Exit:
     """Close a month: reconcile, create accounts, export, report.
 
@@ -86,65 +100,85 @@ def month_end(
     """
     from bktools.connection import words_for
     from bktools.journal.export_jobs import open_questions
-    from bktools.settings import config_path
 
-    service, company = connection.service, connection.company_id
-    for question in open_questions(company, service=service):
-        results.say(f"outcome unknown: {question}\n")
-    texts = words_for(arguments.language, service.settings)
-    environment = texts("report.sandbox") if service.settings.is_sandbox else service.settings.environment
-    results.say(
-        f"{texts('report.terminal.head', name=service.settings.name_of(company), environment=environment)}\n"
-    )
-    chart, entries = (file.or_sample(service, "--chart and --entries") for file in (chart, entries))
-    accounts = chart.read(bktools.read_chart_of_accounts, company=company)
-    results.say(_line(texts, "chart", files.recognised(accounts.attrs["bktools"])))
-    # Loaded once: names in the entries are looked up in them, and the close is made from them.
-    tables = files.tables_of(service, company, refresh=True)
-    rows = files.read_entries(entries, company, tables, required=("category_id",))
-    results.say(_line(texts, "entries", files.recognised(rows.attrs["bktools"])))
-    if arguments.apply:
-        files.refuse_in_question(entries, rows)
-    postings = None if ledger.path is None else ledger.read(bktools.read_general_ledger)
-    close = bktools.close_month(
-        accounts,
-        rows,
-        ledger=postings,
-        company=company,
-        categories=tables["categories"],
-        employees=tables["employees"],
-        **vars(arguments),
-        seen=partial(_say_step, texts),
-        service=service,
-    )
-    _say_to_do(close)
-    _say_persons(close, is_named=arguments.by is not None)
-    # The config file has a table of companies for each environment that has a name.
-    if not close.company_name and not close.is_sandbox and close.environment != service.settings.base_url:
-        results.say(
-            texts(
-                "report.terminal.no_name", environment=close.environment, company=company, path=config_path()
-            )
+    say = partial(results.say, format)
+    with connected(environment, sandbox, company) as service:
+        settings, company_id = service.settings, the_company(service.settings)
+        for question in open_questions(company_id, service=service):
+            say(f"outcome unknown: {question}\n")
+        texts = words_for(language, settings)
+        books = texts("report.sandbox") if settings.is_sandbox else settings.environment
+        say(f"{texts('report.terminal.head', name=settings.name_of(company_id), environment=books)}\n")
+        if chart is None or not entries:
+            sample = reading.samples(service, "--chart and --entries")
+            chart, entries = chart or sample[0], entries or [sample[1]]
+        accounts = reading.read(bktools.read_chart_of_accounts, "chart", chart, mapping, company=company_id)
+        say(_line(texts, "chart", reading.recognised(accounts.attrs["bktools"])))
+        # Loaded once: names in the entries are looked up in them, and the close is made from them.
+        tables = reading.tables_of(service, company_id, refresh=True)
+        rows = reading.read_entries(entries, mapping, company_id, tables, required=("category_id",))
+        say(_line(texts, "entries", reading.recognised(rows.attrs["bktools"])))
+        close = bktools.close_month(
+            accounts,
+            rows,
+            ledger=reading.read_ledger(ledger, mapping),
+            company=company_id,
+            categories=tables["categories"],
+            employees=tables["employees"],
+            apply=apply,
+            month=month,
+            max_entries=max_entries,
+            wait=wait,
+            others_export=others_export,
+            by=by,
+            approved_by=approved_by,
+            before_month_end=before_month_end,
+            new_chart=new_chart,
+            threshold=threshold,
+            language=language,
+            folder=out,
+            profile=profile,
+            seen=partial(_say_step, say, texts),
+            service=service,
         )
+    _say_to_do(say, close)
+    _say_persons(say, close, is_named=by is not None)
+    _say_where(say, close, settings)
     questions = [
         f"{told.about}: {told.to_do}: {action.command}"
         for action, told in zip(close.actions, close.told, strict=True)
         if action.code == "in_doubt"
     ]
-    planned = "planned_closed" if close.record.state == "CLOSED" else "planned"
-    results.report(
-        f"\n{texts('report.terminal.written', folder=close.folder)}",
-        texts("report.terminal.earlier", folder=close.earlier_folder) if close.earlier_folder else "",
-        "" if arguments.apply else texts(f"report.terminal.{planned}", period=close.period),
-        **_facts_of(close),
-        outcome_unknown=questions,
-    )
-    if questions or (arguments.apply and close.run.is_incomplete):
+    results.report(format, **_facts_of(close), outcome_unknown=questions)
+    if questions or (apply and close.run.is_incomplete):
         return Exit.INCOMPLETE
     return Exit.FINDINGS if fail_on is not None and FAIL_ON[fail_on](close) else Exit.DONE
 
 
-def _say_persons(close: Close, *, is_named: bool) -> None:
+def _say_where(say: Say, close: Close, settings: Settings) -> None:
+    """Say where the close was written, and what was not done."""
+    from bktools.settings import config_path
+
+    texts = close.words
+    # The config file has a table of companies for each environment that has a name.
+    if not close.company_name and not close.is_sandbox and close.environment != settings.base_url:
+        say(
+            texts(
+                "report.terminal.no_name",
+                environment=close.environment,
+                company=close.company,
+                path=config_path(),
+            )
+        )
+    say(f"\n{texts('report.terminal.written', folder=close.folder)}")
+    if close.earlier_folder:
+        say(texts("report.terminal.earlier", folder=close.earlier_folder))
+    if not close.run.applied:
+        planned = "planned_closed" if close.record.state == "CLOSED" else "planned"
+        say(texts(f"report.terminal.{planned}", period=close.period))
+
+
+def _say_persons(say: Say, close: Close, *, is_named: bool) -> None:
     run, texts = close.run, close.words
     line = texts(f"report.terminal.{'prepared' if is_named else 'prepared_by_user'}", by=run.prepared_by)
     if run.approved_by:
@@ -152,7 +186,7 @@ def _say_persons(close: Close, *, is_named: bool) -> None:
         line = texts(f"report.terminal.{key}", prepared=line, by=run.approved_by)
     if run.applied and run.approved_by:
         line = f"{line}; {run.stays_open or texts('report.terminal.closed', month=close.period)}"
-    results.say(f"\n{line}")
+    say(f"\n{line}")
 
 
 def _plan(plan: ExportPlan, texts: Words) -> str:
@@ -198,9 +232,9 @@ STEPS: dict[str, Callable[[Any, Words], str]] = {
 }
 
 
-def _say_step(texts: Words, step: str, result: Any) -> None:
+def _say_step(say: Say, texts: Words, step: str, result: Any) -> None:
     if step in STEPS:
-        results.say(_line(texts, step, STEPS[step](result, texts)))
+        say(_line(texts, step, STEPS[step](result, texts)))
 
 
 def _line(texts: Words, step: str, text: str) -> str:
@@ -211,7 +245,7 @@ def _line(texts: Words, step: str, text: str) -> str:
 SHOWN_ACTIONS = 8
 
 
-def _say_to_do(close: Close) -> None:
+def _say_to_do(say: Say, close: Close) -> None:
     from bktools.close.sentences import valued
     from bktools.reconcile.reconciliation import doubt_in_words
 
@@ -231,14 +265,14 @@ def _say_to_do(close: Close) -> None:
     lines += [f"  {texts('report.terminal.apart', count=apart, file=report)}"] if apart else []
     lines += [f"  {texts('report.terminal.not_checked', phrase=phrase)}" for phrase in close.run.unchecked]
     if len(lines) > 1:
-        results.say("\n".join(lines))
+        say("\n".join(lines))
     if close.changed:
         not_compared = [
             texts("report.terminal.not_compared", phrase=one) for one in close.changed["not_compared"]
         ]
         lines = [*close.changed["headline"], *not_compared] or [texts("report.terminal.nothing_changed")]
         head = texts("report.terminal.since", month=close.last_month)
-        results.say("\n".join([f"\n{head}", *(f"  {line}" for line in lines)]))
+        say("\n".join([f"\n{head}", *(f"  {line}" for line in lines)]))
 
 
 def _facts_of(close: Close) -> Mapping[str, Any]:

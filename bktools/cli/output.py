@@ -5,20 +5,12 @@ from __future__ import annotations
 import io
 import os
 import sys
-from enum import StrEnum
 from typing import Any
 
 import typer
 
 from bktools.errors import StorageError
 from bktools.visible import printable, visible
-
-
-class TextFormat(StrEnum):
-    """Formats of the log, and of a result that is no table."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 class _Told(io.BufferedIOBase):

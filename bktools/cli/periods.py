@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
+from typer import Argument, Option
 
 import bktools
 from bktools.cli import options, results
-from bktools.cli.options import REQUIRED, argument, option
+from bktools.cli.options import connected, the_company
 from bktools.progress import note
 
 app = typer.Typer(
     help="Months: what was exported and held back, open or closed.", invoke_without_command=True
 )
 
-MONTH = argument("MONTH", "The month, such as 2026-10.", REQUIRED)
-BY = option("--by NAME", "Your name; kept permanently.", REQUIRED)
+Month = Annotated[str, Argument(metavar="MONTH", help="The month, such as 2026-10.")]
 
 
 @app.callback()
-@results.table
-def show(context: typer.Context, connection: options.ConnectsToCompany) -> None:
+def show(
+    context: typer.Context,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Table = results.TableFormat.TABLE,
+    output: results.Output = None,
+    profile: results.CsvProfile = None,
+) -> None:
     """List the months: their state, by whom and when prepared and approved, exported, held back, still open.
 
     Example: bktools periods
@@ -30,8 +39,9 @@ def show(context: typer.Context, connection: options.ConnectsToCompany) -> None:
 
     from bktools.wording.numbers import shown
 
-    periods = bktools.load_periods(connection.company, service=connection.service)
-    if results.is_for_people():
+    with connected(environment, sandbox, company) as service:
+        periods = bktools.load_periods(company, service=service)
+    if format is results.TableFormat.TABLE and output is None:
         for column in AMOUNTS:
             amounts = zip(periods[column], periods["currency"], strict=True)
             periods[column] = [
@@ -41,7 +51,7 @@ def show(context: typer.Context, connection: options.ConnectsToCompany) -> None:
             "exported, held_back, open and in_doubt are numbers of entries; open: held back, "
             "and not exported since"
         )
-    results.hand_over(periods, list(COLUMNS))
+    results.hand_over(periods, format, output, profile, columns=list(COLUMNS))
 
 
 AMOUNTS = ("exported_amount", "held_back_amount", "open_amount")
@@ -70,38 +80,48 @@ COLUMNS = (
 
 
 @app.command("close")
-@results.text
 def close(
-    connection: options.ConnectsToCompany,
-    month: str = MONTH,
-    by: str = BY,
-    reason: str | None = option("--reason TEXT", "Why; kept permanently."),
+    month: Month,
+    by: options.By,
+    reason: Annotated[str | None, Option("--reason", metavar="TEXT", help="Why; kept permanently.")] = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Close a month. Nothing more is sent into it until it is reopened.
 
     Example: bktools periods close 2026-10 --by Grace
     """
-    company = connection.company_id
-    bktools.close_period(month, by=by, reason=reason, company=company, service=connection.service)
+    with connected(environment, sandbox, company) as service:
+        company = the_company(service.settings)
+        bktools.close_period(month, by=by, reason=reason, company=company, service=service)
     results.report(
-        f"The period {month} was closed by {by.strip()}", period=month, state="CLOSED", by=by.strip()
+        format, f"The period {month} was closed by {by.strip()}", period=month, state="CLOSED", by=by.strip()
     )
 
 
 @app.command("reopen")
-@results.text
 def reopen(
-    connection: options.ConnectsToCompany,
-    month: str = MONTH,
-    by: str = BY,
-    reason: str = option("--reason TEXT", "Why; kept permanently.", REQUIRED),
+    month: Month,
+    by: options.By,
+    reason: Annotated[str, Option("--reason", metavar="TEXT", help="Why; kept permanently.")],
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Open a closed month again, with the reason.
 
     Example: bktools periods reopen 2026-10 --by Grace --reason "invoice 4711 was late"
     """
-    company = connection.company_id
-    bktools.reopen_period(month, by=by, reason=reason, company=company, service=connection.service)
+    with connected(environment, sandbox, company) as service:
+        company = the_company(service.settings)
+        bktools.reopen_period(month, by=by, reason=reason, company=company, service=service)
     results.report(
-        f"The period {month} was opened again by {by.strip()}", period=month, state="OPEN", by=by.strip()
+        format,
+        f"The period {month} was opened again by {by.strip()}",
+        period=month,
+        state="OPEN",
+        by=by.strip(),
     )

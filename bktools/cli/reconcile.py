@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
 
 import bktools
-from bktools.cli import files, options, results
+from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import fail_on_option, option
+from bktools.cli.options import connected, one_of, the_company
 
 if TYPE_CHECKING:
     from bktools.reconcile import Reconciliation
@@ -16,17 +19,24 @@ if TYPE_CHECKING:
 FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
 
 
-@results.lists
 def reconcile(
-    chart: files.Chart,
-    connection: options.ConnectsToCompany,
-    out: Path | None = option(
-        "--out FOLDER", "Folder for the findings as CSV; see --profile.", section=options.OUTPUT
-    ),
-    profile: str = options.PROFILE,
-    fail_on: str | None = fail_on_option(
-        "error or warning: exit 11 when there are findings of this severity or worse.", FAIL_ON
-    ),
+    chart: reading.Chart = None,
+    mapping: reading.Mapping = None,
+    out: options.Out = None,
+    profile: options.Profile = "excel",
+    fail_on: Annotated[
+        str | None,
+        Option(
+            "--fail-on",
+            metavar="SEVERITY",
+            help="error or warning: exit 11 when there are findings of this severity or worse.",
+            callback=one_of("fail_on", FAIL_ON),
+        ),
+    ] = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> Exit:
     """Compare the ERP's chart with the accounts known here. Nothing is written.
 
@@ -34,20 +44,31 @@ def reconcile(
 
     Example: bktools reconcile --chart chart_of_accounts.csv --fail-on error
     """
-    reconciliation = reconciled(connection, chart)
+    with connected(environment, sandbox, company) as service:
+        reconciliation = reconciled(service, chart, mapping, lambda text: results.say(format, text))
     findings, actions = reconciliation.findings, reconciliation.actions
     numbers = {str(action): int(count) for action, count in actions["action"].value_counts().items()}
-    results.report(str(reconciliation), accounts=numbers, actions=actions, findings=findings, written_to=out)
     if out is not None:
         reconciliation.to_csv(out, profile)
-        results.say(f"written to {out}")
+    results.report(
+        format,
+        str(reconciliation),
+        f"written to {out}" if out else "",
+        accounts=numbers,
+        actions=actions,
+        findings=findings,
+        written_to=out,
+    )
     return Exit.FINDINGS if fail_on and findings["severity"].isin(FAIL_ON[fail_on]).any() else Exit.DONE
 
 
-def reconciled(connection: options.CompanyOptions, chart: files.FileOptions) -> Reconciliation:
-    """Read a chart, print how it was read, and return its reconciliation with the known accounts."""
-    service, company = connection.service, connection.company_id
-    accounts = chart.or_sample(service).read(bktools.read_chart_of_accounts, company=company)
-    results.say(files.recognised(accounts.attrs["bktools"]))
+def reconciled(
+    service: bktools.Service, chart: Path | None, mapping: list[str] | None, say: Callable[[str], object]
+) -> Reconciliation:
+    """Read a chart, say how it was read, and return its reconciliation with the known accounts."""
+    company = the_company(service.settings)
+    file = chart or reading.samples(service, "--chart")[0]
+    accounts = reading.read(bktools.read_chart_of_accounts, "chart", file, mapping, company=company)
+    say(reading.recognised(accounts.attrs["bktools"]))
     categories = bktools.load_categories(company, service=service)
     return bktools.reconcile_accounts(accounts, bktools.load_accounts(company, service=service), categories)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from bktools import caller
 from bktools.cli import results
-from bktools.cli.options import REQUIRED, Group, argument, option
 from bktools.progress import hushed, note
 from bktools.visible import visible_line
+
+if TYPE_CHECKING:
+    from bktools.sandbox import Server
 
 app = typer.Typer(help="The embedded service: serve, reset, sample files, faults.", no_args_is_help=True)
 
@@ -48,42 +50,61 @@ curl -s "$BKTOOLS_BASE_URL/v1/bookkeeping-categories:search?limit=2" \
 """
 
 
-@dataclass(frozen=True)
-class World:
-    """The options that `Server` takes as its arguments."""
-
-    port: int = option("--port PORT", "Port on loopback; 0 is any free port.", 0, min=0, max=65535)
-    balance_port: int = option(
-        "--balance-port PORT", "Port of the balance host; 0 is any free port.", 0, min=0, max=65535
-    )
-    db: Path | None = option(
-        "--db FILE", "File of the state; by default one in the data folder.", dir_okay=False
-    )
-    seed: int = option("--seed NUMBER", "Seed of a new world.", 1)
-    companies: int = option("--companies COUNT", "Companies of a new world.", 3, min=1)
-    categories: int = option("--categories COUNT", "Categories of its first company.", 240, min=0)
-    employees: int = option("--employees COUNT", "Employees of its first company.", 27, min=0)
-    requests_per_minute: int | None = option(
-        "--requests-per-minute COUNT", "Further requests are answered 429.", min=1
-    )
-    max_limit: int = option("--max-limit COUNT", "The most rows of a page.", 100, min=1)
-
-
 @app.command("serve")
-@results.text
 def serve(
-    world: Annotated[World, Group(World)],
-    latency: float = option("--latency MILLISECONDS", "Milliseconds before every answer.", 0.0, min=0),
-    fault: list[str] | None = option(
-        "--fault FAULT",
-        "Fault to inject, such as error:operation=search_categories,times=3,status=503; may be repeated. "
-        "bktools sandbox faults lists them.",
-    ),
-    ready: bool = option(
-        "--ready",
-        "Every company takes exports; by default one lacks its contra accounts, another its ERP.",
-        False,
-    ),
+    port: Annotated[
+        int, Option("--port", metavar="PORT", help="Port on loopback; 0 is any free port.", min=0, max=65535)
+    ] = 0,
+    balance_port: Annotated[
+        int,
+        Option("--balance-port", metavar="PORT", help="Port of the balance host.", min=0, max=65535),
+    ] = 0,
+    db: Annotated[
+        Path | None,
+        Option(
+            "--db",
+            metavar="FILE",
+            help="File of the state; by default one in the data folder.",
+            dir_okay=False,
+        ),
+    ] = None,
+    seed: Annotated[int, Option("--seed", metavar="NUMBER", help="Seed of a new world.")] = 1,
+    companies: Annotated[
+        int, Option("--companies", metavar="COUNT", help="Companies of a new world.", min=1)
+    ] = 3,
+    categories: Annotated[
+        int, Option("--categories", metavar="COUNT", help="Categories of its first company.", min=0)
+    ] = 240,
+    employees: Annotated[
+        int, Option("--employees", metavar="COUNT", help="Employees of its first company.", min=0)
+    ] = 27,
+    requests_per_minute: Annotated[
+        int | None,
+        Option("--requests-per-minute", metavar="COUNT", help="Further requests are answered 429.", min=1),
+    ] = None,
+    max_limit: Annotated[
+        int, Option("--max-limit", metavar="COUNT", help="The most rows of a page.", min=1)
+    ] = 100,
+    latency: Annotated[
+        float, Option("--latency", metavar="MILLISECONDS", help="Delay of every answer.", min=0)
+    ] = 0.0,
+    fault: Annotated[
+        list[str] | None,
+        Option(
+            "--fault",
+            metavar="FAULT",
+            help="Fault to inject, such as error:operation=search_categories,times=3,status=503; may be "
+            "repeated. bktools sandbox faults lists them.",
+        ),
+    ] = None,
+    ready: Annotated[
+        bool,
+        Option(
+            "--ready",
+            help="Every company takes exports; by default one lacks its contra accounts, another its ERP.",
+        ),
+    ] = False,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Serve the sandbox until Ctrl-C; print how to connect.
 
@@ -94,29 +115,47 @@ def serve(
     from bktools.sandbox import Server
     from bktools.settings import load_settings
 
-    state = load_settings("sandbox").state_dir
-    server = Server(state, latency=latency / 1000, faults=fault or (), on_request=_on_request, **vars(world))
+    server = Server(
+        load_settings("sandbox").state_dir,
+        port=port,
+        balance_port=balance_port,
+        db=db,
+        seed=seed,
+        companies=companies,
+        categories=categories,
+        employees=employees,
+        requests_per_minute=requests_per_minute,
+        max_limit=max_limit,
+        latency=latency / 1000,
+        faults=fault or (),
+        on_request=_on_request,
+    )
     with server:
         if ready:
             for company in server.companies():
                 server.configure_company(company.id, has_integration=True, has_contra_accounts=True)
         try:
-            values = {name: getattr(server, attribute) for name, attribute in ATTRIBUTES.items()}
-            variables = {
-                f"BKTOOLS_{attribute.removesuffix('_id').upper()}": values[name]
-                for name, attribute in ATTRIBUTES.items()
-            }
-            text = HOW_TO_CONNECT.format(
-                **values,
-                file=server.file,
-                variables=caller.set_variables(variables),
-                # The line is for sh.
-                curl="" if caller.ON_WINDOWS else CURL,
-            )
-            results.report(text if results.is_for_people() else "", state=server.file, **values)
+            _report(server, format)
             server.wait()
         except KeyboardInterrupt:
-            results.say("stopped; its state is kept")
+            results.say(format, "stopped; its state is kept")
+
+
+def _report(server: Server, format: results.TextFormat) -> None:
+    """Write how to connect to a server."""
+    values = {name: getattr(server, attribute) for name, attribute in ATTRIBUTES.items()}
+    variables = {
+        f"BKTOOLS_{attribute.removesuffix('_id').upper()}": values[name]
+        for name, attribute in ATTRIBUTES.items()
+    }
+    # The line of curl is for sh.
+    text = HOW_TO_CONNECT.format(
+        **values,
+        file=server.file,
+        variables=caller.set_variables(variables),
+        curl="" if caller.ON_WINDOWS else CURL,
+    )
+    results.report(format, text if format is results.TextFormat.TEXT else "", state=server.file, **values)
 
 
 def _on_request(method: str, path: str, status: int | None, seconds: float) -> None:
@@ -128,8 +167,10 @@ def _on_request(method: str, path: str, status: int | None, seconds: float) -> N
 
 
 @app.command("reset")
-@results.text
-def reset(yes: bool = option("--yes", "Do not ask.", False)) -> None:
+def reset(
+    yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
+    format: results.Format = results.TextFormat.TEXT,
+) -> None:
     """Delete the sandbox and its journal. Real books are not touched.
 
     Example: bktools sandbox reset --yes
@@ -141,12 +182,14 @@ def reset(yes: bool = option("--yes", "Do not ask.", False)) -> None:
     if not yes:
         typer.confirm(f"Delete the sandbox in {settings.state_dir}, with its journal?", abort=True)
     forget_sandbox(settings)
-    results.report("The next start makes a new sandbox.", removed=settings.state_dir)
+    results.report(format, "The next start makes a new sandbox.", removed=settings.state_dir)
 
 
 @app.command("sample-data")
-@results.text
-def sample_data(folder: Path = argument("FOLDER", "Folder to write to.", REQUIRED)) -> None:
+def sample_data(
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="Folder to write to.")],
+    format: results.Format = results.TextFormat.TEXT,
+) -> None:
     """Write sample files: chart of accounts, entries, account list.
 
     The last file is an example of the account list that a service's user interface exports. Import it with:
@@ -159,12 +202,15 @@ def sample_data(folder: Path = argument("FOLDER", "Folder to write to.", REQUIRE
 
     with storage_errors(folder):
         written = (*write_sample_data(folder), write_account_list(folder))
-    results.report(*map(str, written), files=written)
+    results.report(format, *map(str, written), files=written)
 
 
 @app.command("faults")
-@results.table
-def faults() -> None:
+def faults(
+    format: results.Table = results.TableFormat.TABLE,
+    output: results.Output = None,
+    profile: results.CsvProfile = None,
+) -> None:
     """List the kinds, options and operations of --fault.
 
     A fault is a kind with options: error:operation=search_categories,times=3
@@ -175,4 +221,4 @@ def faults() -> None:
 
     words = {"kind": KINDS, "option": OPTIONS, "operation": dict.fromkeys(OPERATIONS, "")}
     rows = [(is_a, name, meaning) for is_a, named in words.items() for name, meaning in named.items()]
-    results.hand_over_rows(rows, ["is_a", "name", "meaning"])
+    results.hand_over(results.table_of(rows, ["is_a", "name", "meaning"]), format, output, profile)

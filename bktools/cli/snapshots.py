@@ -3,77 +3,74 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from bktools.cli import options, results
 from bktools.cli.loading import age
-from bktools.cli.options import REQUIRED, argument, option
+from bktools.cli.options import connected
 from bktools.contract import NOUNS, rules
-from bktools.errors import SnapshotNotFoundError
+from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.progress import note
 
 if TYPE_CHECKING:
     from bktools.snapshots.snapshot import Facts, Query
-    from bktools.snapshots.store import Store
 
-app = typer.Typer(help="Cached loads: list, show, prune, find the files.", no_args_is_help=True)
+app = typer.Typer(help="Cached loads: list, prune, find the file.", no_args_is_help=True)
 
-NAMED = 12
 TABLES = tuple(noun.name for noun in NOUNS)
 PRIVATE = {"email"}
 
 
 @app.command("list")
-@results.table
-def list_snapshots(connection: options.Connects) -> None:
-    """List the cached queries: rows, size and age.
+def list_snapshots(
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Table = results.TableFormat.TABLE,
+    output: results.Output = None,
+    profile: results.CsvProfile = None,
+) -> None:
+    """List the cached versions of each query, the newest first, with their Parquet files.
 
     They are those of the environment in force.
 
     Example: bktools snapshots list
     """
+    from bktools.snapshots.store import Store
+
     rows = []
-    store = _store(connection)
-    for query in store.queries():
-        snapshots = store.history(query)
-        facts, size = snapshots[-1].facts(), sum(snapshot.size() for snapshot in snapshots)
-        key = store.folder(query).name[:NAMED]
-        count = facts and facts.rows
-        rows.append((key, query.table, _filters(query), len(snapshots), count, size, snapshots[-1].time))
-    results.hand_over_rows(rows, ["key", "table", "filters", "snapshots", "rows", "bytes", "fetched_at"])
+    # Nothing is asked of the service; only the sandbox has to be started, to learn its credential.
+    with connected(environment, sandbox) as service:
+        store = Store(service.settings)
+        for query in store.queries():
+            for snapshot in reversed(store.history(query)):
+                facts = snapshot.facts()
+                complete = "damaged" if facts is None or snapshot.is_damaged else _complete(facts)
+                rows.append(
+                    (
+                        query.table,
+                        _filters(query),
+                        snapshot.time,
+                        None if facts is None else facts.rows,
+                        snapshot.size(),
+                        complete,
+                        str(snapshot.path),
+                    )
+                )
+    columns = ["table", "filters", "fetched_at", "rows", "bytes", "complete", "file"]
+    results.hand_over(results.table_of(rows, columns), format, output, profile)
     if not rows:
         note("no snapshots: the first load makes one")
 
 
-@app.command("show")
-@results.table
-def show(
-    connection: options.Connects,
-    key: str = argument("KEY", "Beginning of the key that `list` shows.", REQUIRED),
-) -> None:
-    """Show all cached versions of one query, oldest first.
-
-    Example: bktools snapshots show 3f2a
-    """
-    store = _store(connection)
-    query = _named(key, store)
-    snapshots = store.history(query)
-    note(f"{query.table}, {_filters(query)}")
-    rows = []
-    for snapshot in snapshots:
-        facts = snapshot.facts()
-        complete = "damaged" if facts is None or snapshot.is_damaged else _complete(facts)
-        count = facts and facts.rows
-        rows.append((snapshot.time, count, snapshot.size(), snapshot.digest[:NAMED], complete))
-    results.hand_over_rows(rows, ["fetched_at", "rows", "bytes", "content", "complete"])
-
-
 @app.command("prune")
-@results.text
 def prune(
-    connection: options.Connects, older_than: str = option("--older-than AGE", "Age, such as 90d.", "90d")
+    older_than: Annotated[str, Option("--older-than", metavar="AGE", help="Age, such as 90d.")] = "90d",
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Remove old snapshots; the newest and each month's last stay.
 
@@ -81,73 +78,47 @@ def prune(
 
     Example: bktools snapshots prune --older-than 30d
     """
+    from bktools.snapshots.store import Store
+
     limit = age("--older-than", older_than)
-    gone = _store(connection).prune(limit)
+    with connected(environment, sandbox) as service:
+        gone = Store(service.settings).prune(limit)
     line = (
         f"{gone.snapshots} snapshots removed, {gone.size:,} bytes freed; "
         "the newest and each month's last are kept"
     )
-    results.report(line, removed=gone.snapshots, bytes=gone.size)
+    results.report(format, line, removed=gone.snapshots, bytes=gone.size)
 
 
 @app.command("path")
-@results.text
 def path(
-    connection: options.ConnectsToCompany,
-    table: str | None = argument(
-        "TABLE|KEY",
-        "categories or employees, loaded without filters; or the beginning of a key. By default all.",
-    ),
+    table: Annotated[str, Argument(metavar="TABLE", help=f"{' or '.join(TABLES)}, loaded without filters.")],
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
-    """Print the newest Parquet file of a table or cached query.
+    """Print the newest Parquet file of a table, one for each company.
 
     DuckDB, Polars and Spark read it as it is.
 
     Example: bktools snapshots path categories
     """
-    store = _store(connection)
-    if table is None:
-        wanted = store.queries()
-    else:
-        wanted = _of_table(table, store) if table in TABLES else [_named(table, store)]
-    files = [_newest(store, query) for query in wanted]
-    results.report(*map(str, files), files=files)
-
-
-def _store(connection: options.ServiceOptions) -> Store:
     from bktools.snapshots.store import Store
 
-    # Nothing is asked of the service; only the sandbox has to be started, to learn its credential.
-    return Store(connection.service.settings)
-
-
-def _of_table(table: str, store: Store) -> list[Query]:
-    """Return the queries of a whole table, of one company or of all."""
-    company, names = store.settings.company, store.settings.company_names
-    company_id = None if company is None else rules.company_id("--company", company, names)
-    matches = [
-        query
-        for query in store.queries()
-        if query.table == table
-        and query.filters.keys() <= {"company_id"}
-        and company_id in {None, query.filters.get("company_id")}
-    ]
-    if not matches:
+    if table not in TABLES:
+        raise ArgumentError("TABLE", f"must be one of {', '.join(TABLES)}", table)
+    with connected(environment, sandbox, company) as service:
+        store, settings = Store(service.settings), service.settings
+    own = settings.company and rules.company_id("--company", settings.company, settings.company_names)
+    files: list[Path] = []
+    for query in store.queries():
+        is_whole = query.table == table and query.filters.keys() <= {"company_id"}
+        if is_whole and own in {None, query.filters.get("company_id")}:
+            files += [one.path for one in reversed(store.history(query)) if not one.is_damaged][:1]
+    if not files:
         raise SnapshotNotFoundError(f"no snapshot of the {table} was found: bktools {table} makes one")
-    return matches
-
-
-def _newest(store: Store, query: Query) -> Path:
-    """Return the newest file that is not damaged."""
-    return next(snapshot.path for snapshot in reversed(store.history(query)) if not snapshot.is_damaged)
-
-
-def _named(key: str, store: Store) -> Query:
-    matches = [query for query in store.queries() if store.folder(query).name.startswith(key)]
-    if len(matches) != 1:
-        many = f"{len(matches)} keys begin" if matches else "no key begins"
-        raise SnapshotNotFoundError(f"{many} with {key!r}: bktools snapshots list shows them")
-    return matches[0]
+    results.report(format, *map(str, files), files=files)
 
 
 def _complete(facts: Facts) -> str:
@@ -157,13 +128,10 @@ def _complete(facts: Facts) -> str:
 def _filters(query: Query) -> str:
     texts = []
     for name, value in query.filters.items():
-        # An e-mail is private, and others may see the screen.
-        text = (
-            "…"
-            if name in PRIVATE
-            else f"{len(value)} of them"
-            if isinstance(value, list)
-            else str(value).lower()
-        )
+        if name in PRIVATE:
+            # An e-mail is private, and others may see the screen.
+            text = "…"
+        else:
+            text = f"{len(value)} of them" if isinstance(value, list) else str(value).lower()
         texts.append(f"{name}={text}")
     return " ".join(texts) or "everything"

@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from typer import Option
+
 import bktools
 from bktools.caller import in_shell
-from bktools.cli import files, options, results
+from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import option
+from bktools.cli.options import connected, same, the_company
 from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.visible import visible_line
@@ -28,53 +30,69 @@ COLUMNS = ["severity", "check", "about", "message", "to_do", "who"]
 MOST_POSTINGS = 10
 
 
-@results.lists
 def verify(
-    ledger: Annotated[
-        files.FileOptions, files.reads("ledger", "--ledger FILE", files.LEDGER_HELP, is_required=True)
-    ],
+    ledger: reading.Ledger,
     entries: Annotated[
-        files.FileOptions,
-        files.reads(
-            "entries",
-            "--entries FILE",
-            "Their file: shows changes since the export; adds missing amounts.",
-            prefix="entry-",
-            beside="ledger",
+        list[Path] | None,
+        Option(
+            "--entries",
+            metavar="FILE",
+            help="The file of the entries: shows changes since the export, adds missing amounts. May be "
+            "repeated.",
         ),
-    ],
-    connection: options.ConnectsToCompany,
-    month: str | None = options.month_option(
-        "Only the entries of this month, such as 2026-10; by default the ledger's months."
-    ),
-    out: Path | None = option(
-        "--out FOLDER", "Write everything as CSV to this folder; see --profile.", section=options.OUTPUT
-    ),
-    exported_at: dt.datetime | None = option(
-        "--exported-at DATE",
-        "The day on which the ledger was exported, by default the one that the file says, else today: "
-        "later postings are planned, and prove nothing.",
-        formats=["%Y-%m-%d"],
-    ),
-    explained: list[str] | None = option(
-        "--explained VOUCHER",
-        "A voucher or document that you looked up: it holds none of the entries. May be repeated.",
-    ),
-    record: bool = option(
-        "--record", "Keep in the journal that the month was verified; needs --month and --by.", False
-    ),
-    by: str | None = option("--by NAME", "With --record: name of the person who verified it."),
-    reason: str | None = option(
-        "--reason TEXT", "With --record: why the differences that are left are known."
-    ),
-    profile: str = options.PROFILE,
+    ] = None,
+    mapping: reading.Mapping = None,
+    month: Annotated[
+        str | None,
+        Option(
+            "--month",
+            metavar="YYYY-MM",
+            help="Only the entries of this month, such as 2026-10; by default the ledger's months.",
+            callback=options.checked(options.check_month),
+        ),
+    ] = None,
+    out: options.Out = None,
+    exported_at: Annotated[
+        dt.datetime | None,
+        Option(
+            "--exported-at",
+            metavar="DATE",
+            help="The day of the ledger's export: later postings are planned, and prove nothing. By default "
+            "the day that the file names, else today.",
+            formats=["%Y-%m-%d"],
+        ),
+    ] = None,
+    explained: Annotated[
+        list[str] | None,
+        Option(
+            "--explained",
+            metavar="VOUCHER",
+            help="A voucher or document that holds none of the entries, as you looked up. May be repeated.",
+        ),
+    ] = None,
+    record: Annotated[
+        bool,
+        Option("--record", help="Keep in the journal that the month was verified; needs --month and --by."),
+    ] = False,
+    by: Annotated[
+        str | None, Option("--by", metavar="NAME", help="With --record: who verified the month.")
+    ] = None,
+    reason: Annotated[
+        str | None,
+        Option("--reason", metavar="TEXT", help="With --record: why the remaining differences are known."),
+    ] = None,
+    profile: options.Profile = "excel",
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Format = results.TextFormat.TEXT,
 ) -> Exit:
     """Check that exported entries arrived in the general ledger.
 
-    Each is booked once, alone or in a sum, missing, reversed, booked twice, different, or not decided: then
-    the postings to look at are named. The first line says how the ledger books.
+    Each is booked, alone or in a sum, missing, reversed, booked twice, different, or open: then the postings
+    to look at are named. A line shows how the ledger books.
 
-    Control totals list the accounts that are open. Without --month, the months of the ledger are compared.
+    Control totals list the accounts that differ. Without --month, the months of the ledger are shown.
 
     For a batch with an unknown outcome, the command that settles it is printed where the ledger proves the
     outcome. Otherwise the postings to look at are printed.
@@ -85,67 +103,80 @@ def verify(
     """
     from bktools.frames.schema import MAYBE_SENT
     from bktools.journal.unknown_outcomes import sendings_in_doubt
-    from bktools.ledger.exported import entries_of_months
+    from bktools.ledger.exported import months_of, of_other_months
     from bktools.ledger.settlements import Sending, as_frame, settlements
 
     if record and (month is None or by is None):
         raise ArgumentError("--record", "needs --month and --by: what was verified, and who did it")
-    service, company = connection.service, connection.company_id
-    postings = ledger.read(bktools.read_general_ledger, money="decimal")
-    note(files.recognised(postings.attrs["bktools"]))
-    exported = bktools.load_export_jobs(company, entries=True, service=service)
-    exported = exported[exported["state"].isin(MAYBE_SENT)]
-    if entries.path is not None:
-        exported = _with_file(exported, entries, company, service)
-    elif len(exported) and exported["amount"].isna().all():
-        raise ArgumentError(
-            "--entries", "must name the file of the entries: the journal kept no amounts when they were sent"
+    with connected(environment, sandbox, company) as service:
+        company_id = the_company(service.settings)
+        postings = reading.read_ledger(ledger, mapping, money="decimal")
+        note(reading.recognised(postings.attrs["bktools"]))
+        exported = bktools.load_export_jobs(company_id, entries=True, service=service)
+        exported = exported[exported["state"].isin(MAYBE_SENT)]
+        if entries:
+            exported = _with_file(exported, entries, mapping, company_id, service)
+        elif len(exported) and exported["amount"].isna().all():
+            raise ArgumentError(
+                "--entries",
+                "must name the file of the entries: the journal kept no amounts when they were sent",
+            )
+        english, own = words("en"), service.settings.currency
+        left_out = of_other_months(exported, postings, month, english)
+        looked_up = explained or ()
+        # All entries are compared, the month is shown: a sum may hold entries of several months.
+        match = bktools.match_ledger(
+            exported,
+            postings,
+            period=month or months_of(postings),
+            currency=own,
+            explained=looked_up,
         )
-    english = words("en")
-    of_months, left_out = entries_of_months(exported, postings, english, month)
-    looked_up = explained or ()
-    match = bktools.match_ledger(of_months, postings, explained=looked_up)
-    # Every exported entry is needed: a sum in the ledger has all entries of its group.
-    sendings = {
-        batch: Sending(*sending)
-        for batch, sending in sendings_in_doubt(company, service=service).items()
-        if month is None or batch in {*of_months["batch_id"]}
-    }
-    until = exported_at.date() if exported_at else None
-    settled = settlements(exported, postings, sendings, explained=looked_up, exported_at=until)
-    match = replace(match, unchecked=(*left_out, *match.unchecked))
-    has_arrived = match.has_arrived and (len(of_months) > 0 or exported.empty)
-    lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
-    results.say("\n  ".join([match.headline, *map(visible_line, lines)]))
-    if not results.is_part():
-        results.show_list("Findings", match.findings[COLUMNS], whole="--out FOLDER")
-    since = _since(service, company, month, postings)
-    for line in since:
-        results.say(line)
-    for settlement in settled:
-        _say(settlement, connection.same)
-    if out is not None:
-        match.to_csv(out, profile)
-        # Without rows, too: one of an earlier run would tell of batches that are settled by now.
-        bktools.to_csv(as_frame(settled), out / "ledger_settlements.csv", profile)
-        results.say(f"\nWritten to {out}/")
-    if record and month is not None and by is not None:
-        _record(service, company, month, match, postings, by, reason)
-        results.say(f"\nRecorded: {month} was verified by {by}")
-    results.report(
-        has_arrived=has_arrived,
-        entries=match.counts,
-        habits=match.habits,
-        remarks=match.remarks,
-        findings=match.findings,
-        open_accounts=match.open_accounts,
-        not_compared=match.unchecked,
-        settlements=settled,
-        moved=since,
-        recorded=record,
-        written_to=out,
-    )
-    return Exit.DONE if has_arrived else Exit.INCOMPLETE
+        sendings = {
+            batch: Sending(*sending)
+            for batch, sending in sendings_in_doubt(company_id, service=service).items()
+            if month is None or batch in {*match.entries["batch_id"]}
+        }
+        until = exported_at.date() if exported_at else None
+        settled = settlements(
+            exported, postings, sendings, explained=looked_up, exported_at=until, currency=own
+        )
+        match = replace(match, unchecked=(*left_out, *match.unchecked))
+        has_arrived = match.has_arrived and (len(match.entries) > 0 or exported.empty)
+        lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
+        results.say(format, "\n  ".join([match.headline, *map(visible_line, lines)]))
+        results.say_list(
+            format, "Findings", match.findings[COLUMNS], most=len(match.findings), whole="--out FOLDER"
+        )
+        since = _since(service, company_id, month, postings)
+        for line in since:
+            results.say(format, line)
+        for settlement in settled:
+            _say(format, settlement, same(service.settings))
+        if out is not None:
+            match.to_csv(out, profile)
+            # Without rows, too: one of an earlier run would tell of batches that are settled by now.
+            bktools.to_csv(as_frame(settled), out / "ledger_settlements.csv", profile)
+            results.say(format, f"\nWritten to {out}/")
+        if record and month is not None and by is not None:
+            _record(service, company_id, month, match, postings, by, reason)
+            results.say(format, f"\nRecorded: {month} was verified by {by}")
+        results.report(
+            format,
+            has_arrived=has_arrived,
+            entries=match.counts,
+            habits=match.habits,
+            remarks=match.remarks,
+            findings=match.findings,
+            open_groups=match.open_groups,
+            open_accounts=match.open_accounts,
+            not_compared=match.unchecked,
+            settlements=settled,
+            moved=since,
+            recorded=record,
+            written_to=out,
+        )
+        return Exit.DONE if has_arrived else Exit.INCOMPLETE
 
 
 def _since(service: bktools.Service, company: str, month: str | None, postings: pd.DataFrame) -> list[str]:
@@ -212,34 +243,42 @@ def _record(
         )
 
 
-def _say(settlement: Settlement, same: str) -> None:
+def _say(format: results.TextFormat, settlement: Settlement, books: str) -> None:
     """Print the evidence about a batch in doubt, with the command that records its outcome."""
-    decided = "" if settlement.outcome else "not decided: "
-    results.say(f"\nbatch {settlement.batch_id}, outcome unknown: {decided}{settlement.text}")
+    decided = "" if settlement.outcome else "open: "
+    results.say(format, f"\nbatch {settlement.batch_id}, outcome unknown: {decided}{settlement.text}")
     for posting in settlement.postings[:MOST_POSTINGS]:
-        results.say(visible_line(f"  {posting}"))
+        results.say(format, visible_line(f"  {posting}"))
     if len(settlement.postings) > MOST_POSTINGS:
-        results.say(f"  and {len(settlement.postings) - MOST_POSTINGS} more: --format json has all of them")
+        results.say(
+            format, f"  and {len(settlement.postings) - MOST_POSTINGS} more: --format json has all of them"
+        )
     if settlement.outcome is not None:
         results.say(
+            format,
             f"  Check it, then record it: bktools export resolve {settlement.batch_id} --outcome "
-            f"{settlement.outcome} --evidence {in_shell(settlement.text)} --by NAME{same}"
+            f"{settlement.outcome} --evidence {in_shell(settlement.text)} --by NAME{books}",
         )
     elif settlement.postings:
         results.say(
+            format,
             "  Where one of these holds none of its entries, run this again with --explained VOUCHER, "
-            "once for each voucher"
+            "once for each voucher",
         )
 
 
 def _with_file(
-    exported: pd.DataFrame, entries: files.FileOptions, company: str, service: bktools.Service
+    exported: pd.DataFrame,
+    entries: list[Path],
+    mapping: list[str] | None,
+    company: str,
+    service: bktools.Service,
 ) -> pd.DataFrame:
     """Return the exported entries with the values and changes of their file."""
     from bktools.frames.incoming import arrow_of
     from bktools.frames.names import with_names
     from bktools.ledger.exported import with_file
 
-    tables = files.tables_of(service, company, max_age=0)
-    named = with_names(arrow_of(files.read_entries(entries, company, tables)), **tables)
+    tables = reading.tables_of(service, company, max_age=0)
+    named = with_names(arrow_of(reading.read_entries(entries, mapping, company, tables)), **tables)
     return with_file(exported, named, words("en"))

@@ -2,50 +2,52 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from typer import Argument
 
 import bktools
-from bktools.caller import command
-from bktools.cli import files, options, results
-from bktools.cli.options import REQUIRED, argument, option
-from bktools.cli.spend import OF_THE_SERVICE
+from bktools.cli import options, reading, results
+from bktools.cli.compare import by_name, smaller_ones
+from bktools.cli.spend import read_sides, shown_columns
 from bktools.progress import note
 from bktools.wording.numbers import counted
 
+# The last columns of the result; those before them are the keys.
+FIGURES = ("currency", "this", "that", "difference", "percent", "drivers")
 
-@results.table
+
 def versus(
-    entries: files.Entries,
-    connection: options.ConnectsToCompany,
-    that: Path = argument(
-        "THAT", "The other month, or a budget: the columns of the keys, and an amount.", REQUIRED
-    ),
-    by: list[str] | None = option("--by KEY", "As in bktools spend; may be repeated. By default category."),
-    threshold: str | None = options.CHANGES_FROM,
+    entries: Annotated[Path, Argument(metavar="FILE", help="The entries of a month.")],
+    other: Annotated[
+        Path,
+        Argument(
+            metavar="OTHER",
+            help="Another month, or a budget: the columns of the keys, and an amount.",
+        ),
+    ],
+    mapping: reading.Mapping = None,
+    by: options.Keys = None,
+    largest_first: options.LargestFirst = False,
+    threshold: options.Threshold = None,
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Table = results.TableFormat.TABLE,
+    output: results.Output = None,
+    profile: results.CsvProfile = None,
 ) -> None:
     """Compare two months of entries, or a month and a budget.
 
-    Each difference has the entries that make it. Both files are read with the options given, or with the
-    mapping that is saved for their headings.
+    Each difference has the entries that make it.
 
     Example: bktools versus november.csv october.csv --by supplier --from 5%
     """
     keys = by or ["category"]
-    company = connection.company
-    names: dict[str, Any] = {}
-    if connection.environment or connection.sandbox or OF_THE_SERVICE & {*keys}:
-        company = connection.company_id
-        names = files.tables_of(connection.service, company)
-    sides = [files.read_entries(file, company, names) for file in (entries, replace(entries, path=that))]
-    for side in sides:
-        note(files.recognised(side.attrs["bktools"]))
-    with command(entries.names):
-        changes = bktools.versus(sides[0], sides[1], by=keys, threshold=threshold, **names)
-    smaller = changes.attrs["bktools"]["below_threshold"]
-    left = f", {counted(smaller, 'smaller one', 'smaller ones')} left out" if smaller else ""
-    note(f"{counted(len(changes), 'difference')}{left}")
-    results.hand_over(
-        changes, [name for name in changes.columns if name not in ("category_id", "employee_id")]
-    )
+    (this, that), names = read_sides([[entries], [other]], mapping, keys, environment, sandbox, company)
+    changes = bktools.versus(this, that, by=keys, threshold=threshold, **names)
+    note(f"{counted(len(changes), 'difference')}{smaller_ones(changes.attrs['bktools']['below_threshold'])}")
+    if not largest_first:
+        changes = by_name(changes, shown_columns(changes)[: -len(FIGURES)])
+    results.hand_over(changes, format, output, profile, columns=shown_columns(changes))

@@ -9,17 +9,20 @@ from bktools.contract.endpoint import Endpoint
 from bktools.contract.noun import Filter, Noun
 
 
-class Category(msgspec.Struct, frozen=True, rename="camel"):
-    """A bookkeeping category. `metadata` is the JSON text as sent (`bytes(category.metadata)`)."""
+class Category(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """A bookkeeping category. `metadata` is the JSON text as sent (`bytes(category.metadata)`).
 
-    id: str
-    company_id: str
-    category_group_id: str
+    Its fields are in the order of the columns of a table: the name first, IDs last.
+    """
+
     name: str
     archived: bool
+    metadata: msgspec.Raw = msgspec.Raw(b"null")
     account_id: str | None = None
     tax_code_id: str | None = None
-    metadata: msgspec.Raw = msgspec.Raw(b"null")
+    category_group_id: str
+    company_id: str
+    id: str
 
 
 # Rows are checked against each filter that has a column. The interface does not define the search by name, so
@@ -55,6 +58,6 @@ CATEGORIES = Noun(
         Filter("name", rules.text, option="--name", help="Search by name; the service defines the match."),
     ),
     title="bookkeeping categories",
-    shown=("id", "name", "archived", "account_id", "tax_code_id"),
+    shown=("name", "archived", "id", "account_id", "tax_code_id"),
     example="bktools categories --active --output categories.csv",
 )

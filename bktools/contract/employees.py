@@ -19,22 +19,23 @@ class Avatar(msgspec.Struct, frozen=True):
     url: str | None = None
 
 
-class Employee(msgspec.Struct, frozen=True, rename="camel"):
+class Employee(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """An employee. ASSUMED: `code` is the external ID.
 
-    The interface requires no field; only `id` must be present here.
+    The interface requires no field; only `id` must be present here. Its fields are in the order of the
+    columns of a table: the name first, IDs last.
     """
 
-    id: str
-    company_id: str | None = None
-    email: str | None = None
     first_name: str | None = None
     last_name: str | None = None
-    avatar: Avatar | None = None
+    email: str | None = None
     code: str | None = None
     job_title: str | None = None
-    phone: str | None = None
     role: str | None = None
+    phone: str | None = None
+    avatar: Avatar | None = None
+    company_id: str | None = None
+    id: str
 
 
 _nonempty_text = functools.partial(rules.text, shortest=1)
@@ -60,6 +61,6 @@ EMPLOYEES = Noun(
         ),
     ),
     title="employees",
-    shown=("id", "code", "first_name", "last_name", "email", "role"),
+    shown=("first_name", "last_name", "email", "role", "code", "id"),
     example="bktools employees --company all --output employees.parquet",
 )

@@ -124,6 +124,34 @@ def month(argument: str, value: object) -> str:
     return written
 
 
+def period(argument: str, value: object) -> tuple[str, str]:
+    """Return the first and last month of a period: a month, a quarter, a year, or two months around `..`.
+
+    Examples
+    --------
+    >>> period("period", "2026-Q3"), period("period", "2026-01..2026-10")
+    (('2026-07', '2026-09'), ('2026-01', '2026-10'))
+    """
+    if not isinstance(value, str):
+        own = month(argument, value)
+        return own, own
+    if quarter := re.fullmatch(r"(\d{4})-?Q([1-4])", value):
+        end = 3 * int(quarter[2])
+        return f"{quarter[1]}-{end - 2:02}", f"{quarter[1]}-{end:02}"
+    if re.fullmatch(r"\d{4}", value):
+        return f"{value}-01", f"{value}-12"
+    first, _, last = value.partition("..")
+    try:
+        months = month(argument, first), month(argument, last or first)
+    except ArgumentError:
+        months = ("", "")
+    if not months[0] or months[0] > months[1]:
+        raise ArgumentError(
+            argument, "must be a period such as 2026-10, 2026-Q3, 2026 or 2026-01..2026-10", value
+        ) from None
+    return months
+
+
 def calendar_text(value: object) -> str:
     """Return a month, a day or a time as ISO 8601 text; "" for any other value.
 

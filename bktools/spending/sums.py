@@ -13,13 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import is_command, setting
+from bktools.contract import rules
 from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import dated, days_of, wall_times, with_column
-from bktools.frames.incoming import in_memory, source_of
+from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.names import month_and_company, with_names
-from bktools.frames.schema import COUNT, TEXT, TEXTS, to_pandas
+from bktools.frames.schema import COUNT, TEXT, TEXTS, Month, to_pandas
 from bktools.frames.sums import NO_CURRENCY, shares_of, summed, total
+from bktools.spending.rates import Rates, in_own_currency, rates_of
 
 # A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
 KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
@@ -41,6 +43,8 @@ MONEY = ("amount", "currency")
 NAMING = ("supplier", "description")
 # Columns of the result that are no key, in their order.
 RESULTS = ("currency", "entries", "amount", "share")
+# What rates add to the amount.
+HOME = ("home_amount", "home_currency")
 
 Row = dict[str, Any]
 
@@ -52,6 +56,8 @@ def spend(
     categories: Any = None,
     accounts: Any = None,
     employees: Any = None,
+    period: Month | None = None,
+    rates: Any = None,
     shares: bool = False,
     largest_first: bool = False,
 ) -> pd.DataFrame:
@@ -69,6 +75,15 @@ def spend(
     categories, accounts, employees : DataFrame, optional
         As `load_categories`, `load_accounts` and `load_employees` return them, for names. Without them
         categories and employees have the names of the file, or are shown by ID.
+    period : str, Period, date or datetime, optional
+        Only the entries of a month, a quarter, a year or several months: 2026-10, 2026-Q3, 2026,
+        2026-01..2026-10. `frame.attrs["bktools"]["without_date"]` counts the entries without a date, which
+        are left out.
+    rates : mapping, DataFrame or path, optional
+        What one unit of each other currency is worth in the company's own, such as {"USD": 0.8712}, or a
+        table with the columns date, currency and rate, of which the last one until an entry's day holds. The
+        own currency is the one without a rate, or with the rate 1. Adds `home_amount` and `home_currency`.
+        Default: nothing is converted.
     shares : bool
         Whether to add the column `share`.
     largest_first : bool
@@ -80,8 +95,9 @@ def spend(
         One row a group and currency. First the keys as text: `category_name`, `account_code` and
         `account_name`, `employee_name`, `supplier`, `month` (such as 2026-10), `cost_centre`, `company_id`,
         or the column; a missing value has its own row, such as "no supplier". Then `currency`, `entries`
-        (count), `amount` (exact sum), and `share`; last `category_id` and `employee_id`, which tell groups of
-        one name apart.
+        (count), `amount` (exact sum), with rates `home_amount` (the sum of the entries' amounts in the own
+        currency, each rounded to its units) and `home_currency`, and `share`; last `category_id` and
+        `employee_id`, which tell groups of one name apart.
 
         `share` is a fraction of 1, rounded to four digits, within the first key where there are several, such
         as within each month: the amount divided by the sum of all its rows of the currency that have the sign
@@ -94,13 +110,15 @@ def spend(
     Raises
     ------
     ArgumentError
-        When `by` is not a key, or something is not a frame.
+        When `by` is not a key, the period or the rates are none, or something is not a frame.
     InputError
-        When the entries have no amount or currency, or lack a key (the error lists those that they have).
+        When the entries have no amount or currency, or lack a key (the error lists those that they have), or
+        a rate is missing.
 
     Notes
     -----
-    Categories, accounts and employees: interface, sections 2.1, 2.4 and 2.6. Currencies are never added.
+    Categories, accounts and employees: interface, sections 2.1, 2.4 and 2.6. Currencies are added at given
+    rates only.
 
     Examples
     --------
@@ -113,13 +131,18 @@ def spend(
     >>> bktools.spend(entries, by="supplier", shares=True).drop(columns="entries").values.tolist()
     [['Bahn', 'EUR', 20.0, 0.4], ['Hotel', 'EUR', 30.0, 0.6], ['no supplier', 'JPY', 500.0, 1.0]]
     """
+    entries, without_date = of_period(entries, by, period)
     grouped = grouped_by(entries, by, categories=categories, accounts=accounts, employees=employees)
     sums = _in_order(grouped.summed(), grouped, is_largest_first=flag("largest_first", largest_first))
     for name, text in {**grouped.missing, "currency": NO_CURRENCY}.items():
         sums = with_column(sums, name, pc.fill_null(sums.column(name), text))
     names = [*grouped.missing, *RESULTS[: len(RESULTS) - (not flag("shares", shares))]]
+    if rates is not None:
+        sums = with_home(sums, grouped, rates_of(rates))
+        names[names.index("amount") + 1 : names.index("amount") + 1] = HOME
     ids = [name for name in grouped.keys if name not in grouped.missing]
     source = source_of(entries) | {"title": month_and_company(grouped.rows)}
+    source |= {} if period is None else {"without_date": without_date}
     return to_pandas(sums.select([*names, *ids]), source)
 
 
@@ -138,17 +161,52 @@ class Grouped:
     first: tuple[str, ...]
     ranks: Mapping[str, Mapping[str | None, int]]
 
-    def summed(self) -> pa.Table:
-        """Return number and exact amount by keys and currency; a missing key or currency is null."""
+    def summed(self, amounts: pa.Array | None = None) -> pa.Table:
+        """Return number and exact amount by keys and currency; a missing key or currency is null.
+
+        `amounts` are added up in place of the entries' own.
+        """
         # A heading of the file may be a name that the sums have.
         keys = {f"key {place}": column for place, column in enumerate(self.keys.values())}
         of_entries = {
             name: self.rows[name] for name in ("id", "split_line", "amount") if name in self.rows.column_names
         }
+        of_entries |= {} if amounts is None else {"amount": amounts}
         sums = summed(
             pa.table(of_entries | keys | {"currency": _text(self.rows["currency"])}), *keys, "currency"
         )
         return sums.rename_columns([*self.keys, "currency", "entries", "amount"])
+
+
+def of_period(entries: Any, by: str | Sequence[str], period: Month | None) -> tuple[Any, int]:
+    """Return the entries of a period, and how many have no date; all of them where no period is given."""
+    if period is None:
+        return entries, 0
+    first, last = rules.period("period", period)
+    rows = in_memory(entries, "the entries", columns_of(keys_of(by, entries)))
+    if "date" not in rows.column_names:
+        raise InputError("the entries have no date, by which those of a period are known")
+    months = pc.utf8_slice_codeunits(pc.cast(days_of(rows), TEXT), 0, len("2026-10"))
+    is_inside = pc.and_(pc.greater_equal(months, first), pc.less_equal(months, last))
+    return described(rows.filter(is_inside), source_of(entries)), months.null_count
+
+
+def with_home(sums: pa.Table, grouped: Grouped, rates: Rates) -> pa.Table:
+    """Return sums with the amounts in the company's own currency, at rates that were given."""
+    amounts, own = in_own_currency(grouped.rows, rates)
+    home = grouped.summed(amounts)
+    keys = [*grouped.keys, "currency"]
+    place_of = {row: place for place, row in enumerate(_rows_of(home, grouped, keys))}
+    order = pa.array([place_of[row] for row in _rows_of(sums, grouped, keys)], COUNT)
+    sums = with_column(sums, HOME[0], home["amount"].take(order))
+    return with_column(sums, HOME[1], pa.repeat(pa.scalar(own, TEXT), len(sums)))
+
+
+def _rows_of(sums: pa.Table, grouped: Grouped, keys: Sequence[str]) -> Iterable[tuple[str, ...]]:
+    """Return the keys of each row, missing ones as they are shown."""
+    missing = {**grouped.missing, "currency": NO_CURRENCY}
+    columns = [pc.fill_null(sums[name], missing.get(name, "")).to_pylist() for name in keys]
+    return zip(*columns, strict=True)
 
 
 def grouped_by(

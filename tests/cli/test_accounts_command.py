@@ -69,7 +69,7 @@ def test_a_table_may_be_standard_output(tmp_path, monkeypatch):
     Path("table.csv").symlink_to("/dev/stdout")
     command = "-m bktools categories --sandbox --output table.csv --profile machine"
     made = subprocess.run([sys.executable, *command.split()], capture_output=True, text=True, check=True)
-    assert made.stdout.startswith("id,company_id,")
+    assert made.stdout.startswith("name,archived,")
     assert made.stdout.count("\n") == 241
     assert "240 rows written to table.csv" in made.stderr
 

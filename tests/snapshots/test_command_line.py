@@ -36,7 +36,7 @@ def test_categories_to_the_terminal_and_to_files(tmp_path):
 
 def test_employees_and_their_filters():
     assert run("employees").count("\n") == 1 + 27
-    head = "id\tcode\tfirst_name\tlast_name\temail\trole\n"
+    head = "first_name\tlast_name\temail\trole\tcode\tid\n"
     assert run("employees", "--email", "nobody@example.com") == head
 
 

@@ -32,7 +32,12 @@ def search_of(records, size):
 
 
 def records_of(ids):
-    return [Category(text, COMPANY, COMPANY, f"Category {text}", archived=False) for text in ids]
+    return [
+        Category(
+            id=text, company_id=COMPANY, category_group_id=COMPANY, name=f"Category {text}", archived=False
+        )
+        for text in ids
+    ]
 
 
 @pytest.mark.parametrize("again", [[0], [0, 0], [4_999, 17, 17]])
@@ -46,11 +51,11 @@ def test_an_id_that_comes_again_is_counted(again):
 
 
 def test_the_columns_of_a_record_are_its_fields():
-    """Names, types and which may be null follow from the record; a nested record is laid out flat."""
+    """Names, types, order and which may be null follow from the record; a nested record is laid out flat."""
     text, flag = pa.large_string(), pa.bool_()
-    names = ("id", "company_id", "category_group_id", "name")
-    required = [pa.field(name, text, nullable=False) for name in names]
-    optional = [pa.field(name, text) for name in ("account_id", "tax_code_id", "metadata")]
-    assert pa.schema([*required, pa.field("archived", flag, nullable=False), *optional]) == CATEGORIES
-    names = "company_id email first_name last_name avatar_url code job_title phone role"
-    assert pa.schema([required[0], *(pa.field(name, text) for name in names.split())]) == schema_of(Employee)
+    first = [pa.field("name", text, nullable=False), pa.field("archived", flag, nullable=False)]
+    optional = [pa.field(name, text) for name in ("metadata", "account_id", "tax_code_id")]
+    last = [pa.field(name, text, nullable=False) for name in ("category_group_id", "company_id", "id")]
+    assert pa.schema([*first, *optional, *last]) == CATEGORIES
+    names = "first_name last_name email code job_title role phone avatar_url company_id"
+    assert pa.schema([*(pa.field(name, text) for name in names.split()), last[-1]]) == schema_of(Employee)

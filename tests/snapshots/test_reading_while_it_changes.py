@@ -27,7 +27,8 @@ SYMBOLS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
 
 def category(number: int, version: int = 0) -> Category:
-    return Category(str(uuid.UUID(int=number)), COMPANY, COMPANY, f"{number} v{version}", archived=False)
+    own = {"id": str(uuid.UUID(int=number)), "company_id": COMPANY, "category_group_id": COMPANY}
+    return Category(**own, name=f"{number} v{version}", archived=False)
 
 
 class ChangingTable(RuleBasedStateMachine):

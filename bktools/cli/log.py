@@ -1,0 +1,54 @@
+"""The log of a command on standard error, for runs that nobody watches: --log-level and --quiet."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+
+from bktools.progress import hushed
+from bktools.visible import visible, visible_line
+
+
+class LogLevel(StrEnum):
+    """The least level that is logged."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class _Formatter(logging.Formatter):
+    """One line for each record, with the time in UTC; no text controls the terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = dt.datetime.fromtimestamp(record.created, dt.UTC).replace(tzinfo=None)
+        time = moment.isoformat(timespec="milliseconds")
+        line = f"{time}Z {record.levelname} {visible_line(record.getMessage())}"
+        return (
+            line if record.exc_info is None else f"{line}\n{visible(self.formatException(record.exc_info))}"
+        )
+
+
+@contextmanager
+def logged(level: LogLevel | None, *, quiet: bool) -> Iterator[None]:
+    """Log this level and worse while the context lasts; then, or when quiet, notes and bars are not shown."""
+    log = logging.getLogger("bktools")
+    handler, before = logging.StreamHandler(), (log.level, log.propagate)
+    handler.setFormatter(_Formatter())
+    if level is not None:
+        log.addHandler(handler)
+        log.setLevel(level.upper())
+        log.propagate = False
+    if quiet or level is not None:
+        hushed.set()
+    try:
+        yield
+    finally:
+        hushed.clear()
+        log.removeHandler(handler)
+        log.setLevel(before[0])
+        log.propagate = before[1]

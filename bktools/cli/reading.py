@@ -1,0 +1,168 @@
+"""Files that commands read: each as its mapping says, which is found by its headings or named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from collections.abc import Mapping as Facts
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Option
+
+import bktools
+from bktools.errors import ArgumentError
+from bktools.progress import note
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_TABLE = "CSV, TSV, Excel or Parquet"
+_LEDGER = f"The general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, {_TABLE}"
+
+Chart = Annotated[
+    Path | None, Option("--chart", metavar="FILE", help=f"The ERP's chart of accounts: {_TABLE}.")
+]
+Entries = Annotated[
+    list[Path] | None,
+    Option("--entries", metavar="FILE", help=f"The entries: {_TABLE}. May be repeated."),
+]
+EntriesFiles = Annotated[
+    list[Path] | None,
+    Argument(metavar="FILE...", help=f"The entries: {_TABLE}. With --sandbox, by default a sample."),
+]
+Ledger = Annotated[Path, Option("--ledger", metavar="FILE", help=f"{_LEDGER}.")]
+AskedLedger = Annotated[
+    Path | None,
+    Option("--ledger", metavar="FILE", help="The general ledger: entries that it holds are not sent."),
+]
+Mapping = Annotated[
+    list[str] | None,
+    Option(
+        "--mapping",
+        metavar="NAME",
+        help="How a file is read: a saved mapping, or its .toml file. By default the mapping with the file's "
+        "headings. May be repeated.",
+    ),
+]
+
+# By kind of file: the command that shows how it is read.
+COMMANDS = {
+    "chart": "bktools chart",
+    "accounts": "bktools chart --account-list",
+    "entries": "bktools entries",
+    "ledger": "bktools ledger",
+}
+
+
+def read(
+    reader: Callable[..., pd.DataFrame],
+    kind: str,
+    file: Path,
+    mappings: Sequence[str] | None,
+    *,
+    options: Facts[str, Any] | None = None,
+    **others: Any,
+) -> pd.DataFrame:
+    """Read a file with a function of bktools, as its mapping and the options say.
+
+    An error about the file ends with the command that shows how it is read.
+    """
+    from bktools.inputs.mappings import arguments, mapping_for
+
+    old = (
+        "columns",
+        "delimiter",
+        "encoding",
+        "sheet",
+        "decimal",
+        "date_format",
+        "currency",
+        "approved_values",
+    )
+    given = dict.fromkeys(
+        (*old, "style", "reverse_sign") if kind == "ledger" else old if kind == "entries" else old[:4]
+    )
+    given |= {name: value for name, value in (options or {}).items() if value not in (None, False)}
+    mapping = mapping_for(file, kind, given)
+    if mapping is not None:
+        note(f"mapping {mapping.name!r} used for {file.name}")
+        given = arguments(file, mapping, given)
+    return reader(file, **{name: value for name, value in given.items() if value is not None}, **others)
+
+
+def tables_of(service: bktools.Service, company: str | list[str], **age: Any) -> dict[str, pd.DataFrame]:
+    """Return the tables that entries of companies are checked against: categories, employees, accounts."""
+    return {
+        "categories": bktools.load_categories(company, service=service, **age),
+        "employees": bktools.load_employees(company, service=service, **age),
+        "accounts": bktools.load_accounts(company if isinstance(company, str) else None, service=service),
+    }
+
+
+def read_entries(
+    files: Sequence[Path],
+    mappings: Sequence[str] | None,
+    company: str | None,
+    tables: Facts[str, pd.DataFrame],
+    **others: Any,
+) -> pd.DataFrame:
+    """Read the entries of one or several files; names in them are looked up in the tables of `tables_of`."""
+    names: dict[str, Any] = {name: tables.get(name) for name in ("categories", "employees")}
+    frames = [
+        read(
+            bktools.read_entries,
+            "entries",
+            file,
+            mappings,
+            company=company,
+            money="decimal",
+            **names,
+            **others,
+        )
+        for file in files
+    ]
+    return _joined(frames)
+
+
+def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return the rows of several files as one frame."""
+    import pandas as pd
+
+    first, *more = frames
+    if not more:
+        return first
+    about = [frame.attrs["bktools"] for frame in frames]
+    rows = pd.concat(
+        [frame.assign(file=Path(facts["source"]).name) for frame, facts in zip(frames, about, strict=True)]
+    )
+    rows = rows.reset_index(drop=True)
+    rows.attrs["bktools"] = {
+        **about[0],
+        "source": ", ".join(Path(facts["source"]).name for facts in about),
+        "rows": sum(facts["rows"] for facts in about),
+        "notes": [f"{Path(facts['source']).name}: {text}" for facts in about for text in facts["notes"]],
+    }
+    return rows
+
+
+def read_ledger(file: Path | None, mappings: Sequence[str] | None, **others: Any) -> Any:
+    """Read a general ledger, if there is one."""
+    return None if file is None else read(bktools.read_general_ledger, "ledger", file, mappings, **others)
+
+
+def samples(service: bktools.Service, missing: str) -> tuple[Path, Path]:
+    """Return the sandbox's sample of a chart and of entries; elsewhere refuse the missing option."""
+    from bktools.sandbox.sample import write_sample_data
+
+    if not service.settings.is_sandbox:
+        raise ArgumentError(missing, "must be given: sample files are for the sandbox alone")
+    return write_sample_data(service.settings.state_dir / "sample-data")
+
+
+def recognised(about: Facts[str, Any]) -> str:
+    """Return how a file was read, from `frame.attrs["bktools"]`."""
+    # A heading equal to the field's name is left out.
+    columns = [f"{heading} → {field}" for field, heading in about["columns"].items() if heading != field]
+    form = [f"{name} {about[name]!r}" for name in ("delimiter", "encoding") if about.get(name)]
+    notes = "".join(f"\n                 note: {text}" for text in about["notes"])
+    return f"{about['rows']} rows of {Path(about['source']).name} ({', '.join([*form, *columns])}){notes}"

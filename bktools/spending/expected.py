@@ -1,0 +1,212 @@
+"""`expected_entries`: what comes every month, and whether it has come in this one."""
+
+from __future__ import annotations
+
+import calendar
+import datetime as dt
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+
+from bktools.contract import rules
+from bktools.errors import InputError
+from bktools.frames.columns import amounts_of, days_of, text_of
+from bktools.frames.incoming import in_memory, source_of
+from bktools.frames.schema import DATE, TEXT, Month, to_pandas
+
+# An entry recurs when it came in so many of the four months before: one of them may lack it, too.
+MONTHS, LEAST = 4, 3
+# What comes once a month comes a few days earlier or later where weekends and holidays are.
+USUAL_DAYS = 6
+# A bill by use, such as for power or a telephone, is a quarter more or less than the others.
+USUAL_SHARE = Decimal("0.25")
+
+# An entry that has not come is listed first.
+STATES = ("missing", "late", "came")
+KEYS = ("supplier", "category_name", "currency", "company_id", "category_id")
+LAST = ("amount_1", "amount_2", "amount_3")
+
+Key = tuple[str | None, ...]
+
+
+def expected_entries(entries: Any, month: Month) -> pd.DataFrame:
+    """Return the entries that come every month, and whether they have come in this one.
+
+    An entry is expected when its supplier, with the same category and currency, came in at least three of the
+    four months before, within six days of the same day of the month and within a quarter of the same amount.
+    It has come when such an entry is there, and late when that one is of the month after. Nothing is
+    estimated: the amount is the median of those that came.
+
+    Parameters
+    ----------
+    entries : DataFrame
+        All entries of the month and of the four months before it, and of the month after where it has begun:
+        date, amount (exact), currency, supplier; optional company_id, category_id and category_name. Entries
+        without a supplier, a day or an amount are not expected. Of pandas, pyarrow, Polars or DuckDB, or the
+        path of a Parquet file; such as `load_export_jobs(entries=True)` and `read_entries` return it.
+    month : str, Period, date or datetime
+        The month, such as "2026-10".
+
+    Returns
+    -------
+    DataFrame
+        One row per expected entry, the largest that has not come first: supplier, category_name, currency,
+        state ("missing", "late", "came"), expected_on (the usual day), amount (exact, the median: what an
+        accrual would be), amount_1, amount_2, amount_3 (exact, the last three, newest first), came_on (the
+        day on which it came), then the other columns of `entries` that tell it: company_id, category_id.
+
+    Raises
+    ------
+    ArgumentError
+        When the month is none, or `entries` is not a frame.
+    InputError
+        When `entries` has no date, amount, currency or supplier.
+
+    Notes
+    -----
+    A proposal for an accrual, which is never sent. Two entries of one supplier are told apart by amount or by
+    day. Nothing of the interface.
+
+    Examples
+    --------
+    >>> import bktools, pandas as pd
+    >>> days = pd.to_datetime(["2026-07-03", "2026-08-03", "2026-09-04", "2026-09-20", "2026-10-20"])
+    >>> entries = pd.DataFrame({"date": days, "amount": [40.0, 40.0, 44.0, 9.0, 9.0], "currency": "EUR"})
+    >>> entries["supplier"] = ["Telekom", "Telekom", "Telekom", "Taxi", "Taxi"]
+    >>> expected = bktools.expected_entries(entries, "2026-10")
+    >>> expected[["supplier", "state", "amount", "amount_1"]].values.tolist()
+    [['Telekom', 'missing', 40.0, 44.0]]
+    """
+    wanted = dt.date.fromisoformat(rules.month("month", month) + "-01")
+    table = in_memory(entries, "the entries", {"date", "amount", *KEYS})
+    for name in ("date", "amount", "currency", "supplier"):
+        if name not in table.column_names:
+            raise InputError(f"the entries have no column {name}, by which an entry of each month is known")
+    expected = [
+        (key, habit)
+        for key, arrivals in _by_key(table, wanted).items()
+        for habit in _habits(arrivals, wanted)
+    ]
+    expected.sort(
+        key=lambda row: (STATES.index(row[1].state), -abs(row[1].amount), *(text or "" for text in row[0]))
+    )
+    return to_pandas(_table(expected, table), source_of(entries))
+
+
+class Arrival(NamedTuple):
+    """An entry of one supplier, category and currency."""
+
+    day: dt.date
+    amount: Decimal
+
+
+@dataclass(frozen=True)
+class Habit:
+    """An entry of each month: the last three that came, newest first, and the one of the month, if any."""
+
+    state: str
+    expected_on: dt.date
+    amount: Decimal
+    last: tuple[Decimal, ...]
+    came_on: dt.date | None
+
+
+def _by_key(table: pa.Table, wanted: dt.date) -> dict[Key, list[Arrival]]:
+    """Return the entries of four months before the month until the month after it, by their keys."""
+    first, end = _months_later(wanted, -MONTHS), _months_later(wanted, 2)
+    days, amounts = days_of(table).to_pylist(), amounts_of(table).to_pylist()
+    keys = zip(*(text_of(table, name).to_pylist() for name in KEYS), strict=True)
+    arrivals: dict[Key, list[Arrival]] = defaultdict(list)
+    for key, day, amount in zip(keys, days, amounts, strict=True):
+        if key[0] and day and amount and first <= day < end:
+            arrivals[key].append(Arrival(day, amount))
+    return {key: sorted(own) for key, own in arrivals.items()}
+
+
+def _habits(arrivals: Sequence[Arrival], wanted: dt.date) -> Iterator[Habit]:
+    """Find the entries of each month among those of one key; an entry belongs to one habit at most."""
+    before = [_months_later(wanted, -count) for count in range(1, MONTHS + 1)]
+    free = Counter(arrivals)
+    for newest in [one for one in reversed(arrivals) if one.day < wanted]:
+        by_month = [_nearest(free, newest, month) for month in before] if free[newest] else []
+        came = [one for one in by_month if one is not None]
+        if len(came) < LEAST:
+            continue
+        free.subtract(came)
+        usual = Arrival(_in_month(newest.day, wanted), statistics.median_low([one.amount for one in came]))
+        in_time = Counter({one: count for one, count in free.items() if one.day < _months_later(wanted, 1)})
+        arrived = _nearest(in_time, usual, wanted) or _alone(in_time, usual, wanted)
+        late = None if arrived else _after(free, usual, wanted)
+        state = "came" if arrived else "late" if late else "missing"
+        last = tuple(one.amount for one in came[: len(LAST)])
+        shown = arrived or late
+        free.subtract([shown] if shown else [])
+        yield Habit(state, usual.day, usual.amount, last, shown.day if shown else None)
+
+
+def _nearest(free: Counter[Arrival], usual: Arrival, month: dt.date) -> Arrival | None:
+    """Return the entry of a month that has the usual day and amount, the nearest of several."""
+    due = _in_month(usual.day, month)
+
+    def distance(one: Arrival) -> tuple[Decimal, int]:
+        return abs(one.amount - usual.amount), abs((one.day - due).days)
+
+    near = [one for one in +free if _is_usual(one, usual) and distance(one)[1] <= USUAL_DAYS]
+    return min(near, key=distance, default=None)
+
+
+def _alone(free: Counter[Arrival], usual: Arrival, month: dt.date) -> Arrival | None:
+    """Return the entry of a month that has the usual amount on another day, or is the only one there."""
+    own = [one for one in +free if _months_later(one.day, 0) == month and one.amount * usual.amount > 0]
+    same = [one for one in own if _is_usual(one, usual)]
+    return same[0] if same else own[0] if len(own) == 1 else None
+
+
+def _after(free: Counter[Arrival], usual: Arrival, month: dt.date) -> Arrival | None:
+    """Return an entry of the month after that is not that month's own."""
+    following = _months_later(month, 1)
+    own = [
+        one for one in (+free).elements() if _months_later(one.day, 0) == following and _is_usual(one, usual)
+    ]
+    of_following = _nearest(free, usual, following)
+    return next((one for one in own if one != of_following), own[0] if len(own) > 1 else None)
+
+
+def _is_usual(one: Arrival, usual: Arrival) -> bool:
+    return abs(one.amount - usual.amount) <= abs(usual.amount) * USUAL_SHARE
+
+
+def _months_later(day: dt.date, count: int) -> dt.date:
+    """Return the first day of the month that comes so many months after that of a day."""
+    months = day.year * 12 + day.month - 1 + count
+    return dt.date(months // 12, months % 12 + 1, 1)
+
+
+def _in_month(day: dt.date, month: dt.date) -> dt.date:
+    """Return the same day of another month, or its last one."""
+    return month.replace(day=min(day.day, calendar.monthrange(month.year, month.month)[1]))
+
+
+def _table(rows: Sequence[tuple[Key, Habit]], entries: pa.Table) -> pa.Table:
+    """Return habits as a table; columns of keys that the entries lack are left out."""
+    amount = amounts_of(entries).type
+    keys = {
+        name: pa.array([key[place] for key, _ in rows], TEXT)
+        for place, name in enumerate(KEYS)
+        if name in entries.column_names
+    }
+    habits = [habit for _, habit in rows]
+    columns: dict[str, pa.Array] = {name: keys.pop(name) for name in KEYS[:3] if name in keys}
+    columns["state"] = pa.array([habit.state for habit in habits], TEXT)
+    columns["expected_on"] = pa.array([habit.expected_on for habit in habits], DATE)
+    columns["amount"] = pa.array([habit.amount for habit in habits], amount)
+    for place, name in enumerate(LAST):
+        columns[name] = pa.array([habit.last[place] for habit in habits], amount)
+    columns["came_on"] = pa.array([habit.came_on for habit in habits], DATE)
+    return pa.table(columns | keys)

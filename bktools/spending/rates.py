@@ -1,0 +1,149 @@
+"""Rates of exchange that a person gives: amounts of every currency in the company's own. None is guessed."""
+
+from __future__ import annotations
+
+import bisect
+import csv
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from bktools.currencies import MINOR_UNITS, USUAL
+from bktools.errors import ArgumentError, InputError
+from bktools.frames.columns import amounts_of, days_of, text_of
+from bktools.frames.incoming import in_memory
+from bktools.frames.schema import MONEY
+
+COLUMNS = ("date", "currency", "rate")
+EXAMPLE = 'such as {"USD": 0.8712}, or a file with the columns date, currency, rate'
+# The day of a rate that holds on every day.
+ALWAYS = dt.date.min
+
+Row = tuple[Any, Any, Any]
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What one unit of each currency is worth in the company's own: by currency, the days and their rates."""
+
+    days: Mapping[str, Sequence[dt.date]]
+    rates: Mapping[str, Sequence[Decimal]]
+
+    def at(self, currency: str, day: dt.date | None) -> Decimal | None:
+        """Return the rate of a day, or of the last day before it that has one; None where there is none."""
+        days = self.days.get(currency, ())
+        if day is None and list(days) != [ALWAYS]:
+            return None
+        place = bisect.bisect_right(days, day or ALWAYS)
+        return self.rates[currency][place - 1] if place else None
+
+
+def rates_of(rates: Any) -> Rates:
+    """Return rates that were given as a mapping, as a frame, or as a CSV or Parquet file.
+
+    Raises
+    ------
+    ArgumentError
+        When the argument is none of these, or a rate is not a number above zero.
+    InputError
+        When the file or frame lacks a column.
+    """
+    if isinstance(rates, Mapping):
+        rows = [(ALWAYS, currency, rate) for currency, rate in rates.items()]
+    elif isinstance(rates, str | Path) and Path(rates).suffix.lower() != ".parquet":
+        rows = _rows_of_csv(Path(rates))
+    else:
+        table = in_memory(rates, "rates", {*COLUMNS})
+        _require(table.column_names, "rates")
+        rows = [*zip(*(table[name].to_pylist() for name in COLUMNS), strict=True)]
+    by_currency: dict[str, dict[dt.date, Decimal]] = defaultdict(dict)
+    for row in rows:
+        day, currency, rate = _checked(row)
+        if by_currency[currency].setdefault(day, rate) != rate:
+            raise ArgumentError("rates", f"has two rates for {currency} on {day}")
+    ordered = {currency: dict(sorted(own.items())) for currency, own in by_currency.items()}
+    return Rates(
+        {currency: [*own] for currency, own in ordered.items()},
+        {currency: [*own.values()] for currency, own in ordered.items()},
+    )
+
+
+def in_own_currency(rows: pa.Table, rates: Rates) -> tuple[pa.Array, str]:
+    """Return each amount in the company's own currency, rounded to its units, and that currency.
+
+    The own currency is the one of the entries that has no rate, or the one whose rate is 1. An amount that is
+    missing stays missing.
+
+    Raises
+    ------
+    InputError
+        When several currencies have no rate, or a rate of an entry's day is missing.
+    """
+    currencies, days = text_of(rows, "currency").to_pylist(), days_of(rows).to_pylist()
+    own = _own(currencies, rates)
+    unit = Decimal(1).scaleb(-MINOR_UNITS.get(own, USUAL))
+    converted: list[Decimal | None] = []
+    for amount, currency, day in zip(amounts_of(rows).to_pylist(), currencies, days, strict=True):
+        if amount is None:
+            converted.append(None)
+            continue
+        rate = Decimal(1) if currency == own else rates.at(currency or "", day)
+        if rate is None:
+            when = f"on {day}" if day else "of an entry without a date"
+            raise InputError(f"the rates have none for {currency or 'no currency'} {when}: add a line for it")
+        converted.append((amount * rate).quantize(unit, ROUND_HALF_UP))
+    return pa.array(converted, None if any(amount is not None for amount in converted) else MONEY), own
+
+
+def _own(currencies: Sequence[str | None], rates: Rates) -> str:
+    """Return the company's own currency: the one without a rate, else the one whose rate is always 1."""
+    without = sorted({currency or "no currency" for currency in currencies} - {*rates.days})
+    if len(without) > 1:
+        raise InputError(
+            f"the rates have none for {', '.join(without)}: one of these may lack it, the own currency"
+        )
+    ones = [currency for currency, own in rates.rates.items() if {*own} == {1}]
+    if not without and len(ones) != 1:
+        raise InputError("every currency has a rate: give the company's own the rate 1, as in EUR: 1")
+    return without[0] if without else ones[0]
+
+
+def _rows_of_csv(path: Path) -> list[Row]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = csv.DictReader(file)
+            _require(lines.fieldnames or (), path.name)
+            return [(line["date"], line["currency"], line["rate"]) for line in lines]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"cannot be read ({error})", source=str(path)) from None
+
+
+def _require(columns: Sequence[str], source: str) -> None:
+    missing = [name for name in COLUMNS if name not in columns]
+    if missing:
+        raise InputError(
+            f"has no column {', '.join(missing)}; rates have date, currency, rate", source=source
+        )
+
+
+def _checked(row: Row) -> tuple[dt.date, str, Decimal]:
+    """Return a day, a currency and a rate of their types; refuse others."""
+    written_day, currency, written_rate = row
+    try:
+        rate = Decimal(str(written_rate))
+        day = (
+            written_day
+            if isinstance(written_day, dt.date)
+            else dt.date.fromisoformat(str(written_day).strip())
+        )
+    except (InvalidOperation, ValueError):
+        raise ArgumentError("rates", f"must be days such as 2026-10-31 and numbers, {EXAMPLE}", row) from None
+    if not rate.is_finite() or rate <= 0 or not isinstance(currency, str):
+        raise ArgumentError("rates", f"must be numbers above zero by currency, {EXAMPLE}", row)
+    return day.date() if isinstance(day, dt.datetime) else day, currency.strip().upper(), rate
