@@ -35,7 +35,7 @@ MEANING_OF_FATE = {
     "left_out": "not of this close: dated after the month, of another company, or a copy of a line",
 }
 MEANING_OF_STATUS = {
-    "booked": "booked once, as exported",
+    "booked": "booked by itself, with how many days later",
     "in_a_sum": "booked in one sum with other entries, to the cent",
 }
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from importlib import resources
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
 from bktools.cli import results
 from bktools.errors import ArgumentError
@@ -30,30 +29,13 @@ TOPICS = (
     "changing",
 )
 
-MORE = "--open shows a page in the browser; any other word lists the lines of all pages that have it."
+MORE = "Any other word lists the lines of all pages that have it, such as bktools guide VAT."
 
 # A longer line is hard to read.
 WIDEST = 100
 
 # Links between pages: files beside each other, which the terminal shows as commands.
 _LINK = re.compile(r"\[([^\]]+)\]\(([a-z-]+)\.md\)")
-
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark }}
-body {{ font: 1rem/1.55 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
-pre {{ overflow-x: auto; padding: .75rem; background: #8882; border-radius: .4rem }}
-code {{ font: .9em ui-monospace, monospace }}
-table {{ border-collapse: collapse; display: block; overflow-x: auto }}
-th, td {{
-  text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8885
-}}
-nav a {{ margin-right: .8rem }}
-</style></head><body><nav>{links}</nav>{body}</body></html>
-"""
-
 
 def guide(
     topic: Annotated[
@@ -63,7 +45,6 @@ def guide(
             help="The page, or a word to look for in all of them; without it the pages are listed.",
         ),
     ] = None,
-    open_it: Annotated[bool, Option("--open", help="Show the page in the browser.")] = False,
     format: results.Table = results.TableFormat.TABLE,
 ) -> None:
     """Read the guide: short pages, each about one question.
@@ -72,14 +53,11 @@ def guide(
     """
     if topic is not None and topic not in TOPICS:
         lines_with = lines_of(topic)
-        if open_it or not lines_with:
+        if not lines_with:
             raise ArgumentError(
                 "TOPIC", f"must be one of {', '.join(TOPICS)}, or a word that is on a page", topic
             )
         results.hand_over(results.table_of(lines_with, ["topic", "line"]), format)
-        return
-    if open_it:
-        _open(topic or TOPICS[0])
         return
     # A page opens without pandas, which takes longer to import than the rest.
     if format is results.TableFormat.TABLE:
@@ -96,9 +74,10 @@ def text_of(topic: str) -> str:
 
 
 def lines_of(word: str) -> list[tuple[str, str]]:
-    """Return the page and the text of each line that has a word."""
+    """Return the page and the text of each line that has a word, or several beside each other."""
+    whole = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
     lines = [(topic, line) for topic in TOPICS for line in text_of(topic).splitlines()]
-    return [(topic, line.strip("#|-* ")) for topic, line in lines if word.casefold() in line.casefold()]
+    return [(topic, line.strip("#|-* ")) for topic, line in lines if whole.search(line)]
 
 
 def title_of(topic: str) -> str:
@@ -154,26 +133,3 @@ def in_terminal(topic: str, width: int | None = None) -> str:
     )
     lines = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
     return re.sub(r"\n{3,}", "\n\n", lines).strip("\n")
-
-
-def in_browser(topic: str) -> str:
-    """Return a page as HTML that needs no network."""
-    from markdown_it import MarkdownIt
-
-    links = " ".join(f'<a href="{name}.html">{name}</a>' for name in TOPICS)
-    text = _LINK.sub(r"[\1](\2.html)", text_of(topic))
-    body = MarkdownIt("commonmark").enable("table").render(text)
-    return _PAGE.format(title=f"bktools: {title_of(topic)}", links=links, body=body)
-
-
-def _open(topic: str) -> None:
-    """Write all pages to a folder of their own, so that their links work, and open one of them."""
-    import tempfile
-    import webbrowser
-
-    folder = Path(tempfile.mkdtemp(prefix="bktools-guide-"))
-    for name in TOPICS:
-        (folder / f"{name}.html").write_text(in_browser(name), encoding="utf-8")
-    page = folder / f"{topic}.html"
-    webbrowser.open(page.as_uri())
-    typer.echo(str(page))

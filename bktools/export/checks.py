@@ -13,7 +13,7 @@ import polars as pl
 from bktools.contract.rules import UUID_REGEX
 from bktools.export.sent_before import TWIN
 from bktools.findings.check import EMPLOYEE, ERP, INFO, PREPARER, WARNING, Check
-from bktools.ledger.holdings import HELD, MAY_BE_HELD
+from bktools.ledger.before_sending import Held
 
 c = pl.col
 
@@ -72,8 +72,10 @@ CHECKS = (
     Check(
         "unknown_employee", c.employee_id.is_not_null() & c.employee_found.is_null(), facts=("employee_name",)
     ),
-    Check("already_booked", c.in_books == HELD, who=PREPARER, facts=("voucher",)),
-    Check("maybe_booked", (c.in_books == MAY_BE_HELD) & ~c.is_cleared, who=PREPARER, facts=("voucher",)),
+    Check("already_booked", c.in_books == Held.ALREADY_BOOKED, who=PREPARER, facts=("voucher",)),
+    Check(
+        "maybe_booked", (c.in_books == Held.MAYBE_BOOKED) & ~c.is_cleared, who=PREPARER, facts=("voucher",)
+    ),
     Check("sent_under_another_id", c.sent_in_file & ~c.is_cleared, who=PREPARER, facts=OF_TWIN),
     Check(HELD_TOGETHER, c.is_held_together, who=PREPARER),
     Check("earlier_period", c.day < c.first_day, WARNING, ERP, facts=("day", "period")),

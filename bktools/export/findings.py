@@ -127,8 +127,10 @@ class Checked:
         """Row, reason and facts of each entry in the order of sending."""
         return in_order_of_sending(self.rows)
 
-    def asked(self, entries: pa.Table, named: Naming, ledger: Any, sent: Any) -> Checked | None:
-        """Return the entries with what the books hold of ready ones.
+    def asked(
+        self, entries: pa.Table, named: Naming, ledger: Any, sent: Any, currency: str | None
+    ) -> tuple[Checked, bool]:
+        """Return the entries with what the books hold of ready ones, and whether these show how they book.
 
         Parameters
         ----------
@@ -140,18 +142,20 @@ class Checked:
             As `read_general_ledger` returns it.
         sent : frame, optional
             Entries that were sent before, as `load_export_jobs(entries=True)` returns them.
+        currency : str, optional
+            The company's currency: that of a ledger which names none.
         """
         ready = self.rows.filter(c.reason.is_null())["row"]
         if self.rows.filter(c.reason.is_null())["company_id"].n_unique() > 1:
             raise ArgumentError("ledger", "is of one company, and the entries are of several: give company")
-        books = holdings(named(entries.take(ready.to_arrow())), ledger, exported=sent)
-        if not books.is_style_known:
-            return None
+        own = named(entries.take(ready.to_arrow()))
+        books = holdings(own, ledger, exported=sent, currency=currency)
         held = polars_of(books.table).select(row=ready, in_books="held", voucher="voucher")
         rows = self.rows.drop("reason", "facts", "is_held_together").join(
             held, on="row", how="left", maintain_order="left"
         )
-        return replace(_checked(rows, self.frames), books=_shown(books, source_of(ledger)))
+        shown = _shown(books, source_of(ledger)) if books.is_style_known else {}
+        return replace(_checked(rows, self.frames), books=shown), books.is_style_known
 
     def find(
         self, entries: pa.Table, named: Naming, before_sending: frozenset[str] = frozenset()

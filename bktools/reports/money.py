@@ -51,7 +51,7 @@ WITH_REASONS = {HELD, MISSING}
 # The state by the outcome of the batch of an entry, and by its status in a match.
 OF_OUTCOMES = {"ACCEPTED": EXPORTED, "SENDING": IN_DOUBT, "UNKNOWN": IN_DOUBT}
 OF_STATUSES = dict.fromkeys(STATUSES_OF_ARRIVED, ARRIVED) | dict.fromkeys(
-    ("not_comparable", "not_decided"), NOT_COMPARED
+    ("not_comparable", "open"), NOT_COMPARED
 )
 
 # Parts of spend have no meaning that other pictures share: the largest is the darkest.

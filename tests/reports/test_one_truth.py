@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from november import AGAIN, CHANGED, November, closes_of_november
+from november import AGAIN, BOOKED, CHANGED, November, closes_of_november
 from page import Page
 from python_calamine import CalamineWorkbook
 
@@ -172,8 +172,9 @@ def test_errors_warnings_and_reasons_are_the_same_everywhere(november: November)
 
 
 def test_november_is_what_happened(november: November):
-    """Repeated entries were exported before, three of them changed; one split, one job in doubt."""
+    """Repeated entries were exported before, three of them changed; one split, three booked, one job in doubt."""
     close = november.first
+    folder = november.again.earlier_folder
     entries = close.entries.set_index("id")
     assert (entries["fate"] == "exported_before").sum() == AGAIN
     changed = entries[entries["reason"] == "changed_since_export"]
@@ -185,8 +186,12 @@ def test_november_is_what_happened(november: November):
     split = entries[entries["split_line"] > 0]
     assert (len(split), split.index.nunique(), split["fate"].nunique()) == (2, 1, 1)
     assert (entries["fate"] == "in_doubt").sum() == 12
+    assert (entries["fate"] == "in_books").sum() == BOOKED
+    [euro] = [line for line in close.figures.against if line.currency == "EUR"]
+    page = (folder / REPORT).read_text(encoding="utf-8")
+    assert f"in doubt: EUR {shown(euro.parts['in_doubt'][1], 'EUR')}" in page
     first = close.actions[0]
-    assert (first.code, first.entries, first.role) == ("in_doubt", 25, "preparer")
+    assert (first.code, first.entries, first.role) == ("in_doubt", 22, "preparer")
     assert first.command.startswith(f"bktools export resolve {first.ids['batch_id']} ")
     assert {"-", ""} >= {
         shown(one.now - one.before - one.change, one.currency).strip("0.") for one in close.figures.against
