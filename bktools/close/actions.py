@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -418,6 +418,7 @@ def _of_entries(found: Found) -> Iterator[_Case]:
         section = OF_STEPS if of_category else OF_ENTRIES
         # A person finds an entry, and no category by an ID alone.
         thing = _category(found, row) if of_category and _category_name(found, row) else _entry(row)
+        thing = _with_amounts(found, row, thing) if check == CHANGED else thing
         facts = {} if of_category else json.loads(row["facts"])
         yield _Case(section, check, row["severity"], row["who"], facts, thing, (_key(row),), person=person)
 
@@ -494,6 +495,14 @@ def _entry(row: Mapping[str, Any]) -> Thing:
         "line": row.get("line"),
     }
     return Thing(ENTRY, name, {"entry_id": row["id"]} if row["id"] else {})
+
+
+def _with_amounts(found: Found, row: Mapping[str, Any], thing: Thing) -> Thing:
+    """Return a changed entry with its amount as it was sent, and as it is now."""
+    change = found.change_of([_key(row)])
+    currency, amount = next(iter(change["sent"].items()), (thing.name["currency"], None))
+    about = {"amount": amount, "currency": currency, "sent": change["sent"], "now": change["now"]}
+    return replace(thing, name={**thing.name, **about})
 
 
 def _change(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from what_was_found import entries_of, found, found_in
 from bktools.close.actions import CHANGED, actions_of
 from bktools.close.entries import COLUMNS
 from bktools.close.figures import LARGEST, LARGEST_OF_OTHERS, Figures, spent_table
-from bktools.close.sentences import said
+from bktools.close.sentences import name_of, said
 from bktools.frames.sums import Money, change_of
 from bktools.wording import words
 
@@ -158,6 +158,12 @@ def test_a_changed_entry_has_its_amounts_before_and_now():
     assert action.amounts == action.facts["sent"] == {"EUR": frame["amount"].sum()}
     assert action.facts["now"] == {"EUR": now.sum()}
     assert action.facts["difference"] == {"EUR": now.sum() - frame["amount"].sum()}
+    assert action.amounts == {"EUR": sum(thing.amounts["EUR"] for thing in action.things)}
+    assert [name_of(words("en"), thing) for thing in action.things] == [
+        "EUR 100.00 → EUR 250.00",
+        "EUR 40.00 → EUR 30.00",
+        "EUR 7.00",
+    ]
     assert said(words("en"), action).why == (
         "Exported with other data: sent EUR 147.00, now EUR 287.00 (difference EUR 140.00)"
     )

@@ -87,7 +87,7 @@ def closes_of_november(samples: tuple[Path, Path], root: Path) -> November:
     with bktools.Sandbox(root / "sandbox", job_seconds=0.05, faults=[lost]) as service:
         chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
         october = bktools.read_entries(samples[1])
-        options = {"by": "Ada", "service": service, "wait": 5}
+        options = {"by": "Ada", "service": service, "wait": 5, "profile": "machine"}
         before = bktools.close_month(
             chart, october, month="2026-10", apply=True, folder=root / "october", **options
         )

@@ -19,7 +19,7 @@ from bktools.cli.month_end import _facts_of, _figures
 from bktools.close.actions import IDS
 from bktools.close.close import Close
 from bktools.close.entries import FATES
-from bktools.reports.folder import MACHINE, MANIFEST, REPORT, TABLES, WORKBOOK
+from bktools.reports.folder import MANIFEST, REPORT, TABLES, WORKBOOK
 from bktools.reports.workbook import lines_of
 from bktools.wording import words
 from bktools.wording.numbers import shown
@@ -29,7 +29,7 @@ Figures = dict[str, tuple[int, dict[str, Decimal]]]
 
 # The code of each line of figures, by its name.
 CODES = {words("en").name("fate", code): code for code in (*FATES, "all")}
-ABOUT_THE_RUN = {"accounts_created.csv", "journal_events.csv"}
+ABOUT_THE_RUN = {"journal_events.csv"}
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def november(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactor
 
 
 def rows_of(folder: Path, name: str) -> list[dict[str, str]]:
-    with (folder / MACHINE / name).open(encoding="utf-8", newline="") as file:
+    with (folder / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -172,7 +172,7 @@ def test_errors_warnings_and_reasons_are_the_same_everywhere(november: November)
 
 
 def test_november_is_what_happened(november: November):
-    """Repeated entries were exported before, three of them changed; one split, three booked, one job in doubt."""
+    """Repeated entries were exported before, three changed; one split, three booked, a job in doubt."""
     close = november.first
     folder = november.again.earlier_folder
     entries = close.entries.set_index("id")
