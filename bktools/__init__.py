@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from bktools.frames.arrow import to_arrow
     from bktools.frames.delimited import to_csv
     from bktools.frames.excel import to_excel
-    from bktools.inputs.chart_of_accounts import read_chart_of_accounts
-    from bktools.inputs.entries import read_entries
-    from bktools.inputs.general_ledger import read_general_ledger
+    from bktools.inputs.readers.chart import read_chart_of_accounts
+    from bktools.inputs.readers.entries import read_entries
+    from bktools.inputs.readers.ledger import read_general_ledger
     from bktools.journal.accounts import load_accounts
     from bktools.journal.export_jobs import load_export_jobs, resolve_export_job
     from bktools.journal.periods import close_period, load_periods, reopen_period
@@ -76,9 +76,9 @@ _NAMES = {
     "bktools.frames.arrow": "to_arrow",
     "bktools.frames.delimited": "to_csv",
     "bktools.frames.excel": "to_excel",
-    "bktools.inputs.chart_of_accounts": "read_chart_of_accounts",
-    "bktools.inputs.entries": "read_entries",
-    "bktools.inputs.general_ledger": "read_general_ledger",
+    "bktools.inputs.readers.chart": "read_chart_of_accounts",
+    "bktools.inputs.readers.entries": "read_entries",
+    "bktools.inputs.readers.ledger": "read_general_ledger",
     "bktools.journal.accounts": "load_accounts",
     "bktools.journal.export_jobs": "load_export_jobs resolve_export_job",
     "bktools.journal.periods": "close_period load_periods reopen_period",

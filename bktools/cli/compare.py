@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
-
-from typer import Argument
+from typing import TYPE_CHECKING
 
 import bktools
 from bktools.cli import options, results
-from bktools.cli.options import connected, the_company
+from bktools.cli.options import REQUIRED, argument, connected, the_company
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError
 from bktools.progress import note
@@ -22,17 +20,12 @@ KEYS = ("category", "account", "employee")
 
 
 def compare(
-    before: Annotated[
-        str,
-        Argument(
-            metavar="BEFORE",
-            help="A month, such as 2026-10, or a moment, such as 2026-10-31 or 2026-10-31T18:00Z.",
-        ),
-    ],
-    after: Annotated[
-        str | None,
-        Argument(metavar="AFTER", help="A later month or moment; by default now, where BEFORE is a moment."),
-    ] = None,
+    before: str = argument(
+        "BEFORE", "A month, such as 2026-10, or a moment, such as 2026-10-31 or 2026-10-31T18:00Z.", REQUIRED
+    ),
+    after: str | None = argument(
+        "AFTER", "A later month or moment; by default now, where BEFORE is a moment."
+    ),
     by: options.Keys = None,
     largest_first: options.LargestFirst = False,
     threshold: options.Threshold = None,
@@ -41,7 +34,6 @@ def compare(
     company: options.Company = None,
     format: results.Table = results.TableFormat.TABLE,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
     """Show what changed between two months or two moments.
 
@@ -72,7 +64,7 @@ def compare(
     shown = [
         name for name in changes.columns if name not in ("company_id", "id") and changes[name].notna().any()
     ]
-    results.hand_over(changes, format, output, profile, columns=shown)
+    results.hand_over(changes, format, output, columns=shown)
 
 
 def by_name(rows: pd.DataFrame, columns: list[str], within: Sequence[str] = ("currency",)) -> pd.DataFrame:

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
 import bktools
 from bktools.caller import in_shell
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import connected, same, the_company
+from bktools.cli.options import REQUIRED, argument, connected, option, same, the_company
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError, PlanError
 from bktools.wording.numbers import counted
@@ -49,46 +49,21 @@ def compose(
     ledger: reading.AskedLedger = None,
     exported_at: options.ExportedAt = None,
     mapping: reading.Mapping = None,
-    selection: Annotated[
-        Path | None,
-        Option(
-            "--select", metavar="FILE", help="File with the IDs of the entries to export; by default all."
-        ),
-    ] = None,
+    selection: Path | None = option(
+        "--select FILE", "File with the IDs of the entries to export; by default all."
+    ),
     max_entries: options.MaxEntries = 500,
-    month: Annotated[
-        str | None,
-        Option(
-            "--month",
-            metavar="YYYY-MM",
-            help="The month to export, such as 2026-10: later entries wait, earlier ones get a warning.",
-            callback=options.checked(options.check_month),
-        ),
-    ] = None,
-    currency: Annotated[
-        str | None,
-        Option(
-            "--own-currency",
-            metavar="CODE",
-            help="The company's own currency, such as EUR: entries in others are counted.",
-        ),
-    ] = None,
-    employee_id: Annotated[
-        str | None,
-        Option("--employee", metavar="UUID", help="UUID of the employee who initiates the jobs."),
-    ] = None,
-    vendor_based_bookkeeping: Annotated[
-        bool, Option("--vendor-based", help="Vendor-based bookkeeping.")
-    ] = False,
-    background: Annotated[bool, Option("--background", help="The jobs need no user interaction.")] = False,
-    out: Annotated[
-        Path | None,
-        Option("--out", metavar="FILE", help="File of the plan; by default export-PLAN_ID.plan."),
-    ] = None,
-    csv: Annotated[
-        Path | None,
-        Option("--csv", metavar="FOLDER", help="Also write the plan as CSV to this folder; see --profile."),
-    ] = None,
+    month: str | None = options.month(
+        "The month to export, such as 2026-10: later entries wait, earlier ones get a warning."
+    ),
+    currency: str | None = option(
+        "--own-currency CODE", "The company's own currency, such as EUR: entries in others are counted."
+    ),
+    employee_id: str | None = option("--employee UUID", "UUID of the employee who initiates the jobs."),
+    vendor_based_bookkeeping: bool = option("--vendor-based", "Vendor-based bookkeeping.", False),
+    background: bool = option("--background", "The jobs need no user interaction.", False),
+    out: Path | None = option("--out FILE", "File of the plan; by default export-PLAN_ID.plan."),
+    csv: Path | None = option("--csv FOLDER", "Also write the plan as CSV to this folder; see --profile."),
     profile: options.Profile = "excel",
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
@@ -160,14 +135,10 @@ def compose(
 def submit(
     file: Plan,
     apply: options.Apply = False,
-    plan_id: Annotated[
-        str | None, Option("--plan", metavar="ID", help="Refuse the file unless it holds this plan.")
-    ] = None,
+    plan_id: str | None = option("--plan ID", "Refuse the file unless it holds this plan."),
     wait: options.Wait = 300.0,
     first_export: options.FirstExport = False,
-    by: Annotated[
-        str | None, Option("--by", metavar="NAME", help="With --first-export: your name; kept permanently.")
-    ] = None,
+    by: str | None = option("--by NAME", "With --first-export: your name; kept permanently."),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
@@ -222,7 +193,7 @@ def status(
     company: options.Company = None,
     format: results.Format = results.TextFormat.TEXT,
 ) -> Exit:
-    """Show the batches by state, and how to settle unknown outcomes.
+    """Show the batches by state, and how to settle open ones.
 
     Example: bktools export status
     """
@@ -249,19 +220,16 @@ def status(
 
 @app.command("history")
 def history(
-    entries: Annotated[bool, Option("--entries", help="One row per accounting entry.")] = False,
-    events: Annotated[
-        bool, Option("--events", help="One row per event, with earlier settlements, by whom and why.")
-    ] = False,
-    batch: Annotated[str | None, Option("--batch", metavar="ID", help="Only this batch.")] = None,
+    entries: bool = option("--entries", "One row per accounting entry.", False),
+    events: bool = option("--events", "One row per event, with earlier settlements, by whom and why.", False),
+    batch: str | None = option("--batch ID", "Only this batch."),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,
     format: results.Table = results.TableFormat.TABLE,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
-    """Show the export jobs that were sent from here, and their state.
+    """Show the export jobs that were sent from here.
 
     Example: bktools export history --entries --batch 3b033ca1ea4749b395bf
     """
@@ -272,7 +240,7 @@ def history(
         # An open question tells the user to list the entries, so it is not repeated in that list.
         questions = [] if entries else open_questions(company, batch=batch, service=service)
     columns = COLUMNS["entries" if entries else "events" if events else "batches"]
-    results.hand_over(jobs, format, output, profile, columns=columns, most=1_000)
+    results.hand_over(jobs, format, output, columns=columns, most=1_000)
     for question in questions:
         # On standard error, apart from the rows that a program reads.
         tell(f"\n{question}")
@@ -280,18 +248,13 @@ def history(
 
 @app.command("resolve")
 def resolve(
-    batch: Annotated[str, Argument(metavar="BATCH", help="ID of the batch.")],
-    outcome: Annotated[
-        str,
-        Option(
-            "--outcome", metavar="accepted|released", help="accepted: it was booked. released: it was not."
-        ),
-    ],
-    evidence: options.Evidence,
     by: options.By,
-    job: Annotated[
-        str | None, Option("--job", metavar="UUID", help="UUID of the job, if it was found.")
-    ] = None,
+    evidence: options.Evidence,
+    batch: str = argument("BATCH", "ID of the batch.", REQUIRED),
+    outcome: str = option(
+        "--outcome accepted|released", "accepted: it was booked. released: it was not.", REQUIRED
+    ),
+    job: str | None = option("--job UUID", "UUID of the job, if it was found."),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,
@@ -319,15 +282,15 @@ def resolve(
 
 @app.command("tick-off")
 def tick_off(
-    event: Annotated[int, Argument(metavar="EVENT", help="The number that status prints.")],
     by: options.By,
     evidence: options.Evidence,
+    event: int = argument("EVENT", "The number that status prints.", REQUIRED),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,
     format: results.Format = results.TextFormat.TEXT,
 ) -> None:
-    """Record that you looked at entries that two jobs may have booked.
+    """Record that you looked at a possible double booking.
 
     They are not shown any more.
 
@@ -346,9 +309,9 @@ def tick_off(
 
 @app.command("import")
 def import_elsewhere(
-    entries: Annotated[list[Path], Argument(metavar="FILE...", help="The entries.")],
     by: options.By,
     evidence: options.Evidence,
+    entries: list[Path] = argument("FILE", "The entries.", REQUIRED),
     mapping: reading.Mapping = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
@@ -392,9 +355,9 @@ def import_elsewhere(
 
 @app.command("undo-import")
 def undo_import(
-    event: Annotated[int, Argument(metavar="EVENT", help="The number that import printed.")],
     by: options.By,
     evidence: options.Evidence,
+    event: int = argument("EVENT", "The number that import printed.", REQUIRED),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,
@@ -419,9 +382,9 @@ def undo_import(
 
 @app.command("not-booked")
 def not_booked_entries(
-    entries: Annotated[list[str], Argument(metavar="ENTRY...", help="IDs of the entries.")],
     by: options.By,
     evidence: options.Evidence,
+    entries: list[str] = argument("ENTRY", "IDs of the entries.", REQUIRED),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import Annotated
 
 import typer
-from typer import Argument, Option
 
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import same, selected, settings_of
+from bktools.cli.options import REQUIRED, argument, option, same, selected, settings_of
 from bktools.consoles import listed
 from bktools.errors import ArgumentError, ConfigurationError
 
@@ -60,9 +58,7 @@ def show(
 
 @app.command("backup")
 def backup(
-    target: Annotated[
-        Path | None, Argument(metavar="FILE", help="File to write; by default named after the current time.")
-    ] = None,
+    target: Path | None = argument("FILE", "File to write; by default named after the current time."),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
@@ -86,17 +82,12 @@ def backup(
 @app.command("restore")
 def restore(
     by: options.By,
-    evidence: Annotated[
-        str,
-        Option(
-            "--evidence",
-            metavar="TEXT",
-            help="Where this journal comes from, and who else was asked; kept permanently.",
-        ),
-    ],
-    source: Annotated[
-        Path | None, Argument(metavar="FILE", help="The backup; by default the current journal is kept.")
-    ] = None,
+    evidence: str = option(
+        "--evidence TEXT",
+        "Where this journal comes from, and who else was asked; kept permanently.",
+        REQUIRED,
+    ),
+    source: Path | None = argument("FILE", "The backup; by default the current journal is kept."),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
@@ -137,7 +128,7 @@ def verify(
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
 ) -> Exit:
-    """Check the journal's pages, events and rows, and whether it is the newest one.
+    """Check that the journal is whole, and the newest one.
 
     Example: bktools journal verify
     """
@@ -154,9 +145,9 @@ def verify(
 
 @app.command("rename")
 def rename(
-    old: Annotated[str, Argument(metavar="OLD", help="The name that the environment had.")],
-    new: Annotated[str, Argument(metavar="NEW", help="The name that it has now.")],
     by: options.By,
+    old: str = argument("OLD", "The name that the environment had.", REQUIRED),
+    new: str = argument("NEW", "The name that it has now.", REQUIRED),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
@@ -209,7 +200,7 @@ def move(
 
 @app.command("rights")
 def rights(
-    role: Annotated[str, Argument(metavar="ROLE", help="A role of the database.")],
+    role: str = argument("ROLE", "A role of the database.", REQUIRED),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,

@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from typer import Option
+from typing import TYPE_CHECKING, Any
 
 import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import connected, the_company
+from bktools.cli.options import connected, option, the_company
 from bktools.wording import Words
 from bktools.wording.numbers import number
 
@@ -40,52 +38,32 @@ def month_end(
     exported_at: options.ExportedAt = None,
     mapping: reading.Mapping = None,
     apply: options.Apply = False,
-    month: Annotated[
-        str | None,
-        Option(
-            "--month",
-            metavar="YYYY-MM",
-            help="The month, such as 2026-10; by default the last full one with entries.",
-            callback=options.checked(options.check_month),
-        ),
-    ] = None,
+    month: str | None = options.month(
+        "The month, such as 2026-10; by default the last full one with entries."
+    ),
     max_entries: options.MaxEntries = 500,
     wait: options.Wait = 300.0,
     first_export: options.FirstExport = False,
-    by: Annotated[
-        str | None,
-        Option(
-            "--by",
-            metavar="NAME",
-            help="Who prepares the close; kept permanently. By default the system's user.",
-        ),
-    ] = None,
-    approved_by: Annotated[
-        str | None,
-        Option("--approved-by", metavar="NAME", help="Who approves it; with --apply this closes the period."),
-    ] = None,
-    before_month_end: Annotated[
-        bool,
-        Option("--before-month-end", help="With --approved-by: approve a month that has not ended."),
-    ] = False,
+    by: str | None = option(
+        "--by NAME", "Who prepares the close; kept permanently. By default the system's user."
+    ),
+    approved_by: str | None = option(
+        "--approved-by NAME", "Who approves it; with --apply this closes the period."
+    ),
+    before_month_end: bool = option(
+        "--before-month-end", "With --approved-by: approve a month that has not ended.", False
+    ),
     new_chart: options.NewChart = False,
     threshold: options.Threshold = None,
     language: options.Language = None,
-    out: Annotated[
-        Path | None,
-        Option("--out", metavar="FOLDER", help="Folder to write; by default month-end-YYYY-MM."),
-    ] = None,
+    out: Path | None = option("--out FOLDER", "Folder to write; by default month-end-YYYY-MM."),
     profile: options.Profile = "excel",
-    fail_on: Annotated[
-        str | None,
-        Option(
-            "--fail-on",
-            metavar="SEVERITY",
-            help="Exit 11 when entries are held back (held), or something is to be done (error, or warning "
-            "and worse).",
-            callback=options.one_of("fail_on", FAIL_ON),
-        ),
-    ] = None,
+    fail_on: str | None = option(
+        "--fail-on SEVERITY",
+        "Exit 11 when entries are held back (held), or something is to be done (error, or warning "
+        "and worse).",
+        callback=options.one_of("fail_on", FAIL_ON),
+    ),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-from typer import Argument
 
 import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.compare import by_name, smaller_ones
+from bktools.cli.options import REQUIRED, argument
 from bktools.cli.spend import read_sides, shown_columns
 from bktools.progress import note
 from bktools.wording.numbers import counted
@@ -19,14 +17,10 @@ FIGURES = ("currency", "this", "that", "difference", "percent", "drivers")
 
 
 def versus(
-    entries: Annotated[Path, Argument(metavar="FILE", help="The entries of a month.")],
-    other: Annotated[
-        Path,
-        Argument(
-            metavar="OTHER",
-            help="Another month, or a budget: the columns of the keys, and an amount.",
-        ),
-    ],
+    entries: Path = argument("FILE", "The entries of a month.", REQUIRED),
+    other: Path = argument(
+        "OTHER", "Another month, or a budget: the columns of the keys, and an amount.", REQUIRED
+    ),
     mapping: reading.Mapping = None,
     by: options.Keys = None,
     largest_first: options.LargestFirst = False,
@@ -36,7 +30,6 @@ def versus(
     company: options.Company = None,
     format: results.Table = results.TableFormat.TABLE,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
     """Compare two months of entries, or a month and a budget.
 
@@ -50,4 +43,4 @@ def versus(
     note(f"{counted(len(changes), 'difference')}{smaller_ones(changes.attrs['bktools']['below_threshold'])}")
     if not largest_first:
         changes = by_name(changes, shown_columns(changes)[: -len(FIGURES)])
-    results.hand_over(changes, format, output, profile, columns=shown_columns(changes))
+    results.hand_over(changes, format, output, columns=shown_columns(changes))

@@ -13,8 +13,8 @@ from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.incoming import arrow_of
-from bktools.inputs.accounts import read_accounts
-from bktools.inputs.columns import Columns
+from bktools.inputs.options import Columns
+from bktools.inputs.readers.accounts import read_accounts
 from bktools.journal.accounts import key_of, load_accounts, record_accounts
 from bktools.journal.writing import open_for_writing
 from bktools.service import Service
@@ -82,7 +82,7 @@ def import_accounts(
     >>> known["state"].to_list()
     ['IMPORTED']
     """
-    service, about = service_or_default(service), None
+    service = service_or_default(service)
     reading: dict[str, Any] = {
         "columns": columns,
         "delimiter": delimiter,
@@ -93,13 +93,13 @@ def import_accounts(
         for argument, value in reading.items():
             if value is not None:
                 raise ArgumentError(argument, "is for a file, not for a frame", value)
-        name, frame = "the frame", source
+        frame = source
     else:
-        name = str(source)
         frame = read_accounts(source, **reading)
-        about = frame.attrs["bktools"]
-        # The reader adds empty columns for missing fields; they must not clear known values.
-        frame = frame[list(about["columns"])]
+    about = frame.attrs.get("bktools") or {}
+    name = str(about.get("source") or "the frame")
+    # The reader adds empty columns for missing fields; they must not clear known values.
+    frame = frame[list(about["columns"])] if "columns" in about else frame
     rows = list(_imported(frame, name, company or service.settings.company))
     if rules.flag("complete", complete) and not rows:
         raise InputError("has no account, so it cannot be complete: nothing was changed", source=name)

@@ -15,8 +15,12 @@ from bktools.service.workers import Stopped
 from bktools.submit.outcome import Outcome, Withheld, of_answer, of_error
 
 
-class NotRecordedError(StorageError):
-    """The outcome of a request could not be written to the journal; the message says what it is."""
+class NotRecorded(Exception):
+    """Raised when the outcome of a request could not be written to the journal, with the error that says it."""
+
+    def __init__(self, error: StorageError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 def send_once(journal: WritableJournal, service: Service, batch: BatchRequest) -> Outcome:
@@ -26,7 +30,7 @@ def send_once(journal: WritableJournal, service: Service, batch: BatchRequest) -
     ------
     JournalError, StorageError
         When the batch may not be sent, or its intent could not be written; nothing was sent.
-    NotRecordedError
+    NotRecorded
         When the journal could not be written after the request.
     """
     attempt = begin(journal, batch.batch_id)
@@ -59,10 +63,11 @@ def _recorded(journal: WritableJournal, attempt: Attempt, outcome: Outcome) -> O
     try:
         known = record_outcome(journal, attempt, outcome)
     except (BktoolsError, OSError) as error:
-        raise NotRecordedError(
+        lost = StorageError(
             f"batch {attempt.batch_id} is {outcome.state} ({outcome.message}), "
             f"but the journal could not be written: {error}"
-        ) from error
+        )
+        raise NotRecorded(lost) from error
     return replace(
         outcome, state=known.state, code=known.code, facts=known.facts, job_id=known.job_id, job=known.job
     )

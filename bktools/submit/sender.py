@@ -31,7 +31,7 @@ from bktools.service.service import reserve
 from bktools.service.workers import LOOK, Stopped, pause
 from bktools.submit.outcome import Outcome
 from bktools.submit.rate_limit import RateLimit
-from bktools.submit.request import NotRecordedError, send_once
+from bktools.submit.request import NotRecorded, send_once
 
 # States that a submission does not change.
 SETTLED = frozenset({"ACCEPTED", "UNKNOWN"})
@@ -104,8 +104,6 @@ class Sender:
         try:
             try:
                 row = self._sent(batch)
-            except NotRecordedError:
-                raise
             except (JournalError, StorageError):
                 # Nothing was sent. A lock that was lost with the connection is held again, or the run ends.
                 is_regained = False
@@ -114,9 +112,9 @@ class Sender:
                 if not is_regained:
                     raise
                 row = self._sent(batch)
-        except NotRecordedError as error:
-            self.run.fail(error)
-            raise Stopped from error
+        except NotRecorded as lost:
+            self.run.fail(lost.error)
+            raise Stopped from lost
         except JournalError as error:
             # Meanwhile a person withdrew the batch, or another process sent for the company.
             self.stopped = str(error)

@@ -24,7 +24,15 @@ from typing import Any, Self
 
 Answer = Callable[["RawService", socket.socket, dict], None]
 
-FAULTS = ("drop", "reset", "hang", "error", "cut")
+FAULTS = ("drop", "reset", "hang", "error", "cut", "message", "problem", "in progress")
+# What a gateway answers, in JSON, and what the service says where a gateway has repeated a request.
+OF_GATEWAYS = {
+    "message": (403, '{"message": "no Route matched with those values"}'),
+    "problem": (400, '{"type": "about:blank", "title": "Bad Request", "message": "no"}'),
+    "in progress": (409, '{"type": "EXPORT_ALREADY_IN_PROGRESS", "message": "in progress"}'),
+}
+# Seconds, milliseconds, and none.
+EXPIRES_IN = (3600, 3_600_000, None)
 
 
 class RawService:
@@ -173,12 +181,15 @@ def faulty(chance: random.Random) -> Answer:
 
     def answer(service: RawService, connection: socket.socket, request: dict) -> None:
         draw = chance.random()
-        if draw >= 0.7:
-            send(connection, 201, service.accept(request))
-            return
-        text = service.accept(request) if draw < 0.6 else job(request)
-        fault = chance.choice(FAULTS)
-        if fault == "reset":
+        if draw < 0.6 or draw >= 0.7:
+            service.accept(request)
+        text = job(request, expiresIn=chance.choice(EXPIRES_IN))
+        fault = chance.choice(FAULTS) if draw < 0.7 else ""
+        if not fault:
+            send(connection, 201, text)
+        elif fault in OF_GATEWAYS:
+            send(connection, *OF_GATEWAYS[fault])
+        elif fault == "reset":
             reset(connection)
         elif fault == "hang":
             service.held.append(connection.dup())

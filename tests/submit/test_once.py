@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import queue
-import shutil
 import threading
 import uuid
 from collections import Counter
@@ -23,6 +22,7 @@ from unittest.mock import patch
 import pandas as pd
 import pytest
 from clocks import DAY, set_clock
+from honest import WORD, say, settle
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
@@ -42,7 +42,6 @@ from bktools.errors import (
 )
 from bktools.journal import attempts, sent_log
 from bktools.journal.restores import restore
-from bktools.journal.statements import record_exported_elsewhere, record_not_booked
 from bktools.journal.writing import open_for_writing
 from bktools.settings import Settings, load_settings
 from bktools.submit import request
@@ -54,7 +53,6 @@ COMPANIES = [str(uuid.UUID(int=number, version=4)) for number in (1, 2)]
 ENTRIES = pd.DataFrame(
     {"id": [str(uuid.UUID(int=100 + number, version=4)) for number in range(8)], "company_id": COMPANIES * 4}
 )
-WORD = {"by": "Ada", "evidence": "looked up in the ERP"}
 
 # What becomes of a request, and of its sender.
 ANSWERS = ("created", "created", "repeated", "in progress", "refused", "gateway after", "gateway before")
@@ -230,8 +228,8 @@ class Exports(RuleBasedStateMachine):
         if process is not None and process.stand == "sent":
             self.step(number, process, answer)
 
-    @rule(number=st.integers(0, 1), answer=st.sampled_from(("lost after", "lost before")))
-    def sleep(self, number, answer):
+    @rule(answer=st.sampled_from(("lost after", "lost before")))
+    def sleep(self, answer):
         """A day passes, over a process that sleeps with its connection, too. Each request ends within it."""
         for each, process in [*self.processes.items()]:
             if process.stand == "sent":
@@ -295,40 +293,12 @@ class Exports(RuleBasedStateMachine):
     def look(self, machine):
         """A person looks at the books and says what is there: of batches in doubt, and of all entries."""
         place = self.place(machine)
-        if any(process.stand == "sent" for process in self.processes.values()):
-            # What is under way is not seen, and a person cannot see that it is: only a doubt is settled.
-            self.settle(place)
-        elif self.settle(place):
-            self.say(place)
-
-    def settle(self, place: Settings) -> bool:
-        """Settle what is in doubt; return whether that could be done."""
-        try:
-            history = bktools.load_export_jobs(entries=True, service=_At(place))  # type: ignore[arg-type]
-        except (JournalError, BktoolsError):
-            return False
-        is_settled = True
-        for batch_id, rows in history[history["state"] == "UNKNOWN"].groupby("batch_id"):
-            times = {self.world.booked[entry] for entry in rows["entry_id"]}
-            outcome = "accepted" if times == {1} else "released"
-            try:
-                # The day after at the earliest, and not with an old copy.
-                bktools.resolve_export_job(batch_id, outcome, **WORD, service=_At(place))  # type: ignore[arg-type]
-            except (JournalBusyError, JournalError):
-                is_settled = False
-        return is_settled
-
-    def say(self, place: Settings) -> None:
-        """Record on the day after, of each entry, whether it is in the books."""
-        with suppress(JournalError, JournalBusyError), open_for_writing(place) as journal:
-            for company_id, rows in ENTRIES.groupby("company_id"):
-                booked = [entry for entry in rows["id"] if self.world.booked[entry]]
-                sent = {row["entry_id"] for row in _sent_by(journal)}
-                elsewhere = [{"entry_id": entry} for entry in booked if entry not in sent]
-                if elsewhere:
-                    record_exported_elsewhere(journal, company_id, elsewhere, **WORD)
-                if missing := sorted({*rows["id"]} - {*booked}):
-                    record_not_booked(journal, company_id, missing, **WORD)
+        is_under_way = any(process.stand == "sent" for process in self.processes.values())
+        with suppress(JournalError, JournalBusyError):
+            settled = settle(_At(place), self.world.booked)  # type: ignore[arg-type]
+            # A person cannot see what is under way, so only a doubt is settled then.
+            if not is_under_way and "" not in settled:
+                say(_At(place), ENTRIES, self.world.booked)  # type: ignore[arg-type]
 
     def opened(self, place: Settings) -> str:
         """Open a journal as a person does who runs the printed command; return why that is refused."""
@@ -357,8 +327,7 @@ class Exports(RuleBasedStateMachine):
                 self.end(number, process)
             said: list[object] = []
             for _ in range(6):
-                for machine in (0, 1):
-                    said.append(self.opened(self.place(machine)))
+                said += [self.opened(self.place(machine)) for machine in (0, 1)]
                 self.clock.ahead += DAY
                 for machine in (0, 1):
                     self.look(machine)
@@ -406,11 +375,6 @@ def _messages(process: Process):
     with suppress(BktoolsError):
         rows = bktools.submit_export_jobs(process.plan, service=_At(process.settings))  # type: ignore[arg-type]
         yield from rows["message"]
-
-
-def _sent_by(journal: Any) -> list[dict[str, Any]]:
-    sql = "SELECT entry_id FROM batch_entries JOIN batches USING (batch_id) WHERE state IN ($1, $2, $3)"
-    return journal.rows(sql, "ACCEPTED", "SENDING", "UNKNOWN")  # type: ignore[no-any-return]
 
 
 def open_and_find(where: Settings) -> Path | None:

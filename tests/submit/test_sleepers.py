@@ -86,7 +86,7 @@ def test_an_old_intent_sends_nothing(tmp_path, backend, moment):
 @pytest.mark.parametrize("moment", ["begin", "still_sending"], ids=["after the intent", "connected"])
 @pytest.mark.parametrize("most_age", [0.0, 60.0], ids=["an old intent", "a young intent"])
 def test_a_sleeper_sends_nothing_after_a_colleague(tmp_path, postgres, database, backend, moment, most_age):
-    """A colleague finds nothing booked, releases the batch and sends it; the sleeper wakes and sends nothing."""
+    """A colleague finds nothing booked, releases the batch and sends it; the sleeper sends nothing."""
     entries = entries_of(COMPANY, 2)
     with (
         RawService(created, at_once=True) as raw,

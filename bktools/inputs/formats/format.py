@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 from bktools.contract.accounts import CompanyInFile
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.unpacking import MIB, UNPACKED
-from bktools.inputs.table import Rows, Table
+from bktools.inputs.notes import Note
+from bktools.inputs.table import Grid, Rows, Table
 
 LARGEST = 2 << 30
 # A spreadsheet holds 32,767 characters in a cell and 16,384 columns.
@@ -147,13 +148,13 @@ class File:
         for number, line in enumerate(io.BytesIO(self.data()), 1):
             yield number, line.rstrip(b"\r\n")
 
-    def table(self, rows: Rows, nothing: str, *notes: str, **about: Any) -> Table:
+    def table(self, rows: Rows, nothing: str, *notes: Note, **about: Any) -> Table:
         """Return rows headed by fields as this file's table; `nothing` is the error if there are no rows."""
         if not rows:
             raise self.error(nothing)
         places = {field: place for place, field in enumerate(rows.headings)}
-        known = {"heading_line": 0, "places": places, "notes": notes, "sha256": self.sha256}
-        return rows.table(self.source, **known | about)
+        about_rows = {"heading_line": 0, "places": places, "notes": notes, "sha256": self.sha256}
+        return rows.table(self.source, **about_rows | about)
 
 
 def _beginning(path: Path) -> bytes:
@@ -224,6 +225,16 @@ class Format(NamedTuple):
     recognises: Callable[[File], bool]
     chart: Callable[[File], Table]
     ledger: Callable[[File], Ledger]
+
+
+class TableFormat(NamedTuple):
+    """A format that is a report as a table: its name, and its postings, None for another table.
+
+    Files of this folder name these formats in `TABLE_FORMATS`.
+    """
+
+    name: str
+    ledger: Callable[[File, Grid], Ledger | None]
 
 
 def company_in_file(number: str, name: str) -> CompanyInFile | None:
