@@ -215,7 +215,7 @@ class _Case:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class StepResults:
     """What the steps of a close found; actions are made from it.
 
     Parameters
@@ -315,14 +315,14 @@ class Found:
         return {"sent": sent, "now": now, "difference": difference}
 
 
-def actions_of(found: Found) -> tuple[Action, ...]:
+def actions_of(results: StepResults) -> tuple[Action, ...]:
     """Return the actions: in doubt first, then by the money they free, then those nothing waits for."""
     makers = (_of_jobs, _of_categories, _of_entries, _of_accounts, _of_findings)
-    cases = [case for make in makers for case in make(found)]
-    return tuple(sorted(_grouped(found, cases), key=lambda action: _urgency(action, found.own)))
+    cases = [case for make in makers for case in make(results)]
+    return tuple(sorted(_grouped(results, cases), key=lambda action: _urgency(action, results.own)))
 
 
-def waiting_by_role(found: Found, actions: Sequence[Action]) -> tuple[Waiting, ...]:
+def waiting_by_role(results: StepResults, actions: Sequence[Action]) -> tuple[Waiting, ...]:
     """Return how much waits for each role with something to do.
 
     An entry that waits for two actions counts once.
@@ -331,7 +331,7 @@ def waiting_by_role(found: Found, actions: Sequence[Action]) -> tuple[Waiting, .
     for role in ROLES:
         own = [action for action in actions if action.role == role]
         errors = [action for action in own if action.severity == ERROR]
-        money, _ = found.waiting(entry for action in errors for entry in action.entry_ids)
+        money, _ = results.waiting(entry for action in errors for entry in action.entry_ids)
         waiting += [Waiting(role, len(errors), len(own) - len(errors), money)] if own else []
     return tuple(waiting)
 
@@ -342,26 +342,26 @@ def _urgency(action: Action, own: str | None) -> tuple[Any, ...]:
     return (first, action.is_apart, SEVERITIES.index(action.severity), *largest_first(action.money, own))
 
 
-def _grouped(found: Found, cases: Iterable[_Case]) -> Iterator[Action]:
+def _grouped(results: StepResults, cases: Iterable[_Case]) -> Iterator[Action]:
     """Yield an action for all cases that have one step and one cause."""
     groups: dict[tuple[Any, ...], list[_Case]] = defaultdict(list)
     for case in cases:
         cause = {name: case.facts.get(name) for name in CAUSES.get(case.code, ())}
         cause |= {"person": case.person} if case.person else {}
         # A category without an account stands apart until an entry of a month has it.
-        is_used = bool(found.waiting(case.keys)[0]) if case.code in MAPPINGS else None
+        is_used = bool(results.waiting(case.keys)[0]) if case.code in MAPPINGS else None
         step = (case.section, case.code, case.severity, case.role, case.command, is_used)
         groups[*step, facts_text(cause)].append(case)
     for (section, code, severity, role, command, _, cause), group in groups.items():
-        things = sorted(_things(found, group), key=lambda thing: largest_first(thing.money, found.own))
-        money, ids = found.waiting(key for case in group for key in case.keys)
+        things = sorted(_things(results, group), key=lambda thing: largest_first(thing.money, results.own))
+        money, ids = results.waiting(key for case in group for key in case.keys)
         facts = json.loads(cause or "{}")
         if code == CHANGED:
-            facts |= found.change_of(key for case in group for key in case.keys)
+            facts |= results.change_of(key for case in group for key in case.keys)
         yield Action(section, code, severity, role, facts, tuple(things), money, ids, command)
 
 
-def _things(found: Found, cases: Iterable[_Case]) -> Iterator[Thing]:
+def _things(results: StepResults, cases: Iterable[_Case]) -> Iterator[Thing]:
     """Yield each thing of some cases once, with the entries that wait for it."""
     of_things: dict[Any, list[_Case]] = defaultdict(list)
     for case in cases:
@@ -369,35 +369,35 @@ def _things(found: Found, cases: Iterable[_Case]) -> Iterator[Thing]:
             known = case.thing.ids or case.thing.name
             of_things[case.thing.kind, facts_text(known)].append(case)
     for group in of_things.values():
-        money, ids = found.waiting(key for case in group for key in case.keys)
+        money, ids = results.waiting(key for case in group for key in case.keys)
         thing = group[0].thing
         assert thing is not None
         yield Thing(thing.kind, thing.name, thing.ids, group[0].facts, money, ids)
 
 
-def _of_jobs(found: Found) -> Iterator[_Case]:
-    for batch, command in found.unknown_outcomes.items():
-        own, later = found.keys_with("batch_id", batch), found.keys_with("reason", BLOCKED)
+def _of_jobs(results: StepResults) -> Iterator[_Case]:
+    for batch, command in results.unknown_outcomes.items():
+        own, later = results.keys_with("batch_id", batch), results.keys_with("reason", BLOCKED)
         job = Thing(EXPORT_JOB, {"entries": len(own)}, {"batch_id": batch})
         facts = {"waiting": len(later) or None}
         yield _Case(OF_STEPS, "in_doubt", ERROR, PREPARER, facts, job, (*own, *later), command)
-    for row in found.jobs:
+    for row in results.jobs:
         batch, outcome = row["batch_id"], row["outcome"]
-        is_listed = batch in found.unknown_outcomes or (outcome == "BLOCKED" and found.unknown_outcomes)
+        is_listed = batch in results.unknown_outcomes or (outcome == "BLOCKED" and results.unknown_outcomes)
         if outcome in OF_JOB_OUTCOMES and not is_listed:
             job = Thing(EXPORT_JOB, {"entries": row["entries"]}, {"batch_id": batch})
             facts = {"answer": row["message"] or None}
-            keys = found.keys_with("batch_id", batch)
+            keys = results.keys_with("batch_id", batch)
             yield _Case(OF_STEPS, OF_JOB_OUTCOMES[outcome], ERROR, PREPARER, facts, job, keys)
 
 
-def _of_categories(found: Found) -> Iterator[_Case]:
+def _of_categories(results: StepResults) -> Iterator[_Case]:
     """Yield a case for each category whose account a person has to choose."""
     entries = defaultdict(list)
-    for row in _severe(found.findings):
+    for row in _severe(results.findings):
         if row["check"] in MAPPINGS:
             entries[row["category_id"]].append(_key(row))
-    for row in found.coverage:
+    for row in results.coverage:
         # An archived category is no longer used: its entries get another one.
         if row["state"] in MAPPINGS and not row["archived"]:
             account = " ".join(filter(None, (row["external_id"], row["account_name"]))) or None
@@ -407,9 +407,9 @@ def _of_categories(found: Found) -> Iterator[_Case]:
             yield _Case(OF_STEPS, row["state"], ERROR, SERVICE, {"account": account}, category, keys)
 
 
-def _of_entries(found: Found) -> Iterator[_Case]:
+def _of_entries(results: StepResults) -> Iterator[_Case]:
     """Yield a case for each entry to correct, or for its category where the category is the cause."""
-    for row in _severe(found.findings):
+    for row in _severe(results.findings):
         check = row["check"]
         if check in SOLVED_BY_OTHERS or OF_REASON.get(check) in WITHOUT_STEPS:
             continue
@@ -417,30 +417,30 @@ def _of_entries(found: Found) -> Iterator[_Case]:
         of_category = check in OF_A_CATEGORY
         section = OF_STEPS if of_category else OF_ENTRIES
         # A person finds an entry, and no category by an ID alone.
-        thing = _category(found, row) if of_category and _category_name(found, row) else _entry(row)
-        thing = _with_amounts(found, row, thing) if check == CHANGED else thing
+        thing = _category(results, row) if of_category and _category_name(results, row) else _entry(row)
+        thing = _with_amounts(results, row, thing) if check == CHANGED else thing
         facts = {} if of_category else json.loads(row["facts"])
         yield _Case(section, check, row["severity"], row["who"], facts, thing, (_key(row),), person=person)
 
 
-def _of_accounts(found: Found) -> Iterator[_Case]:
-    planned = [row for row in found.created if row["outcome"] == "PLANNED"]
-    unknown = [row for row in _severe(found.accounts) if row["check"] in OF_UNKNOWN]
+def _of_accounts(results: StepResults) -> Iterator[_Case]:
+    planned = [row for row in results.created if row["outcome"] == "PLANNED"]
+    unknown = [row for row in _severe(results.accounts) if row["check"] in OF_UNKNOWN]
     if planned:
         facts = {"accounts": len(planned)}
-        keys = found.keys_with("reason", PLANNED_ACCOUNT)
+        keys = results.keys_with("reason", PLANNED_ACCOUNT)
         yield _Case(OF_STEPS, "planned_accounts", ERROR, PREPARER, facts, None, keys)
     elif unknown:
-        entries = [row for row in _severe(found.findings) if row["check"] == UNKNOWN]
+        entries = [row for row in _severe(results.findings) if row["check"] == UNKNOWN]
         things: list[tuple[Thing, tuple[Any, ...]]] = [
-            (_category(found, row), (_key(row),)) for row in entries
+            (_category(results, row), (_key(row),)) for row in entries
         ]
-        things += [(_category(found, row) if row["category_id"] else _account(row), ()) for row in unknown]
+        things += [(_category(results, row) if row["category_id"] else _account(row), ()) for row in unknown]
         is_error = any(thing.kind == CATEGORY for thing, _ in things)
         for thing, keys in things:
             severity = ERROR if is_error else WARNING
-            yield _Case(OF_STEPS, UNKNOWN, severity, PREPARER, {}, thing, keys, found.import_accounts)
-    for row in found.created:
+            yield _Case(OF_STEPS, UNKNOWN, severity, PREPARER, {}, thing, keys, results.import_accounts)
+    for row in results.created:
         if row["outcome"] in OF_ACCOUNT_OUTCOMES:
             code, role = OF_ACCOUNT_OUTCOMES[row["outcome"]]
             name = " ".join(filter(None, (row["code"] or row["external_id"], row["name"])))
@@ -448,15 +448,15 @@ def _of_accounts(found: Found) -> Iterator[_Case]:
             yield _Case(OF_STEPS, code, ERROR, role, {"answer": row["message"] or None}, account)
 
 
-def _of_findings(found: Found) -> Iterator[_Case]:
+def _of_findings(results: StepResults) -> Iterator[_Case]:
     """Yield a case for each other finding of accounts and categories, one for all of an account."""
     differences: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in _severe(found.accounts):
+    for row in _severe(results.accounts):
         if row["check"] in UPDATES:
             differences[row["external_id"]].append(row)
         elif row["check"] not in OF_OTHER_STEPS:
             of_category, of_account = row["category_id"], row["external_id"] or row["account_id"]
-            thing = _category(found, row) if of_category else _account(row) if of_account else None
+            thing = _category(results, row) if of_category else _account(row) if of_account else None
             yield _Case(
                 OF_ACCOUNTS, row["check"], row["severity"], row["who"], json.loads(row["facts"]), thing
             )
@@ -467,14 +467,14 @@ def _of_findings(found: Found) -> Iterator[_Case]:
         yield _Case(OF_STEPS, "update_account", severity, rows[0]["who"], {"changes": changes}, account)
 
 
-def _category(found: Found, row: Mapping[str, Any]) -> Thing:
+def _category(results: StepResults, row: Mapping[str, Any]) -> Thing:
     """Return the category of a finding; an unknown one is named as the file names it."""
     category = row["category_id"]
-    return Thing(CATEGORY, {"name": _category_name(found, row) or category}, {"category_id": category})
+    return Thing(CATEGORY, {"name": _category_name(results, row) or category}, {"category_id": category})
 
 
-def _category_name(found: Found, row: Mapping[str, Any]) -> str | None:
-    return found.category_names.get(row["category_id"]) or row.get("category_name")
+def _category_name(results: StepResults, row: Mapping[str, Any]) -> str | None:
+    return results.category_names.get(row["category_id"]) or row.get("category_name")
 
 
 def _account(row: Mapping[str, Any]) -> Thing:
@@ -497,9 +497,9 @@ def _entry(row: Mapping[str, Any]) -> Thing:
     return Thing(ENTRY, name, {"entry_id": row["id"]} if row["id"] else {})
 
 
-def _with_amounts(found: Found, row: Mapping[str, Any], thing: Thing) -> Thing:
+def _with_amounts(results: StepResults, row: Mapping[str, Any], thing: Thing) -> Thing:
     """Return a changed entry with its amount as it was sent, and as it is now."""
-    change = found.change_of([_key(row)])
+    change = results.change_of([_key(row)])
     currency, amount = next(iter(change["sent"].items()), (thing.name["currency"], None))
     about = {"amount": amount, "currency": currency, "sent": change["sent"], "now": change["now"]}
     return replace(thing, name={**thing.name, **about})

@@ -127,6 +127,8 @@ class PeriodRecord:
             lines += self._amounts("exported")
         if count["in_doubt"]:
             lines += [TEXTS("record.in_doubt", count=count["in_doubt"]), *self._amounts("in_doubt")]
+        if count["in_books"]:
+            lines += [TEXTS("record.in_books", count=count["in_books"]), *self._amounts("in_books")]
         if count["held_back"]:
             facts = {"count": count["held_back"], "resolved": count["resolved"], "open": count["open"]}
             lines += [TEXTS("record.held_back", **facts), *self._amounts("held_back")]

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.actions import Found, actions_of, waiting_by_role
+from bktools.close.actions import StepResults, actions_of, waiting_by_role
 from bktools.close.changes import as_entries, months_between
 from bktools.close.close import Close, Run
 from bktools.close.entries import EXPORTED, HELD, IN_BOOKS, entries_of
@@ -54,8 +54,8 @@ def closed_month(request: CloseRequest) -> Close:
         entries = entries_of(plan, request.period, sent, jobs, request.words, frozenset(chart.assumed))
         stays_open = recorded(request, journal, plan, entries)
         months = months_of(request, journal, chart, sent)
-        found = what_was_found(request, journal, chart, plan, entries, sent, jobs)
-        actions = actions_of(found)
+        results = step_results(request, journal, chart, plan, entries, sent, jobs)
+        actions = actions_of(results)
         sources = {name: source_of(table) for name, table in {**tables, "accounts": chart.accounts}.items()}
         settings = request.service.settings
         close = Close(
@@ -63,9 +63,9 @@ def closed_month(request: CloseRequest) -> Close:
             environment=settings.environment,
             company=request.company,
             company_name=_name_of(request),
-            currency=found.own,
+            currency=results.own,
             actions=actions,
-            by_role=waiting_by_role(found, actions),
+            by_role=waiting_by_role(results, actions),
             words=request.words,
             record=months.record,
             last_month=months.last,
@@ -267,7 +267,7 @@ def months_of(
     return Months(record, last, tables)
 
 
-def what_was_found(
+def step_results(
     request: CloseRequest,
     journal: WritableJournal,
     chart: ReconciledChart,
@@ -275,11 +275,11 @@ def what_was_found(
     entries: pa.Table,
     sent: pa.Table,
     jobs: list[dict[str, Any]],
-) -> Found:
+) -> StepResults:
     """Return what asks for steps: of entries also what was found in those that this month has exported."""
     findings = [*plan.found.to_pylist(), *_of_exported(plan, entries)]
     in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
-    return Found(
+    return StepResults(
         entries,
         findings=_with_closed_months(request, journal, findings),
         coverage=chart.after.table("coverage").to_pylist(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 
-from what_was_found import entries_of, found, found_in, in_coverage, made, of_account
+from step_results import entries_of, finding, in_coverage, made, of_account, results_of
 
 from bktools.close.actions import CATEGORY, ENTRY, actions_of, key_of, waiting_by_role
 from bktools.close.sentences import detail_of, name_of, said, table_of
@@ -24,7 +24,7 @@ def test_like_steps_are_one_action_with_the_most_money_first():
     )
     owners = ["small", "large", "small", "large"]
     findings = [
-        found("no_account", number, category_id=f"id of {name}") for number, name in enumerate(owners)
+        finding("no_account", number, category_id=f"id of {name}") for number, name in enumerate(owners)
     ]
     coverage = [in_coverage(name, "no_account") for name in ("small", "large")]
     [action] = made(entries, findings=findings, coverage=coverage)
@@ -46,7 +46,7 @@ def test_like_steps_are_one_action_with_the_most_money_first():
 def test_what_no_entry_waits_for_stands_apart_and_last():
     """A category that no entry of the month has is another action, after all that entries wait for."""
     coverage = [in_coverage(name, "no_account") for name in ("used", "unused")]
-    findings = [found("no_account", 0, category_id="id of used"), found("not_approved", 1)]
+    findings = [finding("no_account", 0, category_id="id of used"), finding("not_approved", 1)]
     actions = made(entries_of({}, {}), findings=findings, coverage=coverage)
     assert [(action.code, action.is_apart, len(action.things)) for action in actions] == [
         ("no_account", False, 1),
@@ -61,8 +61,8 @@ def test_an_unknown_category_is_named_as_the_file_names_it():
     """An unknown value is shown as in the file; an ID alone names no category, so its entry is shown."""
     identifier = "11aeb92f-966b-43f9-8823-f626c74dbe68"
     findings = [
-        found("unknown_category", 0, category_id="Reisekosten Inlnd", category_name="Reisekosten Inlnd"),
-        found("unknown_category", 1, category_id=identifier, category_name=None, supplier="ACME"),
+        finding("unknown_category", 0, category_id="Reisekosten Inlnd", category_name="Reisekosten Inlnd"),
+        finding("unknown_category", 1, category_id=identifier, category_name=None, supplier="ACME"),
     ]
     [action] = made(entries_of({}, {}), findings=findings)
     assert [name_of(ENGLISH, thing) for thing in action.things] == ["Reisekosten Inlnd", "ACME"]
@@ -73,11 +73,11 @@ def test_an_unknown_category_is_named_as_the_file_names_it():
 def test_facts_that_a_sentence_names_are_the_same_for_its_things():
     """Entries of two unknown currencies are two actions; what differs between things is told beside each."""
     findings = [
-        found("unknown_currency", n, facts=json.dumps({"currency": code})) for n, code in enumerate("XYX")
+        finding("unknown_currency", n, facts=json.dumps({"currency": code})) for n, code in enumerate("XYX")
     ]
     twin = {"who": EMPLOYEE, "employee_name": "Ada", "severity": "warning"}
     same = [{"party_kind": "supplier", "same_lines": [line], "same_count": 1} for line in (7, 8)]
-    twins = [found("suspected_duplicate", n, **twin, facts=json.dumps(same[n])) for n in range(2)]
+    twins = [finding("suspected_duplicate", n, **twin, facts=json.dumps(same[n])) for n in range(2)]
     actions = made(entries_of({}, {}, {}), findings=[*findings, *twins])
     assert [(action.code, action.facts, action.entries) for action in actions] == [
         ("unknown_currency", {"currency": "X"}, 2),
@@ -97,8 +97,8 @@ def test_a_split_entry_counts_once_and_an_entry_without_id_by_its_line():
         {"id": "split", "split_line": 2, "money": "3.00"},
         {"id": None},
     )
-    findings = [found("not_approved", 0, id="split"), found("not_approved", 1, id="split")]
-    findings += [found("no_service_id", 2, id=None, who=PREPARER)]
+    findings = [finding("not_approved", 0, id="split"), finding("not_approved", 1, id="split")]
+    findings += [finding("no_service_id", 2, id=None, who=PREPARER)]
     split, without = made(entries, findings=findings)
     assert (split.entries, split.amounts, len(split.things)) == (1, {"EUR": Decimal("5.00")}, 1)
     assert (without.entries, without.entry_ids, len(without.things)) == (1, (), 1)
@@ -125,8 +125,8 @@ def test_a_job_in_doubt_comes_first_with_what_waits_for_it():
     entries = entries_of(
         {"batch_id": "b1", "fate": "in_doubt"}, {"reason": "blocked", "fate": "ready"}, {"money": "99"}
     )
-    everything = found_in(
-        entries, findings=[found("not_approved", 2)], unknown_outcomes={"b1": "bktools export resolve b1"}
+    everything = results_of(
+        entries, findings=[finding("not_approved", 2)], unknown_outcomes={"b1": "bktools export resolve b1"}
     )
     first, _ = listed = actions_of(everything)
     assert (first.code, first.entries, first.ids) == ("in_doubt", 2, {"batch_id": "b1"})
@@ -142,7 +142,7 @@ def test_a_job_in_doubt_comes_first_with_what_waits_for_it():
 
 def test_the_account_list_is_imported_once():
     """Categories on unknown accounts and accounts without ID are one action, an error for entries."""
-    findings = [found("unknown_account", 0, category_id="id of Travel", who=PREPARER)]
+    findings = [finding("unknown_account", 0, category_id="id of Travel", who=PREPARER)]
     travel = {"category_id": "id of Travel", "severity": "error", "who": PREPARER}
     accounts = [
         of_account("category_on_unknown_account", None, **travel),
@@ -158,7 +158,7 @@ def test_the_account_list_is_imported_once():
 def test_the_table_has_a_line_a_currency():
     """Each currency has a line, because they are never added; an action without entries has one."""
     entries = entries_of({}, {"currency": "CHF", "money": "2.00"})
-    findings = [found("not_approved", number) for number in range(2)]
+    findings = [finding("not_approved", number) for number in range(2)]
     actions = made(entries, findings=findings, coverage=[in_coverage("Fairs", "no_account")])
     rows = table_of(ENGLISH, actions).to_pylist()
     assert [(row["check"], row["currency"], row["entries"], row["amount"]) for row in rows] == [

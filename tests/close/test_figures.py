@@ -7,7 +7,7 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 import pytest
-from what_was_found import entries_of, found, found_in
+from step_results import entries_of, finding, results_of
 
 from bktools.close.actions import CHANGED, actions_of
 from bktools.close.entries import COLUMNS
@@ -151,8 +151,8 @@ def test_a_changed_entry_has_its_amounts_before_and_now():
         {"fate": "exported", "reason": CHANGED, "money": "40.00", "file_amount": Decimal("30.00")},
         {"fate": "exported", "reason": CHANGED, "money": "7.00"},
     )
-    findings = [found(CHANGED, number, facts='{"changes": []}') for number in range(3)]
-    [action] = actions_of(found_in(entries, findings=findings))
+    findings = [finding(CHANGED, number, facts='{"changes": []}') for number in range(3)]
+    [action] = actions_of(results_of(entries, findings=findings))
     frame = pd.DataFrame(entries.to_pylist())
     now = frame["file_amount"].fillna(frame["amount"])
     assert action.amounts == action.facts["sent"] == {"EUR": frame["amount"].sum()}
@@ -172,4 +172,4 @@ def test_a_changed_entry_has_its_amounts_before_and_now():
 def test_entries_in_the_books_are_no_step():
     """The ledger has them already, so nobody has anything to do."""
     entries = entries_of({"fate": "in_books", "reason": "already_booked"})
-    assert actions_of(found_in(entries, findings=[found("already_booked", 0)])) == ()
+    assert actions_of(results_of(entries, findings=[finding("already_booked", 0)])) == ()

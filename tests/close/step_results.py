@@ -1,4 +1,4 @@
-"""What a close finds, made by hand: entries, findings, and the actions that follow from them."""
+"""What the steps of a close return, made by hand: entries, findings, and the actions made from them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from bktools.close.actions import Action, Found, actions_of
+from bktools.close.actions import Action, StepResults, actions_of
 from bktools.close.entries import COLUMNS
 from bktools.findings.check import SERVICE
 
@@ -21,7 +21,7 @@ def entries_of(*rows: dict[str, Any]) -> pa.Table:
     )
 
 
-def found(check: str, entry: int | None, **columns: Any) -> dict[str, Any]:
+def finding(check: str, entry: int | None, **columns: Any) -> dict[str, Any]:
     """Return a finding of an entry by its number."""
     usual = {"check": check, "severity": "error", "who": SERVICE, "id": f"entry {entry}", "line": entry}
     return usual | {"facts": "{}", "category_id": None} | columns
@@ -41,13 +41,13 @@ def of_account(check: str, account: str, **columns: Any) -> dict[str, Any]:
     return usual | names | columns
 
 
-def found_in(entries: pa.Table, **given: Any) -> Found:
+def results_of(entries: pa.Table, **given: Any) -> StepResults:
     """Return what a close found in which nothing is wrong but what is given."""
     usual: dict[str, Any] = dict.fromkeys(("findings", "coverage", "accounts", "jobs", "created"), ())
     usual |= {"unknown_outcomes": {}, "own": "EUR", "import_accounts": "bktools accounts import FILE"}
-    return Found(entries, **(usual | given))
+    return StepResults(entries, **(usual | given))
 
 
 def made(entries: pa.Table, **given: Any) -> tuple[Action, ...]:
     """Return the actions of a close in which nothing is wrong but what is given."""
-    return actions_of(found_in(entries, **given))
+    return actions_of(results_of(entries, **given))
