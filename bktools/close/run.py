@@ -36,6 +36,7 @@ from bktools.journal.statements import not_booked, record_first_export
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
 from bktools.reconcile import Reconciliation, reconcile_accounts
+from bktools.settings import require_writable
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.submit.accounts import create_with
 from bktools.submit.export_jobs import Submission
@@ -43,7 +44,10 @@ from bktools.submit.export_jobs import Submission
 
 def closed_month(request: CloseRequest) -> Close:
     """Load, reconcile, create accounts, export the entries that are ready, and return the month."""
-    with open_for_writing(request.service.settings) as journal:
+    settings = request.service.settings
+    if request.apply:
+        require_writable(settings)
+    with open_for_writing(settings) as journal:
         begin(request, journal)
         tables = loaded(request)
         chart = reconciled(request, journal, tables)
@@ -57,7 +61,6 @@ def closed_month(request: CloseRequest) -> Close:
         results = step_results(request, journal, chart, plan, entries, sent, jobs)
         actions = actions_of(results)
         sources = {name: source_of(table) for name, table in {**tables, "accounts": chart.accounts}.items()}
-        settings = request.service.settings
         close = Close(
             period=request.period,
             environment=settings.environment,
