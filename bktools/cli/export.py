@@ -77,7 +77,7 @@ def compose(
     from bktools.export.plan_file import write_plan
     from bktools.journal.journal import Journal
     from bktools.journal.records import this_process
-    from bktools.journal.right_journal import first_export
+    from bktools.journal.export_jobs import first_export_question
     from bktools.journal.statements import not_booked
 
     with connected(environment, sandbox, company) as service:
@@ -96,9 +96,9 @@ def compose(
         with Journal(settings) as journal:
             elsewhere = journal.exported_elsewhere(settings.company)
             cleared = not_booked(journal, settings.company)
-            for company_id in companies:
-                if question := first_export(journal, company_id):
-                    results.say(format, f"{question}\n")
+        for company_id in companies:
+            if question := first_export_question(company_id, service=service):
+                results.say(format, f"{question}\n")
         plan = bktools.compose_export_jobs(
             rows,
             **(tables or reading.tables_of(service, companies, max_age=0)),

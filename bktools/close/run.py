@@ -32,6 +32,7 @@ from bktools.journal.periods import (
     sent_entries,
     state_of,
 )
+from bktools.journal.right_journal import first_export
 from bktools.journal.statements import not_booked, record_first_export
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
@@ -98,11 +99,13 @@ def closed_month(request: CloseRequest) -> Close:
 
 
 def begin(request: CloseRequest, journal: WritableJournal) -> None:
-    """Refuse a closed month, and record the word about a first export; say which month was chosen."""
+    """Refuse a closed month; ask about a first export, or record the answer; say which month was chosen."""
     if request.apply:
         journal.require_open(request.company, [request.period])
         if request.first_export:
             record_first_export(journal, request.company, by=request.prepared_by)
+        if question := first_export(journal, request.company):
+            raise question
     if request.why:
         request.step("month", request.why)
 
