@@ -148,8 +148,7 @@ def closed(service: Service, samples: tuple[Path, Path]) -> Callable[..., Close]
     def closed(entries: pd.DataFrame | None = None, **options: object) -> Close:
         given = usual | {"chart": chart, "service": service} | options
         given["entries"] = bktools.read_entries(samples[1]) if entries is None else entries
-        wanted = inspect.signature(close_request).parameters
-        return closed_month(close_request(**{name: given[name] for name in wanted}))
+        return closed_month(close_request(given["service"], given))
 
     return closed
 

@@ -15,7 +15,6 @@ from bktools.connection import company_named, words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.incoming import arrow_of, described, source_of
-from bktools.frames.schema import Month
 from bktools.frames.sums import threshold_of
 from bktools.journal.records import this_user
 from bktools.service import Service
@@ -26,6 +25,9 @@ Result = TypeVar("Result")
 # A month with less than this share of the busiest month is not closed by default: dates may be mistyped.
 LEAST_SHARE = 0.05
 SHOWN_MONTHS = 3
+
+# Arguments that later steps check.
+AS_GIVEN = ("ledger", "max_entries", "wait", "first_export", "new_chart", "seen")
 
 
 @dataclass(frozen=True)
@@ -75,45 +77,26 @@ class CloseRequest:
         return result
 
 
-def close_request(
-    service: Service,
-    *,
-    chart: pd.DataFrame,
-    entries: pd.DataFrame,
-    month: Month | None,
-    company: str | None,
-    categories: pd.DataFrame | None,
-    employees: pd.DataFrame | None,
-    ledger: pd.DataFrame | None,
-    apply: bool,
-    max_entries: SupportsIndex,
-    wait: float | dt.timedelta,
-    first_export: bool,
-    by: str | None,
-    approved_by: str | None,
-    before_month_end: bool,
-    new_chart: bool,
-    threshold: Any,
-    language: str | None,
-    seen: Callable[[str, Any], None] | None,
-) -> CloseRequest:
-    """Return the request of checked arguments; an argument that breaks a rule is an `ArgumentError`."""
+def close_request(service: Service, arguments: Mapping[str, Any]) -> CloseRequest:
+    """Return the request of `close_month`'s arguments; one that breaks a rule is an `ArgumentError`."""
+    month, by, approved_by = (arguments[name] for name in ("month", "by", "approved_by"))
+    chart, entries = arguments["chart"], arguments["entries"]
     settings = service.settings
-    company = company or settings.company
+    company = arguments["company"] or settings.company
     if company is None:
         raise ArgumentError("company", "must name the company to close (or set BKTOOLS_COMPANY)")
-    if rules.flag("first_export", first_export) and by is None:
+    if rules.flag("first_export", arguments["first_export"]) and by is None:
         raise ArgumentError(
             name_of("first_export"), f"needs {setting('by')}: who says that nobody exported before"
         )
     tables = {"chart": table_of(chart, "chart"), "entries": table_of(entries, "entries")}
     if "date" in entries and not pd.api.types.is_datetime64_any_dtype(entries["date"]):
         raise InputError("the column date of the entries holds no dates: read them with read_entries")
-    begun_at, words = dt.datetime.now(dt.UTC), words_for(language, settings)
+    begun_at, words = dt.datetime.now(dt.UTC), words_for(arguments["language"], settings)
     # The month is taken from the calendar of this machine, not from UTC.
     today = begun_at.astimezone()
     period = month_of(entries, today) if month is None else rules.month("month", month)
-    is_early = rules.flag("before_month_end", before_month_end)
+    is_early = rules.flag("before_month_end", arguments["before_month_end"])
     approver = None if approved_by is None else rules.a_name("approved_by", approved_by)
     _refuse_early(period, today, is_approved=approver is not None and not is_early)
     return CloseRequest(
@@ -123,19 +106,14 @@ def close_request(
         why=why_this_month(entries, period, words) if month is None else "",
         chart=tables["chart"],
         entries=tables["entries"],
-        loaded={"categories": categories, "employees": employees},
-        ledger=ledger,
-        apply=rules.flag("apply", apply),
-        max_entries=max_entries,
-        wait=wait,
-        first_export=first_export,
+        loaded={name: arguments[name] for name in ("categories", "employees")},
+        apply=rules.flag("apply", arguments["apply"]),
         begun_at=begun_at,
         prepared_by=this_user() if by is None else rules.a_name("by", by),
         approved_by=approver,
-        new_chart=new_chart,
-        is_large_change=threshold_of(threshold),
+        is_large_change=threshold_of(arguments["threshold"]),
         words=words,
-        seen=seen,
+        **{name: arguments[name] for name in AS_GIVEN},
     )
 
 

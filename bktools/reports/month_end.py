@@ -141,7 +141,7 @@ def close_month(
         name: value for name, value in locals().items() if name not in {"folder", "profile", "service"}
     }
     profile_named(profile)
-    request = close_request(service_or_default(service), **arguments)
+    request = close_request(service_or_default(service), arguments)
     # Folders are checked before anything is sent, too.
     target = Path(folder or f"month-end-{request.period}")
     target = target if apply else planned_beside(target)
