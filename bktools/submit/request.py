@@ -39,7 +39,7 @@ def send_once(journal: WritableJournal, service: Service, batch: BatchRequest) -
         job = send_export_job(service, attempt.body, lambda: _require_still_sending(journal, attempt))
         outcome = of_answer(job, batch.company_id, len(batch.entry_ids))
     except BaseException as error:
-        outcome = _recorded(journal, attempt, of_error(error, service.settings.rate_limit_type))
+        outcome = _recorded(journal, attempt, of_error(error))
         if isinstance(error, Stopped) or not isinstance(error, Exception):
             # After Ctrl-C, too, the request may have arrived.
             raise

@@ -16,9 +16,7 @@ from entries_by_hand import COMPANY, company_of, entries_of, entries_of_each, ou
 from raw_service import IN_PROGRESS, answering, by_company, created, in_turn, send
 
 import bktools
-from bktools.errors import ConfigurationError
 from bktools.sandbox import app as sandbox_app
-from bktools.settings import load_settings
 from bktools.submit import rate_limit
 
 LIMIT = '{"type": "RATE_LIMITED", "message": "too many requests"}'
@@ -79,20 +77,6 @@ def test_the_limit_may_say_when_in_each_form(talking, monkeypatch, form):
     with talking(in_turn(limited, limited, created), read=30.0) as (raw, service):
         assert outcomes(entries_of(COMPANY, 1), service) == ["ACCEPTED"]
         assert len(raw.requests) == 3
-
-
-@pytest.mark.parametrize(
-    ("kind", "outcome"), [("none", "UNKNOWN"), ("quota", "UNKNOWN"), ("Rate_Limited", "ACCEPTED")]
-)
-def test_a_setting_names_the_limits_type(talking, monkeypatch, kind, outcome):
-    """A service may name its limit in another way, and whoever does not trust it turns the repeats off."""
-    monkeypatch.setenv("BKTOOLS_RATE_LIMIT_TYPE", kind)
-    with talking(in_turn(limit(), created)) as (raw, _):
-        monkeypatch.setenv("BKTOOLS_BASE_URL", raw.base_url)
-        with bktools.connect(token="t", base_url=raw.base_url) as service:
-            assert outcomes(entries_of(COMPANY, 1), service) == [outcome]
-    with pytest.raises(ConfigurationError, match="rate_limit_type"):
-        load_settings(raw.base_url, rate_limit_type=" ", token="t")
 
 
 def test_three_in_a_row_stop_the_run(talking):
