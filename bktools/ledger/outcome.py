@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
-import pyarrow as pa
 
 
 Numbers = npt.NDArray[np.int64]
@@ -227,9 +225,14 @@ class Draft:
                 replace(one, entries=numbers, postings=tuple(postings[list(one.postings)].tolist()))
             )
 
-    def leave(self, entries: Sequence[int], reason: Reason) -> None:
-        """Leave entries open, or without comparison, for a reason."""
-        self.reasons.update(dict.fromkeys(entries, reason))
+    def explain(self, entries: Any, reason: Reason) -> None:
+        """Keep why entries are not comparable."""
+        self.reasons.update(dict.fromkeys(np.atleast_1d(entries).tolist(), reason))
+
+    def leave(self, group: OpenGroup) -> None:
+        """Add an open group."""
+        self.reasons.update(dict.fromkeys(group.entries, group.reason))
+        self.open_groups.append(group)
 
     def verdict(self, habits: Habits | None, covered: tuple[int, int] | None) -> Verdict:
         """Return the verdict, when each entry has a status."""
