@@ -124,7 +124,7 @@ class AnnotatedPostings:
     def rows_of(self, v: Numbers, account: Numbers) -> tuple[Numbers, Numbers]:
         """Return the rows of the postings of vouchers' cost sides, or of their parts on accounts.
 
-        An account is NONE where the whole voucher is meant. Returns also which of the vouchers each row is of.
+        An account is NONE for all of the voucher. Returns also which of the vouchers each row is of.
         """
         is_part = (account != NONE) & ((self.accounts[v] != 1) | self.has_nets)
         of_voucher, of_cell = np.full(self.count, -1), np.full(len(self.net) + 1, -1)
@@ -138,6 +138,24 @@ class AnnotatedPostings:
             of_line = np.where(of_line >= 0, of_line, of_cell[cell])
         return self.lines.row[cost[of_line >= 0]], of_line[of_line >= 0]
 
+    def rows_of_part(self, v: int, account: int) -> Numbers:
+        """Return the rows of the postings of one voucher's cost side, or of its part on an account."""
+        lines = self._lines_of(v)
+        lines = lines[self.is_cost[lines]]
+        if account != NONE and (self.accounts[v] != 1 or self.has_nets):
+            lines = lines[self.lines.account[lines] == account]
+        return np.asarray(self.lines.row[lines])
+
+    def gross_by_row(self) -> tuple[Numbers, Numbers]:
+        """Return the rows of the cost sides' postings, and the amount of each with the tax beside it."""
+        v = self.lines.v[self.is_cost]
+        is_whole = (self.accounts[v] == 1) & self.is_used[self.is_cost] & (not self.has_nets)
+        return self.lines.row[self.is_cost], np.where(is_whole, self.gross[v], self.lines.cents[self.is_cost])
+
+    def _lines_of(self, v: int) -> Numbers:
+        order, ends = self._by_voucher
+        return order[ends[v] : ends[v + 1]]
+
     @functools.cached_property
     def _by_voucher(self) -> tuple[Numbers, Numbers]:
         order = np.argsort(self.lines.v, kind="stable")
@@ -148,8 +166,7 @@ class AnnotatedPostings:
         wanted = [*dict.fromkeys(vouchers)]
         if not wanted:
             return {}
-        order, ends = self._by_voucher
-        rows = [order[ends[v] : ends[v + 1]] for v in wanted]
+        rows = [self._lines_of(v) for v in wanted]
         lines = self.lines.table.select("text", "document")[np.concatenate(rows)].iter_rows()
         return {
             v: words(*itertools.chain(*itertools.islice(lines, len(own))))

@@ -23,7 +23,7 @@ def texted(text: frozenset[str]) -> Piece:
 
 
 def carried_texts(study: Study) -> tuple[str, ...] | None:
-    """Return the texts that nine in ten singular vouchers carry of their entry, together; None without any."""
+    """Return the texts of their entry that nine in ten singular vouchers carry, together; else None."""
     matching = study.matching
     some = np.flatnonzero(matching.is_singular)[:MOST_PAIRS]
     if len(some) < FEW:

@@ -106,7 +106,7 @@ class Case:
     # ---- texts
 
     def denies(self, entries: Iterable[Entry], piece: Piece) -> bool:
-        """Whether a piece is of others by its text: vouchers carry texts, and it has that of none of these."""
+        """Whether vouchers carry texts, and a piece has the text of none of these entries."""
         if self.carried is None:
             return False
         texts = (x.text(self.carried) for x in entries)
@@ -114,7 +114,7 @@ class Case:
 
     def is_of_another(self, group: Group, piece: Piece) -> bool:
         """Whether the text of a piece names an entry, and none of this group."""
-        named = self.names.get(piece.id)
+        named = self.names.get(piece.id, set[int]())
         return bool(named) and named.isdisjoint(x.e for x in group.entries)
 
     def is_own(self, x: Entry, piece: Piece) -> bool:
@@ -137,7 +137,7 @@ class Case:
     def agree(
         self, entries: Sequence[Entry], pieces: Sequence[Piece], moved: Mapping[int, int] | None = None
     ) -> bool:
-        """Whether pieces are the entries' own: their total, on their accounts, each with what its entries make.
+        """Whether pieces have the entries' total, on their accounts, each with what its entries make.
 
         `moved` has the other account on which an entry is booked.
         """

@@ -34,8 +34,8 @@ def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
     is_beside, size = cost[v] != 0, np.abs(cost[v])
     carries = is_beside & (np.sign(cents) * np.sign(cost[v]) < 0) & (2 * np.abs(cents) >= size)
     count = sums(account, accounts, carries)
-    # A creditor is credited before it is paid. What an account has first, and then gives to an entry's account,
-    # was a cost: its vouchers show contra accounts, too.
+    # A creditor is credited before it is paid. An account that has an amount first, and then gives it to an
+    # entry's account, had a cost: its vouchers show contra accounts, too.
     gave = among(accounts, account[carries & _had_before(lines, account, cents, day)]) & (count == 1)
     if gave.any():
         return contra_accounts(lines, is_used | gave[lines.account], accounts)
@@ -51,7 +51,7 @@ def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
     )
     # A seldom one is a contra account, too, unless it is a cost elsewhere: beside a credit of a main one.
     has_main = among(len(cost), lines.v[is_main[lines.account] & (lines.cents < 0)])[v]
-    return is_main | (is_contra & ~among(accounts, account[has_main & (cents > 0)]))
+    return np.asarray(is_main | (is_contra & ~among(accounts, account[has_main & (cents > 0)])))
 
 
 def _had_before(lines: Columns, account: Numbers, cents: Numbers, day: Numbers) -> Flags:
@@ -60,7 +60,7 @@ def _had_before(lines: Columns, account: Numbers, cents: Numbers, day: Numbers) 
     order = np.lexsort((lines.day, lots))
     ordered, first = np.unique(lots[order], return_index=True)
     at = places(account * 2**40 - cents, ordered)
-    return (at >= 0) & (lines.day[order][first][at] <= day)
+    return np.asarray((at >= 0) & (lines.day[order][first][at] <= day))
 
 
 def heads_of(lines: Columns, accounts: int) -> Numbers:

@@ -12,7 +12,7 @@ from bktools.ledger.carried_texts import texted
 from bktools.ledger.entry_names import Entry
 from bktools.ledger.leftovers import Kinds
 from bktools.ledger.study import Study
-from bktools.ledger.whole_numbers import Columns, among
+from bktools.ledger.whole_numbers import Columns, Flags, Numbers, among
 
 # So little do the rates of a currency differ in the days of a ledger.
 DRIFT = 0.03
@@ -53,7 +53,7 @@ class _Fact:
 
 
 def at_their_rates(study: Study) -> Columns:
-    """Return the entries with the amounts that vouchers show for foreign ones; these are compared as any other.
+    """Return the entries with the amounts that vouchers show for foreign ones.
 
     A voucher is a group's if it has its accounts, its gate and its kind, its text does not deny it, and no
     other group can have it. The rate of a sum has to agree with that of another voucher of its currency; the
@@ -80,7 +80,7 @@ def at_their_rates(study: Study) -> Columns:
     return entries.also(cents=cents, is_home=is_home)
 
 
-def _share_out(fact: _Fact, entries: Columns, cents: np.ndarray, is_home: np.ndarray) -> None:  # type: ignore[type-arg]
+def _share_out(fact: _Fact, entries: Columns, cents: Numbers, is_home: Flags) -> None:
     """Write the amounts of a fact's entries; the last one has what rounding leaves."""
     left = fact.cents
     for place, x in enumerate(fact.entries):
@@ -91,7 +91,7 @@ def _share_out(fact: _Fact, entries: Columns, cents: np.ndarray, is_home: np.nda
 
 
 def _facts(study: Study) -> list[_Fact]:
-    """Return what vouchers show for each group with foreign entries; nothing where they show several amounts."""
+    """Return what vouchers show for each group with foreign entries: 0 where they show several amounts."""
     matching, entries, case = study.matching, study.entries, study.case
     groups, parts, books = matching.groups, matching.parts, study.books
     kinds = Kinds.of(study)

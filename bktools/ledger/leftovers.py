@@ -1,4 +1,4 @@
-"""What no proven group has of the ledger: vouchers, and parts of them, as pieces that may hold open groups."""
+"""Pieces: the vouchers that no proven group has, and the parts of them that may hold open groups."""
 
 from __future__ import annotations
 
@@ -59,8 +59,9 @@ class Kinds:
 
 
 def _usual(values: Numbers) -> Numbers:
-    found, count = np.unique(values, return_counts=True)
-    return found[count >= np.maximum(1, SELDOM * count.sum())]
+    """Return the values that are not seldom."""
+    each, count = np.unique(values, return_counts=True)
+    return np.asarray(each[count >= np.maximum(1, SELDOM * count.sum())])
 
 
 def on_their_accounts(study: Study) -> Matching:
@@ -168,7 +169,7 @@ def _open_entries(study: Study, matches: Sequence[Match]) -> list[Entry]:
 
 
 def _ends_of_move(piece: Piece, opened: Sequence[Entry], used: frozenset[int]) -> list[Piece]:
-    """Cut what moves an amount between two accounts into its ends, with the gross of the entry that it names."""
+    """Cut a move between two accounts into its ends, with the gross of the entry that it names."""
     sizes = {abs(x.cents) for x in opened if x.account in piece.nets and x.is_named_in(piece.text)}
     if len(piece.nets) != 2 or (len(sizes) != 1 and used.isdisjoint(piece.nets)):
         return [piece]

@@ -2,8 +2,8 @@
 
 It is open instead where
 
-- a free piece of the entries' kind, on its account or of its amount, is near its gate and not denied by a text
-  (no text alone makes an entry missing); or carries its text, or names it, in the weeks after it,
+- a free piece of the entries' kind, on its account or of its amount, is near its gate and not denied by a
+  text (no text alone makes an entry missing); or carries its text, or names it, in the weeks after it,
 - an open sum near it may hold it,
 - it cancels another entry on its account: nothing is to be booked then.
 """

@@ -1,28 +1,28 @@
 """The verdict of a general ledger about exported entries: booked, contradicted, or open.
 
 A ledger books GROUPS of entries as VOUCHERS. Its BOOKING UNIT says which entries make a group: an entry, a
-receipt of several lines, a document, a supplier's day, a day (of the calendar, of the working week, of the open
-month), a week, a batch (or a week, supplier or employee of it), a month; each over all accounts, or account by
+receipt of several lines, a document, a supplier's day, a day (of the calendar, the working week, or the open
+month), a week, a batch (or a week, supplier or employee of it), a month; over all accounts, or account by
 account. A voucher's COST SIDE, all of it but its contra accounts, is the sum of its group, on the group's
-accounts, in the GATE: so many days after the group as this ledger's vouchers follow, counted from the day, the
-end of the week or month, or the day of sending, whichever makes the gate narrowest.
+accounts, in the GATE: so many days after the group as this ledger's vouchers follow. The days count from the
+group's last day, the end of its week or month, or the day of sending: whichever makes the gate narrowest.
 
 1. Vouchers: by number, else document, else running balance. Contra accounts carry at least half of the costs,
    and are credited on balance. The side of costs is that of most postings, or as given.
 2. Unit and gate: the finest unit that explains nearly most entries (within 5%). The gate holds 97% of the
    vouchers whose amount is singular; with fewer than five of these it is 0 to 6 days.
 3. Proven: groups and vouchers of equal accounts and total, as many of one as of the other in one stretch of
-   days. Equal amounts are denied by the text, where nine in ten vouchers carry the text of their entry.
+   days. The text denies an equal amount, where nine in ten vouchers carry the text of their entry.
 4. Tax: rates are solved from all vouchers together, and used only if they give the postings to the cent. Then
    each account of a voucher, or each line, is a voucher of its own.
 5. Foreign entries compare by original amounts, where the ledger keeps them. Else an entry is booked at what
    the one voucher shows that only it can have; in a sum, two vouchers have to show a rate within 3%.
-6. Other units explain sums of two entries or more that are left. A move and its opposite, or a mistake and its
-   correction, cancel each other. A pair beside which its amount or its opposite stands free is opened again.
+6. Other units explain sums of two entries or more that are left. A move and its opposite, or a mistake and
+   its correction, cancel each other. A pair is opened again if its amount, or the opposite, is free beside it.
 7. STORIES tell each open group: booked, left out, on another account, twice, taken back, of another amount. A
-   story costs one for each mistake, and for each posting of the entries' kind (contra accounts and cost centre
-   of proven vouchers) that it leaves unexplained: two, if that names an entry. A status is given where ALL
-   CHEAPEST STORIES AGREE on it. Everything else is open, with the group, its difference and the candidates.
+   story costs one for each mistake, and one for each posting of the entries' kind (contra accounts and cost
+   centre of proven vouchers) that it leaves unexplained; two, if that names an entry. A status is given where
+   ALL CHEAPEST STORIES AGREE on it. Everything else is open: its group, its difference, its candidates.
 8. Missing is the last word: the unit explains 80% of the entries, the ledger covers the gate, and no free
    posting of the kind, and no open sum nearby, may hold the entry. No text alone makes it missing.
 
@@ -33,8 +33,8 @@ back comes after. A charge of a month later is another month's.
 It cannot tell: which entry of a sum has a wrong amount, which of equal entries is missing, accounts that are
 mapped, a sum with a foreign entry and others smaller than 3% of it.
 
-Asserted: pairs have equal accounts and totals, and are in the gate; a group has one voucher, and a posting one
-group; an entry gets its status once, and each gets one.
+Asserted: pairs have equal accounts and totals, and are in the gate; a group has one voucher, and a posting
+one group; an entry gets its status once, and each gets one.
 """
 
 from __future__ import annotations
@@ -158,6 +158,8 @@ def _judge(draft: Draft, entries: Columns, lines: Columns, given: Given) -> tupl
     matching, *others_ = ranked
     if not entries.is_home.all():
         matching = matching_of(entries, books, matching.unit, like=matching)
+    rows, gross = books.gross_by_row()
+    draft.gross[rows] = gross
     study = Study(draft, entries, books, matching, covered)
     share = _decide(study, others_, currency)
     return _habits_of(study, share, currency), covered
@@ -325,15 +327,14 @@ def _decide_proven(study: Study, matches: Sequence[Match]) -> None:
     draft.match_all(e, pair, *study.books.rows_of(matching.vouchers, matching.parts.account[matching.part]))
     for match in matches:
         draft.decide(match.entries, Status.IN_A_SUM)
-        rows, _ = study.books.rows_of(np.array([match.v]), np.array([match.account]))
-        draft.match(match.entries, rows.tolist())
+        draft.match(match.entries, study.books.rows_of_part(match.v, match.account).tolist())
 
 
 def _decide_foreign(study: Study, pieces: Sequence[Piece], currency: str | None) -> None:
     """Give entries without an amount in the ledger's currency their status.
 
-    One that no piece can hold, by its text and its days, is missing. One in the ledger's currency has no known
-    rate of tax, and is open.
+    One that no piece can hold, by its text and its days, is missing. One in the ledger's currency has no
+    known rate of tax, and is open.
     """
     case, entries, groups = study.case, study.entries, study.matching.groups
     money = entries.table["currency"]
@@ -375,8 +376,8 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
         else:  # a sum with an amount in another currency: no rate is estimated
             foreign.append(own)
             leave_open(study, own, own.entries, Reason.OTHER_CURRENCY)
-    for number in np.flatnonzero(~groups.is_home & ~among(len(groups.size), undecided)).tolist():
-        foreign.append(study.group(number, study.members(number)))
+    decided = np.flatnonzero(~groups.is_home & ~among(len(groups.size), undecided)).tolist()
+    foreign += [study.group(number, study.members(number)) for number in decided]
     case.add(pieces)
     case.names = names_of(pieces, opened)
     # Fewer entries than show a habit are told by the plainest one.

@@ -66,7 +66,7 @@ def _tax_beside(v: Numbers, cell: Numbers, given: Numbers, books: AnnotatedPosti
     is_whole = among(books.count, v[v >= 0]) & ~among(books.count, v[(v >= 0) & ~is_given])
     is_beside = books.is_cost & ~books.is_used
     accounts = books.lines.account[is_beside & is_whole[books.lines.v]]
-    return is_beside & among(len(books.mix), accounts)[books.lines.account]
+    return np.asarray(is_beside & among(len(books.mix), accounts)[books.lines.account])
 
 
 def _without_tax(

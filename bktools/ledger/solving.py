@@ -56,7 +56,7 @@ class Search:
                 )
 
     def _keep(self, used: frozenset[PieceId], mistakes: int, chosen: dict[int, Story]) -> None:
-        """Keep a solution with as few mistakes as any; a guest is missing in its own group, and in one sum."""
+        """Keep a solution with as few mistakes as any; a guest is missing in its own group."""
         guests = [story.guest for story in chosen.values() if story.guest is not None]
         if len({*guests}) < len(guests):
             return

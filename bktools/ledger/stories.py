@@ -99,7 +99,7 @@ class _Telling:
         equal = [piece for piece in self.pieces if piece.gross == self.group.total]
         if self.case.carried is not None:
             return 2 * sum(self.case.denies(self.entries, piece) for piece in equal)
-        # Where it is not known whether vouchers carry texts, one that names an entry speaks against the others.
+        # Where vouchers may carry texts or not, one that names an entry speaks against the others.
         named = sum(map(self._names_one, equal))
         return len(equal) - named if named else 0
 
@@ -108,8 +108,8 @@ class _Telling:
 
     def stories(self) -> Iterator[Story]:
         if self.is_sum and len(self.pieces) > 1:
-            is_named = yield from self._taken_back()
-            if is_named:
+            yield from self._taken_back()
+            if self._is_named_taken_back():
                 return
         if self.off == 0 and self.case.agree(self.entries, self.pieces):
             yield self.story(0, self.booked)
@@ -122,22 +122,26 @@ class _Telling:
             return
         yield from self._of_another_amount(is_explained=bool(single))
 
-    def _taken_back(self) -> Iterator[Story]:
-        """Yield the stories without a piece that takes back an entry; return whether it names the entry."""
+    def _reversals(self) -> Iterator[tuple[tuple[Entry, ...], Piece]]:
+        """Yield the parts of the group with a later piece that takes them back."""
         for part, piece in itertools.product(self.group.parts, self.pieces):
+            first = min(other.day for other in self.pieces if other is not piece)
+            if piece.day >= first and self._takes_back(part, piece):
+                yield part, piece
+
+    def _is_named_taken_back(self) -> bool:
+        return any(part[0].is_named_in(piece.text) for part, piece in self._reversals())
+
+    def _taken_back(self) -> Iterator[Story]:
+        """Yield the stories without a piece that takes back an entry, with the entry reversed."""
+        for part, piece in self._reversals():
             others = [other for other in self.pieces if other is not piece]
-            is_after = piece.day >= min(other.day for other in others)
-            if not is_after or not self._takes_back(part, piece):
-                continue
             for story in _Telling(self.case, self.group, others, self.others).stories():
                 states = {story.status[x.e] for x in part}
                 if states in ({self.there}, {Status.OPEN}):
                     own = Status.REVERSED if states == {self.there} else Status.OPEN
                     status = {**story.status, **{x.e: own for x in part}}
                     yield replace(story, pieces=self.ids, mistakes=story.mistakes + 1, status=status)
-            if part[0].is_named_in(piece.text):
-                return True
-        return False
 
     def _takes_back(self, part: Sequence[Entry], piece: Piece) -> bool:
         is_opposite = abs(piece.gross + sum(x.cents for x in part)) <= self.case.slack

@@ -11,7 +11,7 @@ from bktools.ledger.annotated_postings import AnnotatedPostings
 from bktools.ledger.candidates import Group, Piece
 from bktools.ledger.case import Case
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import Gate
+from bktools.ledger.gates import FEW, Gate
 from bktools.ledger.matching import Matching
 from bktools.ledger.outcome import Draft
 from bktools.ledger.tax_rates import Rates
@@ -49,7 +49,11 @@ class Study:
     ) -> None:
         self.draft, self.books, self.matching, self.covered = draft, books, matching, covered
         due = matching.groups.due[matching.groups.of_entry]
-        self.is_outside: Flags = (due + matching.gate[1] < covered[0]) | (due + matching.gate[0] > covered[1])
+        # A delay that is not learned tells nothing of a single entry.
+        is_learned = matching.unit.is_sum or matching.is_singular.sum() >= FEW
+        self.is_outside: Flags = is_learned & (
+            (due + matching.gate[1] < covered[0]) | (due + matching.gate[0] > covered[1])
+        )
         self.case = Case(
             matching.gate,
             covered,
@@ -135,16 +139,10 @@ class Study:
 
     # ---- postings
 
-    def rows(self, piece: Piece) -> list[int]:
-        """Return the rows of the postings of a piece."""
-        v, account = (np.array([one]) for one in piece.id)
-        rows: list[int] = self.books.rows_of(v, account)[0].tolist()
-        return rows
-
     def first_rows(self, pieces: Iterable[Piece]) -> list[int]:
         """Return the first posting of each of a few pieces."""
         some = [*dict.fromkeys(piece.id for piece in pieces)][:SHOWN]
-        rows = [self.books.rows_of(np.array([v]), np.array([account]))[0] for v, account in some]
+        rows = [self.books.rows_of_part(v, account) for v, account in some]
         return [int(own[0]) for own in rows if len(own)]
 
     def voucher_of_entry(self) -> Numbers:

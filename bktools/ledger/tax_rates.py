@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import overload
 
 import numpy as np
+import numpy.typing as npt
 
 from bktools.ledger.annotated_postings import HABIT, AnnotatedPostings
 from bktools.ledger.entry_names import Entry
@@ -20,12 +21,14 @@ RATES = np.arange(0, LARGEST_TAX + 1, 5)
 TELLING = 4_000
 # Rates that give so many of the cells are the ledger's: one is met by chance once in thousands.
 MAJORITY = 0.5
+# Rates by account that give so many are not questioned.
+CLEAR = 0.99
 # Ways to add up nets that are tried; with more, any net may be theirs.
 MOST_WAYS = 4_096
 # Cells from which rates are solved; more show no others.
-MOST_CELLS = 16_384
+MOST_CELLS = 4_096
 # The columns of entries that a rate may hang on, beside the account by itself.
-KEYS = (("code",), ("account",), ("account", "code"))
+KEYS = (("code",), ("account", "code"))
 
 
 @dataclass(frozen=True)
@@ -73,11 +76,11 @@ class Rates:
             if not rates:  # too few vouchers show any: the net is less by the largest tax at most
                 nets = [sorted((one.cents, net_of(one.cents, LARGEST_TAX))) for one in entries]
                 least, most = (sum(ends) for ends in zip(*nets, strict=True))
-                return least - slack <= net <= most + slack
+                return bool(least - slack <= net <= most + slack)
             if len(totals) * len(rates) > MOST_WAYS:
                 return False  # any net may be theirs: nothing is proven
             totals = {total + net_of(x.cents, rate) for total in totals for rate in rates}
-        return any(abs(total - net) <= slack for total in totals)
+        return any(-slack <= total - net <= slack for total in totals)
 
 
 @overload
@@ -86,9 +89,9 @@ def net_of(cents: int, rate: int) -> int: ...
 def net_of(cents: Numbers, rate: Numbers | int) -> Numbers: ...
 def net_of(cents: int | Numbers, rate: int | Numbers) -> int | Numbers:
     """Return an amount without its tax, rounded to the cent."""
-    size = (2000 * abs(cents) + 1000 + rate) // (2 * (1000 + rate))
     if isinstance(cents, np.ndarray):
-        return np.asarray(size * np.sign(cents))
+        return np.asarray(np.sign(cents) * ((2000 * np.abs(cents) + 1000 + rate) // (2 * (1000 + rate))))
+    size = (2000 * abs(cents) + 1000 + int(rate)) // (2 * (1000 + int(rate)))
     return size if cents > 0 else -size
 
 
@@ -138,13 +141,15 @@ def solved(entries: Columns, cell: Numbers, books: AnnotatedPostings) -> tuple[R
     for of_sums in (False, True):
         rate, is_exact, is_near = _voted(cells, len(books.mix), of_sums=of_sums)
         if is_near.sum() > share * len(is_near) and is_exact[is_near].mean() >= HABIT:
-            of = {(account,): int(rate[account]) for account in np.flatnonzero(rate >= 0).tolist()}
+            of: dict[tuple[int, ...], int] = {
+                (account,): int(rate[account]) for account in np.flatnonzero(rate >= 0).tolist()
+            }
             best, share, given = (
                 Rates(("account",), of, (), True, of_sums),
                 is_near.mean(),
                 cells.cells[is_near],
             )
-    for by in KEYS:
+    for by in KEYS if share < CLEAR else ():
         rates, is_near = _least_squares(cells, entries, by)
         if len(is_near) and (is_near.mean() > share or (is_near.mean() == share and not best.by)):
             best, share, given = rates, is_near.mean(), cells.cells[is_near]
@@ -166,7 +171,7 @@ def _cells_of(entries: Columns, cell: Numbers, books: AnnotatedPostings) -> _Cel
 
 
 def _voted(cells: _Cells, accounts: int, *, of_sums: bool) -> tuple[Numbers, Flags, Flags]:
-    """Return by account the rate that gives most of its cells; by cell, whether it does exactly, and nearly."""
+    """Return by account the rate that gives most cells; by cell, whether it does exactly, and nearly."""
     total = cells.sum(cells.cents)
     nets = [
         net_of(total, rate) if of_sums else cells.sum(net_of(cells.cents, rate)) for rate in RATES.tolist()
@@ -191,7 +196,7 @@ def most_met(met: Numbers, count: Numbers) -> Numbers:
 
 
 def _least_squares(cells: _Cells, entries: Columns, by: tuple[str, ...]) -> tuple[Rates, Flags]:
-    """Return the rates by some columns that leave the least differences, and the cells that they nearly give."""
+    """Return the rates by some columns with the least differences, and the cells that they nearly give."""
     keys = [getattr(entries, name)[cells.rows] for name in by]
     key, each = number(*keys)
     if len(cells.net) < 2 * len(each) + FEW:
@@ -200,7 +205,7 @@ def _least_squares(cells: _Cells, entries: Columns, by: tuple[str, ...]) -> tupl
     np.add.at(amounts, (cells.of_row, key), cells.cents)
     # Weighted by their differences again and again, squares become absolute differences.
     off = np.ones(len(cells.net))
-    share = np.ones(len(each))
+    share: npt.NDArray[np.floating] = np.ones(len(each))
     for _ in range(30):
         weighted = (amounts / np.maximum(off, 1)[:, None]).T
         share = np.linalg.lstsq(weighted @ amounts, weighted @ cells.net, rcond=None)[0]

@@ -41,13 +41,14 @@ class Told:
 
 
 def names_of(pieces: Iterable[Piece], groups: Iterable[Group]) -> dict[PieceId, set[int]]:
-    """Return the entries that each piece names, in the weeks after them; by the rarest of an entry's words."""
+    """Return the entries that each piece names, in the weeks after them."""
     by_word, names = defaultdict(list), defaultdict(set)
     for piece in pieces:
         for word in piece.text:
             by_word[word].append(piece)
     for x in (x for group in groups for x in group.entries):
         for name in x.names:
+            # The rarest of its words has the fewest pieces.
             for piece in min((by_word.get(word, []) for word in name), key=len):
                 if -EARLIER <= piece.day - x.day <= LATEST and name <= piece.text:
                     names[piece.id].add(x.e)
@@ -153,7 +154,7 @@ class _Component:
         return is_later or piece.gross * group.total <= 0 or self.case.is_on_time(group, piece)
 
     def _can_only_be_of(self, group: Group, piece: Piece) -> bool:
-        """Whether a piece has the amount of a receipt, or its opposite, on its accounts, and is not denied."""
+        """Whether a piece has a receipt's amount, or its opposite, on its accounts, and is not denied."""
         case = self.case
         if case.is_of_sums:  # it takes back the one entry of its amount
             own = [
