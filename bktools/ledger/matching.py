@@ -182,14 +182,14 @@ class Matching:
         if len(others) > MOST_GROUPS:
             return is_shown
         days = defaultdict(list)
-        for accounts, total, day in zip(
-            parts.accounts.tolist(), parts.total.tolist(), parts.day.tolist(), strict=True
-        ):
+        near = np.flatnonzero(np.isin(parts.total, groups.total[others]))
+        columns = (column[near].tolist() for column in (parts.accounts, parts.total, parts.day))
+        for accounts, total, day in zip(*columns, strict=True):
             days[accounts, total].append(day)
         for group in others.tolist():
             due = int(groups.due[group])
-            near = days.get((int(groups.accounts[group]), int(groups.total[group])), ())
-            is_shown[group] = any(self.gate[0] <= day - due <= self.gate[1] for day in near)
+            its_days = days.get((int(groups.accounts[group]), int(groups.total[group])), ())
+            is_shown[group] = any(self.gate[0] <= day - due <= self.gate[1] for day in its_days)
         return is_shown
 
     def only(self, mask: Flags) -> Matching:

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from bktools.ledger.candidates import Group, Piece, PieceId
 from bktools.ledger.case import Case
 from bktools.ledger.entry_names import Entry
+from bktools.ledger.gates import WEEK
 from bktools.ledger.outcome import Status
 from bktools.ledger.tax_rates import MOST_WAYS
 
@@ -83,8 +84,9 @@ class _Telling:
         self.opened = dict.fromkeys(self.booked, Status.OPEN)
         self.off = sum(piece.gross for piece in pieces) - group.total
         late = [piece for piece in pieces if self._is_late(piece)]
-        self.late = len(late)
-        self.odd = sum(case.lateness(group, piece) for piece in late) + self._in_other_words()
+        self.lateness = sum(case.lateness(group, piece) for piece in late)
+        self.far = sum(piece.day - group.due > case.gate[1] + WEEK for piece in late)
+        self.odd = self.lateness + self._in_other_words()
 
     def _names_one(self, piece: Piece) -> bool:
         return any(x.is_named_in(piece.text) for x in self.entries)
@@ -172,9 +174,9 @@ class _Telling:
                 is_told = self.is_sum or len(pieces) > 1 or (case.is_of_sums and pieces[0].is_kind)
                 is_told = is_told or part[0].is_named_in(pieces[0].text)
                 if is_told and case.agree(again, pieces):
-                    # A second posting is never on time.
+                    # A second posting may come after the gate; a week later it is as likely of others.
                     twice = self.booked | {x.e: Status.BOOKED_TWICE for x in part}
-                    yield self.story(1 - self.late, twice)
+                    yield self.story(1 - self.lateness + self.far, twice)
 
     def _of_another_amount(self, *, is_explained: bool) -> Iterator[Story]:
         """Yield the stories of a piece in the group's place that has more, or less."""
@@ -191,6 +193,8 @@ class _Telling:
             yield from self._sent_in_part(piece)
         x = self.entries[0]
         is_own = x.is_named_in(piece.text) if case.is_of_sums else case.is_own(x, piece)
+        if not self.is_sum and is_explained:
+            return  # twice its amount is no slip of the pen
         if not self.is_sum and is_own and piece.gross * group.total > 0:
             yield self.story(1, {x.e: Status.ANOTHER_AMOUNT}, off=self.off)
         elif self.is_sum or case.is_of_sums:

@@ -49,8 +49,8 @@ class Study:
     ) -> None:
         self.draft, self.books, self.matching, self.covered = draft, books, matching, covered
         due = matching.groups.due[matching.groups.of_entry]
-        # A delay that is not learned tells nothing of a single entry.
-        is_learned = matching.unit.is_sum or matching.is_singular.sum() >= FEW
+        # A delay that is not learned tells nothing of what is booked day by day.
+        is_learned = matching.is_singular.sum() >= FEW or matching.clock in ("week_end", "month_end")
         self.is_outside: Flags = is_learned & (
             (due + matching.gate[1] < covered[0]) | (due + matching.gate[0] > covered[1])
         )
