@@ -10,7 +10,18 @@ import numpy as np
 
 from bktools.ledger.contra_accounts import contra_accounts, families_of
 from bktools.ledger.entry_names import words
-from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, largest, number, places, sums
+from bktools.ledger.whole_numbers import (
+    NONE,
+    Columns,
+    Flags,
+    Numbers,
+    among,
+    codes,
+    largest,
+    number,
+    places,
+    sums,
+)
 
 # A habit of so many is the ledger's: a text that so many vouchers carry, documents that so often balance.
 HABIT = 0.9
@@ -155,6 +166,11 @@ class AnnotatedPostings:
     def _lines_of(self, v: int) -> Numbers:
         order, ends = self._by_voucher
         return order[ends[v] : ends[v + 1]]
+
+    @functools.cached_property
+    def series(self) -> Numbers:
+        """Of each voucher: its series, as the code of what its number begins with, such as a journal."""
+        return largest(self.lines.v, self.count, codes(self.lines.table["voucher"].str.extract(r"^(\D*)")))
 
     @functools.cached_property
     def _by_voucher(self) -> tuple[Numbers, Numbers]:

@@ -19,7 +19,7 @@ MOST_PAIRS = 400
 
 def texted(text: frozenset[str]) -> Piece:
     """Return a piece of which only the text is known."""
-    return Piece(whole(0), 0, 0, {}, is_kind=False, text=text)
+    return Piece(whole(0), 0, 0, {}, is_kind=False, is_of_series=False, text=text)
 
 
 def carried_texts(study: Study) -> tuple[str, ...] | None:

@@ -39,19 +39,24 @@ class Kinds:
         Whether proven vouchers have its cost centre; another one is of another company, whatever its text.
     is_kind : array of bool
         Whether proven vouchers have its contra accounts, too.
+    is_of_series : array of bool
+        Whether it is of the kind, and proven vouchers are numbered in its series.
     """
 
     is_ours: Flags
     is_kind: Flags
+    is_of_series: Flags
 
     @classmethod
     def of(cls, study: Study) -> Kinds:
         """Return the kinds of a ledger's proven vouchers."""
         books, proven = study.books, among(study.books.count, study.matching.vouchers)
         if not proven.any():
-            return cls(np.ones(books.count, np.bool_), np.zeros(books.count, np.bool_))
+            none = np.zeros(books.count, np.bool_)
+            return cls(~none, none, none)
         is_ours = np.isin(books.centre, _usual(books.centre[proven]))
-        return cls(is_ours, is_ours & np.isin(books.kind, _usual(books.kind[proven])))
+        is_kind = is_ours & np.isin(books.kind, _usual(books.kind[proven]))
+        return cls(is_ours, is_kind, is_kind & np.isin(books.series, books.series[proven]))
 
     def has(self, v: int) -> bool:
         """Whether a voucher is of the entries' kind."""
@@ -112,7 +117,9 @@ def whole_pieces(study: Study, vouchers: Numbers, kinds: Kinds | None) -> dict[i
         gross = int(books.gross[v])
         text = texts[v] if kinds and kinds.is_ours[v] else frozenset[str]()
         is_kind = bool(kinds and kinds.is_kind[v])
-        pieces[v] = Piece(whole(v), int(books.day[v]), gross, books.nets_of(v), is_kind, text, gross == 0)
+        is_of_series = bool(kinds and kinds.is_of_series[v])
+        day, nets = int(books.day[v]), books.nets_of(v)
+        pieces[v] = Piece(whole(v), day, gross, nets, is_kind, is_of_series, text, gross == 0)
     return pieces
 
 
