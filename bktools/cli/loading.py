@@ -12,7 +12,7 @@ from typer import Option
 
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import connected
+from bktools.cli.options import connected, option
 from bktools.cli.output import tell
 from bktools.contract import rules
 from bktools.contract.noun import Noun
@@ -64,56 +64,34 @@ def loader(noun: Noun[Any]) -> Callable[..., Exit]:
     """Return the command that loads a noun; the noun's filters are options, as the contract has them."""
 
     def load(
-        company: Annotated[
-            list[str] | None,
-            Option(
-                "--company",
-                metavar="COMPANY",
-                help='UUID or short name, or "all"; may be repeated. By default the configured company.',
-            ),
-        ] = None,
-        companies_file: Annotated[
-            str | None,
-            Option("--companies", metavar="FILE", help="File of companies: one UUID or short name a line."),
-        ] = None,
-        on_error: Annotated[
-            str,
-            Option(
-                "--on-error",
-                metavar="raise|collect",
-                help="Some companies fail. raise: an error, after all were read. collect: write the others, "
-                "and exit with 12.",
-            ),
-        ] = "raise",
-        as_of: Annotated[
-            str | None,
-            Option("--as-of", metavar="YYYY-MM-DD", help="The newest snapshot at the end of this day (UTC)."),
-        ] = None,
-        max_age: Annotated[
-            str,
-            Option(
-                "--max-age",
-                metavar="AGE",
-                help="Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.",
-            ),
-        ] = "1h",
-        refresh: Annotated[
-            bool, Option("--refresh", help="Always ask the service and ignore the cache.")
-        ] = False,
-        verify: Annotated[
-            str,
-            Option(
-                "--verify",
-                metavar="strict|warn",
-                help="strict: rows that fail a check are an error. warn: only a warning, for services that "
-                "estimate their totals.",
-            ),
-        ] = "strict",
+        company: list[str] | None = option(
+            "--company COMPANY",
+            'UUID or short name, or "all"; may be repeated. By default the configured company.',
+        ),
+        companies_file: str | None = option(
+            "--companies FILE", "File of companies: one UUID or short name a line."
+        ),
+        on_error: str = option(
+            "--on-error raise|collect",
+            "Some companies fail. raise: an error, after all were read. collect: write the others, "
+            "and exit with 12.",
+            "raise",
+        ),
+        as_of: str | None = option("--as-of YYYY-MM-DD", "The newest snapshot at the end of this day (UTC)."),
+        max_age: str = option(
+            "--max-age AGE", "Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.", "1h"
+        ),
+        refresh: bool = option("--refresh", "Always ask the service and ignore the cache.", False),
+        verify: str = option(
+            "--verify strict|warn",
+            "strict: rows that fail a check are an error. warn: only a warning, for services that "
+            "estimate their totals.",
+            "strict",
+        ),
         environment: options.Environment = None,
         sandbox: options.Sandbox = False,
         format: results.Table = results.TableFormat.TABLE,
         output: results.Output = None,
-        profile: results.CsvProfile = None,
         **filters: Any,
     ) -> Exit:
         from bktools.snapshots.options import Options
@@ -129,7 +107,7 @@ def loader(noun: Noun[Any]) -> Callable[..., Exit]:
             if companies_file is not None:
                 companies = companies_in(companies_file, service.settings.company_names)
             frame = load_table(noun, companies, filters, freshness, service=service)
-        results.hand_over(frame, format, output, profile, columns=list(noun.shown))
+        results.hand_over(frame, format, output, columns=list(noun.shown))
         failures = frame.attrs["bktools"].get("failures", [])
         for failure in failures:
             tell(f"bktools: company {failure['company']}: {failure['message']}; {failure['to_do']}")

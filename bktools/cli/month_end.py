@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from typer import Option
+from typing import TYPE_CHECKING, Any
 
 import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import connected, the_company
+from bktools.cli.options import connected, option, the_company
 from bktools.wording import Words
 from bktools.wording.numbers import number
 
@@ -37,54 +35,35 @@ def month_end(
     chart: reading.Chart = None,
     entries: reading.Entries = None,
     ledger: reading.AskedLedger = None,
+    exported_at: options.ExportedAt = None,
     mapping: reading.Mapping = None,
     apply: options.Apply = False,
-    month: Annotated[
-        str | None,
-        Option(
-            "--month",
-            metavar="YYYY-MM",
-            help="The month, such as 2026-10; by default the last full one with entries.",
-            callback=options.checked(options.check_month),
-        ),
-    ] = None,
+    month: str | None = options.month(
+        "The month, such as 2026-10; by default the last full one with entries."
+    ),
     max_entries: options.MaxEntries = 500,
     wait: options.Wait = 300.0,
-    others_export: options.OthersExport = False,
-    by: Annotated[
-        str | None,
-        Option(
-            "--by",
-            metavar="NAME",
-            help="Who prepares the close; kept permanently. By default the system's user.",
-        ),
-    ] = None,
-    approved_by: Annotated[
-        str | None,
-        Option("--approved-by", metavar="NAME", help="Who approves it; with --apply this closes the period."),
-    ] = None,
-    before_month_end: Annotated[
-        bool,
-        Option("--before-month-end", help="With --approved-by: approve a month that has not ended."),
-    ] = False,
+    first_export: options.FirstExport = False,
+    by: str | None = option(
+        "--by NAME", "Who prepares the close; kept permanently. By default the system's user."
+    ),
+    approved_by: str | None = option(
+        "--approved-by NAME", "Who approves it; with --apply this closes the period."
+    ),
+    before_month_end: bool = option(
+        "--before-month-end", "With --approved-by: approve a month that has not ended.", False
+    ),
     new_chart: options.NewChart = False,
     threshold: options.Threshold = None,
     language: options.Language = None,
-    out: Annotated[
-        Path | None,
-        Option("--out", metavar="FOLDER", help="Folder to write; by default month-end-YYYY-MM."),
-    ] = None,
+    out: Path | None = option("--out FOLDER", "Folder to write; by default month-end-YYYY-MM."),
     profile: options.Profile = "excel",
-    fail_on: Annotated[
-        str | None,
-        Option(
-            "--fail-on",
-            metavar="SEVERITY",
-            help="Exit 11 when entries are held back (held), or something is to be done (error, or warning "
-            "and worse).",
-            callback=options.one_of("fail_on", FAIL_ON),
-        ),
-    ] = None,
+    fail_on: str | None = option(
+        "--fail-on SEVERITY",
+        "Exit 11 when entries are held back (held), or something is to be done (error, or warning "
+        "and worse).",
+        callback=options.one_of("fail_on", FAIL_ON),
+    ),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,
@@ -99,13 +78,15 @@ def month_end(
     Example: bktools month-end --sandbox --apply
     """
     from bktools.connection import words_for
-    from bktools.journal.export_jobs import open_questions
+    from bktools.journal.export_jobs import first_export_question, open_questions
 
     say = partial(results.say, format)
     with connected(environment, sandbox, company) as service:
         settings, company_id = service.settings, the_company(service.settings)
+        if not first_export and (question := first_export_question(company_id, service=service)):
+            say(f"{question}\n")
         for question in open_questions(company_id, service=service):
-            say(f"outcome unknown: {question}\n")
+            say(f"{question}\n")
         texts = words_for(language, settings)
         books = texts("report.sandbox") if settings.is_sandbox else settings.environment
         say(f"{texts('report.terminal.head', name=settings.name_of(company_id), environment=books)}\n")
@@ -121,7 +102,7 @@ def month_end(
         close = bktools.close_month(
             accounts,
             rows,
-            ledger=reading.read_ledger(ledger, mapping),
+            ledger=reading.read_ledger(ledger, mapping, exported_at),
             company=company_id,
             categories=tables["categories"],
             employees=tables["employees"],
@@ -129,7 +110,7 @@ def month_end(
             month=month,
             max_entries=max_entries,
             wait=wait,
-            others_export=others_export,
+            first_export=first_export,
             by=by,
             approved_by=approved_by,
             before_month_end=before_month_end,

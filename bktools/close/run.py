@@ -29,10 +29,10 @@ from bktools.frames.schema import ACCOUNTS, Month
 from bktools.frames.sums import money_of, threshold_of
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import history_of
-from bktools.journal.journal import THE_OUTCOME
 from bktools.journal.periods import approve, held_back, record_close, sent_entries
 from bktools.journal.records import this_user
-from bktools.journal.statements import exported_elsewhere, not_booked
+from bktools.journal.right_journal import first_export
+from bktools.journal.statements import not_booked, record_first_export
 from bktools.journal.writing import open_for_writing
 from bktools.reconcile import Reconciliation, reconcile_accounts
 from bktools.service import Service
@@ -69,7 +69,7 @@ class Closing:
     apply: bool
     max_entries: SupportsIndex
     wait: float | dt.timedelta
-    others_export: bool
+    first_export: bool
     by: str | None
     approved_by: str | None
     before_month_end: bool
@@ -84,10 +84,12 @@ class Closing:
         if company is None:
             raise ArgumentError("company", "must name the company to close (or set BKTOOLS_COMPANY)")
         self.company_id = company_named(company, settings)
-        self.prepared_by = this_user() if self.by is None else rules.not_blank("by", self.by)
-        self.approved_by = (
-            None if self.approved_by is None else rules.not_blank("approved_by", self.approved_by)
-        )
+        if rules.flag("first_export", self.first_export) and self.by is None:
+            raise ArgumentError(
+                name_of("first_export"), f"needs {setting('by')}: who says that nobody exported before"
+            )
+        self.prepared_by = this_user() if self.by is None else rules.a_name("by", self.by)
+        self.approved_by = None if self.approved_by is None else rules.a_name("approved_by", self.approved_by)
         self.begun_at = dt.datetime.now(dt.UTC)
         self.apply = rules.flag("apply", self.apply)
         self.tables = _as_table(self.chart, "chart"), _as_table(self.entries, "entries")
@@ -116,6 +118,10 @@ class Closing:
         with open_for_writing(self.service.settings) as self._journal:
             if self.apply:
                 self._journal.require_open(self.company_id, [self.period])
+                if self.first_export:
+                    record_first_export(self._journal, self.company_id, by=self.prepared_by)
+                if question := first_export(self._journal, self.company_id):
+                    raise question
             return self._closed()
 
     def _closed(self) -> Close:
@@ -146,7 +152,7 @@ class Closing:
         assumed = self._assumed(before, created)
         # The history of all companies: an entry sent for another company is not sent again.
         history = history_of(journal, "sent")
-        elsewhere, cleared = exported_elsewhere(journal, company), not_booked(journal, company)
+        elsewhere, cleared = journal.exported_elsewhere(company), not_booked(journal, company)
 
         def compose(sent: pa.Table) -> ExportPlan:
             return compose_export_jobs(
@@ -171,7 +177,6 @@ class Closing:
             service,
             apply=self.apply,
             wait=self.wait,
-            others_export=self.others_export,
             period=month,
         )
         jobs = self._step("jobs", submission.rows)
@@ -191,10 +196,8 @@ class Closing:
             jobs=jobs if self.apply else [],
             created=created,
             own=own,
-            unknown_outcomes={
-                batch: journal.command(f"export resolve {batch} {THE_OUTCOME}") for batch in in_doubt
-            },
-            import_accounts=journal.command("accounts import FILE"),
+            unknown_outcomes={batch: journal.settling(batch, company) for batch in in_doubt},
+            import_accounts=journal.command("accounts import FILE", company),
         )
         listed = actions.all()
         tables = {"categories": categories, "employees": employees, "chart": chart, "accounts": accounts}

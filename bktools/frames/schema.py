@@ -203,9 +203,7 @@ def to_pandas(
                 long = amounts.longest(table.column(place))
                 most = amounts.FLOAT_DIGITS
                 why = f"{field.name} {long:f} has more than the {most} digits that a float keeps"
-                error = InputError(f'{why}: read it with money="decimal"')
-                error.why, error.settings = why, (("money", "decimal"),)
-                raise error
+                raise InputError(f'{why}: read it with money="decimal"')
             table = table if column is None else table.set_column(place, field.name, column)
     frame: pd.DataFrame = table.to_pandas(types_mapper=_pandas_type, date_as_object=False)
     if provenance is not None:

@@ -1,4 +1,4 @@
-"""Events of the journal: each has a code, a subject, an author and facts. Adds one; reads some by code."""
+"""Events that a person writes: a code, a subject, an author and facts. Adds one; reads some by code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from bktools.journal.journal import Journal
 from bktools.journal.records import loaded
-from bktools.journal.writing import WritableJournal
+from bktools.journal.writable import WritableJournal
 
 _COLUMNS = "event_id, at, code, state, company_id, period, batch_id, person, login, machine, process, facts"
 
@@ -38,33 +38,26 @@ def record(
     code: str,
     *,
     company_id: str,
+    person: str,
     period: str | None = None,
-    batch_id: str | None = None,
-    person: str | None = None,
     facts: Mapping[str, Any],
 ) -> int:
-    """Add an event about a company, under its lock; return its number. Copies made before are then old."""
+    """Add a person's event about a company, under its lock; return its number."""
     with journal.recording(company_id) as connection:
         return journal.record(
-            connection,
-            code,
-            company_id=company_id,
-            period=period,
-            batch_id=batch_id,
-            person=person,
-            facts=facts,
+            connection, code, company_id=company_id, period=period, person=person, facts=facts
         )
 
 
 def events_by_code(
-    journal: Journal, *codes: str, company_id: str | None = None, period: str | None = None
+    journal: Journal, code: str, *, company_id: str | None = None, period: str | None = None
 ) -> list[Event]:
-    """Return the events of some codes, oldest first, of a company and a period or of all."""
+    """Return the events of a code, oldest first, of a company and a period or of all."""
     sql = f"""
         SELECT {_COLUMNS} FROM events
-        WHERE code IN ({", ".join(f"?{number}" for number in range(3, 3 + len(codes)))})
-            AND (CAST(?1 AS TEXT) IS NULL OR company_id = ?1) AND (CAST(?2 AS TEXT) IS NULL OR period = ?2)
+        WHERE code = $3 AND (CAST($1 AS TEXT) IS NULL OR company_id = $1)
+            AND (CAST($2 AS TEXT) IS NULL OR period = $2)
         ORDER BY event_id
     """
-    rows = journal.rows(sql, company_id, period, *codes)
+    rows = journal.rows(sql, company_id, period, code)
     return [Event(**{**row, "facts": loaded(row["facts"])}) for row in rows]

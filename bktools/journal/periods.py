@@ -21,10 +21,11 @@ from bktools.frames.schema import COUNT, ENTRY_DATA, INSTANT, MAYBE_SENT, PERIOD
 from bktools.frames.sums import summed
 from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, NEWEST_CLAIM_OF, digest_of
 from bktools.journal.export_jobs import history_of
-from bktools.journal.journal import THE_OUTCOME, WITHDRAWN, Journal
+from bktools.journal.journal import Journal
 from bktools.journal.records import Row, dumped, loaded
 from bktools.journal.tables import opened, table_of, with_words
-from bktools.journal.writing import WritableJournal, open_for_writing
+from bktools.journal.writable import WritableJournal
+from bktools.journal.writing import open_for_writing
 from bktools.service import Service
 from bktools.settings import Settings
 
@@ -59,36 +60,36 @@ _HAS_NEWEST_CLAIM = (
 # Batches that can still become an export of a period: of it, or of an entry without one.
 _UNFINISHED = f"""
     SELECT batch_id, state FROM batches
-    WHERE company_id = ?1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
-        SELECT 1 FROM entry_data AS data WHERE {_HAS_NEWEST_CLAIM} AND coalesce(data.period, ?2) = ?2)
+    WHERE company_id = $1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
+        SELECT 1 FROM entry_data AS data WHERE {_HAS_NEWEST_CLAIM} AND coalesce(data.period, $2) = $2)
 """
 _HELD = f"""
     SELECT period, event_id AS close, at AS held_at,
         {", ".join(f"held_back.{name}" for name in HELD_BACK[2:])}
     FROM events JOIN held_back ON close = event_id
-    WHERE code = 'close_applied' AND company_id = ?
+    WHERE code = 'close_applied' AND company_id = $1
     ORDER BY event_id, place
 """
 _CLOSES = """
     SELECT period, at, person AS prepared_by, facts FROM events
-    WHERE code = 'close_applied' AND company_id = ?1 AND (CAST(?2 AS TEXT) IS NULL OR period = ?2)
+    WHERE code = 'close_applied' AND company_id = $1 AND (CAST($2 AS TEXT) IS NULL OR period = $2)
     ORDER BY event_id
 """
 _CHANGES = """
     SELECT period, state, person AS changed_by, at AS changed_at, json_extract(facts, '$.reason') AS reason
-    FROM periods WHERE company_id = ?
+    FROM periods WHERE company_id = $1
 """
 # The newest verification of each month.
 _VERIFIED = """
     SELECT period, at, person, facts FROM events WHERE event_id IN (
-        SELECT max(event_id) FROM events WHERE code = 'verified' AND company_id = ? GROUP BY period)
+        SELECT max(event_id) FROM events WHERE code = 'verified' AND company_id = $1 GROUP BY period)
 """
 _EVENTS = """
     SELECT code, state, batch_id, at, facts, person, login, machine, process FROM events
-    WHERE (batch_id IS NULL AND company_id = ?1 AND period = ?2)
+    WHERE (batch_id IS NULL AND company_id = $1 AND period = $2)
         OR batch_id IN (
             SELECT DISTINCT batch_id FROM entry_data JOIN batches USING (batch_id)
-            WHERE batches.company_id = ?1 AND entry_data.period = ?2)
+            WHERE batches.company_id = $1 AND entry_data.period = $2)
     ORDER BY event_id
 """
 
@@ -262,14 +263,15 @@ def reopen_period(
     ...     bktools.load_periods(service=service)["reason"].to_list()
     ['a late invoice']
     """
-    rules.not_blank("reason", reason)
+    rules.reason("reason", reason)
     _change(OPEN, month, by, company, reason, service)
 
 
 def _change(
     state: str, month: Month, by: str, company: str | None, reason: str | None, service: Service | None
 ) -> None:
-    period, by = rules.month("month", month), rules.not_blank("by", by)
+    period, by = rules.month("month", month), rules.a_name("by", by)
+    reason = None if reason is None else rules.reason("reason", reason)
     settings = service_or_default(service).settings
     company_id = required_company(company, settings)
     with open_for_writing(settings) as journal:
@@ -286,7 +288,7 @@ def required_company(company: str | None, settings: Settings) -> str:
 
 def state_of(journal: Journal, company_id: str, month: str) -> tuple[str, str | None]:
     """Return OPEN or CLOSED, and the person who changed it last; None where nobody did."""
-    sql = "SELECT state, person FROM periods WHERE company_id = ? AND period = ?"
+    sql = "SELECT state, person FROM periods WHERE company_id = $1 AND period = $2"
     row = journal.row(sql, company_id, month)
     return (OPEN, None) if row is None else (str(row["state"]), str(row["person"]))
 
@@ -343,15 +345,15 @@ def _set_state(
                 unfinished[0]["batch_id"],
                 f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else "",
             )
-            way_out = journal.command(f"export resolve {batch}")
             # A batch that was not sent can be sent, or withdrawn; the outcome of a sent one is looked up
             # first.
             is_unsent = unfinished[0]["state"] == "PLANNED"
             step = "send it, or withdraw it" if is_unsent else "look up its entries and settle it"
+            outcome = {"outcome": "released"} if is_unsent else {}
             raise JournalError(
                 f"the period {month} of company {company_id} stays open: batch {batch} of it is "
                 f"{unfinished[0]['state']}{more}; "
-                f"{step} first ({way_out} {WITHDRAWN if is_unsent else THE_OUTCOME})"
+                f"{step} first ({journal.settling(batch, company_id, **outcome)})"
             )
         facts = {"reason": reason} if reason else {}
         journal.record(
@@ -411,7 +413,7 @@ def not_kept(journal: Journal, company_id: str) -> int:
     """Return the number of sent entries of a company without data."""
     sql = f"""
         SELECT count(*) AS entries FROM batches JOIN batch_entries USING (batch_id)
-        WHERE company_id = ? AND state IN ('ACCEPTED', 'SENDING', 'UNKNOWN') AND NOT EXISTS (
+        WHERE company_id = $1 AND state IN ('ACCEPTED', 'SENDING', 'UNKNOWN') AND NOT EXISTS (
             SELECT 1 FROM entry_data AS data WHERE {_HAS_NEWEST_CLAIM})
     """
     return int(journal.rows(sql, company_id)[0]["entries"])

@@ -1,4 +1,4 @@
-"""What people state, as events: verified months, and entries exported elsewhere or found not booked."""
+"""What people state, as events: verified months, first exports, entries exported elsewhere or not booked."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError
 from bktools.journal.events import Event, events_by_code, record
-from bktools.journal.journal import EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE, Journal
-from bktools.journal.writing import WritableJournal
+from bktools.journal.journal import EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE, NOT_BOOKED, Journal
+from bktools.journal.right_journal import first_export
+from bktools.journal.writable import WritableJournal
 
 VERIFIED = "verified"
-NOT_BOOKED = "not_booked"
 
 
 def record_verification(
@@ -47,10 +47,11 @@ def record_verification(
         Known differences that are carried, each with a `reason`.
     """
     for difference in differences:
-        if not str(difference.get("reason") or "").strip():
+        if not difference.get("reason"):
             raise ArgumentError("differences", "must have a reason for each difference that is carried")
+        rules.reason("reason", difference["reason"])
     facts = {"ledger": {**ledger}, "result": {**result}, "entries": [*entries], "differences": [*differences]}
-    period, by = rules.month("month", month), rules.not_blank("by", by)
+    period, by = rules.month("month", month), rules.a_name("by", by)
     return record(journal, VERIFIED, company_id=company_id, period=period, person=by, facts=facts)
 
 
@@ -80,7 +81,7 @@ def record_exported_elsewhere(
     JournalError
         When an entry was sent from here; nothing was recorded.
     """
-    by, evidence = rules.not_blank("by", by), rules.not_blank("evidence", evidence)
+    by, evidence = rules.a_name("by", by), rules.evidence("evidence", evidence)
     ids = rules.unique_uuids("entries", [entry["entry_id"] for entry in entries])
     if not ids:
         raise ArgumentError("entries", "must have at least one entry")
@@ -98,31 +99,31 @@ def record_exported_elsewhere(
 
 def undo_exported_elsewhere(journal: WritableJournal, event_id: int, *, by: str, evidence: str) -> None:
     """Record that an event of entries exported elsewhere was wrong: they may be sent from here again."""
-    by, evidence = rules.not_blank("by", by), rules.not_blank("evidence", evidence)
+    by, evidence = rules.a_name("by", by), rules.evidence("evidence", evidence)
     events = {event.event_id: event for event in events_by_code(journal, EXPORTED_ELSEWHERE)}
     event = events.get(event_id)
     if event is None or event.company_id is None:
-        raise JournalError(f"event {event_id} is none of entries exported elsewhere: nothing was recorded")
+        raise JournalError(f"event {event_id} is not about entries exported elsewhere: nothing was recorded")
     facts = {"word": event.facts["word"], "evidence": evidence}
     record(journal, EXPORTED_ELSEWHERE_UNDONE, company_id=event.company_id, person=by, facts=facts)
 
 
-def exported_elsewhere(journal: Journal, company_id: str | None = None) -> dict[str, Event]:
-    """Return the event that records each entry as exported elsewhere, unless it was undone."""
-    undone = {event.facts["word"] for event in events_by_code(journal, EXPORTED_ELSEWHERE_UNDONE)}
-    return {
-        entry["entry_id"]: event
-        for event in events_by_code(journal, EXPORTED_ELSEWHERE, company_id=company_id)
-        if event.facts["word"] not in undone
-        for entry in event.facts["entries"]
-    }
+def record_first_export(journal: WritableJournal, company_id: str, *, by: str) -> int | None:
+    """Record a person's word that a company's entries were exported from nowhere else before.
+
+    Return the number of the event, None where no such question is open.
+    """
+    by = rules.a_name("by", by)
+    if first_export(journal, company_id) is None:
+        return None
+    return record(journal, "first_export", company_id=company_id, person=by, facts={})
 
 
 def record_not_booked(
     journal: WritableJournal, company_id: str, entry_ids: Iterable[str], *, by: str, evidence: str
 ) -> int:
     """Record a person's word that entries of a ledger are not booked; return the number of the event."""
-    by, evidence = rules.not_blank("by", by), rules.not_blank("evidence", evidence)
+    by, evidence = rules.a_name("by", by), rules.evidence("evidence", evidence)
     ids = rules.unique_uuids("entry_ids", entry_ids)
     if not ids:
         raise ArgumentError("entry_ids", "must have at least one entry")

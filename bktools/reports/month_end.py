@@ -35,7 +35,7 @@ def close_month(
     apply: bool = False,
     max_entries: SupportsIndex = 500,
     wait: float | dt.timedelta = 300.0,
-    others_export: bool = False,
+    first_export: bool = False,
     by: str | None = None,
     approved_by: str | None = None,
     before_month_end: bool = False,
@@ -76,9 +76,10 @@ def close_month(
     max_entries : int
         Entries of an export job at most, 1 or more.
     wait : float or timedelta
-        Seconds to wait, for each batch, while an export job of the company is in progress.
-    others_export : bool
-        True where people also export by hand, as in `submit_export_jobs`.
+        Seconds that a company's job gets to end before its next batch, as in `submit_export_jobs`.
+    first_export : bool
+        True, with `by`, where nobody exported entries of the company before, on this computer or on any other
+        one: asked once, before the first export from here.
     by : str, optional
         Name of the person who prepares the close; an applied close keeps it for ever. Default: the system's
         user.

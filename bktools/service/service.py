@@ -472,6 +472,7 @@ class Service:
         *,
         query: Query = (),
         body: bytes | None = None,
+        before_first_byte: Callable[[], None] | None = None,
     ) -> tuple[Record, int]:
         """Return the record that answers an operation, and its status; repeat the request if it may be."""
         limits = limits_of(self.settings, shortest=LONG) if endpoint.books_money else self._limits
@@ -483,7 +484,9 @@ class Service:
             # The client's own wait does not shorten the call.
             end += self._rate.wait(end, is_export=endpoint.books_money)
             answer = interruptible(
-                lambda: self._transport.send(request, limits, end, fresh=endpoint.books_money)
+                lambda: self._transport.send(
+                    request, limits, end, fresh=endpoint.books_money, before_first_byte=before_first_byte
+                )
             )
             try:
                 return read_answer(answer, kind, endpoint), answer[0]
@@ -520,6 +523,22 @@ def for_many(service: Service) -> Service:
     service = copy.copy(service)
     service._budget = Budget(answers=1)  # noqa: SLF001 - one room
     return service
+
+
+def send_export_job(
+    service: Service, body: bytes, before_first_byte: Callable[[], None]
+) -> export_jobs.ExportJob:
+    """Send a prepared body as `create_export_job` does: one request, on a new connection, never repeated.
+
+    `before_first_byte` is called when the connection stands; what it raises is raised, and nothing is sent.
+    """
+    job, _ = service._answered(  # noqa: SLF001 - one room
+        export_jobs.CREATE_EXPORT_JOB,
+        Data[export_jobs.ExportJob],
+        body=body,
+        before_first_byte=before_first_byte,
+    )
+    return job.data
 
 
 def reserve(service: Service, sleep: Callable[[float], None]) -> None:

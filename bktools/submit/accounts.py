@@ -27,8 +27,9 @@ from bktools.frames.schema import KNOWN_STATES, TEXT, to_pandas
 from bktools.inputs.words import is_total
 from bktools.journal.accounts import key_of, known_accounts, record_accounts, remember_chart
 from bktools.journal.records import Facts
-from bktools.journal.said import said
-from bktools.journal.writing import WritableJournal, open_for_writing
+from bktools.journal.sentences import sentence_of
+from bktools.journal.writable import WritableJournal
+from bktools.journal.writing import open_for_writing
 from bktools.progress import progress as progress_bar
 from bktools.reconcile.reconciliation import Reconciliation
 from bktools.service import Service
@@ -214,7 +215,9 @@ def _created(
                     continue
                 answers.append(_sent(account, service, budget))
                 last = answers[-1]
-                yield _row(account, last["state"], last.get("account_id"), said(last["state"], last["facts"]))
+                yield _row(
+                    account, last["state"], last.get("account_id"), sentence_of(last["state"], last["facts"])
+                )
         finally:
             # A run that ends before this is written may leave accounts, which are safe to create again.
             record_accounts(journal, answers)

@@ -61,7 +61,7 @@ def month_end(run, *options):
 
 def compose(run, *options):
     """Compose the export, and return the voucher of each entry that is held back as booked, by its amount."""
-    folder = f"plan{len(options)}"
+    folder = uuid.uuid4().hex
     done = run("export", "compose", "entries.csv", "--out", f"{folder}.plan", "--csv", folder, *options)
     assert done.returncode == Exit.DONE, done.stderr
     return held(f"{folder}/export_not_ready.csv")
@@ -79,4 +79,5 @@ def test_the_style_of_the_ledger_can_be_said(run, company, command):
     """A ledger that shows no style holds nothing back; in the style that a person says, it does."""
     ledger = ("--ledger", "ledger.csv")
     assert command(run, *ledger) == {}
-    assert command(run, *ledger, "--ledger-style", "account_day") == dict.fromkeys(("11.50", "23.10"), "A 1")
+    assert run("ledger ledger.csv --style account_day --save-mapping erp").returncode == Exit.DONE
+    assert command(run, *ledger) == dict.fromkeys(("11.50", "23.10"), "A 1")
