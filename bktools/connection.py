@@ -16,7 +16,7 @@ from bktools.caller import name_of
 from bktools.contract import rules
 from bktools.errors import ArgumentError, ConfigurationError, StorageError
 from bktools.service import Service
-from bktools.settings import SANDBOX, Overrides, Secret, Settings, load_settings
+from bktools.settings import SANDBOX, Overrides, Secret, Settings, hidden, load_settings
 from bktools.wording import LANGUAGES, Words, words
 
 # The sandbox imports a web server, so it is imported only where one is started.
@@ -32,7 +32,8 @@ def connect(environment: str | None = None, **overrides: Unpack[Overrides]) -> S
     environment : str, optional
         "production", "staging", "sandbox", a table of the config file, or a base URL. Default: as configured.
     **overrides
-        Settings by name: `base_url`, `token`, `api_key`, `company`, `cache_dir`, `data_dir`,
+        Settings by name: `base_url`, `token` (text, or a function that returns it and is called again after
+        the service refused the token), `token_command`, `api_key`, `company`, `cache_dir`, `data_dir`,
         `requests_per_minute`, `timeout` (seconds that the service may take to begin an answer or to go on
         with one; default 60), `retries` (how often a failed request is sent again at most; default 4),
         `balance_url`, `balance_token` and the others of `bktools.settings.Settings`. An export job is sent
@@ -61,7 +62,10 @@ def connect(environment: str | None = None, **overrides: Unpack[Overrides]) -> S
     >>> len(employees) > 0
     True
     """
-    return open_service(load_settings(environment, **overrides))
+    # No traceback that passes through here shows a token.
+    arguments = hidden(overrides)
+    del overrides
+    return open_service(load_settings(environment, **arguments))
 
 
 def open_service(settings: Settings) -> Service:

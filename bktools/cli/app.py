@@ -22,6 +22,7 @@ from bktools.cli import (
     journal,
     ledger,
     mappings,
+    mcp,
     month_end,
     periods,
     reconcile,
@@ -54,6 +55,7 @@ COMMANDS: tuple[Callable[..., Exit | None], ...] = (
     mappings.mappings,
     balance.balance,
     check.check,
+    mcp.mcp,
     config.config,
     guide.guide,
 )

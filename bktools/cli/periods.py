@@ -47,15 +47,16 @@ def show(
                 None if pd.isna(amount) else shown(amount, currency) for amount, currency in amounts
             ]
         note(
-            "exported, held_back, open and in_doubt are numbers of entries; open: held back, "
+            "exported, in_books, held_back, open and in_doubt are numbers of entries; open: held back, "
             "and not exported since"
         )
     results.hand_over(periods, format, output, columns=COLUMNS)
 
 
-AMOUNTS = ("exported_amount", "held_back_amount", "open_amount")
+AMOUNTS = ("exported_amount", "in_books_amount", "held_back_amount", "open_amount")
 COLUMNS = [
-    *("period", "state", "currency", "exported", "exported_amount", "held_back", "held_back_amount"),
+    *("period", "state", "currency", "exported", "exported_amount", "in_books", "in_books_amount"),
+    *("held_back", "held_back_amount"),
     *("open", "open_amount", "in_doubt", "prepared_by", "approved_by", "applied_at", "changed_by"),
     *("changed_at", "reason", "verified_by", "verified_at", "verified_against", "company_id"),
 ]

@@ -56,10 +56,10 @@ def verify(
 ) -> Exit:
     """Check that exported entries arrived in the general ledger.
 
-    Each is booked once, alone or in a sum, missing, reversed, booked twice, different, or not decided: then
-    the postings to look at are named. The first line says how the ledger books.
+    Each is booked, alone or in a sum, missing, reversed, booked twice, different, or open: then the postings
+    to look at are named. A line shows how the ledger books.
 
-    Control totals list the accounts that are open. Without --month, the months of the ledger are compared.
+    Control totals list the accounts that differ. Without --month, the months of the ledger are shown.
 
     For a batch with an unknown outcome, the command that settles it is printed where the ledger proves the
     outcome. Otherwise the postings to look at are printed.
@@ -70,7 +70,7 @@ def verify(
     """
     from bktools.frames.schema import MAYBE_SENT
     from bktools.journal.unknown_outcomes import sendings_in_doubt
-    from bktools.ledger.exported import entries_of_months
+    from bktools.ledger.exported import months_of, of_other_months
     from bktools.ledger.settlements import Sending, as_frame, settlements
 
     if record and (month is None or by is None):
@@ -88,20 +88,28 @@ def verify(
                 "--entries",
                 "must name the file of the entries: the journal kept no amounts when they were sent",
             )
-        english = words("en")
-        of_months, left_out = entries_of_months(exported, postings, english, month)
+        english, own = words("en"), service.settings.currency
+        left_out = of_other_months(exported, postings, month, english)
         looked_up = explained or ()
-        match = bktools.match_ledger(of_months, postings, explained=looked_up)
-        # Every exported entry is needed: a sum in the ledger has all entries of its group.
+        # All entries are compared, the month is shown: a sum may hold entries of several months.
+        match = bktools.match_ledger(
+            exported,
+            postings,
+            period=month or months_of(postings),
+            currency=own,
+            explained=looked_up,
+        )
         sendings = {
             batch: Sending(*sending)
             for batch, sending in sendings_in_doubt(company_id, service=service).items()
-            if month is None or batch in {*of_months["batch_id"]}
+            if month is None or batch in {*match.entries["batch_id"]}
         }
         until = exported_at.date() if exported_at else None
-        settled = settlements(exported, postings, sendings, explained=looked_up, exported_at=until)
+        settled = settlements(
+            exported, postings, sendings, explained=looked_up, exported_at=until, currency=own
+        )
         match = replace(match, unchecked=(*left_out, *match.unchecked))
-        has_arrived = match.has_arrived and (len(of_months) > 0 or exported.empty)
+        has_arrived = match.has_arrived and (len(match.entries) > 0 or exported.empty)
         lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
         results.say(format, "\n  ".join([match.headline, *map(visible_line, lines)]))
         results.say_list(
@@ -127,6 +135,7 @@ def verify(
             habits=match.habits,
             remarks=match.remarks,
             findings=match.findings,
+            open_groups=match.open_groups,
             open_accounts=match.open_accounts,
             not_compared=match.unchecked,
             settlements=settled,
@@ -203,7 +212,7 @@ def _record(
 
 def _say(format: results.TextFormat, settlement: Settlement, books: str) -> None:
     """Print the evidence about a batch in doubt, with the command that records its outcome."""
-    decided = "" if settlement.outcome else "not decided: "
+    decided = "" if settlement.outcome else "open: "
     results.say(format, f"\nbatch {settlement.batch_id}, outcome unknown: {decided}{settlement.text}")
     for posting in settlement.postings[:MOST_POSTINGS]:
         results.say(format, visible_line(f"  {posting}"))

@@ -66,9 +66,9 @@ def compose_export_jobs(
     history : DataFrame, optional
         As `load_export_jobs(entries=True)` returns it. The plan can then be submitted only with that journal.
     ledger : DataFrame, optional
-        The company's general ledger, as `read_general_ledger` returns it: entries that it holds already are
-        held back, and so are those that a free posting may be of. A ledger that does not show how it books
-        holds nothing back, and `plan.unchecked` says so.
+        The company's general ledger, as `read_general_ledger` returns it. An entry that is proven to be in it
+        is held back (`already_booked`), and so is one that a free posting on its account may be of, by its
+        amount (`maybe_booked`). `plan.unchecked` names a ledger that does not show how it books.
     exported_elsewhere : iterable of str
         IDs of entries that are known to be exported outside of this journal; they are held back.
     not_booked : iterable of str
@@ -153,10 +153,9 @@ def compose_export_jobs(
     # Names are looked up for the rows that are shown, in their order: that of the file would be copied twice.
     named = partial(with_names, **{name: frame for name, frame in frames.items() if name in NAMING})
     if checked is not None and ledger is not None:
-        asked = checked.asked(rows, named, ledger, history)
-        unchecked += () if asked else ("ledger_style",)
-        checked = asked or checked
-    find: Callable[[pa.Table, Naming], pa.Table] = checked.find if checked else partial(_found, checker)
+        checked, is_style_known = checked.asked(rows, named, ledger, history, arguments.own_currency)
+        unchecked += () if is_style_known else ("ledger_style",)
+    find: Callable[..., pa.Table] = checked.find if checked else partial(_found, checker)
     order = checked.order if checked else order
     ready, held = _composed(rows, named, order, size, options)
     held = held if history is None else _with_exported(held, frames["history"])
@@ -181,8 +180,10 @@ def _refuse_beside_spark(*, selection: Any, ledger: Any) -> None:
         raise ArgumentError("ledger", "cannot be asked about a PySpark frame: collect the entries first")
 
 
-def _found(checker: Checker, rows: pa.Table, named: Naming) -> pa.Table:
-    return checker.check(rows).find(rows, named)
+def _found(
+    checker: Checker, rows: pa.Table, named: Naming, before_sending: frozenset[str] = frozenset()
+) -> pa.Table:
+    return checker.check(rows).find(rows, named, before_sending)
 
 
 def _composed(

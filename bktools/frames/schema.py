@@ -163,9 +163,13 @@ EXPORTED_ENTRIES = _schema(
 )
 
 # The months of a company: one row per month and currency. The columns of the last close are null without one.
+# The reason of an entry that the ledger has already: no person has anything to do.
+ALREADY_BOOKED = "already_booked"
+
 PERIODS = _schema(
     "company_id text, period text, state text",
     "currency text, exported count, exported_amount money, in_doubt count, in_doubt_amount money, "
+    "in_books count, in_books_amount money, "
     "held_back count, held_back_amount money, open count, open_amount money, prepared_by text, "
     "approved_by text, applied_at instant, changed_by text, changed_at instant, reason text, "
     "verified_by text, verified_at instant, verified_against text, verified_result text",

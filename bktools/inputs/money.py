@@ -37,7 +37,7 @@ _EXAMPLE = dt.date(2026, 10, 31)
 def find_money(reading: Reading) -> list[str]:
     """Return the fields of the amounts that have a column; without any, they are asked for."""
     places, options = reading.places, reading.options
-    if "date" not in places and options.columns.get("date") != "":
+    if "date" not in {*places, *reading.may_lack} and options.columns.get("date") != "":
         ask_column("date", reading.table, places, reading.problems)
     pair = [name for name in ("debit", "credit") if name in places]
     if len(pair) > 1 and "amount" in places and not reading.is_asked("amount"):
@@ -350,7 +350,8 @@ def _read_currency(reading: Reading, figures: dict[str, Figures], own_currency: 
             stated.append(currencies.Stated("cells", reading.heading(name), units))
     if not stated and table.currency:
         stated = [currencies.everywhere(table, table.currency, "above", "")]
-    is_needed = reading.kind == "entries" and reading.options.columns.get("currency") != ""
+    may_lack = "currency" in reading.may_lack or reading.options.columns.get("currency") == ""
+    is_needed = reading.kind == "entries" and not may_lack
     codes = currencies.read_currencies(
         table, stated, reading.options, own_currency, reading.problems, reading.notes, is_needed=is_needed
     )

@@ -35,6 +35,8 @@ class Reading:
     problems: Problems
     notes: list[Note]
     result: dict[str, pa.ChunkedArray] = field(default_factory=dict)
+    # Fields that such a file may lack, as a budget lacks dates.
+    may_lack: frozenset[str] = frozenset()
 
     @property
     def kind(self) -> str:

@@ -17,7 +17,17 @@ from bktools.connection import company_named, service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError
 from bktools.frames.columns import split_lines, texts_of
-from bktools.frames.schema import COUNT, ENTRY_DATA, INSTANT, MAYBE_SENT, PERIODS, TEXT, Month, to_pandas
+from bktools.frames.schema import (
+    ALREADY_BOOKED,
+    COUNT,
+    ENTRY_DATA,
+    INSTANT,
+    MAYBE_SENT,
+    PERIODS,
+    TEXT,
+    Month,
+    to_pandas,
+)
 from bktools.frames.sums import summed
 from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, NEWEST_CLAIM_OF, digest_of
 from bktools.journal.export_jobs import history_of
@@ -36,7 +46,7 @@ CHANGED = {CLOSED: "period_closed", OPEN: "period_opened"}
 HELD = pa.schema(
     {"period": TEXT}
     | dict.fromkeys(HELD_BACK[2:], TEXT)
-    | {"split_line": COUNT, **ENTRY_DATA, "held_at": INSTANT}
+    | {"split_line": COUNT, **ENTRY_DATA, "held_at": INSTANT, "first_held_in": TEXT}
     | {"outcome": TEXT, "resolved_period": TEXT, "resolved_at": INSTANT, "resolved_job_id": TEXT}
 )
 CLOSES = pa.schema({"at": INSTANT, "prepared_by": TEXT, "approved_by": TEXT, "plan_id": TEXT})
@@ -44,7 +54,7 @@ EVENTS = pa.schema(
     dict.fromkeys(("code", "state", "batch_id", "at", "message", "done_by", "facts"), TEXT) | {"at": INSTANT}
 )
 # Parts of a month that are counted and added by currency.
-PARTS = ("exported", "in_doubt", "held_back", "resolved", "open")
+PARTS = ("exported", "in_doubt", "in_books", "held_back", "resolved", "open")
 TOTALS = pa.schema(
     [("currency", TEXT)]
     + [
@@ -109,10 +119,10 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
     DataFrame
         One row per month and currency, oldest first: company_id, period, state (OPEN, CLOSED), currency; the
         number and the exact amount of entries exported, in doubt (their batch's outcome is unknown),
-        held_back by the closes of the month, and of those still open today; prepared_by, approved_by and
-        applied_at (UTC) of the last close; changed_by, changed_at (UTC) and reason of the last change of the
-        state; verified_by, verified_at (UTC), verified_against (the ledger) and verified_result (JSON) of the
-        last verification. Amounts of currencies are never added.
+        in the books already (in_books), held_back by the closes of the month, and of those still open today;
+        prepared_by, approved_by and applied_at (UTC) of the last close; changed_by, changed_at (UTC) and
+        reason of the last change of the state; verified_by, verified_at (UTC), verified_against (the ledger)
+        and verified_result (JSON) of the last verification. Amounts of currencies are never added.
 
     Raises
     ------
@@ -369,10 +379,12 @@ def _set_state(
 
 def totals_of(sent: pa.Table, held: pa.Table) -> list[dict[str, Any]]:
     """Return a row per month and currency: number and exact amount, as text, of each of PARTS."""
+    booked, held = booked_and_held(held)
     is_open, is_accepted = pc.equal(held["outcome"], "open"), pc.equal(sent["state"], "ACCEPTED")
     parts = {
         "exported": sent.filter(is_accepted),
         "in_doubt": sent.filter(pc.invert(is_accepted)),
+        "in_books": booked,
         "held_back": held,
         "resolved": held.filter(pc.invert(is_open)),
         "open": held.filter(is_open),
@@ -384,6 +396,12 @@ def totals_of(sent: pa.Table, held: pa.Table) -> list[dict[str, Any]]:
             total = totals.setdefault((row["period"], row["currency"]), about)
             total |= {name: row["entries"], f"{name}_amount": row["amount"] and f"{row['amount']:f}"}
     return sorted(totals.values(), key=lambda row: (row["currency"] is None, row["currency"] or ""))
+
+
+def booked_and_held(waiting: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """Return the entries that the ledger had already, and those that closes held back."""
+    is_booked = pc.fill_null(pc.equal(waiting["reason"], ALREADY_BOOKED), False)
+    return waiting.filter(is_booked), waiting.filter(pc.invert(is_booked))
 
 
 def sent_entries(
@@ -423,14 +441,16 @@ def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | No
     """Return the entries that closes held back, each in one month, and their outcome.
 
     An entry belongs to the month of the date that it had when it was first held back, or without a date to
-    the month of that close. It is shown as the last close of its month saw it, or the last of all where none
-    of its month met it. An entry without an ID cannot be followed: only the last close of a month shows it,
-    and it stays open. `sent` are the company's sent entries.
+    the month of that close; `first_held_in` is the month of the close that met it first. It is shown as the
+    last close of its month saw it, or the last of all where none of its month met it. An entry without an ID
+    cannot be followed: only the last close of a month shows it, and it stays open. `sent` are the company's
+    sent entries.
     """
     closes = journal.rows(_HELD, company_id)
     last_close = {row["period"]: row["close"] for row in closes}
     rows: dict[Any, dict[str, Any]] = {}
     met_in: dict[Any, str] = {}
+    first_held_in: dict[Any, str] = {}
     alike: Counter[Any] = Counter()
     for row in closes:
         key: Any = (row["entry_id"], row["split_line"])
@@ -441,8 +461,10 @@ def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | No
             alike[row["close"], data] += 1
             key = (data, alike[row["close"], data])
         period = rows[key]["period"] if key in rows else (row["date"] or row["period"])[: len("2026-10")]
+        first = first_held_in.setdefault(key, row["period"])
         if met_in.get(key) != period or row["period"] == period:
-            rows[key], met_in[key] = {**row, "period": period, "outcome": "open"}, row["period"]
+            about = {"period": period, "outcome": "open", "first_held_in": first}
+            rows[key], met_in[key] = {**row, **about}, row["period"]
     wanted = [row for row in rows.values() if month in {None, row["period"]}]
     ids = pa.array({row["entry_id"] for row in wanted}, TEXT)
     accepted = sent.filter(pc.and_(pc.equal(sent["state"], "ACCEPTED"), pc.is_in(sent["entry_id"], ids)))

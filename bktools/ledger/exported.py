@@ -1,4 +1,4 @@
-"""The exported entries that a ledger is compared with: those of its months, with facts of their file."""
+"""The exported entries that a ledger is compared with, with facts of their file."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ COMPARED = {
 }
 
 
-def entries_of_months(
-    exported: pd.DataFrame, postings: pd.DataFrame, words: Words, month: str | None = None
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the entries of a month, or of the ledger's months, and a sentence about the ones left out.
+def months_of(postings: pd.DataFrame) -> tuple[str, str] | None:
+    """Return the first and the last month of a ledger, None without postings."""
+    days = postings["date"].dropna().dt.strftime("%Y-%m")
+    return (str(days.min()), str(days.max())) if len(days) else None
 
-    The month of an entry is that of its close, or of its date where the journal has no close.
-    """
+
+def of_other_months(
+    exported: pd.DataFrame, postings: pd.DataFrame, month: str | None, words: Words
+) -> tuple[str, ...]:
+    """Return a sentence for each month that is not shown, or for the entries that have no month."""
     months: pd.Series = exported["period"].fillna(exported["date"].dt.strftime("%Y-%m"))
     if month is not None:
         unknown = int(months.isna().sum())
-        without = (words("match.no_month", count=unknown),) if unknown else ()
-        return exported[(months == month).fillna(value=False)], without
-    days = postings["date"].dt.strftime("%Y-%m")
-    is_covered = months.between(days.min(), days.max()) if len(days) else months.isna()
-    is_covered = is_covered.fillna(value=False) | months.isna()
-    others = months[~is_covered].value_counts().sort_index()
-    span = [words("match.months", first=days.min(), last=days.max())] if len(days) else None
-    return exported[is_covered], tuple(
-        words("match.other_month", count=int(count), month=other, span=span)
-        for other, count in others.items()
+        return (words("match.no_month", count=unknown),) if unknown else ()
+    span = months_of(postings)
+    others = (months.dropna() if span is None else months[~months.between(*span)].dropna()).value_counts()
+    named = None if span is None else [words("match.months", first=span[0], last=span[1])]
+    return tuple(
+        words("match.other_month", count=int(count), month=other, span=named)
+        for other, count in others.sort_index().items()
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,11 +17,11 @@ from bktools.frames.columns import (
     refuse_gaps,
     require_columns,
     require_kinds,
+    split_lines,
     tables_in_one_scale,
     with_column,
 )
 from bktools.frames.incoming import in_memory, source_of
-from bktools.ledger.steps import Grain
 
 # The kinds of the used columns by frame, in the words of `frames.columns.KINDS`.
 TEXTS = ("entry_id", "batch_id", "company_id", "state", "account_code", "currency", "supplier", "description")
@@ -35,7 +36,9 @@ POSTING_TEXTS = (
 )
 DATE_AND_AMOUNT = {"date": "a date", "amount": "an exact number"}
 USED: Mapping[str, Mapping[str, str]] = {
-    "exported": dict.fromkeys((*TEXTS, "document_number", "tax_code", "cost_centre"), "text")
+    "exported": dict.fromkeys(
+        (*TEXTS, "document_number", "employee_id", "tax_code", "cost_centre", "period"), "text"
+    )
     | DATE_AND_AMOUNT,
     "ledger": dict.fromkeys(POSTING_TEXTS, "text") | DATE_AND_AMOUNT | {"foreign_amount": "an exact number"},
 }
@@ -47,9 +50,8 @@ REQUIRED = {
 
 # The columns that a match adds to entries, besides the posting's; an entry has no others of these names.
 ADDED = (
-    "matched_by",
     "status",
-    "bookings",
+    "days_late",
     "differences",
     "check",
     "reason",
@@ -61,24 +63,38 @@ ADDED = (
     "facts",
 )
 OF_POSTING = "booked_"
+# Columns without which less is compared, by frame.
+COMPARED = {
+    "exported": ("account_code", "date", "amount", "currency"),
+    "ledger": ("currency", "text", "voucher_id"),
+}
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """The frames as they are matched, with all their columns."""
+    """The frames as they are matched, with all their columns.
 
-    # The entries that may be in the ledger; their IDs are in `entry_id`.
-    exported: pa.Table
+    Parameters
+    ----------
+    entries : pyarrow.Table
+        The entries that may be in the ledger; their IDs are in `entry_id`.
+    ledger : pyarrow.Table
+        The postings; the amounts of both tables have the same decimals.
+    lacking : tuple
+        The columns that a frame lacks: its name, and the column's.
+    not_sent : mapping
+        How many entries of batches that were not sent were left out, by state.
+    """
+
+    entries: pa.Table
     ledger: pa.Table
-    # Columns that are not compared, with the reason.
-    unchecked: tuple[str, ...]
-    # The columns that both frames have.
-    compared: frozenset[str]
+    lacking: tuple[tuple[str, str], ...]
+    not_sent: Mapping[str, int]
 
     @property
-    def money(self) -> pa.DataType:
-        """The type of the amounts on both sides."""
-        return self.ledger.schema.field("amount").type
+    def scale(self) -> int:
+        """The decimals of the amounts."""
+        return int(self.ledger.schema.field("amount").type.scale)
 
 
 def read(exported: Any, ledger: Any, *, are_sent: bool = True) -> Inputs:
@@ -93,35 +109,73 @@ def read(exported: Any, ledger: Any, *, are_sent: bool = True) -> Inputs:
     entries = entries.drop_columns(
         [name for name in entries.column_names if name in ADDED or name.startswith(OF_POSTING)]
     )
-    # Arrow compares no other amounts exactly.
     entries, postings = tables_in_one_scale(_checked(entries, "exported"), _checked(postings, "ledger"))
     if postings.schema.field("amount").type.bit_width > schema.MONEY.bit_width:
         raise InputError(f"the amounts need more than {schema.DIGITS} digits", source="exported and ledger")
-    entries, left_out = _sent(entries) if are_sent else (entries, [])
+    not_sent: Mapping[str, int] = {}
+    if are_sent and "state" in entries.column_names:
+        entries, not_sent = _sent(entries)
     _refuse_companies(entries)
-    compared = frozenset(
-        name for name in postings.column_names if has_values(entries, name) and has_values(postings, name)
+    _refuse_repeated(entries)
+    tables = {"exported": entries, "ledger": postings}
+    lacking = ((name, column) for name, columns in COMPARED.items() for column in columns)
+    return Inputs(
+        entries,
+        postings,
+        tuple((name, column) for name, column in lacking if not has_values(tables[name], column)),
+        not_sent,
     )
-    return Inputs(entries, postings, (*_not_compared(entries, postings), *left_out), compared)
 
 
-class Said(NamedTuple):
-    """How a ledger books, as a person says."""
-
-    grain: Grain | None
-    # -1 where credits are costs.
-    sign: int | None
-
-
-def said_of(ledger: Any, style: str | None = None, reverse_sign: bool | None = None) -> Said:  # noqa: FBT001 - as a caller gave it
-    """Return how a person says that a ledger books, by these arguments, else by those it was read with."""
-    about = source_of(ledger)
-    style = about.get("style") if style is None else style
-    is_reversed = about.get("reverse_sign") if reverse_sign is None else reverse_sign
+def options_of(
+    ledger: Any,
+    style: str | None = None,
+    reverse_sign: bool | None = None,  # noqa: FBT001 - as a caller gave it
+    currency: str | None = None,
+) -> dict[str, Any]:
+    """Return what a person says about a ledger, by these arguments, else by those it was read with."""
+    source = source_of(ledger)
+    style = source.get("style") if style is None else style
     if style is not None and style not in schema.STYLES:
         raise ArgumentError(name_of("style"), f"must be one of {', '.join(schema.STYLES)}", style)
-    grain = None if style is None else Grain(schema.STYLES.index(style))
-    return Said(grain, None if is_reversed is None else (-1 if is_reversed else 1))
+    is_reversed = source.get("reverse_sign") if reverse_sign is None else reverse_sign
+    return {"style": style, "reverse_sign": is_reversed, "currency": currency}
+
+
+def last_day_of(ledger: Any, inputs: Inputs) -> int | None:
+    """Return the last day that a ledger shows, in days since 1970, where its file says when it was exported.
+
+    Postings of later days are planned, and show nothing.
+    """
+    exported_at = source_of(ledger).get("exported_at")
+    days = inputs.ledger.column("date")
+    if not exported_at or not len(days):
+        return None
+    last: dt.date = min(dt.date.fromisoformat(exported_at), pc.max(days).as_py())
+    return (last - dt.date(1970, 1, 1)).days
+
+
+def explained_rows(ledger: pa.Table, explained: Sequence[str]) -> list[int]:
+    """Return the rows of the postings of vouchers, or documents, that a person has looked up."""
+    rows: set[int] = set()
+    for name in explained:
+        number = " ".join(name.split())
+        own = {
+            row
+            for column in ("voucher_id", "document_number")
+            if has_values(ledger, column)
+            for row, value in enumerate(ledger.column(column).to_pylist())
+            if value and " ".join(value.split()) == number
+        }
+        if not own:
+            raise ArgumentError(name_of("explained"), "must name a voucher or a document of the ledger", name)
+        rows |= own
+    return sorted(rows)
+
+
+def has_values(table: pa.Table, name: str) -> bool:
+    """Whether a table has a column with a value; the journal has all columns, empty ones, too."""
+    return name in table.column_names and (not len(table) or table.column(name).null_count < len(table))
 
 
 def _table(frame: Any, name: str) -> pa.Table:
@@ -148,16 +202,11 @@ def _checked(table: pa.Table, name: str) -> pa.Table:
     return table
 
 
-def _sent(entries: pa.Table) -> tuple[pa.Table, list[str]]:
-    """Return the entries that may have been booked, and a phrase about the others."""
-    if "state" not in entries.column_names:
-        return entries, []
+def _sent(entries: pa.Table) -> tuple[pa.Table, dict[str, int]]:
+    """Return the entries that may have been booked, and the number of the others by state."""
     was_sent = pc.is_in(entries.column("state"), pa.array([*schema.MAYBE_SENT, None], schema.TEXT))
-    not_sent = entries.filter(pc.invert(was_sent))
-    states = ", ".join(sorted(set(not_sent.column("state").to_pylist())))
-    return entries.filter(was_sent), [
-        f"{len(not_sent):,} entries of batches that were not sent ({states})"
-    ] if states else []
+    states = entries.filter(pc.invert(was_sent)).column("state").value_counts().to_pylist()
+    return entries.filter(was_sent), {state["values"]: state["counts"] for state in states}
 
 
 def _refuse_companies(entries: pa.Table) -> None:
@@ -170,41 +219,16 @@ def _refuse_companies(entries: pa.Table) -> None:
             )
 
 
-def _not_compared(entries: pa.Table, postings: pa.Table) -> list[str]:
-    needed = {"account_code": "accounts", "date": "dates", "amount": "amounts", "currency": "currencies"}
-    phrases = [
-        f"{noun}: {name} {column}"
-        for column, noun in needed.items()
-        for name, table in (("the exported entries have no", entries), ("the ledger has no", postings))
-        if not has_values(table, column)
-    ]
-    if not (has_values(entries, "description") or has_values(entries, "supplier")):
-        phrases.append("texts: the exported entries have no description and no supplier")
-    if not has_values(postings, "text"):
-        phrases.append("texts: the ledger has no text")
-    if not has_values(postings, "voucher_id"):
-        phrases.append("net and tax in several postings: the ledger has no voucher_id")
-    return phrases
-
-
-def has_values(table: pa.Table, name: str) -> bool:
-    """Whether a table has a column with a value; the journal has all columns, empty ones, too."""
-    return name in table.column_names and (not len(table) or table.column(name).null_count < len(table))
-
-
-def explained_rows(inputs: Inputs, explained: Sequence[str]) -> list[int]:
-    """Return the rows of the postings of vouchers, or documents, that a person has looked up."""
-    wanted = {" ".join(name.split()): name for name in explained}
-    rows: set[int] = set()
-    for number, name in wanted.items():
-        own = {
-            row
-            for column in ("voucher_id", "document_number")
-            if has_values(inputs.ledger, column)
-            for row, value in enumerate(inputs.ledger.column(column).to_pylist())
-            if value and " ".join(value.split()) == number
-        }
-        if not own:
-            raise ArgumentError(name_of("explained"), "must name a voucher or a document of the ledger", name)
-        rows |= own
-    return sorted(rows)
+def _refuse_repeated(entries: pa.Table) -> None:
+    """Refuse entries that are there twice; of a split entry each line is there once."""
+    keys = pa.table({"id": pc.ascii_lower(entries.column("entry_id")), "line": split_lines(entries)})
+    if len(pc.unique(keys.column("id"))) == len(keys):
+        return
+    lines = keys.group_by(["id", "line"]).aggregate([([], "count_all")])
+    repeated = sorted(set(lines.filter(pc.greater(lines.column("count_all"), 1)).column("id").to_pylist()))
+    if repeated:
+        raise InputError(
+            f"has {len(repeated):,} {'entry' if len(repeated) == 1 else 'entries'} more than once, "
+            f"such as {repeated[0]}: give each entry once",
+            source="exported",
+        )

@@ -20,14 +20,8 @@ from bktools.frames.sums import NOTHING, money_of
 from bktools.ledger.checks import ARRIVED, STATUSES
 from bktools.wording import Words
 
-# The sums of an open account, with their names.
-TOTALS = {
-    "exported": "exported (gross)",
-    "ledger": "in the ledger (net)",
-    "on_other_accounts": "on other accounts, such as tax",
-    "not_from_export": "not from an export",
-    "unexplained": "unexplained",
-}
+# The sums of an open account, with their names in the section `total` of the sentences.
+TOTALS = ("exported", "foreign", "ledger", "on_other_accounts", "not_from_export", "difference")
 SHOWN = 10
 
 
@@ -38,23 +32,30 @@ class LedgerMatch(Result):
     Attributes
     ----------
     entries : DataFrame
-        One row per entry: its own columns; `status` (booked, in_a_sum, another_date, not_comparable,
-        another_account, another_amount, booked_twice, reversed, not_decided, missing); its posting as
-        booked_date, booked_account_code, booked_amount (with its tax), booked_text, booked_document_number,
-        booked_voucher_id, booked_line and so on, for each entry of a sum the first one; `bookings` (how often
-        it is booked, after what takes it back); `matched_by`; `differences`; to_do and who.
+        One row per entry: its own columns; `status` (booked, in_a_sum, not_comparable, open, another_account,
+        another_amount, booked_twice, reversed, missing); `days_late` (of a booked one, how many days after it
+        its posting is dated); `reason` (why it is open or not comparable); its posting as booked_date,
+        booked_account_code, booked_amount (with its tax; of a sum all of it), booked_text,
+        booked_document_number, booked_voucher_id, booked_line and so on; `differences`, to_do and who.
     findings : DataFrame
-        One row per entry that is not plainly booked, most severe first: check (its status), severity (error,
-        warning, info), about, message, to_do, who, reason (why it has the status), the columns of `entries`,
-        and facts.
+        What is not plainly booked, most severe first: one row per entry with an error, one per open group,
+        one per reason why entries cannot be compared. check (the status), severity (error, warning, info),
+        about, message, to_do, who, reason (the code of its sentences), the columns of its entry where it has
+        one, and facts.
+    open_groups : DataFrame
+        One row per open group: accounts, first_day, last_day, entries (number), exported (with its currency),
+        ledger, difference, reason, vouchers (postings to look at), likeliest (the three likeliest entries),
+        entry_ids.
     unchecked : tuple of str
         What was not compared, and why.
     not_from_export : int
         How many postings on the entries' accounts, in their months, are of no entry.
     ledger_from, ledger_until : date
-        First and last day of the postings; None for an empty ledger.
+        First and last day that the ledger shows; None for an empty ledger.
     habits : dict
-        How the ledger books: style, lag (days), explained (%), is_known, is_net, tax_rates, sign, currency.
+        How the ledger books: unit (which entries have one voucher), by_account (whether each account has one
+        of its own), clock (from when delays count), gate (after how many days a voucher follows), share (% of
+        the entries that agree), is_known, tax_rates, sign, currency, texts (which the ledger keeps).
 
     Notes
     -----
@@ -63,20 +64,21 @@ class LedgerMatch(Result):
     Examples
     --------
     >>> import pandas as pd
-    >>> entries = {"entry_id": ["e1"], "batch_id": ["b1"], "account_code": ["5800"], "amount": [42]}
-    >>> entries = pd.DataFrame(entries)
+    >>> day = pd.Timestamp("2026-10-03")
+    >>> entries = pd.DataFrame({"entry_id": ["e1"], "account_code": ["5800"], "amount": [42], "date": [day]})
     >>> postings = {"account_code": ["5800", "1930"], "amount": [42, -42], "voucher_id": ["A 7", "A 7"]}
-    >>> postings = pd.DataFrame(postings).assign(date=pd.Timestamp("2026-10-03"))
+    >>> postings = pd.DataFrame(postings).assign(date=day)
     >>> from bktools import match_ledger
     >>> match_ledger(entries, postings).entries["booked_voucher_id"].tolist()
     ['A 7']
     """
 
-    _TABLES = ("entries", "findings", "totals", "postings")
+    _TABLES = ("entries", "findings", "open_groups", "totals", "postings")
     _PREFIX = "ledger_"
 
     entries: pd.DataFrame
     findings: pd.DataFrame
+    open_groups: pd.DataFrame
     unchecked: tuple[str, ...]
     not_from_export: int
     ledger_from: dt.date | None
@@ -97,23 +99,22 @@ class LedgerMatch(Result):
 
     @functools.cached_property
     def totals(self) -> pd.DataFrame:
-        """Control totals, one row per account, month and currency.
+        """Control totals in the ledger's currency, one row per account and month.
 
-        account_code, account_name, month, currency; entries and exported (count and sum of the entries, as
-        they were exported: gross, where they hold tax); postings and ledger (those of the account: net, where
-        tax is booked apart); on_other_accounts (the rest of the entries' vouchers, such as tax); difference
-        (ledger less exported; null where the currencies cannot be compared); not_from_export (the part of the
-        ledger that is matched with no entry); unexplained (the difference with on_other_accounts, without
-        not_from_export: 0 where all is booked).
+        account_code, account_name, month, currency; entries (how many are compared) and not_compared (how
+        many are not: other currencies, days or accounts that are not known); postings; exported (the entries
+        in the ledger's currency, gross where they hold tax); foreign (what the ledger has for entries in
+        other currencies that are booked); ledger (the account's postings, net where tax is booked apart);
+        on_other_accounts (what the entries' vouchers have elsewhere, such as tax); not_from_export (the
+        postings of no entry); difference (ledger with on_other_accounts, less not_from_export, exported and
+        foreign: 0 where all is booked).
         """
         return self._listed["totals"]()
 
     @property
     def open_accounts(self) -> pd.DataFrame:
-        """The control totals that are not settled: `unexplained` is not 0, or cannot be computed."""
-        return self.totals[
-            self.totals["unexplained"].isna() | (self.totals["unexplained"] != 0).fillna(value=True)
-        ]
+        """The control totals with a difference."""
+        return self.totals[self.totals["difference"] != 0]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -123,7 +124,7 @@ class LedgerMatch(Result):
 
     @property
     def has_arrived(self) -> bool:
-        """Whether every entry is booked once, alone or in a sum, with its account, amount and date."""
+        """Whether every entry is booked once, alone or in a sum, with its account and amount."""
         return set(self.counts) <= ARRIVED
 
     def __repr__(self) -> str:
@@ -135,7 +136,7 @@ class LedgerMatch(Result):
     def _repr_html_(self) -> str:
         money, rows, right = self._money(), self._open_rows(), views.TO_THE_RIGHT
         of_money, of_totals = ["", right, right, right], ["", views.ON_ONE_LINE, "", *[right] * len(TOTALS)]
-        headings = ["account", "month", "currency", *TOTALS.values()]
+        headings = ["account", "month", "currency", *(self.words.name("total", name) for name in TOTALS)]
         parts = [
             views.heading(self.headline),
             views.table(
@@ -164,16 +165,19 @@ class LedgerMatch(Result):
 
     @property
     def style(self) -> str:
-        """One line: how the ledger books entries, such as net sums by account and day, or is unknown."""
-        habits = self.habits
-        if not habits["is_known"]:
-            return self.words("match.unknown", explained=habits["explained"])
-        return self.words(
+        """One line: how the ledger books entries, such as in sums of a day, or that it is unknown."""
+        habits, words = self.habits, self.words
+        if habits["unit"] is None or not habits["is_known"]:
+            key = "currency_unknown" if habits["currency"] is None else "unknown"
+            return words(f"match.{key}", share=habits["share"])
+        return words(
             "match.style",
-            style=habits["style"],
-            explained=habits["explained"],
-            net=habits["tax_rates"] if habits["is_net"] else None,
-            lag=habits["lag"] or None,
+            unit=habits["unit"],
+            share=habits["share"],
+            by_account=True if habits["by_account"] else None,
+            net=[f"{rate:g}" for rate in habits["tax_rates"]] or None,
+            lag=habits["gate"][1] or None,
+            clock=habits["clock"],
             reversed=True if habits["sign"] < 0 else None,
         )
 
@@ -203,14 +207,9 @@ class LedgerMatch(Result):
 
     @property
     def remarks(self) -> list[str]:
-        """A line for each: style, sums, splits, changes, batches in doubt, and what is not compared."""
+        """A line for each: style, splits, changes, batches in doubt, and what is not compared."""
         entries, words = self.entries, self.words
         lines = [self.style] if len(entries) else []
-        in_sums = entries[entries["status"] == "in_a_sum"]
-        if len(in_sums):
-            kinds = in_sums["matched_by"].value_counts().sort_index()
-            parts = [words("match.in_sum", count=int(count), how=kind) for kind, count in kinds.items()]
-            lines.append(words("match.in_sums", sums=", ".join(parts)))
         split = entries[entries["split_line"].fillna(0) > 0] if "split_line" in entries else entries[:0]
         if len(split):
             lines.append(words("match.split", entries=split["entry_id"].nunique(), count=len(split)))
@@ -237,33 +236,33 @@ class LedgerMatch(Result):
                 for names in (("account_code", "account_name"), ("month",), ("currency",))
             )
             sums = [
-                "" if pd.isna(row[name]) or not row[name] else self.words.amount(row[name], currency or None)
-                for name in TOTALS
+                "" if not row[name] else self.words.amount(row[name], currency or None) for name in TOTALS
             ]
-            rows.append(
-                (account or "no account", month, currency, *sums[:-1], sums[-1] or "an unknown amount")
-            )
+            rows.append((account or self.words("total.no_account"), month, currency, *sums))
         return rows
 
     def account_lines(self, where: str) -> list[str]:
         """Return a line for each of the first open accounts; `where` names the place of the others."""
-        rows = self._open_rows()
+        rows, words = self._open_rows(), self.words
         if not rows:
-            return [f"control totals: all {len(self.totals):,} accounts agree"] if len(self.totals) else []
-        lines = []
+            return [words("total.agree", count=len(self.totals))] if len(self.totals) else []
+        lines = [words("total.open", count=len(rows), of=len(self.totals))]
         for account, month, currency, *sums in rows[:SHOWN]:
             values = ", ".join(
-                f"{value} {name}" for value, name in zip(sums, TOTALS.values(), strict=True) if value
+                f"{words.name('total', name)} {value}"
+                for value, name in zip(sums, TOTALS, strict=True)
+                if value
             )
             lines.append(f"  {', '.join(filter(None, (account, month, currency)))}: {values}")
-        more = [f"  and {len(rows) - SHOWN:,} more in {where}"] if len(rows) > SHOWN else []
-        return [f"control totals: {len(rows):,} of {len(self.totals):,} accounts are open", *lines, *more]
+        more = [f"  {words('total.more', count=len(rows) - SHOWN, where=where)}"] if len(rows) > SHOWN else []
+        return [*lines, *more]
 
     @property
     def _named(self) -> pd.DataFrame:
         """The findings by the codes of their sentences, each with its entry before its message."""
         return self.findings.assign(
-            message=self.findings["about"] + ": " + self.findings["message"], check=self.findings["reason"]
+            message=(self.findings["about"] + ": ").str.removeprefix(": ") + self.findings["message"],
+            check=self.findings["reason"],
         )
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bktools.ledger.inputs import explained_rows, read, said_of
+from bktools.contract import rules
+from bktools.frames.schema import Month
+from bktools.ledger.inputs import explained_rows, last_day_of, options_of, read
+from bktools.ledger.judged import Judged
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.sides import refuse_repeated, sides_of
-from bktools.ledger.tables import result
-from bktools.ledger.verdict import verdict_of
+from bktools.ledger.model import verdict_of
+from bktools.ledger.tables import match_of
+from bktools.ledger.two_tables import entries_of, postings_of
 from bktools.wording import words
 
 
@@ -17,40 +20,47 @@ def match_ledger(
     exported: Any,
     ledger: Any,
     *,
+    period: Month | tuple[Month, Month] | None = None,
     style: str | None = None,
     reverse_sign: bool | None = None,
+    currency: str | None = None,
     explained: Sequence[str] = (),
     language: str = "en",
 ) -> LedgerMatch:
     """Compare every exported entry with the postings of the accounting system's general ledger.
 
-    The ledger is explained from the top down: its habits first (which side costs are on, its currency, the
-    accounts of tax and of creditors, and whether it has one posting for each entry, or sums by supplier, day,
-    document, batch or month), then totals that agree to the cent, then groups that are off, then single
-    entries. A difference is explained only where one explanation is possible, and `missing` is a proof: the
-    style is known, the ledger covers the days, and no free posting could hold the entry. What is neither
-    shown nor disproved is `not_decided`, with the postings to look at.
+    A ledger books groups of entries as vouchers. Which entries make a group, and how many days later its
+    voucher follows, is what explains the most entries. An entry is `booked`, or `in_a_sum`, where the
+    vouchers of its amount are as many as its groups. An error is named only where every explanation with the
+    fewest mistakes agrees on it. Everything else is `open`, with the postings to look at, or
+    `not_comparable`, with the reason.
 
     Parameters
     ----------
     exported : DataFrame
         One row per entry, and per line of a split one, as `load_export_jobs(entries=True)` returns it:
-        entry_id or id; optional split_line, batch_id, state, date, amount (exact, a refund is negative),
-        currency, account_code, supplier, description, document_number, tax_code, cost_centre, and names.
-        Entries of batches that were not sent are left out. A column that is missing is not compared. A column
-        named as one of the result's, such as status, is replaced.
+        entry_id or id; optional split_line, batch_id, state, sent_at, period, date, amount (exact, a refund
+        is negative), currency, account_code, supplier, description, document_number, employee_id, tax_code,
+        cost_centre, and names. Give all entries that were ever sent: a sum may hold entries of several
+        months. Entries of batches that were not sent are left out. A column named as one of the result's,
+        such as status, is replaced.
     ledger : DataFrame
         One row per posting, as `read_general_ledger` returns it: account_code, date, amount (exact, debit is
         positive); optional currency, foreign_amount and foreign_currency, text, document_number, voucher_id,
         account_name, cost_centre, line.
+    period : str, Period, date or datetime, or two of them; optional
+        The month that is shown, such as "2026-10", or the first and the last month. All entries are compared;
+        the result has those of the month: of its close (`period`), else of their date. Default: all.
     style : str, optional
         What has one posting, where the ledger does not show it: "entry", "supplier_day", "account_day",
         "document", "batch" or "month". By default as it was said to `read_general_ledger`.
     reverse_sign : bool, optional
         Whether credits of the ledger are costs. By default as it was said to `read_general_ledger`, else the
         side on which the entries' accounts have most.
+    currency : str, optional
+        The ledger's currency, such as "EUR", where the ledger has no column of it.
     explained : sequence of str
-        Vouchers, or documents, that a person has looked up: they hold none of the entries that are not found.
+        Vouchers, or documents, that a person has looked up: they hold none of the entries.
     language : str
         Of the sentences: "en" or "de".
 
@@ -59,7 +69,8 @@ def match_ledger(
     Returns
     -------
     LedgerMatch
-        What became of each entry, with the evidence; the postings; totals of both sides; the findings.
+        What became of each entry, with the evidence; the open groups; the postings; totals of both sides; the
+        findings.
 
     Raises
     ------
@@ -70,9 +81,9 @@ def match_ledger(
 
     Notes
     -----
-    A text orders equal candidates and refuses none on the same account. Amounts in a currency that the ledger
-    does not have are compared at the rates at which it books several of them, closer than chance. Interface,
-    sections 3 and 4.2: the service cannot say what became of a job.
+    Amounts in another currency are compared by the ledger's original amounts where it keeps them; else an
+    entry is booked at what the one voucher has that only it can be. No rate is estimated. Interface, sections
+    3 and 4.2: the service cannot say what became of a job.
 
     Examples
     --------
@@ -87,11 +98,23 @@ def match_ledger(
     >>> later = postings.assign(date=pd.Timestamp("2026-11-30"), account_code="1930", voucher_id="A 2")
     >>> match = match_ledger(entries, pd.concat([postings, later]))
     >>> match.entries[["entry_id", "status", "booked_voucher_id"]].fillna("").values.tolist()
-    [['e1', 'booked', 'A 1'], ['e2', 'missing', '']]
+    [['e1', 'booked', 'A 1'], ['e2', 'open', '']]
     """
-    said = said_of(ledger, style, reverse_sign)
+    months = _months(period)
+    options = options_of(ledger, style, reverse_sign, currency)
     inputs = read(exported, ledger)
-    sides = sides_of(inputs)
-    refuse_repeated(sides, inputs.exported)
-    verdict = verdict_of(sides, grain=said.grain, sign=said.sign, explained=explained_rows(inputs, explained))
-    return result(inputs, sides, verdict, words(language))
+    looked_up = explained_rows(inputs.ledger, explained)
+    entries, postings = entries_of(inputs.entries), postings_of(inputs.ledger)
+    until = last_day_of(ledger, inputs)
+    verdict = verdict_of(entries, postings, explained=looked_up, until=until, **options)
+    judged = Judged(inputs, entries, postings, verdict, months, frozenset(looked_up), currency)
+    return match_of(judged, words(language))
+
+
+def _months(period: Any) -> tuple[str, str] | None:
+    """Return the first and the last month that are shown, None for all."""
+    if period is None:
+        return None
+    both = period if isinstance(period, tuple) else (period, period)
+    first, last = (rules.month("period", month) for month in both)
+    return first, last

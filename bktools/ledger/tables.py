@@ -1,29 +1,24 @@
-"""The tables of a match: entries and postings with outcome, findings, and control totals of both sides."""
+"""The tables of a match: entries and postings with outcome, open groups, findings, control totals."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 
 from bktools.frames.columns import with_column
 from bktools.frames.names import in_reading_order
-from bktools.frames.schema import COUNT, TEXT, to_pandas
-from bktools.ledger.explained import by_group
-from bktools.ledger.findings import found
-from bktools.ledger.habits import CONTRA, COST
-from bktools.ledger.inputs import OF_POSTING, Inputs
+from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
+from bktools.ledger.findings import OUTCOME, Finding, day_of, findings_of, of_group, places_of
+from bktools.ledger.inputs import OF_POSTING
+from bktools.ledger.judged import NOTHING, Judged, month_number, month_text
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.sides import Sides, money_column
-from bktools.ledger.statuses import Status
-from bktools.ledger.steps import Grain, How, Measure
-from bktools.ledger.text_columns import Numbers, nulls, rows_of, taken
-from bktools.ledger.verdict import Verdict
+from bktools.ledger.outcome import Reason, Status
 from bktools.wording import Words
 
 # The posting's columns that an entry gets as evidence, with OF_POSTING in front.
@@ -32,7 +27,6 @@ EVIDENCE = (
     "account_code",
     "account_name",
     "amount",
-    "currency",
     "text",
     "document_number",
     "voucher_id",
@@ -40,263 +34,266 @@ EVIDENCE = (
     "line",
 )
 NOT_FROM_EXPORT = "not from an export"
-# How an entry was found, and of a sum what has one posting.
-OF_A_SUM = (How.SUM, How.WHOLE_VOUCHER, How.REST_OF_DAY, How.REST_OF_MONTH)
-MATCHED_BY = [*(how.name.lower() for how in How), *(f"sum_by_{grain.code}" for grain in Grain)]
-PLAIN = (Status.BOOKED, Status.IN_A_SUM)
 
 
-def result(inputs: Inputs, sides: Sides, verdict: Verdict, words: Words) -> LedgerMatch:
+def match_of(judged: Judged, words: Words) -> LedgerMatch:
     """Return the match, with its sentences in a language."""
-    owners = _owners(verdict)
-    free = _not_exported(sides, verdict, owners)
-    statuses = taken(pa.array([status.code for status in Status], TEXT), rows_of(verdict.status))
-    entries = _with_evidence(inputs, verdict)
-    entries = entries.append_column("status", statuses).append_column(
-        "bookings", pa.array(_bookings(verdict))
-    )
-    numbers = np.flatnonzero(~np.isin(verdict.status, PLAIN))
-    numbers = np.union1d(numbers, np.array([*verdict.other_cost_centres], dtype=np.int64))
-    findings, rows = found(inputs, verdict, entries, numbers, words)
-    own = np.full(len(entries), -1)
-    # The first finding of an entry is the most severe one.
-    own[rows[::-1]] = np.arange(len(rows))[::-1]
-    at = rows_of(own)
-    for name, source in {"differences": "message", "to_do": "to_do", "who": "who"}.items():
-        entries = entries.append_column(name, taken(findings.column(source), at))
-    days: Any = pl.Series(pl.from_arrow(inputs.ledger.column("date")))
+    everything = _with_evidence(judged)
+    findings = findings_of(judged, everything, words)
+    shown = np.flatnonzero(judged.is_shown)
+    entries = _with_findings(everything, findings, words).take(pa.array(shown))
+    covered = judged.verdict.covered
+    first, last = map(day_of, covered) if covered else (None, None)
     return LedgerMatch(
         entries=to_pandas(entries.select(in_reading_order(entries.column_names))),
-        findings=to_pandas(_findings(entries, findings, rows)),
-        unchecked=inputs.unchecked,
-        not_from_export=int(free.sum()),
-        ledger_from=days.min(),
-        ledger_until=days.max(),
-        habits=verdict.facts(),
+        findings=to_pandas(_findings(everything, findings, words)),
+        open_groups=_open_groups(judged, words),
+        unchecked=tuple(_unchecked(judged, words)),
+        not_from_export=int(judged.is_not_from_export.sum()),
+        ledger_from=first,
+        ledger_until=last,
+        habits=judged.habits(),
         words=words,
-        _listed={
-            "totals": partial(_totals, inputs, sides, verdict, free),
-            "postings": partial(_postings, inputs, statuses, owners, free),
-        },
+        _listed={"totals": partial(_totals, judged), "postings": partial(_postings, judged)},
     )
 
 
-def _owners(verdict: Verdict) -> Numbers:
-    """Return for each posting its entry, of a sum the first one; -1 where it has none."""
-    owners = np.full(verdict.postings.height, -1)
-    members, lines = _of_sums(verdict)
-    gid = members["gid"].to_numpy()
-    first = by_group(np.minimum, gid, members["e"].to_numpy(), 1 + int(gid.max(initial=-1)))
-    owners[lines["p"].to_numpy()] = first[lines["gid"].to_numpy()]
-    judged = np.flatnonzero(verdict.posting >= 0)[::-1]
-    alone = judged[owners[verdict.posting[judged]] < 0]
-    owners[verdict.posting[alone]] = alone
-    for postings in (verdict.doubles, verdict.reversals):
-        owners[[*postings]] = [*postings.values()]
-    return _with_tax(verdict, owners)
-
-
-def _of_sums(verdict: Verdict) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the members and the lines of the groups that may have several entries or postings."""
-    return verdict.members.filter(~pl.col("is_alone")), verdict.lines.filter(~pl.col("is_alone"))
-
-
-def _with_tax(verdict: Verdict, owners: Numbers) -> Numbers:
-    """Return the owners with those of what stands beside the costs in their vouchers, such as tax."""
-    of_voucher = verdict.postings.select("p", "voucher", "role", "is_used").with_columns(e=pl.Series(owners))
-    beside = of_voucher.filter(pl.col("e") < 0, ~pl.col("is_used"), pl.col("role") != CONTRA)
-    own = of_voucher.filter(pl.col("voucher").is_not_null(), pl.col("e") >= 0)
-    own = own.join(beside, on="voucher", how="semi").group_by("voucher").agg(first=pl.min("e"))
-    beside = beside.join(own, on="voucher")
-    owners[beside["p"].to_numpy()] = beside["first"].to_numpy()
-    return owners
-
-
-def _not_exported(sides: Sides, verdict: Verdict, owners: Numbers) -> npt.NDArray[np.bool_]:
-    """Return the postings on the entries' accounts, in their months, that are of no entry and name none."""
-    months = sides.entries["month"].drop_nulls()
-    if not len(months):
-        return np.zeros(len(owners), dtype=bool)
-    of_months = pl.col("month").is_between(months.min(), months.max())
-    is_open = pl.col("is_used") & (pl.col("role") == COST) & pl.col("id").is_null() & of_months
-    open_ = verdict.postings.select(is_open.fill_null(value=False)).to_series().to_numpy()
-    return open_ & (owners < 0)
-
-
-def _with_evidence(inputs: Inputs, verdict: Verdict) -> pa.Table:
-    """Return the entries with the columns of the posting of each, and how it was found."""
-    entries, at = inputs.exported, rows_of(verdict.posting)
+def _with_evidence(judged: Judged) -> pa.Table:
+    """Return all entries with status, delay, and the columns of the posting of each."""
+    entries, at = judged.inputs.entries, _rows_of(judged.posting)
     for name in EVIDENCE:
         if name == "amount":
-            entries = entries.append_column(
-                f"{OF_POSTING}amount", money_column(_booked(verdict), verdict.scale)
-            )
-        elif name in inputs.ledger.column_names:
-            entries = entries.append_column(f"{OF_POSTING}{name}", taken(inputs.ledger.column(name), at))
-    is_sum = np.isin(verdict.how, OF_A_SUM) & (verdict.status == Status.IN_A_SUM)
-    by = np.where(is_sum, len(How) + verdict.grain, verdict.how)
-    return entries.append_column("matched_by", taken(pa.array(MATCHED_BY, TEXT), rows_of(by)))
+            entries = entries.append_column(f"{OF_POSTING}amount", judged.column_of(judged.booked))
+        elif name in judged.inputs.ledger.column_names:
+            entries = entries.append_column(f"{OF_POSTING}{name}", judged.inputs.ledger.column(name).take(at))
+    codes = pa.array([status.code for status in Status], TEXT)
+    reasons = judged.verdict.reasons
+    own = [None if one is None else str(one) for one in map(reasons.get, range(len(entries)))]
+    is_late = judged.status == Status.BOOKED
+    late = pa.array(judged.verdict.days_late, COUNT, mask=~is_late)
+    return (
+        entries.append_column("status", codes.take(pa.array(judged.status)))
+        .append_column("days_late", late)
+        .append_column("reason", pa.array(own, TEXT))
+    )
 
 
-def _booked(verdict: Verdict) -> pl.Series:
-    """Return what is booked for each entry: its posting with tax; of a sum all of it, as entries are."""
-    amounts = verdict.postings.select(amount=pl.coalesce("gross", "amount")).to_series()
-    at = pl.Series(np.maximum(verdict.posting, 0))
-    booked = amounts.gather(at) if len(amounts) else nulls(len(at), pl.Int64)
-    booked = booked.set(pl.Series(verdict.posting < 0), None)
-    members, lines = _of_sums(verdict)
-    counts = np.bincount(lines["gid"].to_numpy())
-    members, lines = (side.filter(pl.Series(counts[side["gid"].to_numpy()] > 1)) for side in (members, lines))
-    lines = lines.with_columns(net=verdict.postings["amount"][lines["p"]], whole=amounts[lines["p"]])
-    totals = lines.group_by("gid").agg(pl.sum("net"), pl.sum("whole"))
-    sums = members.join(totals, on="gid")
-    if sums.height:
-        total = pl.when(pl.col("measure") == int(Measure.NET)).then("net").otherwise("whole")
-        booked = booked.scatter(sums["e"], sums.select(total).to_series())
-    return booked
+def _with_findings(entries: pa.Table, findings: Sequence[Finding], words: Words) -> pa.Table:
+    """Return the entries with the sentences of the first finding of each."""
+    at = np.full(len(entries), NOTHING)
+    rows = [finding.row(words) for finding in findings]
+    # The first finding of an entry is the most severe one.
+    for number, finding in reversed([*enumerate(findings)]):
+        at[[*finding.entries]] = number
+    for name, source in {"differences": "message", "to_do": "to_do", "who": "who"}.items():
+        texts = pa.array([row[source] for row in rows], TEXT)
+        entries = entries.append_column(name, texts.take(_rows_of(at)))
+    return entries
 
 
-def _bookings(verdict: Verdict) -> Numbers:
-    """Return how often each entry is booked, after what takes it back."""
-    bookings = (verdict.posting >= 0).astype(np.int64)
-    again = np.bincount(np.array([*verdict.doubles.values()], dtype=np.int64), minlength=len(bookings))
-    bookings += again
-    bookings[(verdict.status == Status.BOOKED_TWICE) & (again == 0)] += 1
-    bookings[verdict.status == Status.REVERSED] = 0
-    return bookings
-
-
-def _findings(entries: pa.Table, findings: pa.Table, rows: Numbers) -> pa.Table:
-    """Return the findings with the columns of their entries, the facts last."""
-    own = entries.drop_columns(["status", "to_do", "who"]).take(pa.array(rows, COUNT))
-    for name in findings.column_names:
-        own = own.append_column(name, findings.column(name))
+def _findings(entries: pa.Table, findings: Sequence[Finding], words: Words) -> pa.Table:
+    """Return the findings with the columns of their entry, where they have one alone, the facts last."""
+    rows = pa.Table.from_pylist([finding.row(words) for finding in findings], OUTCOME)
+    alone = np.array([one.entries[0] if len(one.entries) == 1 else NOTHING for one in findings], np.int64)
+    own = entries.drop_columns(["status", "reason"]).take(_rows_of(alone))
+    for name in rows.column_names:
+        own = own.append_column(name, rows.column(name))
     first = ["check", "severity", "about", "message", "to_do", "who", "reason"]
     others = [name for name in in_reading_order(own.column_names) if name not in {*first, "facts"}]
     return own.select([*first, *others, "facts"])
 
 
-def _totals(inputs: Inputs, sides: Sides, verdict: Verdict, free: npt.NDArray[np.bool_]) -> pd.DataFrame:
-    """Return the sums of both sides by account, month and currency."""
-    by = ["account", "key", "month"]
-    entries = sides.entries.select("account", "key", "month", "gross", "is_home")
-    months = entries["month"].drop_nulls()
-    postings = verdict.postings.with_columns(free=pl.Series(free)).filter("is_used")
-    if len(months):
-        postings = postings.filter(pl.col("month").is_between(months.min(), months.max()))
-    ours = entries.group_by(by, maintain_order=True).agg(
-        entries=pl.len(), exported=pl.sum("gross"), is_home=pl.first("is_home")
-    )
-    theirs = postings.group_by(by, maintain_order=True).agg(
-        postings=pl.len(), ledger=pl.sum("amount"), not_from_export=pl.col("amount").filter("free").sum()
-    )
-    both = ours.join(theirs, on=by, how="full", coalesce=True, nulls_equal=True)
-    both = both.join(_on_other_accounts(sides, verdict), on=by, how="left", nulls_equal=True)
-    is_comparable = pl.col("is_home").fill_null(value=True) | pl.lit(verdict.postings.height == 0)
-    whole = pl.col(
-        "entries", "exported", "postings", "ledger", "on_other_accounts", "not_from_export"
-    ).fill_null(0)
-    filled = both.with_columns(whole)
-    filled = filled.with_columns(
-        exported=pl.when(both["exported"].is_not_null()).then("exported"),
-        ledger=pl.when(both["ledger"].is_not_null()).then("ledger"),
-        difference=pl.when(is_comparable).then(pl.col("ledger") - pl.col("exported")),
-    )
-    filled = filled.with_columns(
-        unexplained=pl.col("difference") + pl.col("on_other_accounts") - pl.col("not_from_export")
-    )
-    return _named_totals(inputs, sides, verdict, filled)
-
-
-def _on_other_accounts(sides: Sides, verdict: Verdict) -> pl.DataFrame:
-    """Return what the entries have on other accounts, such as tax.
-
-    It is what is explained, gross, less what is on the account.
-    """
-    entries = sides.entries.filter("is_home").select("e", "account", "key", "gross")
-    lines = verdict.lines.join(verdict.postings.select("p", "account", "month", "amount"), on="p")
-    theirs = lines.group_by("gid", "account").agg(pl.sum("amount"), pl.min("month"))
-    ours = verdict.members.join(entries, on="e").group_by("gid", "account", "key").agg(pl.sum("gross"))
-    groups = ours.join(theirs, on=["gid", "account"]).select(
-        "account", "key", "month", rest=pl.col("gross") - pl.col("amount")
-    )
-    # The postings that are judged alone, and those that book an entry again.
-    taken = pl.concat([verdict.lines["p"], pl.Series([*verdict.reversals], dtype=pl.Int64)])
-    judged = [*verdict.posting[verdict.posting >= 0].tolist(), *verdict.doubles]
-    others = verdict.postings.filter(
-        pl.col("p").is_in(judged), ~pl.col("p").is_in(taken.implode()), pl.col("gross").is_not_null()
-    )
-    alone = others.select("account", "key", "month", rest=pl.col("gross") - pl.col("amount"))
-    rest = pl.concat([groups, alone]).filter(pl.col("rest") != 0)
-    return rest.group_by("account", "key", "month").agg(on_other_accounts=pl.sum("rest"))
-
-
-def _named_totals(inputs: Inputs, sides: Sides, verdict: Verdict, totals: pl.DataFrame) -> pd.DataFrame:
-    """Return totals with codes, names, months and currencies as people see them."""
-    first = {"account": pl.Int64, "code": pl.String, "name": pl.String}
-    named, currencies = (
-        [pl.DataFrame(schema=first)],
-        [pl.DataFrame(schema={"key": pl.Int64, "currency": pl.String})],
-    )
-    for numbers, table in ((sides.entries, inputs.exported), (sides.postings, inputs.ledger)):
-        columns = {
-            name: _texts(table, column)
-            for name, column in {"code": "account_code", "name": "account_name"}.items()
+def _open_groups(judged: Judged, words: Words) -> pd.DataFrame:
+    """Return what is open, one row a group, with the likeliest entries and the vouchers to look at."""
+    rows: dict[str, list[Any]] = {name: [] for name in OPEN_GROUPS.names}
+    for group in judged.open_groups:
+        named = of_group(judged, group, words)
+        values = {
+            "accounts": ", ".join(named.accounts),
+            "first_day": day_of(group.first_day),
+            "last_day": day_of(group.last_day),
+            "entries": len(group.entries),
+            "exported": named.exported,
+            "ledger": judged.money(group.booked),
+            "difference": judged.money(group.difference),
+            "reason": named.reason,
+            "vouchers": "; ".join(places_of(judged.inputs.ledger, group.postings, words)) or None,
+            "likeliest": "; ".join(named.candidates),
+            "entry_ids": " ".join(
+                judged.inputs.entries.column("entry_id").take(pa.array(group.entries)).to_pylist()
+            ),
         }
-        named.append(numbers.select("account").with_columns(**columns))
-        money = (
-            numbers["currency"]
-            if "currency" in numbers.columns
-            else _texts(table, "currency").str.to_uppercase()
-        )
-        currencies.append(numbers.select("key").with_columns(currency=money))
-    names = pl.concat(named).group_by("account").agg(pl.col("code", "name").drop_nulls().first())
-    of_keys = pl.concat(currencies).group_by("key").agg(pl.col("currency").drop_nulls().first())
-    totals = totals.join(names, on="account", how="left", nulls_equal=True).join(
-        of_keys, on="key", how="left", nulls_equal=True
+        for name, value in values.items():
+            rows[name].append(value)
+    money = judged.inputs.ledger.schema.field("amount").type
+    kinds = pa.schema(
+        [field.with_type(money) if pa.types.is_decimal(field.type) else field for field in OPEN_GROUPS]
     )
-    day = pl.date(1970 + (pl.col("month") - 1) // 12, (pl.col("month") - 1) % 12 + 1, 1)
-    totals = totals.with_columns(of_month=day.dt.strftime("%Y-%m")).sort(
-        "code", "month", "currency", nulls_last=False
+    return to_pandas(pa.table(rows, kinds))
+
+
+OPEN_GROUPS = pa.schema(
+    {
+        "accounts": TEXT,
+        "first_day": DATE,
+        "last_day": DATE,
+        "entries": COUNT,
+        "exported": TEXT,
+        "ledger": pa.decimal128(38, 2),
+        "difference": pa.decimal128(38, 2),
+        "reason": TEXT,
+        "vouchers": TEXT,
+        "likeliest": TEXT,
+        "entry_ids": TEXT,
+    }
+)
+
+
+def _unchecked(judged: Judged, words: Words) -> list[str]:
+    """Return what is compared without, and the entries that were left out, in words."""
+    phrases = [words(f"lacking.{name}_{column}") for name, column in judged.inputs.lacking]
+    if judged.inputs.not_sent:
+        count = sum(judged.inputs.not_sent.values())
+        phrases.append(words("lacking.not_sent", count=count, states=sorted(judged.inputs.not_sent)))
+    return phrases
+
+
+# ---- control totals
+
+BY = ["account", "month"]
+SUMS = ("exported", "foreign", "ledger", "on_other_accounts", "not_from_export")
+
+
+def _totals(judged: Judged) -> pd.DataFrame:
+    """Return the sums of both sides by account and month, in the ledger's currency.
+
+    What a voucher has of a group stands in the month of the group, whenever it was booked.
+    """
+    entries, postings = _entries_with_months(judged), _postings_with_months(judged)
+    ours = entries.group_by(BY, maintain_order=True).agg(
+        entries=pl.col("is_compared").sum(),
+        not_compared=(~pl.col("is_compared")).sum(),
+        exported=pl.col("cents").filter(pl.col("is_compared") & pl.col("is_home")).sum(),
     )
-    money_columns = (
-        "exported",
-        "ledger",
-        "on_other_accounts",
-        "difference",
-        "not_from_export",
-        "unexplained",
+    theirs = postings.group_by(BY, maintain_order=True).agg(
+        postings=pl.len(),
+        ledger=pl.sum("cents"),
+        not_from_export=pl.col("cents").filter("is_other").sum(),
+        on_other_accounts=pl.col("beside").sum(),
     )
-    sums = {name: money_column(totals[name], verdict.scale) for name in money_columns}
-    return to_pandas(
-        pa.table(
-            {
-                "account_code": totals["code"].to_arrow().cast(TEXT),
-                "account_name": totals["name"].to_arrow().cast(TEXT),
-                "month": totals["of_month"].to_arrow().cast(TEXT),
-                "currency": totals["currency"].to_arrow().cast(TEXT),
-                "entries": totals["entries"].cast(pl.Int64).to_arrow(),
-                "exported": sums["exported"],
-                "postings": totals["postings"].cast(pl.Int64).to_arrow(),
-                **{name: sums[name] for name in money_columns[1:]},
-            }
-        )
+    both = ours.join(theirs, on=BY, how="left", nulls_equal=True)
+    both = both.join(_of_groups(entries, postings), on=BY, how="left", nulls_equal=True)
+    both = both.with_columns(pl.col(pl.Int64, pl.UInt32).exclude("month").fill_null(0).cast(pl.Int64))
+    both = both.with_columns(on_other_accounts=pl.col("on_other_accounts") + pl.col("tax"))
+    difference = pl.col("ledger") + pl.col("on_other_accounts") - pl.col("not_from_export")
+    both = both.with_columns(difference=difference - pl.col("exported") - pl.col("foreign"))
+    if judged.months is not None:
+        both = both.filter(pl.col("month").is_between(*map(month_number, judged.months)))
+    both = both.sort("account", "month", nulls_last=False)
+    names = _account_names(judged)
+    table = {
+        "account_code": both["account"].to_arrow().cast(TEXT),
+        "account_name": pa.array([names.get(code) for code in both["account"]], TEXT),
+        "month": pa.array([None if one is None else month_text(one) for one in both["month"]], TEXT),
+        "currency": pa.array([judged.currency] * both.height, TEXT),
+        "entries": both["entries"].to_arrow(),
+        "not_compared": both["not_compared"].to_arrow(),
+        "postings": both["postings"].to_arrow(),
+        **{name: judged.column_of(both[name]) for name in (*SUMS, "difference")},
+    }
+    return to_pandas(pa.table(table))
+
+
+def _entries_with_months(judged: Judged) -> pl.DataFrame:
+    """Return the shown entries with their months, those of a group with the month of the group."""
+    out = (Reason.NOT_COVERED, Reason.VALUE_UNKNOWN, Reason.OTHER_CURRENCY)
+    is_out = np.zeros(len(judged.status), dtype=bool)
+    for entry, reason in judged.verdict.reasons.items():
+        is_out[entry] = reason in out and judged.status[entry] == Status.NOT_COMPARABLE
+    frame = judged.entries.select("account", "cents").with_columns(
+        month=judged.month,
+        group=pl.Series(judged.verdict.group),
+        is_home=judged.is_home,
+        is_compared=pl.Series(~is_out),
+        is_shown=pl.Series(judged.is_shown),
+    )
+    of_group = pl.when(pl.col("group") >= 0).then(pl.col("month").min().over("group"))
+    return frame.with_columns(month=pl.coalesce(of_group, "month"))
+
+
+def _postings_with_months(judged: Judged) -> pl.DataFrame:
+    """Return the postings with the month of their entries, else with their own one."""
+    verdict, unknown = judged.verdict, np.iinfo(np.int64).max
+    month = judged.posting_month.fill_null(unknown).to_numpy().copy()
+    months = judged.month.fill_null(unknown).to_numpy()
+    of_group = np.full(int(verdict.group.max(initial=NOTHING)) + 1, unknown)
+    own = np.flatnonzero(verdict.group >= 0)
+    np.minimum.at(of_group, verdict.group[own], months[own])
+    matched = np.flatnonzero(verdict.posting_group >= 0)
+    month[matched] = of_group[verdict.posting_group[matched]]
+    for entry, rows in verdict.evidence.items():
+        for row in rows:
+            if verdict.posting_group[row] < 0 and months[entry] < unknown:
+                month[row] = months[entry]
+    is_looked_at = judged.is_looked_at
+    beside = np.where(is_looked_at, judged.gross - judged.cents, 0)
+    return judged.postings.select("account").with_columns(
+        month=pl.Series(month).replace(unknown, None),
+        cents=pl.Series(judged.cents),
+        group=pl.Series(judged.verdict.posting_group),
+        is_other=pl.Series((judged.verdict.posting_group < 0) & ~is_looked_at),
+        beside=pl.Series(beside),
     )
 
 
-def _texts(table: pa.Table, name: str) -> pl.Series:
-    if name not in table.column_names or pa.types.is_null(table.schema.field(name).type):
-        return nulls(len(table), pl.String)
-    return pl.Series(pl.from_arrow(table.column(name).cast(TEXT)))
+def _of_groups(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
+    """Return what matched groups have on other accounts, and for other currencies, by account and month."""
+    own = entries.filter(pl.col("group") >= 0)
+    ours = own.group_by("group", *BY).agg(
+        home=pl.col("cents").filter("is_home").sum(), is_home=pl.col("is_home").all()
+    )
+    theirs = postings.filter(pl.col("group") >= 0).group_by("group", *BY).agg(booked=pl.sum("cents"))
+    both = ours.join(theirs, on=["group", *BY], how="left", nulls_equal=True)
+    left = pl.col("home") - pl.col("booked").fill_null(0)
+    return both.group_by(BY).agg(
+        tax=left.filter("is_home").sum(), foreign=(-left).filter(~pl.col("is_home")).sum()
+    )
 
 
-def _postings(
-    inputs: Inputs, statuses: pa.Array, owners: Numbers, free: npt.NDArray[np.bool_]
-) -> pd.DataFrame:
+def _account_names(judged: Judged) -> dict[str, str]:
+    """Return the names of accounts, those of the entries first."""
+    names: dict[str, str] = {}
+    for table in (judged.inputs.entries, judged.inputs.ledger):
+        if {"account_code", "account_name"} <= {*table.column_names}:
+            both = table.select(["account_code", "account_name"]).drop_null()
+            pairs = both.group_by(["account_code", "account_name"]).aggregate([]).to_pylist()
+            for pair in pairs:
+                names.setdefault(pair["account_code"], pair["account_name"])
+    return names
+
+
+# ---- postings
+
+
+def _postings(judged: Judged) -> pd.DataFrame:
     """Return the postings with the entry of each (of a sum the first one), and its status."""
-    own = rows_of(owners)
-    status = taken(statuses, own).to_numpy(zero_copy_only=False)
-    status[free] = NOT_FROM_EXPORT
-    table = with_column(inputs.ledger, "status", pa.array(status, TEXT, from_pandas=True))
-    table = with_column(table, "entry_id", taken(inputs.exported.column("entry_id"), own))
+    verdict, ledger = judged.verdict, judged.inputs.ledger
+    entries = np.flatnonzero(verdict.group >= 0)[::-1]
+    first = np.full(int(verdict.group.max(initial=0)) + 1, NOTHING)
+    first[verdict.group[entries]] = entries
+    owner = np.where(verdict.posting_group >= 0, first[verdict.posting_group], NOTHING)
+    for entry, rows in verdict.evidence.items():
+        for row in rows:
+            owner[row] = entry if owner[row] < 0 else owner[row]
+    at = _rows_of(owner)
+    codes = pa.array([status.code for status in Status], TEXT)
+    status = codes.take(pa.array(judged.status)).take(at).to_pandas().to_numpy(dtype=object)
+    status[judged.is_not_from_export] = NOT_FROM_EXPORT
+    table = with_column(ledger, "status", pa.array(status, TEXT, from_pandas=True))
+    table = with_column(table, "entry_id", judged.inputs.entries.column("entry_id").take(at))
     return to_pandas(table.select(in_reading_order(table.column_names)))
+
+
+def _rows_of(numbers: Any) -> pa.Array:
+    """Return rows to take; one below 0 is null."""
+    return pa.array(numbers, pa.int64(), mask=numbers < 0)

@@ -12,7 +12,8 @@ from typing import Any, SupportsIndex
 import pandas as pd
 
 from bktools.close.close import Close
-from bktools.close.run import Closing
+from bktools.close.request import close_request
+from bktools.close.run import closed_month
 from bktools.connection import service_or_default
 from bktools.errors import StorageError
 from bktools.frames.delimited import profile_named
@@ -140,13 +141,13 @@ def close_month(
         name: value for name, value in locals().items() if name not in {"folder", "profile", "service"}
     }
     profile_named(profile)
-    closing = Closing(service_or_default(service), **arguments)
+    request = close_request(service_or_default(service), arguments)
     # Folders are checked before anything is sent, too.
-    target = Path(folder or f"month-end-{closing.period}")
+    target = Path(folder or f"month-end-{request.period}")
     target = target if apply else planned_beside(target)
-    settings = closing.service.settings
-    check_target(target, settings.environment, closing.company_id, settings.name_of(closing.company_id))
-    close = closing.run()
+    settings = request.service.settings
+    check_target(target, settings.environment, request.company, settings.name_of(request.company))
+    close = closed_month(request)
     earlier = earlier_close(target, applied=apply)
     try:
         written = write_folder(close, target, profile)

@@ -39,10 +39,10 @@ _RATES = {
 _IN_REVIEW = range(10, 310, 20)  # 15 of the entries: draft and in_review in turn
 _COPIED = 99  # repeated as the last line
 
-# The sample ledger: the account that entries are booked against, and for each planted difference the place of
-# its euro entry in the order of dates.
+# The sample ledger: the account that entries are booked against, and for each planted difference, and for one
+# entry that is booked some days later, the place of the euro entry in the order of dates.
 _PAYABLES = "160000"
-_PLANTED = {"missing": 5, "booked_twice": 15, "another_amount": 25, "another_account": 35, "another_date": 45}
+_PLANTED = {"missing": 5, "booked_twice": 15, "another_amount": 25, "another_account": 35, "booked_late": 45}
 _OTHER_ACCOUNT = "490000"
 _DAYS_LATER = 3
 
@@ -214,7 +214,7 @@ def write_sample_ledger(exported: Any, folder: Path | str) -> Path:
                 amount += 9
             case "another_account":
                 account = _OTHER_ACCOUNT
-            case "another_date":
+            case "booked_late":
                 day += dt.timedelta(days=_DAYS_LATER)
             case "booked_twice":
                 vouchers.append((account, amount, day, entry))

@@ -54,12 +54,15 @@ _REDIRECTED = (
     "correct the address (bktools config shows it)"
 )
 
+_TOKENS_END = "token_command gives a new one in the middle of a load (bktools guide settings)"
+
 # The error and its advice by status, or by the class of statuses.
 BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
     3: (StatusError, _REDIRECTED),
     401: (
         AuthenticationError,
-        "the credential is missing, wrong or expired: renew it (bktools config shows its source)",
+        "the credential is missing, wrong or expired: renew it (bktools config shows its source); "
+        + _TOKENS_END,
     ),
     403: (
         ScopeError,

@@ -200,4 +200,4 @@ def asked_by(settings: Settings, query: Query) -> str:
     if query.filters.get("company_id") is not None:
         return ""
     credential = settings.token or settings.api_key
-    return hashlib.sha256(credential.reveal().encode()).hexdigest()[:16] if credential else ""
+    return hashlib.sha256(credential.identity.encode()).hexdigest()[:16] if credential else ""

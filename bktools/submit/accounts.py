@@ -34,6 +34,7 @@ from bktools.progress import progress as progress_bar
 from bktools.reconcile.reconciliation import Reconciliation
 from bktools.service import Service
 from bktools.service.retry import Budget, RetryPolicy, is_repeatable, repeated
+from bktools.settings import require_writable
 
 # Most requests for an account. A repeat adds none: (externalId, companyId) is unique in the service.
 ATTEMPTS = 3
@@ -119,6 +120,8 @@ def create_accounts(
         )
     actions = reconciliation.table("actions")
     service, apply = service_or_default(service), rules.flag("apply", apply)
+    if apply:
+        require_writable(service.settings)
     with open_for_writing(service.settings) as journal:
         rows = create_with(
             journal,

@@ -28,6 +28,7 @@ from bktools.journal.writing import open_for_writing
 from bktools.progress import progress as progress_bar
 from bktools.service import Service
 from bktools.service.workers import Stopped, as_they_end, pause
+from bktools.settings import require_writable
 from bktools.submit.rate_limit import RateLimit
 from bktools.submit.sender import OUTCOMES, OutcomeRow, Sender, look_up, row_planned, row_unsent
 
@@ -119,6 +120,8 @@ def submit_export_jobs(
     apply = rules.flag("apply", apply)
     period = None if period is None else rules.month("period", period)
     service = service_or_default(service)
+    if apply:
+        require_writable(service.settings)
     says = rules.a_name("by", by) if rules.flag("first_export", first_export) else ""
     with open_for_writing(service.settings) as journal:
         for company_id in sorted({*plan.batches["company_id"]}) if apply and says else ():

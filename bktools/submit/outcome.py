@@ -35,6 +35,8 @@ LONGEST_REASON = 300
 
 # The outcome of a batch that met the service's rate limit.
 RATE_LIMITED = "rate_limited"
+# ASSUMED: the `type` of the service's own answer 429. The interface shows none.
+RATE_LIMIT_TYPE = "RATE_LIMITED"
 
 
 class Withheld(Exception):
@@ -86,10 +88,10 @@ def failure_of(job: ExportJob) -> str:
     return one_line(", ".join(filter(None, reasons)), LONGEST_REASON)
 
 
-def of_error(error: BaseException, rate_limit_type: str) -> Outcome:
+def of_error(error: BaseException) -> Outcome:
     """Return the outcome of a failed request.
 
-    `rate_limit_type` is the type of the service's own answer 429; any other 429 leaves the outcome unknown.
+    A 429 that is not the service's own leaves the outcome unknown.
     """
     line = " ".join(str(error).split())
     facts: dict[str, Any] = {"said": line}
@@ -108,7 +110,7 @@ def of_error(error: BaseException, rate_limit_type: str) -> Outcome:
             outcome = Outcome("UNKNOWN", "job_in_progress", facts)
         case ExportRefusedError():
             outcome = Outcome("REJECTED", "refused", facts)
-        case RateLimitedError() if error.type and error.type == rate_limit_type:
+        case RateLimitedError() if error.type == RATE_LIMIT_TYPE:
             # ASSUMED: the service counts requests before it takes one up, so nothing was created.
             outcome = Outcome(
                 "PLANNED", RATE_LIMITED, facts, is_rate_limited=True, retry_after=error.retry_after

@@ -16,7 +16,7 @@ from bktools.submit.outcome import Outcome, Withheld, of_answer, of_error
 
 
 class NotRecorded(Exception):
-    """Raised when the outcome of a request could not be written to the journal, with the error that says it."""
+    """Raised when an outcome could not be written to the journal, with the error that says it."""
 
     def __init__(self, error: StorageError) -> None:
         super().__init__(str(error))
@@ -39,7 +39,7 @@ def send_once(journal: WritableJournal, service: Service, batch: BatchRequest) -
         job = send_export_job(service, attempt.body, lambda: _require_still_sending(journal, attempt))
         outcome = of_answer(job, batch.company_id, len(batch.entry_ids))
     except BaseException as error:
-        outcome = _recorded(journal, attempt, of_error(error, service.settings.rate_limit_type))
+        outcome = _recorded(journal, attempt, of_error(error))
         if isinstance(error, Stopped) or not isinstance(error, Exception):
             # After Ctrl-C, too, the request may have arrived.
             raise

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from itertools import combinations
 
-THERE = {"booked", "in_a_sum", "another_date"}
-OPEN = {"not_decided", "not_comparable"}
+THERE = {"booked", "in_a_sum"}
+OPEN = {"open", "not_comparable"}
 EXACT = {
     "omitted": {"missing"},
     "twice": {"booked_twice"},
@@ -68,37 +68,6 @@ def _cancelled(world):
         if sum(change for _, change in some) == 0
         for number, _ in some
     }
-
-
-def attainable(world, style):
-    """Return how many planted errors of sums by day show themselves to somebody who knows each sum's entries.
-
-    An error does not where its sum has another one, or another entry or two with its amount. Any entry of a
-    sum may have a wrong amount.
-    """
-    group = ["account_code", "date", *(["supplier"] if "supplier" in style.voucher else [])]
-    sums, errors = defaultdict(list), defaultdict(set)
-    for number, row in enumerate(world.rows):
-        sums[tuple(row[name] for name in group)].append(number)
-    places = {}
-    for number, kind in world.planted.items():
-        row = world.rows[number]
-        accounts = [row["account_code"], *([row["wrong"]] if kind == "wrong account" else [])]
-        in_its_sum = kind not in ("reversed", "rebooked")
-        places[number] = [(account, *(row[name] for name in group[1:])) for account in accounts if in_its_sum]
-        for place in places[number]:
-            errors[place].add(number)
-    found = 0
-    for number, kind in world.planted.items():
-        if any(len(errors[place]) > 1 for place in places[number]):
-            continue
-        others = [world.rows[other]["cents"] for place in places[number][:1] for other in sums[place]]
-        cents = world.rows[number]["cents"]
-        if cents in others:
-            others.remove(cents)
-        alike = cents in others or any(sum(two) == cents for two in combinations(others, 2))
-        found += not (others if kind == "wrong amount" else alike)
-    return found
 
 
 def _of_one(kind, status, wrong, number):

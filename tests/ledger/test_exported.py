@@ -60,14 +60,14 @@ def test_what_changed_since_the_export_is_said():
     assert said[1] == "amount -107.00 → -170.50; category Travel → Car"
 
 
-def test_entries_of_no_month_are_left_out_of_a_month_with_a_phrase():
-    """A named month takes only its own entries and counts those of no month; a ledger's months take all."""
-    entries = exported(3).assign(period=["2026-10", None, None])
+def test_months_that_are_not_shown_are_counted():
+    """A named month counts the entries without one; a ledger's months count those of other months."""
+    entries = exported(3).assign(period=["2026-10", "2026-09", None])
     entries.loc[2, "date"] = None
-    postings = entries.head(2)
-    months, phrases = entries_of.entries_of_months(entries, postings, ENGLISH, "2026-10")
-    assert (len(months), phrases) == (2, (ENGLISH("match.no_month", count=1),))
-    assert [
-        len(entries_of.entries_of_months(entries, postings, ENGLISH)[0]),
-        entries_of.entries_of_months(entries, postings, ENGLISH)[1],
-    ] == [3, ()]
+    postings = exported(2)
+    assert entries_of.months_of(postings) == ("2026-10", "2026-10")
+    assert entries_of.of_other_months(entries, postings, "2026-10", ENGLISH) == (
+        ENGLISH("match.no_month", count=1),
+    )
+    (other,) = entries_of.of_other_months(entries, postings, None, ENGLISH)
+    assert other.startswith("1 entry of 2026-09, a month that is not in the ledger")

@@ -7,7 +7,7 @@ from bktools.sandbox import write_sample_ledger, write_sample_months
 
 
 def test_the_planted_differences_are_found(samples, service, tmp_path):
-    """Five entries in euros did not plainly arrive; other currencies are booked at the ledger's rates."""
+    """Four entries in euros did not plainly arrive, one is late; other currencies are booked, too."""
     chart = bktools.read_chart_of_accounts(samples[0])
     categories = bktools.load_categories(service=service)
     known = bktools.load_accounts(service=service)
@@ -22,10 +22,11 @@ def test_the_planted_differences_are_found(samples, service, tmp_path):
     ledger = bktools.read_general_ledger(write_sample_ledger(exported, tmp_path))
     found = bktools.match_ledger(exported, ledger)
     euros = found.entries[found.entries["currency"] == "EUR"]["status"].value_counts().to_dict()
-    planted = "missing booked_twice another_amount another_account another_date"
-    assert euros == dict.fromkeys(planted.split(), 1) | {"booked": (exported["currency"] == "EUR").sum() - 5}
+    planted = "missing booked_twice another_amount another_account"
+    assert euros == dict.fromkeys(planted.split(), 1) | {"booked": (exported["currency"] == "EUR").sum() - 4}
+    assert sorted(found.entries["days_late"].dropna().unique()) == [0, 3]
     assert set(found.entries[found.entries["currency"] != "EUR"]["status"]) == {"booked"}
-    assert len(found.findings) == 5
+    assert len(found.findings) == 4
 
 
 def test_six_months_and_a_budget(tmp_path):

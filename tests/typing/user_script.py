@@ -140,7 +140,7 @@ def somebody(employee_id: str) -> str:
     settings: dict[str, Any] = {"data_dir": "here"}
     try:
         with bktools.connect(
-            "https://books.example.com", token="t", timeout=30, retries=2, **settings
+            "https://books.example.com", token=lambda: "t", timeout=30, retries=2, **settings
         ) as service:
             return str(bktools.get_employee(employee_id, service=service)["email"])
     except bktools.errors.NotFoundError as error:

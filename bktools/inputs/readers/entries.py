@@ -17,8 +17,9 @@ from bktools.frames.money import check_form
 from bktools.inputs import cells, names, words
 from bktools.inputs.amounts import Figures
 from bktools.inputs.approvals import read_approvals
-from bktools.inputs.columns import ask_column, is_uuid_column
+from bktools.inputs.columns import ask_column, is_uuid_column, most
 from bktools.inputs.currencies import own_currency
+from bktools.inputs.days import is_day
 from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.money import read_money
 from bktools.inputs.options import Options
@@ -33,6 +34,8 @@ _TEXTS = ("supplier", "description", "cost_centre", "tax_code")
 _NO_CATEGORY = "00000000-0000-0000-0000-000000000000"
 _FEES = frozenset({"fee", "fees", "commission", "gebuhr", "gebuhren", "frais"})
 _FOREIGN = frozenset({"foreign", "original", "instructed"})
+# What a budget has amounts for.
+_KEYS = {"category_id", "cost_centre", "employee_id", "supplier"}
 _AMOUNTS = frozenset({"amount", "value", "sum"})
 _FIRST_ROWS = 3000
 
@@ -210,7 +213,11 @@ def _read(
 ) -> pd.DataFrame:
     reading = opened(source, options)
     reading.result |= {"id": reading.constant(None, schema.TEXT)}
+    is_budget = _is_budget(reading)
     own_names, in_question = _find_columns(reading, frames, company, required)
+    if is_budget:
+        reading.may_lack = frozenset({"date", "currency"})
+        reading.note("budget")
     splits = {field: reading.places.pop(field) for field in _SPLITS if field in reading.places}
     _ask_whose_currency(reading)
     read_money(reading, own)
@@ -302,6 +309,16 @@ def _ask_required(reading: Reading, field: str, frame: pd.DataFrame | None, comp
     reading.problems.ask(
         code, [table.choice(field, place) for place in found], field=field, headings=headings
     )
+
+
+def _is_budget(reading: Reading) -> bool:
+    """Whether a file has amounts by a key, and no column that could be a date."""
+    places, table = reading.places, reading.table
+    is_dated = any(
+        most(texts, is_day, 0.5) or words.fields_of(heading, "entries") & {"date"}
+        for heading, texts in zip(table.headings, table.samples, strict=True)
+    )
+    return "amount" in places and bool(_KEYS & places.keys()) and not is_dated and table.is_known
 
 
 def _ask_whose_currency(reading: Reading) -> None:

@@ -1,0 +1,70 @@
+"""The texts of an entry, and which of them name it alone."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+# The texts of an entry that vouchers may carry.
+FIELDS = ("description", "document", "supplier")
+ACCENTS = re.compile("[\u0300-\u036f]")
+
+
+@functools.lru_cache(100_000)
+def words(*texts: str | None) -> frozenset[str]:
+    """Return the words and numbers of texts, of any length: 10/2026 is not 11/2026."""
+    plain = unicodedata.normalize("NFKD", " ".join(filter(None, texts)).casefold())
+    return frozenset(re.findall(r"\w+", ACCENTS.sub("", plain)))
+
+
+@dataclass(eq=False)
+class Entry:
+    """One entry, for the few that are looked at one by one.
+
+    Attributes
+    ----------
+    e : int
+        Its number.
+    account, code, day, cents : int
+        Its account and tax code as numbers, its day, its amount in the ledger's currency.
+    sent : bool
+        Whether it was sent.
+    has_own_description, has_own_document : bool
+        Whether no other entry has its description, and its document.
+    is_single : bool
+        Whether no other entry has its amount on its account.
+    """
+
+    e: int
+    account: int
+    day: int
+    cents: int
+    sent: bool
+    code: int
+    supplier: str | None
+    description: str | None
+    document: str | None
+    id: str | None
+    has_own_description: bool
+    has_own_document: bool
+    is_single: bool
+
+    def text(self, fields: Iterable[str]) -> frozenset[str]:
+        """Return the words of some of its texts."""
+        return words(*(getattr(self, name) for name in fields))
+
+    @functools.cached_property
+    def names(self) -> list[frozenset[str]]:
+        """The words that name it: its ID; its own document; its description, of two words at least."""
+        named = [words(self.id), words(self.document) if self.has_own_document else frozenset()]
+        described = [words(self.supplier, self.description)] if self.description else []
+        if self.has_own_description:
+            described.append(words(self.description))
+        return [*filter(None, named), *(text for text in described if len(text) > 1)]
+
+    def is_named_in(self, text: frozenset[str]) -> bool:
+        """Whether a text names the entry."""
+        return any(name <= text for name in self.names)

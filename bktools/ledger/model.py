@@ -1,0 +1,391 @@
+"""The verdict of a general ledger about exported entries: booked, contradicted, or open.
+
+A ledger books GROUPS of entries as VOUCHERS. Its BOOKING UNIT says which entries make a group: an entry, a
+receipt of several lines, a document, a supplier's day, a day (of the calendar, the working week, or the open
+month), a week, a batch (or a week, supplier or employee of it), a month; over all accounts, or account by
+account. A voucher's COST SIDE, all of it but its contra accounts, is the sum of its group, on the group's
+accounts, in the GATE: so many days after the group as this ledger's vouchers follow. The days count from the
+group's last day, the end of its week or month, or the day of sending: whichever makes the gate narrowest.
+
+1. Vouchers: by number, else document, else running balance. Contra accounts carry at least half of the costs,
+   and are credited on balance. The side of costs is that of most postings, or as given.
+2. Unit and gate: the finest unit that explains nearly most entries (within 5%). The gate holds 97% of the
+   vouchers whose amount is singular; with fewer than five of these it is 0 to 6 days.
+3. Proven: groups and vouchers of equal accounts and total, as many of one as of the other in one stretch of
+   days. The text denies an equal amount, where nine in ten vouchers carry the text of their entry.
+4. Tax: rates are solved from all vouchers together, and used only if they give the postings to the cent. Then
+   each account of a voucher, or each line, is a voucher of its own.
+5. Foreign entries compare by original amounts, where the ledger keeps them. Else an entry is booked at what
+   the one voucher shows that only it can have; in a sum, two vouchers have to show a rate within 3%.
+6. Other units explain sums of two entries or more that are left. A move and its opposite, or a mistake and
+   its correction, cancel each other. A pair is opened again if its amount, or the opposite, is free beside it.
+7. STORIES tell each open group: booked, left out, on another account, twice, taken back, of another amount. A
+   story costs one for each mistake, and one for each posting of the entries' kind (contra accounts and cost
+   centre of proven vouchers) that it leaves unexplained; two, if that names an entry. A status is given where
+   ALL CHEAPEST STORIES AGREE on it. Everything else is open: its group, its difference, its candidates.
+8. Missing is the last word: the unit explains 80% of the entries, the ledger covers the gate, and no free
+   posting of the kind, and no open sum nearby, may hold the entry. No text alone makes it missing.
+
+Below 50% nothing is decided beyond the proven pairs. The ledger covers its days from the first of a month, if
+it is not silent there for longer than usual; an entry whose gate lies outside is not comparable. What takes
+back comes after. A charge of a month later is another month's.
+
+It cannot tell: which entry of a sum has a wrong amount, which of equal entries is missing, accounts that are
+mapped, a sum with a foreign entry and others smaller than 3% of it.
+
+Asserted: pairs have equal accounts and totals, and are in the gate; a group has one voucher, and a posting
+one group; an entry gets its status once, and each gets one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from bktools.ledger.annotated_postings import AnnotatedPostings, annotated_postings
+from bktools.ledger.booking_units import ACCOUNT, VOUCHER
+from bktools.ledger.candidates import Group, Piece
+from bktools.ledger.carried_texts import carried_texts, without_denied
+from bktools.ledger.foreign_facts import at_their_rates
+from bktools.ledger.gates import EARLIER, FEW, LATEST, Gate, covered_by
+from bktools.ledger.leftovers import Kinds, Match, of_other_units, on_their_accounts, pieces_left
+from bktools.ledger.matching import Matching, matching_of, ranked_matchings
+from bktools.ledger.missing import decide_missing
+from bktools.ledger.net_views import on_lines, on_nets
+from bktools.ledger.outcome import Draft, Habits, Reason, Status, Verdict
+from bktools.ledger.reopening import is_touched, reopened
+from bktools.ledger.study import Study
+from bktools.ledger.tax_rates import rates_of
+from bktools.ledger.telling import leave_open, names_of, tell
+from bktools.ledger.whole_numbers import NONE, Columns, Flags, among, codes
+
+# So many of the entries must have a voucher of the booking unit before one is called missing.
+KNOWN = 0.8
+# So many before anything is decided beyond the proven pairs.
+DECIDABLE = 0.5
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a person knows about the ledger; None where it is to be learned.
+
+    Attributes
+    ----------
+    style : str or None
+        What has one voucher.
+    sign : int or None
+        -1 where credits are costs.
+    currency : str or None
+        The currency of a ledger without a column of it.
+    until : int or None
+        The last day that the ledger shows.
+    """
+
+    style: str | None = None
+    sign: int | None = None
+    currency: str | None = None
+    until: int | None = None
+
+
+def verdict_of(
+    entries: pl.DataFrame,
+    postings: pl.DataFrame,
+    *,
+    style: str | None = None,
+    reverse_sign: bool | None = None,
+    explained: Sequence[int] = (),
+    currency: str | None = None,
+    until: int | None = None,
+) -> Verdict:
+    """Return what became of each entry.
+
+    Parameters
+    ----------
+    entries : DataFrame
+        As `entries_of` returns it.
+    postings : DataFrame
+        As `postings_of` returns it.
+    style : str, optional
+        What has one voucher, where a person knows it: one of `STYLES`.
+    reverse_sign : bool, optional
+        Whether credits are costs; by default, as most postings on the entries' accounts show it.
+    explained : sequence of int
+        Rows of postings that hold none of the entries.
+    currency : str, optional
+        The ledger's currency, where the ledger has no column of it.
+    until : int, optional
+        The last day that the ledger shows, as days since 1970-01-01; by default that of its last posting.
+    """
+    draft = Draft(entries.height, postings.height)
+    ours = Columns(entries, e=np.arange(entries.height))
+    has_values = (ours.day > NONE) & (ours.cents > NONE) & entries["account"].is_not_null().to_numpy()
+    unknown = np.flatnonzero(~has_values)
+    draft.decide(unknown, Status.NOT_COMPARABLE)
+    draft.explain(unknown, Reason.VALUE_UNKNOWN)
+    theirs = Columns(postings, row=np.arange(postings.height))
+    theirs = theirs.take((theirs.day > NONE) & (theirs.cents > NONE) & ~among(postings.height, [*explained]))
+    sign = None if reverse_sign is None else -1 if reverse_sign else 1
+    if not has_values.any():
+        return draft.verdict(None, None)
+    given = Given(style, sign, currency, until)
+    return draft.verdict(*_judge(draft, ours.take(has_values), theirs, given))
+
+
+def _judge(draft: Draft, entries: Columns, lines: Columns, given: Given) -> tuple[Habits | None, Gate]:
+    """Judge entries and postings in the ledger's currency; foreign ones by their original amounts."""
+    both = codes(pl.concat([entries.table["account"], lines.table["account"].fill_null("")]))
+    entries, lines = entries.also(account=both[: len(entries)]), lines.also(account=both[len(entries) :])
+    books = annotated_postings(entries, lines, given.sign)
+    currency = _currency_of(entries, books, given.currency)
+    given = replace(given, sign=books.sign)
+    entries = entries.also(is_home=_is_of(entries.table["currency"], currency))
+    originals = _is_original(lines, currency)
+    if originals.any() and not entries.is_home.all():
+        entries, done = _by_original_amounts(draft, entries, lines.take(originals), given)
+        others = ~(originals & lines.table["fcurrency"].is_in(done).fill_null(value=False).to_numpy())
+        books = annotated_postings(entries, lines.take(others), given.sign)
+    covered = covered_by(books, given.until)
+    home = entries.take(entries.is_home)
+    ranked = ranked_matchings(home, books, given.style) if len(home) else []
+    if not ranked:
+        draft.decide(entries.e, Status.NOT_COMPARABLE)
+        draft.explain(entries.e, Reason.OTHER_CURRENCY)
+        return None, covered
+    entries, books, ranked = _without_tax(entries, books, ranked, given)
+    matching, *others_ = ranked
+    if not entries.is_home.all():
+        matching = matching_of(entries, books, matching.unit, like=matching)
+    rows, gross = books.gross_by_row()
+    draft.gross[rows] = gross
+    study = Study(draft, entries, books, matching, covered)
+    share = _decide(study, others_, currency)
+    return _habits_of(study, share, currency), covered
+
+
+def _habits_of(study: Study, share: float, currency: str | None) -> Habits:
+    matching, books = study.matching, study.books
+    return Habits(
+        unit=matching.unit.name,
+        by_account=matching.unit.part == ACCOUNT,
+        clock=matching.clock,
+        gate=matching.gate,
+        share=share,
+        is_known=share >= KNOWN,
+        tax_rates=tuple(rate for rate in books.rates if rate),
+        sign=books.sign,
+        currency=currency,
+        texts=study.case.carried or (),
+    )
+
+
+# ---- currencies
+
+
+def _currency_of(entries: Columns, books: AnnotatedPostings, given: str | None) -> str | None:
+    """Return the ledger's currency: of its column; as given; that of most entries, most of which it meets."""
+    theirs, ours = books.lines.table["currency"].drop_nulls(), entries.table["currency"]
+    if len(theirs):
+        return str(theirs.mode().sort()[0])
+    if given or ours.null_count() == len(ours):
+        return given
+    there = {*zip(books.cell_account.tolist(), books.gross[books.cell_v].tolist(), strict=True)}
+    own = zip(entries.account.tolist(), entries.cents.tolist(), strict=True)
+    met = pl.DataFrame({"currency": ours, "met": [key in there for key in own]}).drop_nulls()
+    counts = met.group_by("currency").agg(pl.col("met").sum(), pl.len())
+    first = counts.sort("met", "len", "currency", descending=True).row(0, named=True)
+    return str(first["currency"]) if 2 * first["len"] > len(ours) else None
+
+
+def _is_of(currencies: pl.Series, currency: str | None) -> Flags:
+    """Return which entries are in the ledger's currency; where it is not known, none that names one."""
+    if currency is None:
+        return np.full(len(currencies), currencies.null_count() == len(currencies))
+    return (currencies.is_null() | (currencies == currency).fill_null(value=False)).to_numpy()
+
+
+def _is_original(lines: Columns, currency: str | None) -> Flags:
+    """Return the postings with an original amount in another currency."""
+    table = lines.table
+    if currency is None:
+        return np.zeros(len(lines), np.bool_)
+    is_other = (table["fcurrency"] != currency).fill_null(value=False)
+    return (table["fcents"].is_not_null() & is_other).to_numpy()
+
+
+def _by_original_amounts(
+    draft: Draft, entries: Columns, originals: Columns, given: Given
+) -> tuple[Columns, list[str]]:
+    """Judge the entries of each currency in which the ledger keeps original amounts.
+
+    Returns the other entries, and the currencies that are done.
+    """
+    done: list[str] = []
+    is_done = np.zeros(len(entries), np.bool_)
+    currencies = entries.table["currency"]
+    for currency in currencies.filter(pl.Series(~entries.is_home)).unique(maintain_order=True).to_list():
+        is_own = (currencies == currency).fill_null(value=False).to_numpy()
+        of_currency = (originals.table["fcurrency"] == currency).fill_null(value=False).to_numpy()
+        lines = originals.take(of_currency)
+        if not len(lines):
+            continue
+        table = lines.table.with_columns(cents="fcents", currency="fcurrency", fcents=pl.lit(None, pl.Int64))
+        part = verdict_of(
+            entries.table.filter(pl.Series(is_own)),
+            table,
+            style=given.style,
+            reverse_sign=given.sign == -1,
+            currency=currency,
+            until=given.until,
+        )
+        if part.habits is not None and part.habits.is_known:
+            draft.adopt(part, entries.e[is_own], lines.row)
+            done.append(currency)
+            is_done |= is_own
+    return entries.take(~is_done), done
+
+
+# ---- tax
+
+
+def _without_tax(
+    entries: Columns, books: AnnotatedPostings, ranked: list[Matching], given: Given
+) -> tuple[Columns, AnnotatedPostings, list[Matching]]:
+    """Return entries, ledger and matchings without tax, where that explains as many entries."""
+    best, home = ranked[0], int(entries.is_home.sum())
+    views = []
+    if best.entries < home or best.unit.part == VOUCHER:
+        views.append(on_nets(entries, books, ranked))
+    if best.unit.is_sum:
+        views.append(on_lines(entries, books))
+    for view in filter(None, views):
+        own, ledger = view
+        again = ranked_matchings(own.take(own.is_home), ledger, given.style)
+        if again and again[0].entries >= ranked[0].entries:
+            entries, books, ranked = own, ledger, again
+    return entries, books, ranked
+
+
+# ---- the steps
+
+
+def _decide(study: Study, others: Sequence[Matching], currency: str | None) -> float:
+    """Give each entry its status; return the share of entries that the booking unit explains."""
+    case = study.case
+    case.carried = carried_texts(study)
+    # Where vouchers carry the supplier, a description alone names no entry.
+    describes = case.carried is not None and "supplier" not in case.carried
+    study.use(study.entries, describes=describes)
+    if case.carried is not None:
+        study.matching = without_denied(study)
+    if not study.entries.is_home.all() and study.share >= DECIDABLE:
+        study.use(at_their_rates(study), describes=describes)
+        study.matching = matching_of(study.entries, study.books, study.matching.unit, like=study.matching)
+        if case.carried is not None:
+            study.matching = without_denied(study)
+    case.rates = rates_of(study.entries, study.voucher_of_entry(), study.books)
+    share, pairs = study.share, len(study.matching.group)
+    study.matching = on_their_accounts(study)
+    if len(study.matching.group) < DECIDABLE * pairs:
+        # Totals agree, accounts do not: this is not how the ledger books.
+        share = study.share
+    case.is_known, case.last_entry = share >= KNOWN, int(study.entries.day.max())
+    matches = of_other_units(study, others)
+    kinds = Kinds.of(study)
+    pieces = pieces_left(study, matches, kinds)
+    proven = len(study.matching.group), len(matches)
+    study.matching = reopened(study, pieces)
+    matches = [match for match in matches if not is_touched(study, match, pieces)]
+    if proven != (len(study.matching.group), len(matches)):
+        pieces = pieces_left(study, matches, kinds)
+    _decide_proven(study, matches)
+    _decide_foreign(study, pieces, currency)
+    entries = study.entries.e
+    outside = entries[study.is_outside & (study.draft.status[entries] < 0)]
+    study.draft.decide(outside, Status.NOT_COMPARABLE)
+    study.draft.explain(outside, Reason.NOT_COVERED)
+    _decide_others(study, pieces, share)
+    return share
+
+
+def _decide_proven(study: Study, matches: Sequence[Match]) -> None:
+    """Give the entries of pairs, and of sums that another unit explains, their status."""
+    matching, draft, groups = study.matching, study.draft, study.matching.groups
+    assert matching.is_paired.sum() == len(matching.group), "a group has one voucher"
+    assert among(len(matching.parts.v), matching.part).sum() == len(matching.part), "a voucher has one group"
+    late = matching.parts.day[matching.part] - groups.due[matching.group]
+    assert ((late >= matching.gate[0]) & (late <= matching.gate[1])).all(), "pairs are in the gate"
+    pair = np.full(len(groups.size), -1)
+    pair[matching.group] = np.arange(len(matching.group))
+    pair = pair[groups.of_entry]
+    e, pair = study.entries.e[pair >= 0], pair[pair >= 0]
+    is_own = (groups.size[matching.group][pair] == 1) | (not matching.unit.is_sum)
+    draft.decide(e, np.where(is_own, Status.BOOKED, Status.IN_A_SUM))
+    draft.days_late[e] = np.where(is_own, late[pair], 0)
+    draft.match_all(e, pair, *study.books.rows_of(matching.vouchers, matching.parts.account[matching.part]))
+    for match in matches:
+        draft.decide(match.entries, Status.IN_A_SUM)
+        draft.match(match.entries, study.books.rows_of_part(match.v, match.account).tolist())
+
+
+def _decide_foreign(study: Study, pieces: Sequence[Piece], currency: str | None) -> None:
+    """Give entries without an amount in the ledger's currency their status.
+
+    One that no piece can hold, by its text and its days, is missing. One in the ledger's currency has no
+    known rate of tax, and is open.
+    """
+    case, entries, groups = study.case, study.entries, study.matching.groups
+    money = entries.table["currency"]
+    for at in np.flatnonzero(~entries.is_home).tolist():
+        (x,) = study.of([int(entries.e[at])])
+        number = int(groups.of_entry[at])
+        own = study.group(number, [x])
+        if currency is not None and money[at] in (None, currency):
+            rows = study.first_rows(p for p in pieces if x.account in p.nets and case.is_on_time(own, p))
+            leave_open(study, own, [x], Reason.SEVERAL_STORIES, rows)
+            continue
+        can_miss = case.carried is not None and not case.is_of_sums and groups.size[number] == 1
+        status = Status.NOT_COMPARABLE
+        if can_miss and not any(_may_hold_foreign(study, own, piece) for piece in pieces):
+            status = case.missing(own)
+        study.draft.decide(x.e, status)
+        study.draft.explain(x.e, Reason.OTHER_CURRENCY)
+
+
+def _may_hold_foreign(study: Study, group: Group, piece: Piece) -> bool:
+    """Whether a piece may hold a foreign entry: by its text, on its account, or in its gate."""
+    case, (x,) = study.case, group.entries
+    if piece.gross * x.cents <= 0:
+        return False
+    is_on_account = x.account in piece.nets and -EARLIER <= piece.day - x.day <= LATEST
+    is_in_place = piece.is_kind and case.is_on_time(group, piece) and not case.denies([x], piece)
+    return is_on_account or is_in_place or x.is_named_in(piece.text)
+
+
+def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
+    """Tell the open groups; what no story finds is missing, or open."""
+    case, draft, groups = study.case, study.draft, study.matching.groups
+    undecided = np.unique(groups.of_entry[draft.status[study.entries.e] < 0]).tolist()
+    opened, foreign = [], []
+    for number in undecided:
+        own = study.group(number, [x for x in study.members(number) if draft.status[x.e] < 0])
+        if groups.is_home[number]:
+            opened.append(own)
+        else:  # a sum with an amount in another currency: no rate is estimated
+            foreign.append(own)
+            leave_open(study, own, own.entries, Reason.OTHER_CURRENCY)
+    decided = np.flatnonzero(~groups.is_home & ~among(len(groups.size), undecided)).tolist()
+    foreign += [study.group(number, study.members(number)) for number in decided]
+    case.add(pieces)
+    case.names = names_of(pieces, opened)
+    # Fewer entries than show a habit are told by the plainest one.
+    if share < DECIDABLE and study.compared.sum() >= FEW:
+        for own in opened:
+            for x in own.entries:
+                near = (p for p in case.by_gross.get(x.cents, ()) if -EARLIER <= p.day - x.day <= LATEST)
+                single = study.group(own.number, [x])
+                leave_open(study, single, [x], Reason.STYLE_UNKNOWN, study.first_rows(near))
+        return
+    decide_missing(study, tell(study, opened, pieces), foreign)

@@ -1,0 +1,259 @@
+"""What became of each entry: the statuses, the open groups, and the verdict with its evidence."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.int64]
+
+
+# The gross of a posting that is not of a cost side.
+NO_COST = int(np.iinfo(np.int64).min)
+
+
+class Status(enum.IntEnum):
+    """What became of an entry."""
+
+    OPEN = 0
+    BOOKED = 1
+    IN_A_SUM = 2
+    MISSING = 3
+    BOOKED_TWICE = 4
+    ANOTHER_ACCOUNT = 5
+    ANOTHER_AMOUNT = 6
+    REVERSED = 7
+    NOT_COMPARABLE = 8
+
+    @property
+    def code(self) -> str:
+        """The name of the status in tables and files."""
+        return self.name.lower()
+
+
+# An entry with one of these is in the books, once or more often.
+BOOKED = (Status.BOOKED, Status.IN_A_SUM, Status.BOOKED_TWICE)
+
+
+class Reason(enum.StrEnum):
+    """Why an entry is open, or not comparable."""
+
+    SEVERAL_STORIES = "several_stories"  # more than one explanation needs the fewest mistakes
+    MAY_BE_IN = "may_be_in"  # nothing shows the entry, and a free posting or an open sum may hold it
+    STYLE_UNKNOWN = "style_unknown"  # too few entries agree to tell how the ledger books
+    OTHER_CURRENCY = "other_currency"  # no voucher shows what the ledger has for the entry
+    NOT_COVERED = "not_covered"  # the ledger's days do not reach so far
+    VALUE_UNKNOWN = "value_unknown"  # the entry has no day, amount or account
+
+
+@dataclass(frozen=True)
+class OpenGroup:
+    """Entries that are decided together, or not at all: what a person looks at.
+
+    Parameters
+    ----------
+    entries : tuple of int
+        The entries in question, by number, the likeliest first.
+    reason : Reason
+        Why they are open.
+    accounts : tuple of str
+        The accounts of the group, in the order of the entries.
+    first_day, last_day : int
+        The days of the group's entries, as days since 1970-01-01.
+    exported : int
+        The sum of the group's entries, in cents; of another currency as they were exported.
+    booked : int or None
+        The sum of the postings that may be the group's, in cents; None where it is not known.
+    difference : int or None
+        What is booked less what was exported, in cents; None where it is not known.
+    postings : tuple of int
+        Rows of the postings to look at, the likeliest first.
+    """
+
+    entries: tuple[int, ...]
+    reason: Reason
+    accounts: tuple[str, ...]
+    first_day: int
+    last_day: int
+    exported: int
+    booked: int | None
+    difference: int | None
+    postings: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Habits:
+    """How a ledger books, as its proven vouchers show it.
+
+    Parameters
+    ----------
+    unit : str
+        What has one voucher, or one account's part of a voucher: "entry", "receipt", "document",
+        "supplier_day", "employee", "day", "open_day", "week", "batch_week", "batch_supplier",
+        "batch_employee", "batch" or "month".
+    by_account : bool
+        Whether each account has a voucher, or a part of one, of its own.
+    clock : str
+        From when delays count: "day", "open_day", "week_end", "month_end" or "sent_day".
+    gate : tuple of int
+        From how many until how many days after a group its voucher follows.
+    share : float
+        How much of the entries agrees with vouchers so.
+    is_known : bool
+        Whether that is enough to call an entry missing.
+    tax_rates : tuple of int
+        In thousandths, where entries hold tax that the ledger books apart.
+    sign : int
+        -1 where credits are costs.
+    currency : str or None
+        The ledger's own currency, None where it is not known.
+    texts : tuple of str
+        The texts of entries that vouchers carry: "description", "document", "supplier".
+    """
+
+    unit: str
+    by_account: bool
+    clock: str
+    gate: tuple[int, int]
+    share: float
+    is_known: bool
+    tax_rates: tuple[int, ...]
+    sign: int
+    currency: str | None
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What became of each entry, with the evidence. Entries and postings are numbered by their rows.
+
+    Parameters
+    ----------
+    status : array of int8
+        A `Status` for each entry.
+    reasons : mapping
+        The `Reason` of each entry that is open or not comparable.
+    days_late : array of int64
+        Days from an entry to its own posting; 0 where it has none of its own.
+    gross : array of int64
+        The amount of each posting with the tax that stands beside it, in cents, a cost positive; NO_COST for
+        one that balances costs.
+    group, posting_group : arrays of int64
+        The matched group of each entry, and of each posting; -1 without one. A group has its entries and its
+        postings alone: each posting is of one group at most.
+    evidence : mapping
+        Rows of the postings to look at, for each entry without a matched group.
+    open_groups : tuple of OpenGroup
+        What is open, one for each group.
+    habits : Habits or None
+        How the ledger books; None where nothing can be compared.
+    covered : tuple of int or None
+        The first and the last day that the ledger shows, as days since 1970-01-01.
+    """
+
+    status: npt.NDArray[np.int8]
+    reasons: Mapping[int, Reason]
+    days_late: Numbers
+    group: Numbers
+    posting_group: Numbers
+    gross: Numbers
+    evidence: Mapping[int, tuple[int, ...]]
+    open_groups: tuple[OpenGroup, ...]
+    habits: Habits | None
+    covered: tuple[int, int] | None
+
+    @property
+    def codes(self) -> list[str]:
+        """The code of each entry's status."""
+        return [Status(one).code for one in self.status.tolist()]
+
+    def postings(self, entry: int) -> tuple[int, ...]:
+        """The rows of the postings that hold an entry, or that are to be looked at."""
+        group = self.group[entry]
+        own = np.flatnonzero(self.posting_group == group).tolist() if group >= 0 else ()
+        return (*own, *self.evidence.get(entry, ()))
+
+
+class Draft:
+    """A verdict in the making: each entry gets its status once."""
+
+    def __init__(self, entries: int, postings: int) -> None:
+        self.status = np.full(entries, -1, np.int8)
+        self.days_late = np.zeros(entries, np.int64)
+        self.group = np.full(entries, -1)
+        self.posting_group = np.full(postings, -1)
+        self.gross = np.full(postings, NO_COST)
+        self.reasons: dict[int, Reason] = {}
+        self.evidence: dict[int, tuple[int, ...]] = {}
+        self.open_groups: list[OpenGroup] = []
+        self.groups = 0
+
+    def decide(self, entries: Any, status: Any) -> None:
+        """Give entries their status."""
+        assert np.all(self.status[entries] < 0), "an entry gets its status once"
+        self.status[entries] = status
+
+    def look(self, entry: int, postings: Sequence[int]) -> None:
+        """Name the postings that a person looks at."""
+        if len(postings):
+            self.evidence[entry] = tuple(postings)
+
+    def match(self, entries: Sequence[int], postings: Sequence[int]) -> None:
+        """Make a group of entries and the postings that hold them alone."""
+        assert np.all(self.posting_group[postings] < 0), "a posting is of one group"
+        self.group[entries], self.posting_group[postings] = self.groups, self.groups
+        self.groups += 1
+
+    def match_all(self, entries: Numbers, of_entry: Numbers, postings: Numbers, of_posting: Numbers) -> None:
+        """Make many groups at once: which group each entry and each posting is of, counted from 0."""
+        assert np.all(self.posting_group[postings] < 0), "a posting is of one group"
+        self.group[entries] = self.groups + of_entry
+        self.posting_group[postings] = self.groups + of_posting
+        self.groups += 1 + int(of_entry.max(initial=-1))
+
+    def adopt(self, part: Verdict, entries: Numbers, postings: Numbers) -> None:
+        """Take over what was decided about some entries by some postings, of which the numbers are given."""
+        self.decide(entries, part.status)
+        self.days_late[entries] = part.days_late
+        self.group[entries] = np.where(part.group >= 0, self.groups + part.group, -1)
+        own = part.posting_group >= 0
+        self.posting_group[postings[own]] = self.groups + part.posting_group[own]
+        self.groups += 1 + int(part.group.max(initial=-1))
+        self.reasons.update({int(entries[e]): reason for e, reason in part.reasons.items()})
+        for e, rows in part.evidence.items():
+            self.evidence[int(entries[e])] = tuple(postings[list(rows)].tolist())
+        for one in part.open_groups:
+            numbers = tuple(entries[list(one.entries)].tolist())
+            self.open_groups.append(
+                replace(one, entries=numbers, postings=tuple(postings[list(one.postings)].tolist()))
+            )
+
+    def explain(self, entries: Any, reason: Reason) -> None:
+        """Keep why entries are not comparable."""
+        self.reasons.update(dict.fromkeys(np.atleast_1d(entries).tolist(), reason))
+
+    def leave(self, group: OpenGroup) -> None:
+        """Add an open group."""
+        self.reasons.update(dict.fromkeys(group.entries, group.reason))
+        self.open_groups.append(group)
+
+    def verdict(self, habits: Habits | None, covered: tuple[int, int] | None) -> Verdict:
+        """Return the verdict, when each entry has a status."""
+        assert (self.status >= 0).all(), "each entry has a status"
+        return Verdict(
+            self.status,
+            self.reasons,
+            self.days_late,
+            self.group,
+            self.posting_group,
+            self.gross,
+            self.evidence,
+            tuple(self.open_groups),
+            habits,
+            covered,
+        )

@@ -1,0 +1,232 @@
+"""Stories: the ways in which an open group may be in the books, each with the mistakes that it needs.
+
+A story has the pieces of the ledger that are the group's own, and what became of each entry:
+
+    booked               the pieces are the group's: no mistake
+    missing              an entry that was sent is left out: one mistake
+    another account      the pieces are the group's with an entry on another account: one
+    booked twice         an entry is there once more: one
+    reversed             an entry is taken back by a later piece: one
+    another amount       one entry, and a piece of another amount that is its own by place and text: one
+    late                 a piece after the gate: one more; more than a week after it: two more
+    in other words       a piece whose text is of no entry of the group: two more
+    two mistakes         a sum in its place that no single mistake explains: two, and the entries are open
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bktools.ledger.candidates import Group, Piece, PieceId
+from bktools.ledger.case import Case
+from bktools.ledger.entry_names import Entry
+from bktools.ledger.gates import WEEK
+from bktools.ledger.outcome import Status
+from bktools.ledger.tax_rates import MOST_WAYS
+
+# With more candidates than these, no three, or no two of them, are tried together.
+MOST_FOR_THREE, MOST_FOR_TWO = 8, 24
+# Entries by their amount.
+ByAmount = Mapping[int, Sequence[Entry]]
+
+
+@dataclass(frozen=True)
+class Story:
+    """One way in which a group may be in the books.
+
+    Attributes
+    ----------
+    pieces : frozenset
+        The IDs of the pieces that are the group's own.
+    mistakes : int
+        How many it needs.
+    status : mapping
+        What became of each entry.
+    guest : int or None
+        An entry of another group that is in these pieces, and missing in its own.
+    off : int
+        What the pieces have more than the group, in cents.
+    """
+
+    pieces: frozenset[PieceId]
+    mistakes: int
+    status: Mapping[int, Status]
+    guest: int | None = None
+    off: int = 0
+
+
+def stories_of(case: Case, group: Group, pieces: Sequence[Piece], others: ByAmount) -> list[Story]:
+    """Return all stories of a group with the pieces that may hold it.
+
+    `others` has the entries of open sums, by their amounts.
+    """
+    left_out = int(any(x.sent for x in group.entries))
+    stories = [Story(frozenset(), left_out, {x.e: case.missing(group) for x in group.entries})]
+    most = 3 if len(pieces) <= MOST_FOR_THREE else 2 if len(pieces) <= MOST_FOR_TWO else 1
+    for size in range(1, most + 1):
+        for some in itertools.combinations(pieces, size):
+            stories += _Telling(case, group, some, others).stories()
+    return stories
+
+
+class _Telling:
+    """The stories in which some pieces, and no others, are a group's own."""
+
+    def __init__(self, case: Case, group: Group, pieces: Sequence[Piece], others: ByAmount) -> None:
+        self.case, self.group, self.pieces, self.others = case, group, pieces, others
+        self.entries, self.is_sum = group.entries, len(group.entries) > 1
+        self.ids = frozenset(piece.id for piece in pieces)
+        self.there = Status.IN_A_SUM if self.is_sum and not group.is_receipt else Status.BOOKED
+        self.booked = {x.e: self.there for x in self.entries}
+        self.opened = dict.fromkeys(self.booked, Status.OPEN)
+        self.off = sum(piece.gross for piece in pieces) - group.total
+        late = [piece for piece in pieces if self._is_late(piece)]
+        self.lateness = sum(case.lateness(group, piece) for piece in late)
+        self.far = sum(piece.day - group.due > case.gate[1] + WEEK for piece in late)
+        self.is_of_series = all(piece.is_of_series for piece in pieces)
+        self.odd = self.lateness + self._in_other_words()
+
+    def _names_one(self, piece: Piece) -> bool:
+        return any(x.is_named_in(piece.text) for x in self.entries)
+
+    def _is_late(self, piece: Piece) -> bool:
+        """Whether a piece comes too late; a correction that names its entry may come at any time."""
+        is_own_side = piece.gross * self.group.total > 0
+        is_correction = piece.is_move and self._names_one(piece)
+        return is_own_side and not self.case.is_on_time(self.group, piece) and not is_correction
+
+    def _in_other_words(self) -> int:
+        equal = [piece for piece in self.pieces if piece.gross == self.group.total]
+        if self.case.carried is not None:
+            return 2 * sum(self.case.denies(self.entries, piece) for piece in equal)
+        # Where vouchers may carry texts or not, one that names an entry speaks against the others.
+        named = sum(map(self._names_one, equal))
+        return len(equal) - named if named else 0
+
+    def story(self, mistakes: int, status: Mapping[int, Status], **more: int) -> Story:
+        return Story(self.ids, self.odd + mistakes, status, **more)
+
+    def stories(self) -> Iterator[Story]:
+        if self.is_sum and len(self.pieces) > 1:
+            yield from self._taken_back()
+            if self._is_named_taken_back():
+                return
+        if self.off == 0 and self.case.agree(self.entries, self.pieces):
+            yield self.story(0, self.booked)
+            return
+        single = [*self._on_another_account(), *self._left_out_or_twice()]
+        yield from single
+        if self.off == 0:
+            if self.is_sum and len(self.pieces) == 1 and self.case.is_on_time(self.group, self.pieces[0]):
+                yield self.story(2, self.opened)  # two mistakes that cancel each other
+            return
+        yield from self._of_another_amount(is_explained=bool(single))
+
+    def _reversals(self) -> Iterator[tuple[tuple[Entry, ...], Piece]]:
+        """Yield the parts of the group with a later piece that takes them back."""
+        for part, piece in itertools.product(self.group.parts, self.pieces):
+            first = min(other.day for other in self.pieces if other is not piece)
+            if piece.day >= first and self._takes_back(part, piece):
+                yield part, piece
+
+    def _is_named_taken_back(self) -> bool:
+        return any(part[0].is_named_in(piece.text) for part, piece in self._reversals())
+
+    def _taken_back(self) -> Iterator[Story]:
+        """Yield the stories without a piece that takes back an entry, with the entry reversed."""
+        for part, piece in self._reversals():
+            others = [other for other in self.pieces if other is not piece]
+            for story in _Telling(self.case, self.group, others, self.others).stories():
+                states = {story.status[x.e] for x in part}
+                if states in ({self.there}, {Status.OPEN}):
+                    own = Status.REVERSED if states == {self.there} else Status.OPEN
+                    status = {**story.status, **{x.e: own for x in part}}
+                    yield replace(story, pieces=self.ids, mistakes=story.mistakes + 1, status=status)
+
+    def _takes_back(self, part: Sequence[Entry], piece: Piece) -> bool:
+        is_opposite = abs(piece.gross + sum(x.cents for x in part)) <= self.case.slack
+        return is_opposite and not piece.is_move and all(x.account in piece.nets for x in part)
+
+    def _on_another_account(self) -> Iterator[Story]:
+        for x in self.entries if self.off == 0 else ():
+            accounts = {account for piece in self.pieces for account, net in piece.nets.items() if net}
+            for account in sorted(accounts - {x.account}):
+                if self.case.agree(self.entries, self.pieces, {x.e: account}):
+                    # A round amount may be two slips of the pen as well.
+                    slip = self.is_sum and self.case.is_round(x.cents)
+                    yield self.story(1 + slip, self.booked | {x.e: Status.ANOTHER_ACCOUNT})
+
+    def _left_out_or_twice(self) -> Iterator[Story]:
+        case, pieces = self.case, self.pieces
+        for part in self.group.parts:
+            cents = sum(x.cents for x in part)
+            if self.off == -cents:
+                others = [x for x in self.entries if x not in part]
+                if case.agree(others, pieces) if others else _is_nothing(pieces):
+                    first = min(piece.day for piece in pieces)
+                    is_back = any(self._takes_back(part, one) and one.day >= first for one in pieces)
+                    own = Status.REVERSED if is_back else case.missing(self.group)
+                    yield self.story(int(part[0].sent or is_back), self.booked | {x.e: own for x in part})
+            elif self.off == cents:
+                again = [*self.entries, *(replace(x, e=-1) for x in part)]
+                is_told = self.is_sum or len(pieces) > 1 or (case.is_of_sums and pieces[0].is_kind)
+                is_told = is_told or part[0].is_named_in(pieces[0].text)
+                if is_told and case.agree(again, pieces):
+                    # A second posting may come after the gate. A week later, or in another series of numbers, it
+                    # is as likely of others.
+                    twice = self.booked | {x.e: Status.BOOKED_TWICE for x in part}
+                    yield self.story(1 - self.lateness + max(self.far, not self.is_of_series), twice)
+
+    def _of_another_amount(self, *, is_explained: bool) -> Iterator[Story]:
+        """Yield the stories of a piece in the group's place that has more, or less."""
+        case, group = self.case, self.group
+        piece, *more = [piece for piece in self.pieces if not piece.is_move] or self.pieces
+        if more or not case.is_on_time(group, piece) or not group.accounts & piece.nets.keys():
+            return
+        for guest in self.others.get(self.off, ()):
+            if self._is_guest(guest, piece):
+                is_explained = True
+                status = dict.fromkeys(self.booked, Status.IN_A_SUM)
+                yield self.story(int(case.is_round(self.off)), status, guest=guest.e)
+        if self.is_sum and len(self.pieces) == 1:
+            yield from self._sent_in_part(piece)
+        x = self.entries[0]
+        is_own = x.is_named_in(piece.text) if case.is_of_sums else case.is_own(x, piece)
+        if not self.is_sum and is_explained:
+            return  # twice its amount is no slip of the pen
+        if not self.is_sum and is_own and piece.gross * group.total > 0:
+            yield self.story(1, {x.e: Status.ANOTHER_AMOUNT}, off=self.off)
+        elif self.is_sum or case.is_of_sums:
+            # A round difference may be the slip of the pen of any entry: as likely as the mistakes above.
+            mistakes = 1 if is_explained and case.is_round(self.off) else 2
+            yield self.story(mistakes, self.opened, off=self.off)
+
+    def _is_guest(self, guest: Entry, piece: Piece) -> bool:
+        """Whether an entry of another group may be in the piece, on one of its accounts."""
+        if guest in self.entries or not self.case.gate[0] <= piece.day - guest.day <= self.case.gate[1]:
+            return False
+        accounts = sorted(account for account, net in piece.nets.items() if net and account != guest.account)
+        together = [*self.entries, guest]
+        return any(self.case.agree(together, self.pieces, {guest.e: account}) for account in accounts)
+
+    def _sent_in_part(self, piece: Piece) -> Iterator[Story]:
+        """Yield which entries that were not sent may be in a sum already: that is no mistake."""
+        sent, unsent = ([x for x in self.entries if x.sent is one] for one in (True, False))
+        for size in range(len(unsent)) if 2 ** len(unsent) <= MOST_WAYS else ():
+            for part in itertools.combinations(unsent, size):
+                inside = [*sent, *part]
+                if inside and self.case.agree(inside, [piece]):
+                    status = dict.fromkeys(self.booked, Status.MISSING)
+                    status |= dict.fromkeys((x.e for x in inside), Status.IN_A_SUM)
+                    yield Story(self.ids, 0, status)
+
+
+def _is_nothing(pieces: Sequence[Piece]) -> bool:
+    """Whether pieces cancel each other on every account."""
+    nets: Counter[int] = Counter()
+    for piece in pieces:
+        nets.update(piece.nets)
+    return len(pieces) > 1 and not any(nets.values())

@@ -1,0 +1,60 @@
+"""Small companies as two CSV files that a person can open: exported entries, and the ledger that has them.
+
+The column `expected` of the entries has the statuses that an accountant would accept, such as
+"missing or open"; any other one is wrong. It is empty where a promise says nothing about the entry.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+
+from bktools import read_general_ledger
+
+FOLDER = Path(__file__).parents[1] / "worlds" / "ledger"
+MONEY = pd.ArrowDtype(pa.decimal128(38, 2))
+ENTRIES, LEDGER = ".exported.csv", ".ledger.csv"
+NAMES = sorted(path.name.removesuffix(ENTRIES) for path in FOLDER.glob(f"*{ENTRIES}"))
+
+
+def entries_of(name: str) -> pd.DataFrame:
+    """Return the entries of a world as `load_export_jobs(entries=True)` does."""
+    frame = pd.read_csv(FOLDER / f"{name}{ENTRIES}", dtype="str")
+    frame["date"] = pd.to_datetime(frame["date"])
+    frame["amount"] = pd.array([Decimal(amount) for amount in frame["amount"]], dtype=MONEY)
+    if "split_line" in frame:
+        frame["split_line"] = frame["split_line"].fillna("0").astype("int64")
+    return frame
+
+
+def ledger_of(name: str) -> pd.DataFrame:
+    """Return the ledger of a world."""
+    return read_general_ledger(FOLDER / f"{name}{LEDGER}", money="decimal")
+
+
+def lines_of(name: str) -> list[dict[str, str]]:
+    """Return the lines of a world's ledger as they are in the file."""
+    with (FOLDER / f"{name}{LEDGER}").open(encoding="utf-8", newline="") as file:
+        return [*csv.DictReader(file)]
+
+
+def write(lines: list[dict[str, str]], path: Path) -> Path:
+    """Write the lines of a ledger."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [*lines[0]])
+        writer.writeheader()
+        writer.writerows(lines)
+    return path
+
+
+def wrong(match: pd.DataFrame) -> Iterator[tuple[str, str, str]]:
+    """Yield each entry with a status that is not expected: its text, the status, those expected."""
+    for row in match.to_dict("records"):
+        expected = row["expected"] if isinstance(row["expected"], str) else ""
+        if expected and row["status"] not in expected.split(" or "):
+            yield f"{row['date']:%d %b} {row['amount']} {row.get('supplier')}", row["status"], expected
