@@ -131,7 +131,6 @@ def world(tmp_path_factory, samples):
         pytest.MonkeyPatch.context() as patch,
     ):
         settings = sandbox.settings
-        (folder / "companies.txt").write_text(f"{settings.company}\n")
         variables = {"COMPANY": settings.company, "CONFIG": folder / "config.toml"}
         variables |= {"BASE_URL": settings.base_url, "TOKEN": settings.token.reveal()}
         variables |= {"BALANCE_URL": settings.balance_url, "BALANCE_TOKEN": settings.balance_token.reveal()}

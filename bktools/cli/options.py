@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,15 +13,12 @@ from typer import Argument, Option
 
 from bktools.caller import in_shell, name_of
 from bktools.contract import rules
-from bktools.errors import ArgumentError, ConfigurationError
+from bktools.errors import ArgumentError
 from bktools.wording import LANGUAGES
 
 if TYPE_CHECKING:
     from bktools.service import Service
     from bktools.settings import Settings
-
-# Refuses every --apply of this shell, such as an agent's.
-READ_ONLY = "BKTOOLS_READ_ONLY"
 
 
 # The default of an option that must be given.
@@ -96,11 +92,6 @@ def _check_threshold(value: str) -> None:
     threshold_of(value)
 
 
-def _refuse_read_only(apply: bool) -> None:
-    if apply and os.environ.get(READ_ONLY, "0") not in {"", "0"}:
-        raise ConfigurationError(f"{READ_ONLY} is set, which refuses --apply: nothing was written or sent")
-
-
 Environment = Annotated[
     str | None,
     shared("--environment -e NAME", "production, staging, a table of the config file, or a base URL."),
@@ -110,10 +101,7 @@ Company = Annotated[
     str | None,
     shared("--company COMPANY", "UUID or short name; by default the configured company."),
 ]
-Apply = Annotated[
-    bool,
-    shared("--apply", "Write to the service (default: dry run).", callback=checked(_refuse_read_only)),
-]
+Apply = Annotated[bool, shared("--apply", "Write to the service (default: dry run).")]
 MaxEntries = Annotated[int, shared("--max-entries COUNT", "The most entries of one export job.", min=1)]
 Wait = Annotated[
     float,

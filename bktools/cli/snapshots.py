@@ -99,12 +99,6 @@ def _complete(facts: Facts) -> str:
 
 
 def _filters(query: Query) -> str:
-    texts = []
-    for name, value in query.filters.items():
-        if name in PRIVATE:
-            # An e-mail is private, and others may see the screen.
-            text = "…"
-        else:
-            text = f"{len(value)} of them" if isinstance(value, list) else str(value).lower()
-        texts.append(f"{name}={text}")
-    return " ".join(texts) or "everything"
+    # An e-mail is private, and others may see the screen.
+    values = {name: "…" if name in PRIVATE else str(value).lower() for name, value in query.filters.items()}
+    return " ".join(f"{name}={value}" for name, value in values.items()) or "everything"

@@ -85,9 +85,7 @@ def an_entry_that_was_changed_after_its_export_is_named(run, text, folder):
     told = next(place for place, line in enumerate(lines) if "→ 987,654.32" in line)
     assert (sent["date"] in lines[told - 1], " amount " in lines[told]) == (True, True)
     assert "Undo the change in the service" in lines[told - 2]
-    (changed,) = (
-        row for row in rows(folder / "entries.csv") if row["reason"] == "changed_since_export"
-    )
+    (changed,) = (row for row in rows(folder / "entries.csv") if row["reason"] == "changed_since_export")
     assert (changed["id"], changed["fate"]) == (sent["id"], "exported")
     assert (changed["amount"], changed["file_amount"]) == (sent["amount"], "987654.32")
 

@@ -10,7 +10,7 @@ import pytest
 
 import bktools
 from bktools.cli.exits import Exit
-from bktools.errors import ArgumentError, JournalError
+from bktools.errors import JournalError
 
 
 def amounts(output: str) -> list[str]:
@@ -68,18 +68,3 @@ def test_a_closed_month_is_shown_and_not_sent_again(command, samples, sandbox):
         Exit.DONE,
         "The period 2026-10 was closed by Grace\n",
     )
-
-
-def test_what_fails_a_close_is_chosen(command):
-    """Another word is refused with those there are; the help of `bktools` explains the codes."""
-    with pytest.raises(ArgumentError, match="--fail-on must be one of held, error, warning"):
-        command("month-end --fail-on hold")
-    explained = " ".join(command("--help")[1].split())
-    for line in ("0 done", "4 a file", "9 the journal refuses", "10 part of the work", "11 findings"):
-        assert line in explained
-
-
-def test_without_months_the_list_says_so(command):
-    """An empty journal has none."""
-    code, text = command("periods")
-    assert (code, text.count("\n"), "\nperiod\t" in text) == (Exit.DONE, 2, True)
