@@ -187,11 +187,8 @@ def test_a_mapping_keeps_how_the_ledger_books(run, sandbox, entries, tmp_path):
         tmp_path / "ledger.csv",
         {number: (day, f"-{amount}", text) for number, (day, amount, text) in enumerate(entries, 1)},
     )
-    for options, habits in (
-        ("--style document --reverse-sign", ("document", -1)),
-        ("--style entry --keep-sign", ("entry", 1)),
-    ):
-        assert run(f"ledger ledger.csv {options} --save-mapping erp")[0] == Exit.DONE
+    for options, habits in (("--reverse-sign", ("entry", -1)), ("--keep-sign", ("entry", 1))):
+        assert run(f"ledger ledger.csv --style entry {options} --save-mapping erp")[0] == Exit.DONE
         shown = result(run, "verify --ledger ledger.csv")["habits"]
         assert (shown["unit"], shown["sign"]) == habits
 
