@@ -22,6 +22,7 @@ from bktools.cli import (
     journal,
     ledger,
     mappings,
+    mcp,
     month_end,
     periods,
     reconcile,
@@ -54,6 +55,7 @@ COMMANDS: tuple[Callable[..., Exit | None], ...] = (
     mappings.mappings,
     balance.balance,
     check.check,
+    mcp.mcp,
     config.config,
     guide.guide,
 )
@@ -129,7 +131,7 @@ def every_command(
         "--log-level", "Log each step, wait and retry of this level and worse with its time."
     ),
 ) -> None:
-    """Bookkeeping service data: load, reconcile, export once, report.
+    """From your spend tool (the service) to the ERP: load, reconcile, export once, close a month, verify.
 
     The options below may stand anywhere in a command.
 

@@ -30,7 +30,7 @@ def fixes(
 ) -> Exit:
     """Check and keep what people filled in on the sheet "to do".
 
-    Without FILE, say which of it is done by now.
+    Without FILE, show what was done since.
 
     The service cannot be updated by its interface: the list is for whoever changes the categories there.
 

@@ -24,6 +24,7 @@ TOPICS = (
     "settings",
     "promises",
     "automation",
+    "agents",
     "sandbox",
     "changing",
 )

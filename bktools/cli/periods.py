@@ -40,7 +40,7 @@ def show(
 
     with connected(environment, sandbox, company) as service:
         periods = bktools.load_periods(company, service=service)
-    if format is results.TableFormat.TABLE and output is None:
+    if results.is_for_people(format, output):
         for column in AMOUNTS:
             amounts = zip(periods[column], periods["currency"], strict=True)
             periods[column] = [

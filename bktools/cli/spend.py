@@ -60,6 +60,8 @@ def spend(
         largest_first=largest_first,
         **names,
     )
+    if shares and results.is_for_people(format, output):
+        sums["share"] = (100 * sums["share"]).map("{:.1f} %".format, na_action="ignore")
     results.hand_over(sums, format, output, columns=shown_columns(sums))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from bktools import disk
@@ -11,7 +10,8 @@ from bktools.errors import ConfigurationError, JournalError
 from bktools.journal.folders import FILE
 from bktools.journal.journal import Journal
 from bktools.journal.memory import MEMORY, read_memory, remember
-from bktools.journal.records import this_user
+from bktools.journal.records import now, this_user
+from bktools.journal.sqlite import File
 from bktools.journal.writable import WritableJournal
 from bktools.settings import Settings, folder_name_of, name_of
 
@@ -71,9 +71,13 @@ def rename(settings: Settings, old: str, *, by: str) -> str:
         (roots[0] / folder_name_of(name) / FILE).exists() for name in (old, new)
     ):
         raise JournalError(f"there is no journal of {old!r} in {settings.data_dir}: nothing was changed")
+    data, machine = (root / folder_name_of(new) for root in roots)
+    if (roots[0] / folder_name_of(old)).exists() and (
+        _has_batches(data / FILE) or read_memory(machine).companies
+    ):
+        raise JournalError(f"entries were exported as {old!r} and as {new!r}: nothing was changed")
     for root in roots:
         _rename(root / folder_name_of(old), root / folder_name_of(new))
-    machine = settings.sent_log_dir / folder_name_of(new)
     if read_memory(machine).environment == old:
         # The file's location changes with the folder's name.
         location = (
@@ -95,22 +99,21 @@ def rename(settings: Settings, old: str, *, by: str) -> str:
         return journal.location
 
 
+def _has_batches(path: Path) -> bool:
+    if not path.exists():
+        return False
+    with File(path) as file:
+        return file.row("SELECT 1 AS one FROM batches LIMIT 1") is not None
+
+
 def _rename(old: Path, new: Path) -> None:
-    """Rename a folder; files of the new one, which holds no journal, stay where the old one lacks them."""
+    """Rename a folder. One that has the new name, with which nothing was exported, is put aside."""
     if not old.exists():
         return
     with disk.storage_errors(new):
         if new.exists():
-            if any(new.rglob("*.sqlite")) or any(
-                read_memory(path.parent).event for path in new.rglob(MEMORY)
-            ):
-                raise JournalError(
-                    f"both {old} and {new} hold a journal or its sent log: nothing was changed"
-                )
-            # A folder never replaces another one.
-            for child in new.iterdir():
-                if not (old / child.name).exists():
-                    child.rename(old / child.name)
-            shutil.rmtree(new)
+            # Its memory is none of another environment.
+            (new / MEMORY).unlink(missing_ok=True)
+            new.rename(new.with_name(f"{new.name}-unused-{now():%Y%m%dT%H%M%S%f}"))
         old.rename(new)
         disk.folder_to_disk(new.parent)

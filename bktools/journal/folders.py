@@ -57,3 +57,9 @@ def command_for(environment: str, words: str, company_id: str | None = None) -> 
     company = f" --company {in_shell(company_id)}" if company_id else ""
     where = "--sandbox" if environment == SANDBOX else f"--environment {in_shell(environment)}"
     return f"bktools {words}{company} {where}"
+
+
+def renaming(before: str, after: str) -> str:
+    """Return the command that gives the journal of an environment another name."""
+    words = f"journal rename {in_shell(before)} {in_shell(after)}"
+    return f"{command_for(after, words)} --by NAME"

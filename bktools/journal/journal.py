@@ -12,7 +12,16 @@ from pathlib import Path
 from bktools.errors import JournalError
 from bktools.frames.batches import BatchRequest
 from bktools.journal import entry_data
-from bktools.journal.folders import FILE, command_for, environment_of, folder_of, machine_folder, origin_of
+from bktools.journal.folders import (
+    FILE,
+    command_for,
+    environment_of,
+    folder_of,
+    machine_folder,
+    memories_of_address,
+    origin_of,
+    renaming,
+)
 from bktools.journal.memory import Memory, read_memory
 from bktools.journal.postgres import Postgres, location_of
 from bktools.journal.records import Connection, Facts, Records, Row, begin_journal, contradiction, loaded
@@ -327,10 +336,18 @@ def _begin(
 
 def _refuse_to_forget(settings: Settings, location: str) -> None:
     """Refuse to create a journal where this machine knows one: an empty one would send all again."""
-    memory = read_memory(machine_folder(settings))
+    memory, environment = read_memory(machine_folder(settings)), environment_of(settings)
+    for known in memories_of_address(settings):
+        if known.environment != environment:
+            facts = {"before": known.environment, "asked": environment, "other": known.location}
+            raise refusal(
+                "another_name",
+                address=known.address,
+                command=renaming(known.environment, environment),
+                **facts,
+            )
     if not memory.journal:
         return
-    environment = environment_of(settings)
     if memory.location != location and settings.journal is not None and Path(memory.location).is_file():
         command = command_for(environment, "journal move --by NAME")
         raise refusal("history_left_in_file", location=location, other=memory.location, command=command)

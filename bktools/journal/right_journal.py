@@ -11,9 +11,16 @@ import datetime as dt
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from bktools.caller import in_shell
 from bktools.errors import JournalError
-from bktools.journal.folders import FILE, environment_of, folder_of, is_own, memories_of_address, origin_of
+from bktools.journal.folders import (
+    FILE,
+    environment_of,
+    folder_of,
+    is_own,
+    memories_of_address,
+    origin_of,
+    renaming,
+)
 from bktools.journal.journal import Journal
 from bktools.journal.memory import memories
 from bktools.journal.records import Facts, loaded, named
@@ -152,9 +159,8 @@ _STOPPED = """
 """
 
 
-def _rename(journal: Journal, facts: Facts) -> str:
-    names = f"{in_shell(facts['before'])} {in_shell(facts['asked'])}"
-    return f"{journal.command(f'journal rename {names}')} --by NAME"
+def _rename(_: Journal, facts: Facts) -> str:
+    return renaming(facts["before"], facts["asked"])
 
 
 def _restore(journal: Journal, _: Facts) -> str:
@@ -251,8 +257,8 @@ def first_export(journal: Journal, company_id: str) -> JournalError | None:
     importing = f"{journal.command('export import FILE', company_id)} {WORD}"
     for memory in memories(journal.settings.sent_log_dir):
         if company_id in memory.companies and memory.environment != own:
-            renamed = _rename(journal, {"before": memory.environment, "asked": own})
-            about = {"other": memory.environment, "address": memory.address, "command": renamed}
+            about = {"other": memory.environment, "address": memory.address}
+            about |= {"command": renaming(memory.environment, own)}
             return refusal("company_of_another_environment", company=company_id, **about)
     return refusal("first_export", company=company_id, command=importing)
 

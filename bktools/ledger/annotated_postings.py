@@ -1,227 +1,231 @@
-"""What the vouchers of a ledger show."""
+"""The ledger as vouchers with their cost sides, in whole numbers."""
 
 from __future__ import annotations
 
 import functools
 import itertools
-import re
-import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
-import polars as pl
-import pyarrow as pa
 
+from bktools.ledger.contra_accounts import contra_accounts, families_of
 from bktools.ledger.entry_names import words
-from bktools.ledger.whole_numbers import Columns, NONE, among, number, places, sums
+from bktools.ledger.whole_numbers import (
+    NONE,
+    Columns,
+    Flags,
+    Numbers,
+    among,
+    codes,
+    largest,
+    number,
+    places,
+    sums,
+)
 
-
-OFTEN = 0.1
-KEPT = 0.9
+# A habit of so many is the ledger's: a text that so many vouchers carry, documents that so often balance.
+HABIT = 0.9
+# Where each voucher is closed before the next begins, the running total is zero after so many lines at most.
+LONGEST_VOUCHER = 20
 
 
 class AnnotatedPostings:
     """The ledger as vouchers with their cost sides, in whole numbers.
 
-    By line: v, account, day, cents, is_used (an entry has the account), is_contra, is_tax (only where nets
-    count).
-    By voucher v: day, gross (the cost side), on_used (its part on the entries' accounts), accounts (how many
-    of these
-    it has), set (which), kind (the contra accounts).  By cell (v, account) of a cost side: cell_v,
-    cell_account, net, used.
+    A voucher's cost side is all of it but its contra accounts: the costs, and the tax beside them. A cell is
+    what a cost side has on one account.
+
+    Attributes
+    ----------
+    lines : Columns
+        The postings: v (their voucher), account, day, cents (a cost is positive), row.
+    is_used, is_contra, is_cost : arrays of bool
+        Of each posting: whether an entry has its account; whether it balances the voucher; whether it is of
+        the cost side.
+    count : int
+        The number of vouchers.
+    day, gross, on_used, accounts : arrays
+        Of each voucher: its first day, its cost side, the part of it on the entries' accounts, and on how
+        many of these.
+    account_set, kind, centre : arrays
+        Of each voucher: which of the entries' accounts it has, which contra accounts, which cost centre.
+    cell_v, cell_account, net, used : arrays
+        Of each cell: its voucher, its account, its amount, and whether an entry has the account.
+    mix : array
+        A random number for each account; the sum of some tells which they are.
+    rates : tuple of int
+        Where postings are without tax: the rates, in thousandths. The tax is not of the cost side then.
+    slack : int
+        By how many cents the net of an entry may be off where a sum is rounded as a whole.
+    sign : int
+        -1 where credits are costs.
     """
 
     def __init__(
         self,
         lines: Columns,
-        mix: np.ndarray,
-        is_used: np.ndarray,
-        is_contra: np.ndarray,
-        family: np.ndarray,
-        is_tax: Any = False,
-        rates: Sequence[int] = (),
+        mix: Numbers,
+        is_used: Flags,
+        is_contra: Flags,
+        family: Numbers,
+        is_tax: Flags | None = None,
+        rates: Iterable[int] = (),
+        sign: int = 1,
     ) -> None:
-        self.lines, self.mix, self.is_used, self.is_contra, self.family = (
-            lines,
-            mix,
-            is_used,
-            is_contra,
-            family,
-        )
-        self.rates, self.has_nets, self.is_cost = rates, bool(rates), ~is_contra & ~np.bool_(is_tax)
+        self.lines, self.mix, self.is_used, self.is_contra = lines, mix, is_used, is_contra
+        self._family, self.sign, self.slack = family, sign, 0
+        self.rates = tuple(sorted({*rates}))
+        self.is_cost = ~is_contra if is_tax is None else ~is_contra & ~is_tax
         v, count = lines.v, int(lines.v.max(initial=-1)) + 1
-        cost_v, self.count = v[self.is_cost], count
-        self.day = np.full(count, -NONE)
-        np.minimum.at(self.day, cost_v, lines.day[self.is_cost])
-        cells, first = number(cost_v, lines.account[self.is_cost])
-        self.cell_v, self.cell_account = cost_v[first], lines.account[self.is_cost][first]
-        self.net, self.used = sums(cells, len(first), lines.cents[self.is_cost]), is_used[self.is_cost][first]
+        self.count = count
+        cost_v, cost_account = v[self.is_cost], lines.account[self.is_cost]
+        self.day = -largest(cost_v, count, -lines.day[self.is_cost])
+        cells, first = number(cost_v, cost_account)
+        self.cell_v, self.cell_account = cost_v[first], cost_account[first]
+        self.net = sums(cells, len(first), lines.cents[self.is_cost])
+        self.used = is_used[self.is_cost][first]
         self.cell_of_v = np.searchsorted(self.cell_v, np.arange(count + 1))
         self.gross = sums(self.cell_v, count, self.net)
-        on = self.cell_v[self.used]
-        self.on_used, self.accounts = sums(on, count, self.net[self.used]), sums(on, count)
-        self.set = sums(on, count, mix[self.cell_account[self.used]])
-        self.sign = 1  # -1 where credits are costs
-        self.slack = 0  # cents, by which an entry's net may be off where sums were rounded
-        self.centre = np.full(count, NONE)
-        np.maximum.at(self.centre, v, lines.centre)
+        on_used = self.cell_v[self.used]
+        self.on_used, self.accounts = sums(on_used, count, self.net[self.used]), sums(on_used, count)
+        self.account_set = sums(on_used, count, mix[self.cell_account[self.used]])
+        self.centre = largest(v, count, lines.centre)
         _, first = number(v[is_contra], lines.account[is_contra])
         self.kind = sums(v[is_contra][first], count, mix[family[lines.account[is_contra][first]]])
 
+    @property
+    def has_nets(self) -> bool:
+        """Whether the cost sides are without tax."""
+        return bool(self.rates)
+
+    def without_tax(self, is_tax: Flags, rates: Iterable[int]) -> AnnotatedPostings:
+        """Return the ledger without the tax beside its costs."""
+        return AnnotatedPostings(
+            self.lines, self.mix, self.is_used, self.is_contra, self._family, is_tax, rates, self.sign
+        )
+
     def by_lines(self) -> AnnotatedPostings:
-        """Each line that is not a contra account's as a voucher of its own, where contra accounts balance it."""
+        """Return the ledger with each line of a cost side as a voucher, where contra accounts balance it."""
         v, row = self.lines.v, self.count + np.arange(len(self.lines))
         own, first = number(np.where(self.is_cost & (self.kind[v] != 0), row, v))
-        out = AnnotatedPostings(
+        lines = AnnotatedPostings(
             self.lines.also(v=own),
             self.mix,
             self.is_used,
             self.is_contra,
-            self.family,
-            self.lines.v < 0,
+            self._family,
+            None,
             self.rates,
+            self.sign,
         )
-        out.kind, out.centre, out.sign = self.kind[v[first]], self.centre[v[first]], self.sign
-        return out
+        lines.kind, lines.centre = self.kind[v[first]], self.centre[v[first]]
+        return lines
 
-    def without(self, is_tax: np.ndarray, rates: Iterable[int]) -> AnnotatedPostings:
-        out = AnnotatedPostings(
-            self.lines, self.mix, self.is_used, self.is_contra, self.family, is_tax, sorted({*rates})
-        )
-        out.sign = self.sign
-        return out
+    def cells_at(self, v: Numbers, account: Numbers) -> Numbers:
+        """Return the cells of vouchers and accounts; -1 where there is none, or no voucher."""
+        width = len(self.mix)
+        wanted = np.where(v < 0, -1, v * width + account)
+        return places(wanted, self.cell_v * width + self.cell_account)
 
-    @functools.cached_property
-    def _by_voucher(self) -> tuple[np.ndarray, np.ndarray]:
-        order = np.argsort(self.lines.v, kind="stable")
-        return order, np.searchsorted(self.lines.v[order], np.arange(self.count + 1))
+    def nets_of(self, v: int) -> dict[int, int]:
+        """Return what a voucher's cost side has by account."""
+        at = slice(*self.cell_of_v[v : v + 2])
+        return dict(zip(self.cell_account[at].tolist(), self.net[at].tolist(), strict=True))
 
-    def rows(self, v: int) -> np.ndarray:
+    def rows_of(self, v: Numbers, account: Numbers) -> tuple[Numbers, Numbers]:
+        """Return the rows of the postings of vouchers' cost sides, or of their parts on accounts.
+
+        An account is NONE for all of the voucher. Returns also which of the vouchers each row is of.
+        """
+        is_part = (account != NONE) & ((self.accounts[v] != 1) | self.has_nets)
+        of_voucher, of_cell = np.full(self.count, -1), np.full(len(self.net) + 1, -1)
+        of_voucher[v[~is_part]] = np.flatnonzero(~is_part)
+        of_cell[self.cells_at(v[is_part], account[is_part])] = np.flatnonzero(is_part)
+        cost = np.flatnonzero(self.is_cost)
+        cost_v = self.lines.v[cost]
+        of_line = of_voucher[cost_v]
+        if is_part.any():
+            cell = self.cells_at(cost_v, self.lines.account[cost])
+            of_line = np.where(of_line >= 0, of_line, of_cell[cell])
+        return self.lines.row[cost[of_line >= 0]], of_line[of_line >= 0]
+
+    def rows_of_part(self, v: int, account: int) -> Numbers:
+        """Return the rows of the postings of one voucher's cost side, or of its part on an account."""
+        lines = self._lines_of(v)
+        lines = lines[self.is_cost[lines]]
+        if account != NONE and (self.accounts[v] != 1 or self.has_nets):
+            lines = lines[self.lines.account[lines] == account]
+        return np.asarray(self.lines.row[lines])
+
+    def gross_by_row(self) -> tuple[Numbers, Numbers]:
+        """Return the rows of the cost sides' postings, and the amount of each with the tax beside it."""
+        v = self.lines.v[self.is_cost]
+        is_whole = (self.accounts[v] == 1) & self.is_used[self.is_cost] & (not self.has_nets)
+        return self.lines.row[self.is_cost], np.where(is_whole, self.gross[v], self.lines.cents[self.is_cost])
+
+    def _lines_of(self, v: int) -> Numbers:
         order, ends = self._by_voucher
         return order[ends[v] : ends[v + 1]]
 
-    def rows_of(self, v: np.ndarray, account: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of the postings that are the cost side of vouchers, or their parts on accounts.
+    @functools.cached_property
+    def series(self) -> Numbers:
+        """Of each voucher: its series, as the code of what its number begins with, such as a journal."""
+        return largest(self.lines.v, self.count, codes(self.lines.table["voucher"].str.extract(r"^(\D*)")))
 
-        Returns also which of the vouchers each posting is of.
-        """
-        width = len(self.mix)
-        is_part = (account != NONE) & ((self.accounts[v] != 1) | self.has_nets)
-        of_voucher, of_cell = np.full(self.count, -1), np.full(len(self.net), -1)
-        of_voucher[v[~is_part]] = np.flatnonzero(~is_part)
-        of_cell[places(v[is_part] * width + account[is_part], self.cell_v * width + self.cell_account)] = (
-            np.flatnonzero(is_part)
-        )
-        cost = np.flatnonzero(self.is_cost)
-        cell = places(
-            self.lines.v[cost] * width + self.lines.account[cost], self.cell_v * width + self.cell_account
-        )
-        own = np.where(of_voucher[self.lines.v[cost]] >= 0, of_voucher[self.lines.v[cost]], of_cell[cell])
-        return self.lines.row[cost[own >= 0]], own[own >= 0]
+    @functools.cached_property
+    def _by_voucher(self) -> tuple[Numbers, Numbers]:
+        order = np.argsort(self.lines.v, kind="stable")
+        return order, np.searchsorted(self.lines.v[order], np.arange(self.count + 1))
 
-    def texts(self, rows: np.ndarray) -> list[frozenset[str]]:
-        own = self.lines.table.select("text", "document")[rows]
-        return [words(text, document) for text, document in own.iter_rows()]
-
-    def text(self, vouchers: Iterable[int]) -> dict[int, frozenset[str]]:
+    def texts(self, vouchers: Iterable[int]) -> dict[int, frozenset[str]]:
+        """Return the words and numbers of vouchers."""
         wanted = [*dict.fromkeys(vouchers)]
         if not wanted:
             return {}
-        of, texts = [self.rows(v) for v in wanted], []
-        texts = iter(self.texts(np.concatenate(of)))
+        rows = [self._lines_of(v) for v in wanted]
+        lines = self.lines.table.select("text", "document")[np.concatenate(rows)].iter_rows()
         return {
-            v: frozenset().union(*itertools.islice(texts, len(rows)))
-            for v, rows in zip(wanted, of, strict=True)
+            v: words(*itertools.chain(*itertools.islice(lines, len(own))))
+            for v, own in zip(wanted, rows, strict=True)
         }
 
 
 def annotated_postings(entries: Columns, lines: Columns, sign: int | None = None) -> AnnotatedPostings:
-    """Vouchers by their numbers, the side by most postings, the contra accounts by what balances vouchers."""
+    """Return the ledger as vouchers.
+
+    Parameters
+    ----------
+    entries, lines : Columns
+        Entries and postings, with the same numbers for the same accounts.
+    sign : int, optional
+        -1 where credits are costs; by default the side on which most postings on the entries' accounts are.
+    """
     accounts = int(max(entries.account.max(initial=0), lines.account.max(initial=0))) + 1
     is_used = among(accounts, entries.account)[lines.account]
-    v, named = vouchers_of(lines)
-    side = sign or (-1 if np.sign(entries.cents).sum() * np.sign(lines.cents[is_used]).sum() < 0 else 1)
-    lines = lines.also(v=v, named=named, cents=lines.cents * side)
+    if sign is None:
+        sign = -1 if np.sign(entries.cents).sum() * np.sign(lines.cents[is_used]).sum() < 0 else 1
+    lines = lines.also(v=vouchers_of(lines), cents=lines.cents * sign)
     is_contra = contra_accounts(lines, is_used, accounts)[lines.account] & ~is_used
     mix = np.random.default_rng(7).integers(1 << 62, size=accounts)
-    books = AnnotatedPostings(lines, mix, is_used, is_contra, families_of(lines, is_contra, accounts))
-    books.sign = side
-    return books
+    family = families_of(lines, is_contra, accounts)
+    return AnnotatedPostings(lines, mix, is_used, is_contra, family, sign=sign)
 
 
-def heads_of(lines: Columns, accounts: int) -> np.ndarray:
-    """By account, the first account whose code begins with the same two characters: creditors have one each."""
-    own, rows = np.unique(lines.account, return_index=True)
-    heads, first = np.arange(accounts), {}
-    for account, text in zip(own.tolist(), lines.table["account"][rows].to_list(), strict=True):
-        heads[account] = first.setdefault((text or "")[:2], account)
-    return heads
-
-
-def families_of(lines: Columns, is_contra: np.ndarray, accounts: int) -> np.ndarray:
-    """By account, itself; for a seldom contra account (a creditor each) one for all that begin alike."""
-    own = lines.account[is_contra]
-    few = sums(own, accounts) < OFTEN * (int(lines.v.max(initial=-1)) + 1)
-    few &= among(accounts, own)
-    return np.where(few, heads_of(lines, accounts), np.arange(accounts))
-
-
-def vouchers_of(lines: Columns) -> tuple[np.ndarray, np.ndarray]:
-    """Number the vouchers: by their names, else by documents that balance, else by lines up to a balance of
-    zero.
-
-    Returns also how to name each line's: -1 by its line, 0 by its name, 1 by its name and day.
-    """
+def vouchers_of(lines: Columns) -> Numbers:
+    """Number the vouchers: by their names, else by documents that balance, else by lines that add up to 0."""
     code, alone = lines.voucher, len(lines) + np.arange(len(lines))
     if (code < 0).all():
-        by, total = lines.document, lines.cents.cumsum()
-        of = sums(by[by >= 0], int(by.max(initial=-1)) + 1, lines.cents[by >= 0])
-        if 2 * (by >= 0).sum() > len(lines) and (of == 0).mean() >= KEPT:
-            code = by
-        elif len(lines) and total[-1] == 0 and 20 * (total == 0).sum() >= len(lines):
+        document, total = lines.document, lines.cents.cumsum()
+        has_one = document >= 0
+        balance = sums(document[has_one], int(document.max(initial=-1)) + 1, lines.cents[has_one])
+        if 2 * has_one.sum() > len(lines) and (balance == 0).mean() >= HABIT:
+            code = document
+        elif len(lines) and total[-1] == 0 and LONGEST_VOUCHER * (total == 0).sum() >= len(lines):
             code = np.concatenate([[0], (total == 0).cumsum()[:-1]])
     code = np.where(code < 0, alone, code)
     # A number that is used again on another day is another voucher, if each day balances by itself.
     days, first = number(code, lines.day)
-    of, balance = code[first], sums(days, len(first), lines.cents)
-    again = ((sums(of, 2 * len(lines)) > 1) & ~among(2 * len(lines), of[balance != 0]))[code]
-    v, _ = number(code, np.where(again, lines.day, 0)) if again.any() else number(code)
-    return v, np.where(again, 1, np.where(code >= len(lines), -1, 0))
-
-
-def contra_accounts(lines: Columns, is_used: np.ndarray, accounts: int) -> np.ndarray:
-    """The accounts that balance vouchers: opposite to the costs, and at least half of them where they stand.
-
-    So are creditors, a bank, a clearing account; a reverse-charge tax or a rounding is not.
-    """
-    cost = sums(lines.v[is_used], int(lines.v.max(initial=-1)) + 1, lines.cents[is_used])
-    v, account = lines.v[~is_used], lines.account[~is_used]
-    cells, first = number(v, account)
-    firsts = first
-    v, account, cents = v[first], account[first], sums(cells, len(first), lines.cents[~is_used])
-    beside = cost[v] != 0
-    size = np.abs(cost[v])
-    carries = beside & (np.sign(cents) * np.sign(cost[v]) < 0) & (2 * np.abs(cents) >= size)
-    count, beside = sums(account, accounts, carries), sums(account, accounts, beside)
-    usual = np.sign(cost[v]) * carries
-    # On balance: an account to which costs are moved, and from which they come back, carries none.
-    balance = sums(account, accounts, usual)
-    heads = heads_of(lines, accounts)
-    # A creditor is credited before it is paid; what an account had before, and gives away, was a cost there.
-    lots = lines.account * 2**40 + lines.cents
-    order = np.lexsort((lines.day, lots))
-    ordered, first = np.unique(lots[order], return_index=True)
-    at = places(account * 2**40 - cents, ordered)
-    is_given = carries & (at >= 0) & (lines.day[order][first][at] <= lines.day[~is_used][firsts])
-    was_cost = among(accounts, account[is_given]) & (count == 1)
-    if was_cost.any():
-        return contra_accounts(lines, is_used | was_cost[lines.account], accounts)
-    found = (2 * count > beside) & ((count == 1) | (sums(heads, accounts, balance)[heads] > 0))
-    often = balance >= OFTEN * (cost != 0).sum()
-    main = found & (often | (sums(account, accounts, usual * size) >= OFTEN * np.abs(cost).sum()))
-    # Seldom ones are contra accounts, too, unless they were costs: beside credits of a main one.
-    credited = among(len(cost), lines.v[main[lines.account] & (lines.cents < 0)])[v]
-    return main | (found & ~among(accounts, account[credited & (cents > 0)]))
+    of_day, balance = code[first], sums(days, len(first), lines.cents)
+    size = 2 * len(lines)
+    again = ((sums(of_day, size) > 1) & ~among(size, of_day[balance != 0]))[code]
+    return number(code, np.where(again, lines.day, 0))[0] if again.any() else number(code)[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,7 +97,7 @@ def evidence_of(
     if np.isin(with_it.status[rows], (Status.BOOKED, Status.IN_A_SUM)).all():
         return _booked(with_it, without, rows)
     if (with_it.status[rows] == Status.MISSING).all():
-        return _missing(own, postings, with_it, without)
+        return _missing(own, postings, with_it, without, options.get("explained", ()))
     looked = sorted({posting for e in rows.tolist() for posting in with_it.postings(e)})
     return BatchEvidence(None, BatchReason.IN_PART, tuple(looked), with_it)
 
@@ -118,13 +119,20 @@ def _booked(with_it: Verdict, without: Verdict, rows: Numbers) -> BatchEvidence:
     return BatchEvidence("accepted", BatchReason.BOOKED_AS_A_WHOLE, tuple(sorted(postings)), with_it)
 
 
-def _missing(own: pl.DataFrame, postings: pl.DataFrame, with_it: Verdict, without: Verdict) -> BatchEvidence:
+def _missing(
+    own: pl.DataFrame,
+    postings: pl.DataFrame,
+    with_it: Verdict,
+    without: Verdict,
+    explained: Collection[int],
+) -> BatchEvidence:
     """Release the batch, unless another entry, or a free posting, may be what is missing."""
     if not np.isin(without.status, BOOKED).all():
         return BatchEvidence(None, BatchReason.OTHERS_ARE_OPEN, (), with_it)
     accounts, begins = own["account"].unique().to_list(), _days(own)[0] or 0
     near = postings["account"].is_in(accounts) & (postings["day"] >= begins - MONTH)
     used = {posting for e in range(len(without.status)) for posting in without.postings(e)}
+    used.update(explained)
     free = sorted({*np.flatnonzero(near.fill_null(value=False).to_numpy()).tolist()} - used)
     if free:
         return BatchEvidence(None, BatchReason.FREE_POSTINGS, tuple(free), with_it)

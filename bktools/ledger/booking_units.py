@@ -1,68 +1,78 @@
-"""Which entries a ledger books together."""
+"""Booking units: which entries a ledger books together, and on which day their voucher is due."""
 
 from __future__ import annotations
 
-import functools
-import itertools
-import re
-import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass
 
-import numpy as np
-import polars as pl
-import pyarrow as pa
+# What of a voucher holds one group of entries.
+OWN = "own"  # one account's entry; beside it the voucher may have more, such as tax or another line
+ACCOUNT = "account"  # one account's part of a voucher
+VOUCHER = "voucher"  # all of it
 
 
 @dataclass(frozen=True)
 class BookingUnit:
-    """Which entries make a group, and what of a voucher holds one: all of it, or an account's part."""
+    """Which entries make a group, and what of a voucher holds one.
+
+    Parameters
+    ----------
+    name : str
+        The name of the unit, such as "entry" or "day".
+    by : tuple of str
+        The columns whose equal values make entries a group.
+    part : str
+        What of a voucher holds one group: OWN, ACCOUNT or VOUCHER.
+    """
 
     name: str
     by: tuple[str, ...]
-    unit: str = "voucher"
+    part: str
 
     @property
-    def of_sums(self) -> bool:
-        return self.by not in (("e",), ("id",))
+    def is_sum(self) -> bool:
+        """Whether a group may have entries of several receipts."""
+        return self.name not in ("entry", "receipt")
 
     @property
     def level(self) -> int:
-        """How fine the unit is: days as a calendar, a working week or a closed month has them are alike."""
-        return LEVELS.index("day" if self.name in ("work_day", "open_day") else self.name)
+        """How fine the unit is, 0 for the finest; days of a calendar and working days are equally fine."""
+        return LEVELS.index("day" if self.name in DAYS else self.name)
 
     @property
     def clock(self) -> str:
+        """The column of the day on which a group ends."""
         return next((name for name in self.by if name in ("work_day", "week_end", "month_end")), "day")
 
 
+# From the finest to the coarsest.
 SUMS = {
-    "document": ("document",), "supplier_day": ("supplier", "day"), "day": ("day",), "work_day": ("work_day",), "open_day": ("open_day",), "week": ("week_end",),
-    "batch_week": ("batch", "week_end"), "batch_supplier": ("batch", "supplier"),
-    "batch_employee": ("batch", "employee"), "batch": ("batch",), "month": ("month_end",),
-}  # fmt: skip
-LEVELS = ["entry", "receipt", *(name for name in SUMS if name not in ("work_day", "open_day"))]
+    "document": ("document",),
+    "supplier_day": ("supplier", "day"),
+    "day": ("day",),
+    "work_day": ("work_day",),
+    "open_day": ("open_day",),
+    "week": ("week_end",),
+    "batch_week": ("batch", "week_end"),
+    "batch_supplier": ("batch", "supplier"),
+    "batch_employee": ("batch", "employee"),
+    "batch": ("batch",),
+    "month": ("month_end",),
+}
+DAYS = ("work_day", "open_day")
+LEVELS = ("entry", "receipt", *(name for name in SUMS if name not in DAYS))
 UNITS = (
-    BookingUnit("entry", ("e",), "own"),
-    BookingUnit("receipt", ("id",)),
+    BookingUnit("entry", ("e",), OWN),
+    BookingUnit("receipt", ("id",), VOUCHER),
     *(
-        BookingUnit(name, by if unit == "voucher" else (*by, "account"), unit)
+        BookingUnit(name, by if part == VOUCHER else (*by, "account"), part)
         for name, by in SUMS.items()
-        for unit in ("account", "voucher")
+        for part in (ACCOUNT, VOUCHER)
     ),
 )
-CLOCKS = (
-    "day",
-    "work_day",
-    "open_day",
-    "week_end",
-    "month_end",
-    "sent_day",
-)  # from which a voucher's delay may count
+# The days from which a voucher's delay may count.
+CLOCKS = ("day", "work_day", "open_day", "week_end", "month_end", "sent_day")
 
-# The units of each way in which a person says that a ledger books.
+# The units of each style that a person may give.
 STYLES = {
     "entry": ("entry", "receipt"),
     "supplier_day": ("supplier_day",),
@@ -74,5 +84,5 @@ STYLES = {
 
 
 def units_of_style(style: str | None) -> tuple[BookingUnit, ...]:
-    """The units of a ledger that books in a style, by default all."""
+    """Return the units of a ledger that books in a style, by default all."""
     return UNITS if style is None else tuple(unit for unit in UNITS if unit.name in STYLES[style])

@@ -1,33 +1,43 @@
-"""The texts that name an entry."""
+"""The texts of an entry, and which of them name it alone."""
 
 from __future__ import annotations
 
 import functools
-import itertools
 import re
 import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-import numpy as np
-import polars as pl
-import pyarrow as pa
+# The texts of an entry that vouchers may carry.
+FIELDS = ("description", "document", "supplier")
+ACCENTS = re.compile("[\u0300-\u036f]")
 
 
 @functools.lru_cache(100_000)
 def words(*texts: str | None) -> frozenset[str]:
-    """The words and numbers of texts, of any length: 10/2026 is not 11/2026."""
+    """Return the words and numbers of texts, of any length: 10/2026 is not 11/2026."""
     plain = unicodedata.normalize("NFKD", " ".join(filter(None, texts)).casefold())
-    return frozenset(re.findall(r"\w+", re.sub("[\u0300-\u036f]", "", plain)))
-
-
-FIELDS = ("description", "document", "supplier")
+    return frozenset(re.findall(r"\w+", ACCENTS.sub("", plain)))
 
 
 @dataclass(eq=False)
 class Entry:
+    """One entry, for the few that are looked at one by one.
+
+    Attributes
+    ----------
+    e : int
+        Its number.
+    account, code, day, cents : int
+        Its account and tax code as numbers, its day, its amount in the ledger's currency.
+    sent : bool
+        Whether it was sent.
+    has_own_description, has_own_document : bool
+        Whether no other entry has its description, and its document.
+    is_single : bool
+        Whether no other entry has its amount on its account.
+    """
+
     e: int
     account: int
     day: int
@@ -38,20 +48,23 @@ class Entry:
     description: str | None
     document: str | None
     id: str | None
-    is_own: tuple[bool, bool]  # whether its description, and its document, are of no other entry
-    is_single: bool  # whether no other entry has its amount on its account
+    has_own_description: bool
+    has_own_document: bool
+    is_single: bool
 
-    def text(self, kept: Iterable[str]) -> frozenset[str]:
-        return words(*(getattr(self, name) for name in kept))
+    def text(self, fields: Iterable[str]) -> frozenset[str]:
+        """Return the words of some of its texts."""
+        return words(*(getattr(self, name) for name in fields))
 
     @functools.cached_property
     def names(self) -> list[frozenset[str]]:
-        """What names it: its ID, its document, its description with its supplier (two words at least), or
-        alone."""
-        described, documented = self.is_own
-        own = [words(self.id), words(self.document) if documented else frozenset()]
-        own += [words(self.supplier, self.description), words(self.description) if described else frozenset()]
-        return [*filter(None, own[:2]), *(one for one in own[2:] if len(one) > 1 and self.description)]
+        """The words that name it: its ID; its own document; its description, of two words at least."""
+        named = [words(self.id), words(self.document) if self.has_own_document else frozenset()]
+        described = [words(self.supplier, self.description)] if self.description else []
+        if self.has_own_description:
+            described.append(words(self.description))
+        return [*filter(None, named), *(text for text in described if len(text) > 1)]
 
     def is_named_in(self, text: frozenset[str]) -> bool:
-        return any(own <= text for own in self.names)
+        """Whether a text names the entry."""
+        return any(name <= text for name in self.names)

@@ -8,8 +8,8 @@ from collections import defaultdict
 import numpy as np
 
 from bktools.ledger.entry_names import words
+from bktools.ledger.gates import LATEST
 from bktools.ledger.judged import Judged
-from bktools.ledger.matching import LATEST
 
 # The texts of an entry, each of which alone may name it.
 TEXTS = ("description", "document", "supplier")

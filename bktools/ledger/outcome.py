@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
-import pyarrow as pa
-
 
 Numbers = npt.NDArray[np.int64]
+
+
+# The gross of a posting that is not of a cost side.
+NO_COST = int(np.iinfo(np.int64).min)
 
 
 class Status(enum.IntEnum):
@@ -139,6 +140,9 @@ class Verdict:
         The `Reason` of each entry that is open or not comparable.
     days_late : array of int64
         Days from an entry to its own posting; 0 where it has none of its own.
+    gross : array of int64
+        The amount of each posting with the tax that stands beside it, in cents, a cost positive; NO_COST for
+        one that balances costs.
     group, posting_group : arrays of int64
         The matched group of each entry, and of each posting; -1 without one. A group has its entries and its
         postings alone: each posting is of one group at most.
@@ -157,6 +161,7 @@ class Verdict:
     days_late: Numbers
     group: Numbers
     posting_group: Numbers
+    gross: Numbers
     evidence: Mapping[int, tuple[int, ...]]
     open_groups: tuple[OpenGroup, ...]
     habits: Habits | None
@@ -182,6 +187,7 @@ class Draft:
         self.days_late = np.zeros(entries, np.int64)
         self.group = np.full(entries, -1)
         self.posting_group = np.full(postings, -1)
+        self.gross = np.full(postings, NO_COST)
         self.reasons: dict[int, Reason] = {}
         self.evidence: dict[int, tuple[int, ...]] = {}
         self.open_groups: list[OpenGroup] = []
@@ -227,9 +233,14 @@ class Draft:
                 replace(one, entries=numbers, postings=tuple(postings[list(one.postings)].tolist()))
             )
 
-    def leave(self, entries: Sequence[int], reason: Reason) -> None:
-        """Leave entries open, or without comparison, for a reason."""
-        self.reasons.update(dict.fromkeys(entries, reason))
+    def explain(self, entries: Any, reason: Reason) -> None:
+        """Keep why entries are not comparable."""
+        self.reasons.update(dict.fromkeys(np.atleast_1d(entries).tolist(), reason))
+
+    def leave(self, group: OpenGroup) -> None:
+        """Add an open group."""
+        self.reasons.update(dict.fromkeys(group.entries, group.reason))
+        self.open_groups.append(group)
 
     def verdict(self, habits: Habits | None, covered: tuple[int, int] | None) -> Verdict:
         """Return the verdict, when each entry has a status."""
@@ -240,6 +251,7 @@ class Draft:
             self.days_late,
             self.group,
             self.posting_group,
+            self.gross,
             self.evidence,
             tuple(self.open_groups),
             habits,

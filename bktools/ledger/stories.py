@@ -1,322 +1,232 @@
-"""The stories."""
+"""Stories: the ways in which an open group may be in the books, each with the mistakes that it needs.
+
+A story has the pieces of the ledger that are the group's own, and what became of each entry:
+
+    booked               the pieces are the group's: no mistake
+    missing              an entry that was sent is left out: one mistake
+    another account      the pieces are the group's with an entry on another account: one
+    booked twice         an entry is there once more: one
+    reversed             an entry is taken back by a later piece: one
+    another amount       one entry, and a piece of another amount that is its own by place and text: one
+    late                 a piece after the gate: one more; more than a week after it: two more
+    in other words       a piece whose text is of no entry of the group: two more
+    two mistakes         a sum in its place that no single mistake explains: two, and the entries are open
+"""
 
 from __future__ import annotations
 
-import functools
 import itertools
-import re
-import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-import numpy as np
-import polars as pl
-import pyarrow as pa
-
-from bktools.ledger.candidates import Group, Piece
-from bktools.ledger.entry_names import Entry, words
-from bktools.ledger.matching import EARLIER, LATEST, MOST, WEEK, WHOLE
+from bktools.ledger.candidates import Group, Piece, PieceId
+from bktools.ledger.case import Case
+from bktools.ledger.entry_names import Entry
+from bktools.ledger.gates import WEEK
 from bktools.ledger.outcome import Status
-from bktools.ledger.tax_rates import Rates, agrees, in_place
-from bktools.ledger.whole_numbers import number, places
+from bktools.ledger.tax_rates import MOST_WAYS
+
+# With more candidates than these, no three, or no two of them, are tried together.
+MOST_FOR_THREE, MOST_FOR_TWO = 8, 24
+# Entries by their amount.
+ByAmount = Mapping[int, Sequence[Entry]]
 
 
 @dataclass(frozen=True)
 class Story:
-    """One way in which a group may be in the books: the pieces that are its own, and what became of each
-    entry."""
+    """One way in which a group may be in the books.
 
-    pieces: frozenset[tuple]
+    Attributes
+    ----------
+    pieces : frozenset
+        The IDs of the pieces that are the group's own.
+    mistakes : int
+        How many it needs.
+    status : mapping
+        What became of each entry.
+    guest : int or None
+        An entry of another group that is in these pieces, and missing in its own.
+    off : int
+        What the pieces have more than the group, in cents.
+    """
+
+    pieces: frozenset[PieceId]
     mistakes: int
     status: Mapping[int, Status]
-    takes: int | None = None  # an entry of another group that is in these pieces
+    guest: int | None = None
     off: int = 0
 
 
-@dataclass
-class Case:
-    """What the stories of the open groups need: the pieces, the gate, the habits."""
+def stories_of(case: Case, group: Group, pieces: Sequence[Piece], others: ByAmount) -> list[Story]:
+    """Return all stories of a group with the pieces that may hold it.
 
-    gate: tuple[int, int]
-    of_sums: bool
-    used: frozenset[int]
-    rates: Rates
-    slack: int = 0
-    taxes: Sequence[int] = (0,)  # the rates by which amounts are smaller here than entries are
-    kept: tuple[str, ...] | None = None
-    covers: tuple[int, int] = (0, 0)
-    is_known: bool = False
-    last_entry: int = 0
-    by_account: Mapping[int, list[Piece]] = field(default_factory=lambda: defaultdict(list))
-    by_gross: Mapping[int, list[Piece]] = field(default_factory=lambda: defaultdict(list))
-    names: Mapping[tuple, set[int]] = field(
-        default_factory=dict
-    )  # by piece, the open entries that its text names
-
-    def is_of_another(self, group: Group, piece: Piece) -> bool:
-        """Whether a text names an entry, and none of this group."""
-        named = self.names.get(piece.number)
-        return bool(named) and named.isdisjoint(x.e for x in group.entries)
-
-    def is_on_time(self, group: Group, piece: Piece) -> bool:
-        return self.gate[0] <= piece.day - group.due <= self.gate[1]
-
-    def lateness(self, group: Group, piece: Piece) -> int:
-        """How many mistakes a voucher needs outside of its gate: more than a week later it is another matter's."""
-        soon = piece.day - group.due <= self.gate[1] + WEEK
-        is_named = piece.day <= self.last_entry + self.gate[1] and any(
-            x.is_named_in(piece.text) for x in group.entries
-        )
-        return 1 if soon or is_named else 2
-
-    def is_near(self, group: Group, piece: Piece, x: Entry) -> bool:
-        """Whether a posting that names an entry may be of it: on time, or a correction, or a second one in
-        the entries' days."""
-        lag = piece.day - group.due
-        after = piece.day >= x.day and piece.day - max(group.due, x.day) <= LATEST
-        corrects = after and (
-            piece.is_correction or piece.gross * x.cents <= 0 or 2 * abs(piece.gross) < abs(x.cents)
-        )
-        return (
-            self.is_on_time(group, piece) or corrects or 0 < lag <= self.last_entry + self.gate[1] - group.due
-        )
-
-    def is_whole(self, cents: int) -> bool:
-        """Whether a difference is of whole units, as a slip of the pen is; it names no entry."""
-        over = ((abs(cents) * (1000 + rate) % (1000 * WHOLE), rate) for rate in self.taxes)
-        return any(min(rest, 1000 * WHOLE - rest) <= (rate and (1000 + rate) // 2) for rest, rate in over)
-
-    def missing(self, group: Group) -> Status:
-        """What is not there is missing, if style and days are known, and a posting is due at all."""
-        covered = self.covers[0] <= group.due + self.gate[0] and group.due + self.gate[1] <= self.covers[1]
-        return Status.MISSING if self.is_known and covered and group.total else Status.OPEN
-
-    def is_own(self, x: Entry, piece: Piece) -> bool:
-        """Whether a voucher of another amount is an entry's by its text: it names it, or, in its place, is not
-        denied."""
-        in_place = piece.is_kind and not self.denies([x], piece)
-        return x.is_named_in(piece.text) or (in_place and (bool(self.kept) or is_slip(x.cents, piece.gross)))
-
-    def denies(self, entries: Iterable[Entry], piece: Piece) -> bool:
-        """Whether a voucher is of others by its text."""
-        return self.kept is not None and not any(
-            (own := x.text(self.kept)) and own <= piece.text for x in entries
-        )
-
-
-def is_slip(a: int, b: int) -> bool:
-    """Whether one amount may be a slip of the pen for the other: digits changed over, or a few whole units off."""
-    return sorted(str(abs(a))) == sorted(str(abs(b))) or abs(a - b) in (WHOLE, 10 * WHOLE, 100 * WHOLE)
-
-
-def may_hold(case: Case, group: Group) -> list[Piece]:
-    """The pieces with a reason to be a group's: in its place, or of an amount of it, or with its text."""
-    found: dict[tuple, Piece] = {}
-    entries, total, accounts = group.entries, group.total, group.accounts
-    slack = range(-case.slack, case.slack + 1)
-    amounts = {sign * cents + off for cents in group.amounts for sign in (1, -1) for off in slack}
-    for piece in {p.number: p for account in accounts for p in case.by_account.get(account, ())}.values():
-        lag, on_time = piece.day - group.due, case.is_on_time(group, piece)
-        in_place = (
-            piece.is_kind
-            and (case.of_sums or len(entries) > 1 or case.is_own(entries[0], piece))
-            and on_time
-            and 2 * len(accounts & piece.nets.keys()) >= len(accounts)
-        )
-        equal = piece.gross in amounts if piece.gross else not amounts.isdisjoint(piece.nets.values())
-        later = equal and group.start - EARLIER <= piece.day and lag <= LATEST
-        denied = (
-            (in_place or later) and piece.gross and not (on_time and equal) and case.denies(entries, piece)
-        )
-        named = (
-            x
-            for x in entries
-            if x.account in piece.nets and case.is_near(group, piece, x) and x.is_named_in(piece.text)
-        )
-        if ((in_place or later) and not denied) or any(named):
-            found[piece.number] = piece
-    # On any account, its amount on its own side.
-    for amount in {total, *(x.cents for x in entries)}:
-        found.update(
-            (p.number, p)
-            for p in case.by_gross.get(amount, ())
-            if case.is_on_time(group, p)
-            or (group.start <= p.day <= group.due + LATEST and any(x.is_named_in(p.text) for x in entries))
-        )
-    return [piece for piece in found.values() if not case.is_of_another(group, piece)]
-
-
-def stories_of(
-    case: Case, group: Group, pieces: Sequence[Piece], others: Mapping[int, Sequence[Entry]]
-) -> list[Story]:
-    """All ways to tell a group with the pieces that may hold it."""
-    left_out = int(any(x.sent for x in group.entries))
-    told = [Story(frozenset(), left_out, {x.e: case.missing(group) for x in group.entries})]
-    sizes = (1, 2, 3) if len(pieces) <= 8 else (1, 2) if len(pieces) <= 24 else (1,)
-    for some in itertools.chain(*(itertools.combinations(pieces, size) for size in sizes)):
-        told += _with(case, group, some, others)
-    return told
-
-
-def _with(
-    case: Case, group: Group, some: Sequence[Piece], others: Mapping[int, Sequence[Entry]]
-) -> Iterable[Story]:
-    """Yield the stories in which just these pieces are the group's."""
-    entries, numbers, whole = group.entries, frozenset(piece.number for piece in some), len(group.entries) > 1
-    there = Status.IN_A_SUM if whole and not group.is_receipt else Status.BOOKED
-    parts = [*((x,) for x in entries), *group.receipts]
-    for part, piece in itertools.product(parts, some) if whole and len(some) > 1 else ():
-        # What takes back one entry, and names it, is told first; then the rest is told without it.
-        named = part[0].is_named_in(piece.text)
-        is_after = piece.day >= min(p.day for p in some if p is not piece)
-        if is_after and _takes_back(case, part, piece):
-            for story in _with(case, group, [p for p in some if p is not piece], others):
-                if {story.status[x.e] for x in part} in ({there}, {Status.OPEN}):
-                    own = Status.REVERSED if story.status[part[0].e] is there else Status.OPEN
-                    status = {**story.status, **{x.e: own for x in part}}
-                    yield replace(story, pieces=numbers, mistakes=story.mistakes + 1, status=status)
-            if named:
-                return
-    off = sum(piece.gross for piece in some) - group.total
-    plain = {x.e: there for x in entries}
-    # Booked after its time, or in other words than this ledger's: a mistake more.
-    corrects = [p.is_correction and any(x.is_named_in(p.text) for x in entries) for p in some]
-    late = [
-        not case.is_on_time(group, p) and p.gross * group.total > 0 and not own
-        for p, own in zip(some, corrects, strict=True)
-    ]
-    odd = sum(case.lateness(group, p) for p, own in zip(some, late, strict=True) if own) + 2 * sum(
-        p.gross == group.total and case.denies(entries, p) for p in some
-    )
-    named = [any(x.is_named_in(p.text) for x in entries) for p in some if p.gross == group.total]
-    odd += 0 if case.kept or not any(named) else len(named) - sum(named)
-    if off == 0 and agrees(entries, some, case):
-        yield Story(numbers, odd, plain)
-        return
-    found = False
-    if off == 0:
-        if (
-            whole and len(some) == 1 and case.is_on_time(group, some[0])
-        ):  # two mistakes that cancel each other
-            yield Story(numbers, odd + 2, dict.fromkeys(plain, Status.OPEN))
-        for x in entries:
-            for account in {a for p in some for a, net in p.nets.items() if net and a != x.account}:
-                if agrees(entries, some, case, {x.e: account}):
-                    found = True
-                    slip = whole and case.is_whole(x.cents)
-                    yield Story(numbers, odd + 1 + slip, plain | {x.e: Status.ANOTHER_ACCOUNT})
-    for part in parts:
-        rest, cents = [y for y in entries if y not in part], sum(x.cents for x in part)
-        if off == -cents and (agrees(rest, some, case) if rest else _undone(some)):
-            found = True
-            back = any(_takes_back(case, part, p) and p.day >= min(q.day for q in some) for p in some)
-            own = Status.REVERSED if back else case.missing(group)
-            yield Story(numbers, odd + (part[0].sent or back), plain | {x.e: own for x in part})
-        elif off == cents and agrees([*entries, *(replace(x, e=-1) for x in part)], some, case):
-            named = part[0].is_named_in(some[0].text)
-            if whole or len(some) > 1 or (case.of_sums and some[0].is_kind) or named:
-                found = True
-                yield Story(numbers, odd - sum(late) + 1, plain | {x.e: Status.BOOKED_TWICE for x in part})
-    piece, *more = [p for p in some if not p.is_correction] or some
-    if more or not off or not case.is_on_time(group, piece) or not group.accounts & piece.nets.keys():
-        return
-    for y in others.get(off, ()):
-        places = sorted(account for account, net in piece.nets.items() if net and account != y.account)
-        is_near = y not in entries and case.gate[0] <= piece.day - y.day <= case.gate[1]
-        if is_near and any(agrees([*entries, y], some, case, {y.e: account}) for account in places):
-            found = True
-            yield Story(numbers, odd + case.is_whole(off), dict.fromkeys(plain, Status.IN_A_SUM), takes=y.e)
-    if whole and len(some) == 1:
-        yield from _parts(case, group, piece)
-    named = entries[0].is_named_in(piece.text) if case.of_sums else case.is_own(entries[0], piece)
-    if not whole and piece.gross * group.total > 0 and named:
-        yield Story(numbers, odd + 1, {entries[0].e: Status.ANOTHER_AMOUNT}, off=off)
-    elif whole or case.of_sums:
-        # More than one mistake, or a slip that may be any entry's.
-        slip = 1 if found and case.is_whole(off) else 2
-        yield Story(numbers, odd + slip, dict.fromkeys(plain, Status.OPEN), off=off)
-
-
-def _takes_back(case: Case, part: Sequence[Entry], piece: Piece) -> bool:
-    on = all(x.account in piece.nets for x in part)
-    return on and abs(piece.gross + sum(x.cents for x in part)) <= case.slack and not piece.is_correction
-
-
-def _undone(some: Sequence[Piece]) -> bool:
-    """Whether pieces cancel each other on every account."""
-    nets: Counter = Counter()
-    for piece in some:
-        nets.update(piece.nets)
-    return len(some) > 1 and not any(nets.values())
-
-
-def _parts(case: Case, group: Group, piece: Piece) -> Iterable[Story]:
-    """Yield which of the entries that were not sent may be in a voucher already: none of them is a
-    mistake."""
-    sent, unsent = ([x for x in group.entries if x.sent is one] for one in (True, False))
-    for size in range(len(unsent)) if 2 ** len(unsent) <= MOST else ():
-        for part in itertools.combinations(unsent, size):
-            inside = [*sent, *part]
-            if inside and agrees(inside, [piece], case):
-                status = dict.fromkeys((x.e for x in group.entries), Status.MISSING)
-                yield Story(
-                    frozenset([piece.number]),
-                    0,
-                    status | dict.fromkeys((x.e for x in inside), Status.IN_A_SUM),
-                )
-
-
-def solve(
-    groups: Sequence[Group], told: Mapping[Any, Sequence[Story]], strays: Mapping[tuple, int]
-) -> tuple[dict[int, set[Status]], list[dict], bool]:
-    """Tell the groups of one component together with the fewest mistakes: the possible statuses of each
-    entry.
-
-    Each piece is used once; one that is not used costs what `strays` says.  Returns also the solutions, and
-    whether
-    they were all tried.
+    `others` has the entries of open sums, by their amounts.
     """
-    owners = {x.e: (group.number, x) for group in groups for x in group.entries}
-    best, solutions, tried = [sum(strays.values()) + 3 * len(groups) + 1], [], [0]
-    order = sorted(groups, key=lambda group: len(told[group.number]))
+    left_out = int(any(x.sent for x in group.entries))
+    stories = [Story(frozenset(), left_out, {x.e: case.missing(group) for x in group.entries})]
+    most = 3 if len(pieces) <= MOST_FOR_THREE else 2 if len(pieces) <= MOST_FOR_TWO else 1
+    for size in range(1, most + 1):
+        for some in itertools.combinations(pieces, size):
+            stories += _Telling(case, group, some, others).stories()
+    return stories
 
-    def step(place: int, used: frozenset, cost: int, chosen: dict) -> None:
-        tried[0] += 1
-        if cost > best[0] or tried[0] > 10 * MOST:
-            return
-        if place < len(order):
-            for story in told[order[place].number]:
-                if not story.pieces & used:
-                    step(
-                        place + 1,
-                        used | story.pieces,
-                        cost + story.mistakes,
-                        {**chosen, order[place].number: story},
-                    )
-            return
-        taken = [story.takes for story in chosen.values() if story.takes is not None]
-        if len({*taken}) < len(taken) or any(
-            e not in owners or chosen[owners[e][0]].status[e] is not Status.MISSING for e in taken
-        ):
-            return
-        total = cost + sum(price for number, price in strays.items() if number not in used)
-        if total < best[0]:
-            best[0] = total
-            solutions.clear()
-        if total == best[0]:
-            solutions.append(chosen)
 
-    step(0, frozenset(), 0, {})
-    possible: dict[int, set[Status]] = defaultdict(set)
-    homes = {group.number: group.accounts for group in groups}
-    for chosen in solutions:
-        said = {e: status for story in chosen.values() for e, status in story.status.items()}
-        for name, story in chosen.items():
-            if story.takes is not None:
-                is_home = owners[story.takes][1].account in homes[name]
-                said[story.takes] = Status.IN_A_SUM if is_home else Status.ANOTHER_ACCOUNT
-        for e, status in said.items():
-            possible[e].add(status)
-    return possible, solutions, tried[0] <= 10 * MOST
+class _Telling:
+    """The stories in which some pieces, and no others, are a group's own."""
+
+    def __init__(self, case: Case, group: Group, pieces: Sequence[Piece], others: ByAmount) -> None:
+        self.case, self.group, self.pieces, self.others = case, group, pieces, others
+        self.entries, self.is_sum = group.entries, len(group.entries) > 1
+        self.ids = frozenset(piece.id for piece in pieces)
+        self.there = Status.IN_A_SUM if self.is_sum and not group.is_receipt else Status.BOOKED
+        self.booked = {x.e: self.there for x in self.entries}
+        self.opened = dict.fromkeys(self.booked, Status.OPEN)
+        self.off = sum(piece.gross for piece in pieces) - group.total
+        late = [piece for piece in pieces if self._is_late(piece)]
+        self.lateness = sum(case.lateness(group, piece) for piece in late)
+        self.far = sum(piece.day - group.due > case.gate[1] + WEEK for piece in late)
+        self.is_of_series = all(piece.is_of_series for piece in pieces)
+        self.odd = self.lateness + self._in_other_words()
+
+    def _names_one(self, piece: Piece) -> bool:
+        return any(x.is_named_in(piece.text) for x in self.entries)
+
+    def _is_late(self, piece: Piece) -> bool:
+        """Whether a piece comes too late; a correction that names its entry may come at any time."""
+        is_own_side = piece.gross * self.group.total > 0
+        is_correction = piece.is_move and self._names_one(piece)
+        return is_own_side and not self.case.is_on_time(self.group, piece) and not is_correction
+
+    def _in_other_words(self) -> int:
+        equal = [piece for piece in self.pieces if piece.gross == self.group.total]
+        if self.case.carried is not None:
+            return 2 * sum(self.case.denies(self.entries, piece) for piece in equal)
+        # Where vouchers may carry texts or not, one that names an entry speaks against the others.
+        named = sum(map(self._names_one, equal))
+        return len(equal) - named if named else 0
+
+    def story(self, mistakes: int, status: Mapping[int, Status], **more: int) -> Story:
+        return Story(self.ids, self.odd + mistakes, status, **more)
+
+    def stories(self) -> Iterator[Story]:
+        if self.is_sum and len(self.pieces) > 1:
+            yield from self._taken_back()
+            if self._is_named_taken_back():
+                return
+        if self.off == 0 and self.case.agree(self.entries, self.pieces):
+            yield self.story(0, self.booked)
+            return
+        single = [*self._on_another_account(), *self._left_out_or_twice()]
+        yield from single
+        if self.off == 0:
+            if self.is_sum and len(self.pieces) == 1 and self.case.is_on_time(self.group, self.pieces[0]):
+                yield self.story(2, self.opened)  # two mistakes that cancel each other
+            return
+        yield from self._of_another_amount(is_explained=bool(single))
+
+    def _reversals(self) -> Iterator[tuple[tuple[Entry, ...], Piece]]:
+        """Yield the parts of the group with a later piece that takes them back."""
+        for part, piece in itertools.product(self.group.parts, self.pieces):
+            first = min(other.day for other in self.pieces if other is not piece)
+            if piece.day >= first and self._takes_back(part, piece):
+                yield part, piece
+
+    def _is_named_taken_back(self) -> bool:
+        return any(part[0].is_named_in(piece.text) for part, piece in self._reversals())
+
+    def _taken_back(self) -> Iterator[Story]:
+        """Yield the stories without a piece that takes back an entry, with the entry reversed."""
+        for part, piece in self._reversals():
+            others = [other for other in self.pieces if other is not piece]
+            for story in _Telling(self.case, self.group, others, self.others).stories():
+                states = {story.status[x.e] for x in part}
+                if states in ({self.there}, {Status.OPEN}):
+                    own = Status.REVERSED if states == {self.there} else Status.OPEN
+                    status = {**story.status, **{x.e: own for x in part}}
+                    yield replace(story, pieces=self.ids, mistakes=story.mistakes + 1, status=status)
+
+    def _takes_back(self, part: Sequence[Entry], piece: Piece) -> bool:
+        is_opposite = abs(piece.gross + sum(x.cents for x in part)) <= self.case.slack
+        return is_opposite and not piece.is_move and all(x.account in piece.nets for x in part)
+
+    def _on_another_account(self) -> Iterator[Story]:
+        for x in self.entries if self.off == 0 else ():
+            accounts = {account for piece in self.pieces for account, net in piece.nets.items() if net}
+            for account in sorted(accounts - {x.account}):
+                if self.case.agree(self.entries, self.pieces, {x.e: account}):
+                    # A round amount may be two slips of the pen as well.
+                    slip = self.is_sum and self.case.is_round(x.cents)
+                    yield self.story(1 + slip, self.booked | {x.e: Status.ANOTHER_ACCOUNT})
+
+    def _left_out_or_twice(self) -> Iterator[Story]:
+        case, pieces = self.case, self.pieces
+        for part in self.group.parts:
+            cents = sum(x.cents for x in part)
+            if self.off == -cents:
+                others = [x for x in self.entries if x not in part]
+                if case.agree(others, pieces) if others else _is_nothing(pieces):
+                    first = min(piece.day for piece in pieces)
+                    is_back = any(self._takes_back(part, one) and one.day >= first for one in pieces)
+                    own = Status.REVERSED if is_back else case.missing(self.group)
+                    yield self.story(int(part[0].sent or is_back), self.booked | {x.e: own for x in part})
+            elif self.off == cents:
+                again = [*self.entries, *(replace(x, e=-1) for x in part)]
+                is_told = self.is_sum or len(pieces) > 1 or (case.is_of_sums and pieces[0].is_kind)
+                is_told = is_told or part[0].is_named_in(pieces[0].text)
+                if is_told and case.agree(again, pieces):
+                    # A second posting may come after the gate. A week later, or in another series of numbers, it
+                    # is as likely of others.
+                    twice = self.booked | {x.e: Status.BOOKED_TWICE for x in part}
+                    yield self.story(1 - self.lateness + max(self.far, not self.is_of_series), twice)
+
+    def _of_another_amount(self, *, is_explained: bool) -> Iterator[Story]:
+        """Yield the stories of a piece in the group's place that has more, or less."""
+        case, group = self.case, self.group
+        piece, *more = [piece for piece in self.pieces if not piece.is_move] or self.pieces
+        if more or not case.is_on_time(group, piece) or not group.accounts & piece.nets.keys():
+            return
+        for guest in self.others.get(self.off, ()):
+            if self._is_guest(guest, piece):
+                is_explained = True
+                status = dict.fromkeys(self.booked, Status.IN_A_SUM)
+                yield self.story(int(case.is_round(self.off)), status, guest=guest.e)
+        if self.is_sum and len(self.pieces) == 1:
+            yield from self._sent_in_part(piece)
+        x = self.entries[0]
+        is_own = x.is_named_in(piece.text) if case.is_of_sums else case.is_own(x, piece)
+        if not self.is_sum and is_explained:
+            return  # twice its amount is no slip of the pen
+        if not self.is_sum and is_own and piece.gross * group.total > 0:
+            yield self.story(1, {x.e: Status.ANOTHER_AMOUNT}, off=self.off)
+        elif self.is_sum or case.is_of_sums:
+            # A round difference may be the slip of the pen of any entry: as likely as the mistakes above.
+            mistakes = 1 if is_explained and case.is_round(self.off) else 2
+            yield self.story(mistakes, self.opened, off=self.off)
+
+    def _is_guest(self, guest: Entry, piece: Piece) -> bool:
+        """Whether an entry of another group may be in the piece, on one of its accounts."""
+        if guest in self.entries or not self.case.gate[0] <= piece.day - guest.day <= self.case.gate[1]:
+            return False
+        accounts = sorted(account for account, net in piece.nets.items() if net and account != guest.account)
+        together = [*self.entries, guest]
+        return any(self.case.agree(together, self.pieces, {guest.e: account}) for account in accounts)
+
+    def _sent_in_part(self, piece: Piece) -> Iterator[Story]:
+        """Yield which entries that were not sent may be in a sum already: that is no mistake."""
+        sent, unsent = ([x for x in self.entries if x.sent is one] for one in (True, False))
+        for size in range(len(unsent)) if 2 ** len(unsent) <= MOST_WAYS else ():
+            for part in itertools.combinations(unsent, size):
+                inside = [*sent, *part]
+                if inside and self.case.agree(inside, [piece]):
+                    status = dict.fromkeys(self.booked, Status.MISSING)
+                    status |= dict.fromkeys((x.e for x in inside), Status.IN_A_SUM)
+                    yield Story(self.ids, 0, status)
+
+
+def _is_nothing(pieces: Sequence[Piece]) -> bool:
+    """Whether pieces cancel each other on every account."""
+    nets: Counter[int] = Counter()
+    for piece in pieces:
+        nets.update(piece.nets)
+    return len(pieces) > 1 and not any(nets.values())

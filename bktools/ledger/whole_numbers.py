@@ -1,64 +1,69 @@
-"""Columns of whole numbers, and what is counted in them."""
+"""Tables as columns of whole numbers, and what is counted, summed and found in them."""
 
 from __future__ import annotations
 
-import functools
-import itertools
-import re
-import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+Numbers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
-NONE = -(2**40)  # a day, an amount or a code that is not there
+# A day, an amount or a text that is not there.
+NONE = -(2**40)
 
 
 class Columns:
-    """Columns as columns of whole numbers, made when they are asked for: of a text its code."""
+    """The columns of a table as whole numbers, made when they are asked for: a text is its code.
 
-    def __init__(self, table: pl.DataFrame, **columns: np.ndarray) -> None:
-        self.table, self.columns = table, columns
+    Parameters
+    ----------
+    table : DataFrame
+        Texts, whole numbers and flags.
+    **columns
+        Columns that the table has not, or not so.
+    """
+
+    def __init__(self, table: pl.DataFrame, **columns: npt.NDArray[Any]) -> None:
+        self.table, self._columns = table, columns
 
     def __len__(self) -> int:
         return self.table.height
 
-    def __getattr__(self, name: str) -> np.ndarray:
-        columns = self.__dict__["columns"]
+    def __getattr__(self, name: str) -> npt.NDArray[Any]:
+        columns: dict[str, npt.NDArray[Any]] = self.__dict__["_columns"]
         if name not in columns:
             own = self.table[name]
-            columns[name] = (
-                codes(own)
-                if own.dtype == pl.String
-                else own.to_numpy()
-                if own.dtype == pl.Boolean
-                else own.fill_null(NONE).to_numpy()
-            )
+            if own.dtype == pl.String:
+                columns[name] = codes(own)
+            else:
+                columns[name] = (own if own.dtype == pl.Boolean else own.fill_null(NONE)).to_numpy()
         return columns[name]
 
-    def take(self, mask: np.ndarray) -> Columns:
+    def take(self, mask: Flags) -> Columns:
+        """Keep some rows."""
         if mask.all():
             return self
         rows = np.flatnonzero(mask)
-        return Columns(self.table[rows], **{name: column[rows] for name, column in self.columns.items()})
+        return Columns(self.table[rows], **{name: column[rows] for name, column in self._columns.items()})
 
-    def also(self, **columns: np.ndarray) -> Columns:
-        return Columns(self.table, **{**self.columns, **columns})
+    def also(self, **columns: npt.NDArray[Any]) -> Columns:
+        """Add columns, or put others in the place of some."""
+        return Columns(self.table, **{**self._columns, **columns})
 
 
-def codes(texts: pl.Series) -> np.ndarray:
+def codes(texts: pl.Series) -> Numbers:
     """Number texts as they are met first; NONE where there is none."""
     numbers = texts.to_arrow().dictionary_encode().indices
-    return numbers.cast(pa.int64()).fill_null(NONE).to_numpy(zero_copy_only=False)
+    coded: Numbers = numbers.cast(pa.int64()).fill_null(NONE).to_numpy(zero_copy_only=False)
+    return coded
 
 
-def number(*keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Number the combinations of keys in their order; and where each is met first."""
+def number(*keys: npt.NDArray[Any]) -> tuple[Numbers, Numbers]:
+    """Number the combinations of keys in their order; return also where each is met first."""
     code = np.zeros(len(keys[0]), np.int64)
     for key in keys:
         low = key.min(initial=0)
@@ -67,20 +72,30 @@ def number(*keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return numbers, first
 
 
-def among(count: int, numbers: Any) -> np.ndarray:
-    """Which of 0, 1, ... are among some numbers."""
-    out = np.zeros(count, bool)
-    out[numbers] = True
-    return out
+def among(count: int, numbers: Any) -> Flags:
+    """Return which of 0, 1, ... are among some numbers."""
+    flags = np.zeros(count, np.bool_)
+    flags[numbers] = True
+    return flags
 
 
-def places(values: np.ndarray, ordered: np.ndarray) -> np.ndarray:
-    """Where values stand among ordered ones; -1 if they do not."""
+def places(values: Numbers, ordered: Numbers) -> Numbers:
+    """Return where values stand among ordered ones; -1 if they do not."""
+    if not len(ordered):
+        return np.full(len(values), -1)
     at = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
-    return np.where(ordered[at] == values, at, -1) if len(ordered) else np.full(len(values), -1)
+    return np.where(ordered[at] == values, at, -1)
 
 
-def sums(numbers: np.ndarray, count: int, values: np.ndarray | int = 1) -> np.ndarray:
-    out = np.zeros(count, np.int64)
-    np.add.at(out, numbers, values)
-    return out
+def sums(numbers: npt.NDArray[Any], count: int, values: Any = 1) -> Numbers:
+    """Return the sum of values by number, or how often each is met."""
+    totals = np.zeros(count, np.int64)
+    np.add.at(totals, numbers, values)
+    return totals
+
+
+def largest(numbers: npt.NDArray[Any], count: int, values: npt.NDArray[Any]) -> Numbers:
+    """Return the largest value by number; NONE where there is none."""
+    most = np.full(count, NONE)
+    np.maximum.at(most, numbers, values)
+    return most

@@ -134,7 +134,7 @@ def _refused(wrong: Settings, code: str, way_out: str) -> None:
         with pytest.raises(JournalError) as caught:
             change(wrong)
         assert caught.value.code in {code, "stopped"}
-    if code not in {"missing", "another_environment"}:
+    if code not in {"missing", "another_environment", "another_name"}:
         with open_for_reading(wrong) as journal:
             assert state(journal, "z" if code == "another_journal" else "a") in {"ACCEPTED", None}
 
@@ -208,17 +208,21 @@ def test_a_renamed_environment_keeps_its_journal(settings):
         assert question.code == caught.value.code == "company_of_another_environment"
         assert "journal rename books production" in str(question)
         assert first_export(empty, OTHER_COMPANY).code == "first_export"
-    # The empty journal is put aside, as the message of the rename says.
-    with pytest.raises(JournalError, match=r"both .* hold a journal"):
-        rename(after, "books", by="Ada")
-    shutil.rmtree(folder_of(after))
-    shutil.rmtree(settings.sent_log_dir / "production")
+    # The journal that was made by looking is put aside.
     rename(after, "books", by="Ada")
     with open_for_writing(after) as journal:
         assert journal.origin() == {"environment": "production", "address": OTHER_ADDRESS}
         with pytest.raises(JournalError, match="in batch a"):
             send(journal, batch("b", 0))
     assert not folder_of(before).exists()
+
+
+def test_two_environments_that_were_used_stay_two(settings):
+    """Both have exported: a rename would forget one of them."""
+    used(at(settings, environment="books"))
+    other = used(at(settings, environment="production", base_url=OTHER_ADDRESS))
+    with pytest.raises(JournalError, match="exported as 'books' and as 'production': nothing was changed"):
+        rename(other, "books", by="Ada")
 
 
 def begun_without_a_word(journal) -> None:

@@ -1,0 +1,204 @@
+"""What stories are told with: the ledger's habits, and the pieces of it that no proven group has."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bktools.ledger.candidates import Group, Piece, PieceId
+from bktools.ledger.entry_names import Entry
+from bktools.ledger.gates import EARLIER, LATEST, WEEK, Gate
+from bktools.ledger.outcome import Status
+from bktools.ledger.tax_rates import Rates
+
+# Cents. A slip of the pen is often of whole units: such a difference names no entry.
+UNIT = 100
+
+
+@dataclass
+class Case:
+    """What the stories of open groups are told with.
+
+    Attributes
+    ----------
+    gate, covered : tuple of int
+        When vouchers follow their groups, and the days that the ledger shows.
+    is_of_sums : bool
+        Whether the ledger books sums.
+    used : frozenset of int
+        The entries' accounts in the ledger.
+    rates : Rates
+        The ledger's rates of tax.
+    taxes : sequence of int
+        The rates by which amounts are smaller here than the entries are.
+    slack : int
+        By how many cents the net of an entry may be off.
+    carried : tuple of str or None
+        The texts of an entry that nine in ten vouchers carry, together.
+    is_known : bool
+        Whether enough agrees to call an entry missing.
+    last_entry : int
+        The day of the last entry.
+    by_account, by_gross : mapping
+        The pieces by each of their accounts, and by their cost side.
+    names : mapping
+        The open entries that the text of a piece names.
+    """
+
+    gate: Gate
+    covered: Gate
+    is_of_sums: bool
+    used: frozenset[int]
+    rates: Rates
+    slack: int = 0
+    taxes: Sequence[int] = (0,)
+    carried: tuple[str, ...] | None = None
+    is_known: bool = False
+    last_entry: int = 0
+    by_account: Mapping[int, list[Piece]] = field(default_factory=lambda: defaultdict(list))
+    by_gross: Mapping[int, list[Piece]] = field(default_factory=lambda: defaultdict(list))
+    names: Mapping[PieceId, set[int]] = field(default_factory=dict)
+
+    def add(self, pieces: Iterable[Piece]) -> None:
+        """Add the pieces that may hold open groups."""
+        for piece in pieces:
+            self.by_gross[piece.gross].append(piece)
+            for account in piece.nets:
+                self.by_account[account].append(piece)
+
+    # ---- days
+
+    def is_on_time(self, group: Group, piece: Piece) -> bool:
+        """Whether a piece is in the gate of a group."""
+        return self.gate[0] <= piece.day - group.due <= self.gate[1]
+
+    def lateness(self, group: Group, piece: Piece) -> int:
+        """Return how many mistakes a piece outside of its gate needs.
+
+        A week after the gate it is as likely of another matter, such as the next month's charge, unless it
+        names an entry in the days of the entries.
+        """
+        is_soon = piece.day - group.due <= self.gate[1] + WEEK
+        is_in_days = piece.day <= self.last_entry + self.gate[1]
+        is_named = is_in_days and any(x.is_named_in(piece.text) for x in group.entries)
+        return 1 if is_soon or is_named else 2
+
+    def is_near(self, group: Group, piece: Piece, x: Entry) -> bool:
+        """Whether a piece that names an entry may be of it.
+
+        It is on time, or a second one in the entries' days, or a correction: it moves, takes back, or is
+        smaller than half of the entry.
+        """
+        if self.is_on_time(group, piece) or group.due < piece.day <= self.last_entry + self.gate[1]:
+            return True
+        is_after = piece.day >= x.day and piece.day - max(group.due, x.day) <= LATEST
+        is_small = piece.gross * x.cents <= 0 or 2 * abs(piece.gross) < abs(x.cents)
+        return is_after and (piece.is_move or is_small)
+
+    def missing(self, group: Group) -> Status:
+        """Return MISSING if habits and days are known, and a posting is due at all; else OPEN."""
+        is_covered = (
+            self.covered[0] <= group.due + self.gate[0] and group.due + self.gate[1] <= self.covered[1]
+        )
+        return Status.MISSING if self.is_known and is_covered and group.total else Status.OPEN
+
+    # ---- texts
+
+    def denies(self, entries: Iterable[Entry], piece: Piece) -> bool:
+        """Whether vouchers carry texts, and a piece has the text of none of these entries."""
+        if self.carried is None:
+            return False
+        texts = (x.text(self.carried) for x in entries)
+        return not any(text and text <= piece.text for text in texts)
+
+    def is_of_another(self, group: Group, piece: Piece) -> bool:
+        """Whether the text of a piece names an entry, and none of this group."""
+        named = self.names.get(piece.id, set[int]())
+        return bool(named) and named.isdisjoint(x.e for x in group.entries)
+
+    def is_own(self, x: Entry, piece: Piece) -> bool:
+        """Whether a piece of another amount is an entry's: it names it, or is in its place and not denied."""
+        if x.is_named_in(piece.text):
+            return True
+        in_place = piece.is_kind and not self.denies([x], piece)
+        return in_place and (self.carried is not None or is_slip(x.cents, piece.gross))
+
+    # ---- amounts
+
+    def is_round(self, cents: int) -> bool:
+        """Whether a difference, with its tax, is of whole units."""
+        for rate in self.taxes:
+            beyond = abs(cents) * (1000 + rate) % (1000 * UNIT)
+            if min(beyond, 1000 * UNIT - beyond) <= (rate and (1000 + rate) // 2):
+                return True
+        return False
+
+    def agree(
+        self, entries: Sequence[Entry], pieces: Sequence[Piece], moved: Mapping[int, int] | None = None
+    ) -> bool:
+        """Whether pieces have the entries' total, on their accounts, each with what its entries make.
+
+        `moved` has the other account on which an entry is booked.
+        """
+        gross = sum(piece.gross for piece in pieces)
+        if gross != sum(x.cents for x in entries):
+            return False
+        nets: Counter[int] = Counter()
+        for piece in pieces:
+            nets.update(piece.nets)
+        on: dict[int, list[Entry]] = defaultdict(list)
+        for x in entries:
+            on[moved.get(x.e, x.account) if moved else x.account].append(x)
+        theirs = {account for account, net in nets.items() if net and (account in self.used or account in on)}
+        if len(entries) == 1:
+            return set(on) <= theirs  # its voucher may have other accounts beside: a split, a tax
+        if not theirs <= set(on):
+            return False
+        if sum(net for account, net in nets.items() if account in theirs) == gross:
+            return all(sum(x.cents for x in own) == nets[account] for account, own in on.items())
+        return all(self.rates.can_give(own, nets[account]) for account, own in on.items())
+
+
+def is_slip(amount: int, other: int) -> bool:
+    """Whether an amount may be a slip of the pen for another: digits changed over, or whole units off."""
+    has_same_digits = sorted(str(abs(amount))) == sorted(str(abs(other)))
+    return has_same_digits or abs(amount - other) in (UNIT, 10 * UNIT, 100 * UNIT)
+
+
+def may_hold(case: Case, group: Group) -> list[Piece]:
+    """Return the pieces that may be a group's: in its place, of an amount of it, or with its text."""
+    on_accounts = {
+        piece.id: piece for account in group.accounts for piece in case.by_account.get(account, ())
+    }
+    pieces = {piece.id: piece for piece in on_accounts.values() if _may_be_of(case, group, piece)}
+    # On any account, an amount of the group: on time, or with the text of an entry.
+    for amount in {group.total, *(x.cents for x in group.entries)}:
+        for piece in case.by_gross.get(amount, ()):
+            is_after = group.start <= piece.day <= group.due + LATEST
+            is_named = is_after and any(x.is_named_in(piece.text) for x in group.entries)
+            if is_named or case.is_on_time(group, piece):
+                pieces[piece.id] = piece
+    return [piece for piece in pieces.values() if not case.is_of_another(group, piece)]
+
+
+def _may_be_of(case: Case, group: Group, piece: Piece) -> bool:
+    entries, accounts = group.entries, group.accounts
+    slack = range(-case.slack, case.slack + 1)
+    amounts = {sign * cents + off for cents in group.amounts for sign in (1, -1) for off in slack}
+    is_on_time = case.is_on_time(group, piece)
+    is_in_place = (
+        piece.is_kind
+        and is_on_time
+        and (case.is_of_sums or len(entries) > 1 or case.is_own(entries[0], piece))
+        and 2 * len(accounts & piece.nets.keys()) >= len(accounts)
+    )
+    is_equal = piece.gross in amounts if piece.gross else not amounts.isdisjoint(piece.nets.values())
+    is_late = is_equal and group.start - EARLIER <= piece.day <= group.due + LATEST
+    may_be_denied = bool(piece.gross) and not (is_on_time and is_equal)
+    if (is_in_place or is_late) and not (may_be_denied and case.denies(entries, piece)):
+        return True
+    return any(
+        x.account in piece.nets and case.is_near(group, piece, x) and x.is_named_in(piece.text)
+        for x in entries
+    )

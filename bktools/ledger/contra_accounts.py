@@ -1,0 +1,80 @@
+"""The accounts that balance the vouchers of costs: creditors, a bank, a card, a clearing account."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bktools.ledger.whole_numbers import Columns, Flags, Numbers, among, number, places, sums
+
+# A contra account of so many vouchers, or of so much of the money, is a main one; any other one is seldom.
+OFTEN = 0.1
+
+
+def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
+    """Return by account whether it balances vouchers.
+
+    A contra account is opposite to the costs, and carries at least half of them in most vouchers that it has
+    with them: a tax, or a rounding, does not. On balance it is credited: an account to which costs are moved,
+    and from which they come back, is not a contra account.
+
+    Parameters
+    ----------
+    lines : Columns
+        Postings with their voucher v and their account.
+    is_used : array
+        Whether an entry has the account of each posting.
+    accounts : int
+        The number of accounts.
+    """
+    cost = sums(lines.v[is_used], int(lines.v.max(initial=-1)) + 1, lines.cents[is_used])
+    others = np.flatnonzero(~is_used)
+    cells, first = number(lines.v[others], lines.account[others])
+    v, account, day = (column[others[first]] for column in (lines.v, lines.account, lines.day))
+    cents = sums(cells, len(first), lines.cents[others])
+    is_beside, size = cost[v] != 0, np.abs(cost[v])
+    carries = is_beside & (np.sign(cents) * np.sign(cost[v]) < 0) & (2 * np.abs(cents) >= size)
+    count = sums(account, accounts, carries)
+    # A creditor is credited before it is paid. An account that has an amount first, and then gives it to an
+    # entry's account, had a cost: its vouchers show contra accounts, too.
+    gave = among(accounts, account[carries & _had_before(lines, account, cents, day)]) & (count == 1)
+    if gave.any():
+        return contra_accounts(lines, is_used | gave[lines.account], accounts)
+    credited = np.sign(cost[v]) * carries
+    balance = sums(account, accounts, credited)
+    heads = heads_of(lines, accounts)
+    is_contra = (2 * count > sums(account, accounts, is_beside)) & (
+        (count == 1) | (sums(heads, accounts, balance)[heads] > 0)
+    )
+    is_main = is_contra & (
+        (balance >= OFTEN * (cost != 0).sum())
+        | (sums(account, accounts, credited * size) >= OFTEN * np.abs(cost).sum())
+    )
+    # A seldom one is a contra account, too, unless it is a cost elsewhere: beside a credit of a main one.
+    has_main = among(len(cost), lines.v[is_main[lines.account] & (lines.cents < 0)])[v]
+    return np.asarray(is_main | (is_contra & ~among(accounts, account[has_main & (cents > 0)])))
+
+
+def _had_before(lines: Columns, account: Numbers, cents: Numbers, day: Numbers) -> Flags:
+    """Return whether an account had the opposite amount on the same day or before."""
+    lots = lines.account * 2**40 + lines.cents
+    order = np.lexsort((lines.day, lots))
+    ordered, first = np.unique(lots[order], return_index=True)
+    at = places(account * 2**40 - cents, ordered)
+    return np.asarray((at >= 0) & (lines.day[order][first][at] <= day))
+
+
+def heads_of(lines: Columns, accounts: int) -> Numbers:
+    """Return by account the first one whose code begins with the same two characters, as creditors do."""
+    own, rows = np.unique(lines.account, return_index=True)
+    heads, first = np.arange(accounts), dict[str, int]()
+    for account, code in zip(own.tolist(), lines.table["account"][rows].to_list(), strict=True):
+        heads[account] = first.setdefault((code or "")[:2], account)
+    return heads
+
+
+def families_of(lines: Columns, is_contra: Flags, accounts: int) -> Numbers:
+    """Return by account itself; for seldom contra accounts (a creditor each) one for all that begin alike."""
+    own = lines.account[is_contra]
+    is_seldom = sums(own, accounts) < OFTEN * (int(lines.v.max(initial=-1)) + 1)
+    is_seldom &= among(accounts, own)
+    return np.where(is_seldom, heads_of(lines, accounts), np.arange(accounts))

@@ -1,0 +1,234 @@
+"""Pieces: the vouchers that no proven group has, and the parts of them that may hold open groups."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bktools.ledger.booking_units import ACCOUNT, OWN
+from bktools.ledger.candidates import Piece, whole
+from bktools.ledger.entry_names import Entry
+from bktools.ledger.gates import EARLIER, LATEST, WEEK
+from bktools.ledger.matching import Matching, matching_of
+from bktools.ledger.study import Study
+from bktools.ledger.whole_numbers import NONE, Flags, Numbers, among
+
+# What fewer of the proven vouchers have is no kind of them: a single pair may be of others by chance.
+SELDOM = 0.02
+
+
+@dataclass(frozen=True)
+class Match:
+    """Entries that another booking unit explains, with their voucher, or its part on an account."""
+
+    entries: Sequence[int]
+    v: int
+    account: int
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """The entries' kind: of each voucher, whether its contra accounts and its cost centre are of proven ones.
+
+    Attributes
+    ----------
+    is_ours : array of bool
+        Whether proven vouchers have its cost centre; another one is of another company, whatever its text.
+    is_kind : array of bool
+        Whether proven vouchers have its contra accounts, too.
+    is_of_series : array of bool
+        Whether it is of the kind, and proven vouchers are numbered in its series.
+    """
+
+    is_ours: Flags
+    is_kind: Flags
+    is_of_series: Flags
+
+    @classmethod
+    def of(cls, study: Study) -> Kinds:
+        """Return the kinds of a ledger's proven vouchers."""
+        books, proven = study.books, among(study.books.count, study.matching.vouchers)
+        if not proven.any():
+            none = np.zeros(books.count, np.bool_)
+            return cls(~none, none, none)
+        is_ours = np.isin(books.centre, _usual(books.centre[proven]))
+        is_kind = is_ours & np.isin(books.kind, _usual(books.kind[proven]))
+        return cls(is_ours, is_kind, is_kind & np.isin(books.series, books.series[proven]))
+
+    def has(self, v: int) -> bool:
+        """Whether a voucher is of the entries' kind."""
+        return bool(self.is_kind[v])
+
+
+def _usual(values: Numbers) -> Numbers:
+    """Return the values that are not seldom."""
+    each, count = np.unique(values, return_counts=True)
+    return np.asarray(each[count >= np.maximum(1, SELDOM * count.sum())])
+
+
+def on_their_accounts(study: Study) -> Matching:
+    """Keep vouchers of several accounts only where each account has what its entries make."""
+    matching, books = study.matching, study.books
+    if books.has_nets:
+        return matching
+    is_mixed = (books.accounts > 1) | (books.gross != books.on_used)
+    some = matching.only((matching.groups.size[matching.group] > 1) & is_mixed[matching.vouchers])
+    pieces = whole_pieces(study, some.vouchers, None)
+    wrong = [
+        group
+        for group, own, v, account in some.rows()
+        if not study.case.agree(study.of(own), [_part(study, pieces[v], account)])
+    ]
+    return matching.without(wrong)
+
+
+def of_other_units(study: Study, others: Iterable[Matching]) -> list[Match]:
+    """Return what other booking units explain of the open entries, as sums of two or more."""
+    matching, books = study.matching, study.books
+    is_open = ~matching.has_pair & study.entries.is_home & ~study.is_outside
+    is_free = ~among(books.count, matching.vouchers)
+    matches: list[Match] = []
+    for other in others:
+        if other.unit.part == OWN or is_open.sum() < 2:
+            continue
+        latest = other.gate[1]
+        if other.clock == "day":
+            latest = min(latest, max(WEEK, matching.gate[1]))
+        like = replace(other, gate=(other.gate[0], latest))
+        more = matching_of(study.entries.take(is_open), books, other.unit, least=2, like=like, free=is_free)
+        pieces = whole_pieces(study, more.vouchers, None)
+        for _, own, v, account in more.rows():
+            if study.case.agree(study.of(own), [_part(study, pieces[v], account)]):
+                matches.append(Match(own, v, account))
+                is_open[np.searchsorted(study.entries.e, own)] = False
+                is_free[v] = False
+    return matches
+
+
+def whole_pieces(study: Study, vouchers: Numbers, kinds: Kinds | None) -> dict[int, Piece]:
+    """Return vouchers as pieces; without their kinds, where only their amounts are asked for."""
+    books, wanted = study.books, np.unique(vouchers)
+    texts = books.texts(wanted.tolist()) if kinds else {}
+    pieces = {}
+    for v in wanted.tolist():
+        gross = int(books.gross[v])
+        text = texts[v] if kinds and kinds.is_ours[v] else frozenset[str]()
+        is_kind = bool(kinds and kinds.is_kind[v])
+        is_of_series = bool(kinds and kinds.is_of_series[v])
+        day, nets = int(books.day[v]), books.nets_of(v)
+        pieces[v] = Piece(whole(v), day, gross, nets, is_kind, is_of_series, text, gross == 0)
+    return pieces
+
+
+def _part(study: Study, piece: Piece, account: int) -> Piece:
+    """Return what a voucher without tax has on one account; a voucher of one account is whole."""
+    is_of_one = len(piece.nets.keys() & study.case.used) == 1 and not study.books.has_nets
+    if account == NONE or is_of_one:
+        return piece
+    net = piece.nets[account]
+    return replace(piece, id=(piece.v, account), gross=net, nets={account: net})
+
+
+def pieces_left(study: Study, matches: Sequence[Match], kinds: Kinds) -> list[Piece]:
+    """Return what no proven group has of the vouchers near the entries, cut as the booking unit cuts them."""
+    books, matching, used = study.books, study.matching, study.case.used
+    is_of_parts = matching.unit.part == ACCOUNT
+    # A voucher of one account is used with all that stands beside it, such as its tax.
+    is_of_one = (books.accounts == 1) & is_of_parts & (not books.has_nets)
+    is_used = among(books.count, matching.vouchers[is_of_one[matching.vouchers] | (not is_of_parts)])
+    used_accounts: dict[int, set[int]] = defaultdict(set)
+    parts = matching.only(~is_of_one[matching.vouchers] & is_of_parts)
+    accounts = parts.parts.account[parts.part].tolist()
+    claimed = [
+        *zip(parts.vouchers.tolist(), accounts, strict=True),
+        *((one.v, one.account) for one in matches),
+    ]
+    for v, account in claimed:
+        is_used[v] |= account == NONE or is_of_one[v]
+        used_accounts[v].add(account)
+    entries = study.entries
+    first, last = entries.day.min() - EARLIER, entries.month_end.max() + LATEST
+    is_near = (books.day >= first) & (books.day <= last)
+    left = whole_pieces(study, np.flatnonzero(is_near & ~is_used), kinds).values()
+    opened = _open_entries(study, matches)
+    pieces: list[Piece] = []
+    for piece in without_corrected(study, [*left]):
+        on_used = sum(net for account, net in piece.nets.items() if account in used)
+        is_plain = on_used == piece.gross or not study.case.rates.has_tax
+        can_be_cut = is_of_parts and is_plain and not used.isdisjoint(piece.nets)
+        if not piece.gross and is_of_parts:
+            pieces += _ends_of_move(piece, opened, used)
+        elif piece.v in used_accounts or can_be_cut:
+            free = {a: net for a, net in piece.nets.items() if net and a not in used_accounts[piece.v]}
+            pieces += [replace(piece, id=(piece.v, a), gross=net, nets={a: net}) for a, net in free.items()]
+        else:
+            pieces.append(piece)
+    return pieces
+
+
+def _open_entries(study: Study, matches: Sequence[Match]) -> list[Entry]:
+    matched = {e for match in matches for e in match.entries}
+    is_open = study.entries.is_home & ~study.matching.has_pair
+    return study.of([e for e in study.entries.e[is_open].tolist() if e not in matched])
+
+
+def _ends_of_move(piece: Piece, opened: Sequence[Entry], used: frozenset[int]) -> list[Piece]:
+    """Cut a move between two accounts into its ends, with the gross of the entry that it names."""
+    sizes = {abs(x.cents) for x in opened if x.account in piece.nets and x.is_named_in(piece.text)}
+    if len(piece.nets) != 2 or (len(sizes) != 1 and used.isdisjoint(piece.nets)):
+        return [piece]
+    size = sizes.pop() if len(sizes) == 1 else None
+    ends = []
+    for account, net in piece.nets.items():
+        gross = net if size is None else size if net > 0 else -size
+        if net:
+            ends.append(replace(piece, id=(piece.v, account), gross=gross, nets={account: net}, is_move=True))
+    return ends
+
+
+def without_corrected(study: Study, pieces: Sequence[Piece]) -> list[Piece]:
+    """Leave out pieces that take back one another: moves to an account and back, and corrected mistakes.
+
+    An amount that an entry has on one of the accounts is left: it may be the entry that is taken back. It is
+    not where the texts of all pieces deny it.
+    """
+    equal: dict[tuple[frozenset[tuple[int, int]], int], list[Piece]] = defaultdict(list)
+    for piece in pieces:
+        accounts = frozenset((account, abs(net)) for account, net in piece.nets.items() if net)
+        equal[accounts, abs(piece.gross)].append(piece)
+    candidates = {lot: own for lot, own in equal.items() if len(own) > 1 and _is_corrected(own)}
+    if not candidates:
+        return [*pieces]
+    sizes = _sizes(study)
+    corrected = set()
+    for (accounts, gross), own in candidates.items():
+        near = [e for account, _ in accounts for e in sizes.get((account, gross), ())] if gross else []
+        if not near or (
+            study.case.carried and all(study.case.denies(study.of(near), piece) for piece in own)
+        ):
+            corrected |= {piece.id for piece in own}
+    return [piece for piece in pieces if piece.id not in corrected]
+
+
+def _is_corrected(pieces: list[Piece]) -> bool:
+    """Whether pieces are nothing together, on each account, and what takes back comes after."""
+    pieces.sort(key=lambda piece: (piece.day, piece.v))
+    nets: Counter[int] = Counter()
+    for piece in pieces:
+        nets.update(piece.nets)
+    is_in_time = pieces[-1].day - pieces[0].day <= LATEST
+    return not any(nets.values()) and pieces[0].gross >= 0 and is_in_time
+
+
+def _sizes(study: Study) -> Mapping[tuple[int, int], list[int]]:
+    """Return the entries by account and by the size of their amount, their receipt and their group."""
+    entries, groups = study.entries, study.matching.groups
+    sizes = defaultdict(list)
+    for amounts in (entries.cents, study.receipts[0], groups.total[groups.of_entry]):
+        rows = zip(entries.account.tolist(), np.abs(amounts).tolist(), entries.e.tolist(), strict=True)
+        for account, size, e in rows:
+            sizes[account, size].append(e)
+    return sizes

@@ -1,0 +1,105 @@
+"""The last word: an entry that no story finds is missing, unless something free may hold it.
+
+It is open instead where
+
+- a free piece of the entries' kind, on its account or of its amount, is near its gate and not denied by a
+  text (no text alone makes an entry missing); or carries its text, or names it, in the weeks after it,
+- an open sum near it may hold it,
+- it cancels another entry on its account: nothing is to be booked then.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from bktools.ledger.candidates import Group, Piece
+from bktools.ledger.entry_names import Entry
+from bktools.ledger.gates import LATEST, WEEK
+from bktools.ledger.outcome import Reason, Status
+from bktools.ledger.study import Study
+from bktools.ledger.telling import Told, leave_open
+
+
+def decide_missing(study: Study, told: Told, foreign: Sequence[Group]) -> None:
+    """Give the entries without a status theirs: MISSING, or OPEN.
+
+    `foreign` has the groups with amounts in other currencies: their postings may hold any entry near them.
+    """
+    free = _Free(study, told, foreign)
+    cancelled = _cancelled(study, told.groups)
+    for group in told.groups:
+        for x in group.entries:
+            if study.draft.status[x.e] >= 0:
+                continue
+            near = free.pieces_for(x, group)
+            if near or x.e in cancelled or free.has_open_sum(x, group):
+                own = study.group(group.number, [x])
+                leave_open(study, own, [x], Reason.MAY_BE_IN, study.first_rows(near))
+            else:
+                study.draft.decide(x.e, Status.MISSING)
+
+
+class _Free:
+    """The pieces and open sums that may hold an entry that was not found."""
+
+    def __init__(self, study: Study, told: Told, foreign: Sequence[Group]) -> None:
+        self.case, self.told = study.case, told
+        status = study.draft.status
+        unsolved = (group for group in told.groups if any(status[x.e] == Status.OPEN for x in group.entries))
+        self.open_sums = [*foreign, *unsolved] if self.case.is_of_sums else []
+        self.named = defaultdict(list)
+        for number, entries in self.case.names.items():
+            for e in entries:
+                self.named[e].append(told.pieces[number])
+        # What is left of a voucher of several accounts may hold several entries of other accounts.
+        self.parts = [
+            piece
+            for piece in told.pieces.values()
+            if piece.is_kind and piece.gross and study.books.accounts[piece.v] > 1
+        ]
+        # An entry of a closed month may be in a later sum.
+        is_plain = not self.case.is_of_sums and study.matching.clock == "day"
+        self.days_around = 0 if is_plain else 2 * WEEK
+
+    def pieces_for(self, x: Entry, group: Group) -> list[Piece]:
+        """Return the free pieces that may hold an entry."""
+        on_account = [piece for piece in self.case.by_account.get(x.account, ()) if piece.gross]
+        kind = [piece for piece in on_account if piece.is_kind]
+        near = [*self.case.by_gross.get(x.cents, ()), *kind, *self.parts]
+        pieces = [piece for piece in near if self._may_hold(x, group, piece)]
+        if self.case.carried is not None:
+            pieces += [
+                piece
+                for piece in kind
+                if 0 <= piece.day - x.day <= LATEST and not self.case.denies([x], piece)
+            ]
+        pieces += [piece for piece in self.named[x.e] if self.case.is_near(group, piece, x)]
+        return [piece for piece in pieces if piece.id not in self.told.explained]
+
+    def _may_hold(self, x: Entry, group: Group, piece: Piece) -> bool:
+        first, last = self.case.gate[0] - self.days_around, self.case.gate[1] + self.days_around
+        is_equal = piece.gross == x.cents and piece.is_kind
+        return first <= piece.day - group.due <= last and (is_equal or not self.case.denies([x], piece))
+
+    def has_open_sum(self, x: Entry, group: Group) -> bool:
+        """Whether an open sum may hold an entry: near it any, up to a week one that has so much more."""
+        width = self.case.gate[1] - self.case.gate[0]
+        for other in self.open_sums:
+            days, off = abs(other.due - group.due), self.told.differences.get(other.number)
+            has_more = off is None or (off * x.cents > 0 and abs(off) >= abs(x.cents))
+            if days <= max(1, width) or (days <= WEEK and has_more) or (days <= LATEST and off == x.cents):
+                return True
+        return False
+
+
+def _cancelled(study: Study, groups: Sequence[Group]) -> set[int]:
+    """Return the entries that cancel another one on their account within a week."""
+    cancelled: set[int] = set()
+    before: dict[tuple[int, int], list[Entry]] = defaultdict(list)
+    for x in (x for group in groups for x in group.entries if study.draft.status[x.e] < 0):
+        for other in before[x.account, -x.cents]:
+            if abs(x.day - other.day) <= WEEK:
+                cancelled |= {x.e, other.e}
+        before[x.account, x.cents].append(x)
+    return cancelled

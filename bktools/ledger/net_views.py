@@ -1,0 +1,117 @@
+"""The ledger without tax: where vouchers pool accounts and tax, or have a line for each entry."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from bktools.ledger.annotated_postings import AnnotatedPostings
+from bktools.ledger.booking_units import VOUCHER
+from bktools.ledger.contra_accounts import OFTEN
+from bktools.ledger.gates import FEW, WEEK, Gate
+from bktools.ledger.matching import EntryGroups, Matching, groups_of
+from bktools.ledger.tax_rates import MAJORITY, MOST_CELLS, RATES, Rates, most_met, net_of, solved
+from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, number, places, sums
+
+View = tuple[Columns, AnnotatedPostings]
+
+
+def on_nets(entries: Columns, books: AnnotatedPostings, ranked: Sequence[Matching]) -> View | None:
+    """Return entries and ledger without tax, where vouchers pool accounts and tax; else None.
+
+    The rates are solved from the vouchers in the places of groups, and have to give their postings to the
+    cent. Then each account of a voucher is a voucher of its own.
+    """
+    if not ((books.accounts > 1) & (books.gross != books.on_used)).any():
+        return None
+    for matching in ranked:
+        if matching.unit.part != VOUCHER:
+            continue
+        groups = groups_of(entries, books, matching.unit, matching.clock)
+        for gate in [matching.gate] if len(matching.group) >= FEW else [(0, 0), (0, WEEK)]:
+            v = _in_place(groups, books, gate)[groups.of_entry]
+            cell = books.cells_at(v, entries.account)
+            rates, given = solved(entries, cell, books)
+            if rates.gives_nets and rates.has_tax:
+                is_tax = _tax_beside(v, cell, given, books)
+                return _without_tax(entries, books, groups, rates, is_tax)
+    return None
+
+
+def _in_place(groups: EntryGroups, books: AnnotatedPostings, gate: Gate) -> Numbers:
+    """Return by group the voucher of several accounts in its gate that shares most accounts with it.
+
+    NONE where there is none that shares two.
+    """
+    by_day, on = defaultdict(list), defaultdict(set)
+    for v in np.flatnonzero(books.accounts > 1).tolist():
+        at = slice(*books.cell_of_v[v : v + 2])
+        by_day[int(books.day[v])].append((v, {*books.cell_account[at][books.used[at]].tolist()}))
+    for group, account in zip(groups.of_entry.tolist(), groups.entries.account.tolist(), strict=True):
+        on[group].add(account)
+    in_place = np.full(len(groups.size), NONE)
+    for group, due in enumerate(groups.due.tolist()):
+        days = range(due + gate[0], due + gate[1] + 1)
+        near = [(len(accounts & on[group]), -v) for day in days for v, accounts in by_day.get(day, ())]
+        if near and max(near)[0] > 1:
+            in_place[group] = -max(near)[1]
+    return in_place
+
+
+def _tax_beside(v: Numbers, cell: Numbers, given: Numbers, books: AnnotatedPostings) -> Flags:
+    """Return which postings are tax: on accounts that stand beside costs which are given to the cent."""
+    is_given = among(len(books.net) + 1, given)[cell] & (cell >= 0)
+    is_whole = among(books.count, v[v >= 0]) & ~among(books.count, v[(v >= 0) & ~is_given])
+    is_beside = books.is_cost & ~books.is_used
+    accounts = books.lines.account[is_beside & is_whole[books.lines.v]]
+    return np.asarray(is_beside & among(len(books.mix), accounts)[books.lines.account])
+
+
+def _without_tax(
+    entries: Columns, books: AnnotatedPostings, groups: EntryGroups, rates: Rates, is_tax: Flags
+) -> View:
+    rate = rates.by_entry(entries)
+    nets = np.where(entries.is_home, net_of(entries.cents, np.maximum(rate, 0)), entries.cents)
+    is_home = entries.is_home & (rate >= 0)
+    own = books.without_tax(is_tax, rates.of.values())
+    if rates.of_sums:
+        # What rounding takes from a sum is taken from its largest entry.
+        of, first = number(groups.of_entry, entries.account, is_home * 1)
+        exact = net_of(sums(of, len(first), entries.cents), np.maximum(rate[first], 0))
+        off = exact - sums(of, len(first), nets)
+        by_size = np.lexsort((np.abs(nets), of))
+        last = by_size[np.append(np.diff(of[by_size]) > 0, True)]
+        nets[last] += np.where(is_home[last], off[of[last]], 0)
+        own.slack = int(np.abs(off[is_home[first]]).max(initial=0))
+    return entries.also(cents=nets, is_home=is_home), own
+
+
+def on_lines(entries: Columns, books: AnnotatedPostings) -> View | None:
+    """Return entries and lines without tax, where vouchers hold a line for each entry; else None.
+
+    A line is its voucher then. The rate of an account is the one at which most of its entries are lines.
+    """
+    lines, home = books.lines, entries.take(entries.is_home)
+    is_used = books.is_used & (books.kind[lines.v] != 0)
+    is_beside_another = is_used & (sums(lines.v[is_used], books.count) > 1)[lines.v]
+    if is_beside_another.sum() <= OFTEN * len(entries) or len(home) > MOST_CELLS:
+        return None
+    lots = np.unique(lines.account[is_used] * 2**40 + lines.cents[is_used])
+    accounts = len(books.mix)
+    is_met = [places(home.account * 2**40 + net_of(home.cents, rate), lots) >= 0 for rate in RATES.tolist()]
+    met = np.array([sums(home.account, accounts, one) for one in is_met])
+    by_account = most_met(met, sums(home.account, accounts))
+    if met.max(axis=0)[by_account >= 0].sum() < MAJORITY * len(home):
+        return None
+    rate = by_account[entries.account]
+    nets = np.where(entries.is_home, net_of(entries.cents, np.maximum(rate, 0)), entries.cents)
+    is_given = np.isin(lines.account * 2**40 + lines.cents, entries.account * 2**40 + nets)
+    # Tax often stands beside lines that are all given; an entry on a strange account does so seldom.
+    is_whole = ~among(books.count, lines.v[is_used & ~is_given]) & (books.accounts > 0)
+    is_beside = books.is_cost & ~books.is_used
+    count = sums(lines.account[is_beside & is_whole[lines.v]], accounts)
+    is_tax = is_beside & (count > max(1, OFTEN * is_whole.sum()))[lines.account]
+    own = books.without_tax(is_tax, rate[rate >= 0].tolist()).by_lines()
+    return entries.also(cents=nets, is_home=entries.is_home & (rate >= 0)), own

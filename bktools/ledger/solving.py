@@ -1,0 +1,123 @@
+"""Open groups that compete for pieces of the ledger are told together, with the fewest mistakes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bktools.ledger.candidates import Group, Piece, PieceId
+from bktools.ledger.outcome import Status
+from bktools.ledger.stories import Story
+
+# Steps of the search; with more, the groups are open.
+MOST_STEPS = 40_960
+Solution = Mapping[int, Story]
+
+
+@dataclass
+class Search:
+    """The solutions with the fewest mistakes: a story for each group, each piece used once.
+
+    Attributes
+    ----------
+    solutions : list of mapping
+        By group, its story.
+    is_complete : bool
+        Whether all were tried.
+    """
+
+    groups: Sequence[Group]
+    stories: Mapping[int, Sequence[Story]]
+    # What it costs to leave a piece unexplained.
+    prices: Mapping[PieceId, int]
+    solutions: list[Solution] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._owner = {x.e: group for group in self.groups for x in group.entries}
+        self._order = sorted(self.groups, key=lambda group: len(self.stories[group.number]))
+        self._fewest = sum(self.prices.values()) + 3 * len(self.groups) + 1
+        self._steps = 0
+        self._step(0, frozenset(), 0, {})
+        self.is_complete = self._steps <= MOST_STEPS
+
+    def _step(self, place: int, used: frozenset[PieceId], mistakes: int, chosen: dict[int, Story]) -> None:
+        self._steps += 1
+        if mistakes > self._fewest or self._steps > MOST_STEPS:
+            return
+        if place == len(self._order):
+            self._keep(used, mistakes, chosen)
+            return
+        number = self._order[place].number
+        for story in self.stories[number]:
+            if not story.pieces & used:
+                self._step(
+                    place + 1, used | story.pieces, mistakes + story.mistakes, {**chosen, number: story}
+                )
+
+    def _keep(self, used: frozenset[PieceId], mistakes: int, chosen: dict[int, Story]) -> None:
+        """Keep a solution with as few mistakes as any; a guest is missing in its own group."""
+        guests = [story.guest for story in chosen.values() if story.guest is not None]
+        if len({*guests}) < len(guests):
+            return
+        for guest in guests:
+            home = self._owner.get(guest)
+            if home is None or chosen[home.number].status[guest] is not Status.MISSING:
+                return
+        total = mistakes + sum(price for piece, price in self.prices.items() if piece not in used)
+        if total < self._fewest:
+            self._fewest = total
+            self.solutions.clear()
+        if total == self._fewest:
+            self.solutions.append(chosen)
+
+    def possible(self) -> dict[int, set[Status]]:
+        """Return the statuses of each entry in the solutions."""
+        accounts = {group.number: group.accounts for group in self.groups}
+        account = {x.e: x.account for group in self.groups for x in group.entries}
+        possible: dict[int, set[Status]] = defaultdict(set)
+        for chosen in self.solutions:
+            states = {e: status for story in chosen.values() for e, status in story.status.items()}
+            for number, story in chosen.items():
+                if story.guest is not None:
+                    is_home = account[story.guest] in accounts[number]
+                    states[story.guest] = Status.IN_A_SUM if is_home else Status.ANOTHER_ACCOUNT
+            for e, status in states.items():
+                possible[e].add(status)
+        return possible
+
+    def used(self, number: int) -> list[PieceId]:
+        """Return the pieces that a group has in any solution."""
+        return sorted({piece for chosen in self.solutions for piece in chosen[number].pieces})
+
+    def always_used(self) -> frozenset[PieceId]:
+        """Return the pieces that are explained in all solutions."""
+        used = [
+            frozenset[PieceId]().union(*(one.pieces for one in chosen.values())) for chosen in self.solutions
+        ]
+        return frozenset.intersection(*used) if used else frozenset()
+
+
+def components(
+    groups: Sequence[Group], holds: Mapping[int, Sequence[Piece]], stories: Mapping[int, Sequence[Story]]
+) -> list[list[Group]]:
+    """Return the groups that one piece, or one guest, may belong to, together."""
+    owner = {x.e: group.number for group in groups for x in group.entries}
+    parent = {group.number: group.number for group in groups}
+
+    def root(number: int) -> int:
+        while parent[number] != number:
+            parent[number] = number = parent[parent[number]]
+        return number
+
+    first: dict[PieceId, int] = {}
+    for group in groups:
+        for piece in holds[group.number]:
+            parent[root(group.number)] = root(first.setdefault(piece.id, group.number))
+        for story in stories[group.number]:
+            if story.guest is not None:
+                parent[root(group.number)] = root(owner[story.guest])
+    together = defaultdict(list)
+    for group in groups:
+        together[root(group.number)].append(group)
+    return [*together.values()]

@@ -1,0 +1,156 @@
+"""What is known while a ledger is judged: both sides, the matching of its booking unit, and its habits."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from bktools.ledger.annotated_postings import AnnotatedPostings
+from bktools.ledger.candidates import Group, Piece
+from bktools.ledger.case import Case
+from bktools.ledger.entry_names import Entry
+from bktools.ledger.gates import FEW, Gate
+from bktools.ledger.matching import Matching
+from bktools.ledger.outcome import Draft
+from bktools.ledger.tax_rates import Rates
+from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, number, sums
+
+# So many entries are made into objects at once; of more, those that are looked at.
+MANY = 20_000
+# Postings to look at.
+SHOWN = 5
+
+
+class Study:
+    """What is known while a ledger is judged.
+
+    Attributes
+    ----------
+    entries : Columns
+        The entries that can be compared, each with its number `e`.
+    books : AnnotatedPostings
+        The ledger.
+    matching : Matching
+        The pairs of its booking unit.
+    covered : tuple of int
+        The first and the last day that it shows.
+    is_outside : array of bool
+        Of each entry: whether its voucher is due on days that the ledger does not show.
+    case : Case
+        Its habits, for the stories.
+    draft : Draft
+        The statuses.
+    """
+
+    def __init__(
+        self, draft: Draft, entries: Columns, books: AnnotatedPostings, matching: Matching, covered: Gate
+    ) -> None:
+        self.draft, self.books, self.matching, self.covered = draft, books, matching, covered
+        due = matching.groups.due[matching.groups.of_entry]
+        # A delay that is not learned tells nothing of what is booked day by day.
+        is_learned = matching.is_singular.sum() >= FEW or matching.clock in ("week_end", "month_end")
+        self.is_outside: Flags = is_learned & (
+            (due + matching.gate[1] < covered[0]) | (due + matching.gate[0] > covered[1])
+        )
+        self.case = Case(
+            matching.gate,
+            covered,
+            matching.unit.is_sum,
+            frozenset(books.lines.account[books.is_used].tolist()),
+            Rates(),
+            books.slack,
+            books.rates or (0,),
+        )
+        self.use(entries)
+
+    def use(self, entries: Columns, *, describes: bool = True) -> None:
+        """Use entries, such as those with the amounts that the ledger has for them.
+
+        `describes`: whether a description names an entry without its supplier.
+        """
+        self.entries, self._describes = entries, describes
+        self._objects: dict[int, Entry] = {}
+        for name in ("receipts", "_is_single"):
+            self.__dict__.pop(name, None)
+        if len(entries) <= MANY:
+            self.of(entries.e.tolist())
+
+    # ---- entries
+
+    @property
+    def compared(self) -> Flags:
+        """Of each entry: whether it shows how the ledger books. Those that were sent do, if there are any."""
+        groups = self.matching.groups
+        can_be: Flags = groups.is_home[groups.of_entry] & ~self.is_outside
+        sent: Flags = can_be & self.entries.sent
+        return sent if sent.any() else can_be
+
+    @property
+    def share(self) -> float:
+        """How many of the compared entries have a voucher of the booking unit."""
+        compared = self.compared
+        shown = self.matching.is_shown[self.matching.groups.of_entry]
+        return float(shown[compared].mean()) if compared.any() else 0.0
+
+    def of(self, numbers: Sequence[int]) -> list[Entry]:
+        """Return entries by their numbers."""
+        wanted = [e for e in numbers if e not in self._objects]
+        if wanted:
+            at, entries = np.searchsorted(self.entries.e, wanted), self.entries
+            columns = [
+                getattr(entries, name)[at].tolist() for name in ("account", "day", "cents", "sent", "code")
+            ]
+            texts = entries.table.select("supplier", "description", "document", "id")[at].rows()
+            described = self._is_own("description")[at] & self._describes
+            facts = (described, self._is_own("document")[at], self._is_single[at])
+            rows = zip(wanted, *columns, texts, *(fact.tolist() for fact in facts), strict=True)
+            for e, account, day, cents, sent, code, text, *own in rows:
+                self._objects[e] = Entry(e, account, day, cents, sent, code, *text, *own)
+        return [self._objects[e] for e in numbers]
+
+    def members(self, group: int) -> list[Entry]:
+        """Return the entries of a group."""
+        return self.of(self.matching.groups.members(group))
+
+    def load(self, groups: Iterable[int]) -> None:
+        """Make the entries of groups at once."""
+        wanted = among(len(self.matching.groups.size), [*groups])[self.matching.groups.of_entry]
+        self.of(self.entries.e[wanted].tolist())
+
+    @functools.cached_property
+    def receipts(self) -> tuple[Numbers, bool]:
+        """Of each entry: the sum of its receipt, and whether any receipt has several lines."""
+        entries = self.entries
+        receipt, first = number(entries.id if (entries.id >= 0).all() else entries.e)
+        return sums(receipt, len(first), entries.cents)[receipt], len(first) < len(entries)
+
+    @functools.cached_property
+    def _is_single(self) -> Flags:
+        amounts, first = number(self.entries.account, np.abs(self.entries.cents))
+        return np.asarray(sums(amounts, len(first))[amounts] == 1)
+
+    def _is_own(self, name: str) -> Flags:
+        """Return by entry whether its text is of no other receipt."""
+        code = np.maximum(getattr(self.entries, name), -1) + 1
+        _, first = number(self.entries.id, code)
+        return np.asarray((code > 0) & (sums(code[first], int(code.max(initial=0)) + 1)[code] == 1))
+
+    # ---- postings
+
+    def first_rows(self, pieces: Iterable[Piece]) -> list[int]:
+        """Return the first posting of each of a few pieces."""
+        some = [*dict.fromkeys(piece.id for piece in pieces)][:SHOWN]
+        rows = [self.books.rows_of_part(v, account) for v, account in some]
+        return [int(own[0]) for own in rows if len(own)]
+
+    def voucher_of_entry(self) -> Numbers:
+        """Return the voucher of each entry that is in a pair, NONE of any other one."""
+        v = np.full(len(self.matching.groups.size), NONE)
+        v[self.matching.group] = self.matching.vouchers
+        return v[self.matching.groups.of_entry]
+
+    def group(self, number: int, entries: Iterable[Entry]) -> Group:
+        """Return entries as a group, with the day from which its delay counts."""
+        return Group(number, tuple(entries), int(self.matching.groups.due[number]))

@@ -1,0 +1,216 @@
+"""Open groups are told: a status is given where all stories with the fewest mistakes agree on it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bktools.ledger.candidates import Group, Piece, PieceId
+from bktools.ledger.case import may_hold
+from bktools.ledger.entry_names import Entry
+from bktools.ledger.gates import EARLIER, LATEST, WEEK
+from bktools.ledger.outcome import OpenGroup, Reason, Status
+from bktools.ledger.solving import Search, components
+from bktools.ledger.stories import Story, stories_of
+from bktools.ledger.study import SHOWN, Study
+
+
+@dataclass
+class Told:
+    """What the stories leave.
+
+    Attributes
+    ----------
+    groups : sequence of Group
+        The groups that were told.
+    pieces : mapping
+        The pieces of the ledger, by their ID.
+    explained : set
+        The pieces that each solution uses: they are of no other entry.
+    differences : mapping
+        What the pieces of an open group have more than the group, where it is known.
+    """
+
+    groups: Sequence[Group]
+    pieces: Mapping[PieceId, Piece]
+    explained: set[PieceId] = field(default_factory=set)
+    differences: dict[int, int | None] = field(default_factory=dict)
+
+
+def names_of(pieces: Iterable[Piece], groups: Iterable[Group]) -> dict[PieceId, set[int]]:
+    """Return the entries that each piece names, in the weeks after them."""
+    by_word, names = defaultdict(list), defaultdict(set)
+    for piece in pieces:
+        for word in piece.text:
+            by_word[word].append(piece)
+    for x in (x for group in groups for x in group.entries):
+        for name in x.names:
+            # The rarest of its words has the fewest pieces.
+            for piece in min((by_word.get(word, []) for word in name), key=len):
+                if -EARLIER <= piece.day - x.day <= LATEST and name <= piece.text:
+                    names[piece.id].add(x.e)
+    return names
+
+
+def tell(study: Study, groups: Sequence[Group], pieces: Sequence[Piece]) -> Told:
+    """Give each entry of open groups a status where all cheapest stories agree, OPEN where they do not.
+
+    An entry that is missing in all of them has no status yet.
+    """
+    case, told = study.case, Told(groups, {piece.id: piece for piece in pieces})
+    others = defaultdict(list)
+    for x in (x for group in groups if case.is_of_sums for x in group.entries):
+        others[x.cents].append(x)
+    holds = {group.number: may_hold(case, group) for group in groups}
+    stories = {group.number: stories_of(case, group, holds[group.number], others) for group in groups}
+    for together in components(groups, holds, stories):
+        _Component(study, told, together, holds, stories).decide()
+    return told
+
+
+class _Component:
+    """Groups that compete for pieces."""
+
+    def __init__(
+        self,
+        study: Study,
+        told: Told,
+        groups: Sequence[Group],
+        holds: Mapping[int, Sequence[Piece]],
+        stories: Mapping[int, Sequence[Story]],
+    ) -> None:
+        self.study, self.case, self.told, self.groups, self.holds = study, study.case, told, groups, holds
+        self.pieces = {piece.id: piece for group in groups for piece in holds[group.number]}
+        prices = {piece.id: self._price(piece) for piece in self.pieces.values()}
+        self.search = Search(groups, stories, prices)
+
+    def decide(self) -> None:
+        possible = self.search.possible() if self.search.is_complete else {}
+        always = self.search.always_used() if self.search.is_complete else frozenset()
+        # No entry is decided while a piece that names it is left unexplained.
+        unexplained = [piece for number, piece in self.pieces.items() if number not in always]
+        named = {e: piece for piece in unexplained for e in self.case.names.get(piece.id, ())}
+        for group in self.groups:
+            shown = [self.pieces[one] for one in self.search.used(group.number)] if possible else []
+            opened = []
+            for x in group.entries:
+                states = possible.get(x.e, set())
+                is_named = x.e in named and self.case.is_near(group, named[x.e], x)
+                if len(states) != 1 or Status.OPEN in states or is_named:
+                    opened.append(x)
+                elif Status.MISSING not in states:
+                    self._give(x, states, shown)
+            if opened:
+                self._leave(group, opened, shown)
+        self.told.explained |= always
+
+    def _give(self, x: Entry, states: set[Status], shown: Sequence[Piece]) -> None:
+        draft = self.study.draft
+        draft.decide(x.e, *states)
+        draft.look(x.e, self.study.first_rows(shown))
+        if Status.BOOKED in states and shown:
+            draft.days_late[x.e] = shown[0].day - x.day
+
+    def _leave(self, group: Group, opened: Sequence[Entry], shown: Sequence[Piece]) -> None:
+        """Leave entries open, with the difference of their group where it is known."""
+        chosen = [one[group.number] for one in self.search.solutions]
+        differences = {story.off for story in chosen if story.off}
+        held = self.holds[group.number]
+        on_time = [piece for piece in held if self.case.is_on_time(group, piece)]
+        off = None
+        if len(differences) == 1:
+            (off,) = differences
+        elif len(on_time) == 1:
+            off = on_time[0].gross - group.total
+        self.told.differences[group.number] = off
+        rows = self.study.first_rows([*shown, *held])
+        leave_open(self.study, group, _ranked(opened, off), Reason.SEVERAL_STORIES, rows, off)
+
+    # ---- what a piece costs that no story explains
+
+    def _price(self, piece: Piece) -> int:
+        """Return 2 for a piece that names an entry or can only be of one, 1 for one of the entries' kind."""
+        if any(
+            x.is_named_in(piece.text) and self.case.is_near(group, piece, x)
+            for group in self.groups
+            for x in group.entries
+        ):
+            return 2
+        if not piece.is_kind or all(self._is_denied(group, piece) for group in self.groups):
+            return 0
+        if any(self._can_only_be_of(group, piece) for group in self.groups):
+            return 2
+        return int(any(self._is_beside(group, piece) for group in self.groups))
+
+    def _is_denied(self, group: Group, piece: Piece) -> bool:
+        return self.case.denies(group.entries, piece) and abs(piece.gross) not in group.amounts
+
+    def _is_beside(self, group: Group, piece: Piece) -> bool:
+        """Whether a piece is in a group's gate, on its other side, or later of its amount."""
+        is_later = piece.gross in group.amounts and group.start <= piece.day <= group.due + LATEST
+        return is_later or piece.gross * group.total <= 0 or self.case.is_on_time(group, piece)
+
+    def _can_only_be_of(self, group: Group, piece: Piece) -> bool:
+        """Whether a piece has a receipt's amount, or its opposite, on its accounts, and is not denied."""
+        case = self.case
+        if case.is_of_sums:  # it takes back the one entry of its amount
+            own = [
+                part for part in group.parts if abs(sum(x.cents for x in part) + piece.gross) <= case.slack
+            ]
+            return (
+                bool(piece.gross)
+                and len(own) == 1
+                and all(x.is_single and x.account in piece.nets for x in own[0])
+            )
+        if not piece.gross or abs(piece.gross) != abs(group.total) or case.denies(group.entries, piece):
+            return False
+        if piece.gross * group.total > 0:  # a second one comes soon, and its text is of the entry
+            is_own = case.carried is not None and piece.day - group.due < case.gate[1] + WEEK
+        else:
+            is_own = case.carried is not None or all(x.is_single for x in group.entries)
+        return is_own and group.accounts <= piece.nets.keys()
+
+
+def leave_open(
+    study: Study,
+    group: Group,
+    opened: Sequence[Entry],
+    reason: Reason,
+    rows: Sequence[int] = (),
+    off: int | None = None,
+) -> None:
+    """Give entries of a group the status OPEN, with the postings to look at, and what these have more."""
+    table, at = study.entries.table, np.searchsorted(study.entries.e, [x.e for x in group.entries])
+    numbers = [x.e for x in opened]
+    study.draft.decide(numbers, Status.OPEN)
+    for number in numbers:
+        study.draft.look(number, rows[:SHOWN])
+    study.draft.leave(
+        OpenGroup(
+            tuple(numbers),
+            reason,
+            tuple(dict.fromkeys(table["account"][at].to_list())),
+            min(x.day for x in group.entries),
+            max(x.day for x in group.entries),
+            group.total,
+            None if off is None else off + group.total,
+            off,
+            tuple(rows[:SHOWN]),
+        )
+    )
+
+
+def _ranked(opened: Sequence[Entry], off: int | None) -> list[Entry]:
+    """Return entries in question, those first that a difference points at."""
+
+    def distance(x: Entry) -> tuple[bool, bool, int]:
+        if off is None:
+            return (False, False, -abs(x.cents))
+        left = min(abs(off + x.cents), abs(off - x.cents))
+        # Digits that are changed over differ by a multiple of nine.
+        return (left != 0, off % 9 != 0 or left > 9 * abs(x.cents), left)
+
+    return sorted(opened, key=distance)
