@@ -13,7 +13,7 @@ import types
 import pytest
 
 import bktools
-from bktools.connection import service_or_default
+from bktools.connection import keep_company_name, service_or_default
 from bktools.contract.categories import CATEGORIES
 from bktools.errors import ConfigurationError
 from bktools.service.transport import request_of
@@ -450,6 +450,18 @@ def test_a_token_and_its_command_stand_for_each_other(variables, text, given, to
         assert isinstance(settings.token, TokenSource)
         assert settings.token.identity == settings.token_command
         assert settings.sources["token"] == settings.sources["token_command"]
+
+
+def test_a_company_s_name_is_given_once(config, monkeypatch):
+    """It is kept beside the config file, by the company, for every environment; a damaged file is named."""
+    monkeypatch.setenv("BKTOOLS_CONFIG", str(config))
+    settings = load_settings(company=COMPANY)
+    assert keep_company_name(settings, COMPANY, "Müller GmbH").title_of(COMPANY) == "Müller GmbH"
+    for company, title in ((COMPANY, "Müller GmbH"), (OTHER, OTHER)):
+        assert load_settings("production", company=company).title_of(company) == title
+    config.with_name("company_names.json").write_text("{")
+    with pytest.raises(ConfigurationError, match=r"company_names.json cannot be read .*or delete it"):
+        load_settings(company=COMPANY)
 
 
 def test_flags_and_names():

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from bktools.close.close import Close
     from bktools.export import ExportPlan
     from bktools.reconcile import Reconciliation
-    from bktools.settings import Settings
 
 Say = Callable[[str], None]
 
@@ -40,6 +39,9 @@ def month_end(
     apply: options.Apply = False,
     month: str | None = options.month(
         "The month, such as 2026-10; by default the last full one with entries."
+    ),
+    company_name: str | None = option(
+        "--company-name NAME", "The company's full name, for titles; kept for the next closes."
     ),
     max_entries: options.MaxEntries = 500,
     wait: options.Wait = 300.0,
@@ -77,19 +79,22 @@ def month_end(
 
     Example: bktools month-end --sandbox --apply
     """
-    from bktools.connection import words_for
+    from bktools.connection import keep_company_name, words_for
     from bktools.journal.export_jobs import first_export_question, open_questions
 
     say = partial(results.say, format)
     with connected(environment, sandbox, company) as service:
-        settings, company_id = service.settings, the_company(service.settings)
+        company_id = the_company(service.settings)
+        if company_name is not None:
+            service.settings = keep_company_name(service.settings, company_id, company_name)
+        settings = service.settings
         if not first_export and (question := first_export_question(company_id, service=service)):
             say(f"{question}\n")
         for question in open_questions(company_id, service=service):
             say(f"{question}\n")
         texts = words_for(language, settings)
         books = texts("report.sandbox") if settings.is_sandbox else settings.environment
-        say(f"{texts('report.terminal.head', name=settings.name_of(company_id), environment=books)}\n")
+        say(f"{texts('report.terminal.head', name=settings.title_of(company_id), environment=books)}\n")
         if chart is None or not entries:
             sample = reading.samples(service, "--chart and --entries")
             chart, entries = chart or sample[0], entries or [sample[1]]
@@ -124,7 +129,7 @@ def month_end(
         )
     _say_to_do(say, close)
     _say_persons(say, close, is_named=by is not None)
-    _say_where(say, close, settings)
+    _say_where(say, close)
     questions = [
         f"{told.about}: {told.to_do}: {action.command}"
         for action, told in zip(close.actions, close.told, strict=True)
@@ -136,21 +141,11 @@ def month_end(
     return Exit.FINDINGS if fail_on is not None and FAIL_ON[fail_on](close) else Exit.DONE
 
 
-def _say_where(say: Say, close: Close, settings: Settings) -> None:
+def _say_where(say: Say, close: Close) -> None:
     """Say where the close was written, and what was not done."""
-    from bktools.settings import config_path
-
     texts = close.words
-    # The config file has a table of companies for each environment that has a name.
-    if not close.company_name and not close.is_sandbox and close.environment != settings.base_url:
-        say(
-            texts(
-                "report.terminal.no_name",
-                environment=close.environment,
-                company=close.company,
-                path=config_path(),
-            )
-        )
+    if not close.company_name and not close.is_sandbox:
+        say(texts("report.terminal.no_name"))
     say(f"\n{texts('report.terminal.written', folder=close.folder)}")
     if close.earlier_folder:
         say(texts("report.terminal.earlier", folder=close.earlier_folder))

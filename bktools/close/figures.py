@@ -153,8 +153,9 @@ class Figures:
 
     @cached_property
     def largest(self) -> pa.Table:
-        """The largest entries, currency by currency, largest first: ten in the first one, three in others."""
-        valued = self._entries.filter(pc.is_valid(self._entries["amount"]))
+        """The largest entries spent, by currency, largest first: ten in the first one, three in others."""
+        is_spent = pc.is_in(self._entries["fate"], pa.array(SPENT, TEXT))
+        valued = self._entries.filter(pc.and_(is_spent, pc.is_valid(self._entries["amount"])))
         most = dict.fromkeys(self.currencies, LARGEST_OF_OTHERS) | dict.fromkeys(self.currencies[:1], LARGEST)
         parts = [valued.slice(0, 0)]
         for currency, count in most.items():

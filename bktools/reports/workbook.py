@@ -165,6 +165,8 @@ def _blocks(close: Close) -> Iterator[Block]:
             row(label, None, {name: getattr(line, side) for name, line in lines.items()})
             for label, side in sides
         ]
+        shares = {name: Share(line.share) for name, line in lines.items()}
+        against.append(["%", None, *map(shares.get, close.figures.currencies)])
         for fate in dict.fromkeys(fate for line in lines.values() for fate in line.parts):
             for place, month_name in enumerate((last, now)):
                 label = f"{words.name('fate', fate)}, {month_name}"
@@ -172,8 +174,6 @@ def _blocks(close: Close) -> Iterator[Block]:
                     name: line.parts[fate][place] for name, line in lines.items() if fate in line.parts
                 }
                 against.append(row(label, None, amounts))
-        shares = {name: Share(line.share) for name, line in lines.items()}
-        against.append(["%", None, *map(shares.get, close.figures.currencies)])
         yield words("report.against", month=close.last_month), against, []
     first = [(_step(words, action), action) for action in close.actions[:3]]
     yield words("report.first_steps"), rows(first), []

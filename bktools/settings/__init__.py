@@ -1,7 +1,13 @@
 """Settings: what is in force, where each value comes from, and which address a credential is sent to."""
 
 from bktools.settings.credentials import Secret, TokenSource
-from bktools.settings.load import Overrides, config_path, load_settings
+from bktools.settings.load import (
+    Overrides,
+    company_names_path,
+    config_path,
+    kept_company_names,
+    load_settings,
+)
 from bktools.settings.values import (
     COMPANIES,
     SANDBOX,
@@ -21,9 +27,11 @@ __all__ = [
     "Secret",
     "Settings",
     "TokenSource",
+    "company_names_path",
     "config_path",
     "folder_name_of",
     "hidden",
+    "kept_company_names",
     "load_settings",
     "name_of",
     "require_writable",

@@ -32,12 +32,15 @@ MONTH = _table(
     *((f"y{number}", "Hotel", "c1", "Travel", Decimal(48211 + number), "JPY") for number in range(5)),
     ("franc", "Hotel", "c1", "Travel", Decimal("9.50"), "CHF"),
     ("unknown", None, None, None, None, "EUR"),
+    ("of September", "Fair", "c2", "Fairs", Decimal(9000), "EUR", "exported_before"),
+    ("copy", "Fair", "c2", "Fairs", Decimal(9000), "EUR", "left_out"),
 )
 
 
 def largest_by_pandas(entries: pa.Table, own: str) -> list[str]:
     """Return the IDs of the largest entries, currency by currency, the own one first."""
     frame = entries.to_pandas().dropna(subset="amount")
+    frame = frame[~frame["fate"].isin(["exported_before", "left_out"])]
     counts = frame["currency"].value_counts()
     order = sorted(counts.index, key=lambda name: (name != own, -counts[name], name))
     ids: list[str] = []
@@ -65,7 +68,7 @@ def test_what_is_new_is_in_no_month_before():
         "supplier": ["Fair", "Hotel"],
         "category": ["c2"],
     }
-    assert new["supplier"][0].amounts == {"EUR": Decimal("-500.00")}
+    assert new["supplier"][0].amounts == {"EUR": Decimal("17500.00")}
     assert Figures(MONTH, "EUR", _table(), _table()).new == {}
 
 
