@@ -16,7 +16,7 @@ from bktools.submit.outcome import Outcome, Withheld, of_answer, of_error
 
 
 class NotRecorded(Exception):
-    """Raised when the outcome of a request could not be written to the journal, with the error that says it."""
+    """Raised when an outcome could not be written to the journal, with the error that says it."""
 
     def __init__(self, error: StorageError) -> None:
         super().__init__(str(error))

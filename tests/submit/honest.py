@@ -80,7 +80,10 @@ def say(service: bktools.Service, entries: pd.DataFrame, booked: Mapping[str, in
 
 
 def unknown_to(service: bktools.Service, entries: pd.DataFrame) -> pd.DataFrame:
-    """Return the entries that a journal has neither as accepted nor as exported elsewhere; all of an unreadable one."""
+    """Return the entries that a journal has neither as accepted nor as exported elsewhere.
+
+    These are all entries where the journal cannot be read.
+    """
     try:
         history = bktools.load_export_jobs(entries=True, service=service)
         with open_for_writing(service.settings) as journal:
