@@ -21,7 +21,6 @@ from typing import Any, Protocol, Self
 from bktools.errors import JournalError
 from bktools.journal import entry_data
 from bktools.journal.schema import FIRST_VERSION, LIVE_STATES, texts
-from bktools.release import release
 
 ROWS_AT_ONCE = 10_000
 
@@ -316,11 +315,7 @@ class Records:
 
 def begin_journal(records: Records, connection: Connection, origin: Facts) -> None:
     """Write the identity of a new journal and whose it is: `origin` has its environment and address."""
-    about = {
-        "id": secrets.token_hex(16),
-        "schema_version": str(FIRST_VERSION + len(MIGRATIONS)),
-        "release": release(),
-    }
+    about = {"id": secrets.token_hex(16), "schema_version": str(FIRST_VERSION + len(MIGRATIONS))}
     connection.executemany("INSERT INTO about VALUES ($1, $2)", about.items())
     records.record(connection, "created", facts={**origin, "database": records.token()})
 
@@ -334,10 +329,9 @@ def _require_known_version(connection: Connection, location: str) -> None:
     """Refuse a journal of a newer version, and one of before the first release."""
     version, newest = _version(connection), FIRST_VERSION + len(MIGRATIONS)
     if version > newest:
-        made_by = [*connection.execute("SELECT value FROM about WHERE name = 'release'")]
         raise JournalError(
             f"the journal {location} has version {version}, this release knows versions up to {newest}: "
-            f"nothing was sent or changed; install {made_by[0]['value']} to use it"
+            "nothing was sent or changed; install a newer release to use it"
         )
     if version < FIRST_VERSION:
         raise JournalError(

@@ -72,7 +72,7 @@ _ENTRY_DATA = ",\n".join(f"    {name} TEXT" for name in ENTRY_DATA)
 FIRST_VERSION = 2
 
 TABLES = f"""
--- The journal's random identity, `schema_version`, and the release that made these tables.
+-- The journal's random identity, `schema_version`, and where its history was moved.
 CREATE TABLE about (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL);
 
 CREATE TABLE accounts (

@@ -104,7 +104,7 @@ VERSIONS = [
         "UPDATE about SET value = '1' WHERE name = 'schema_version'",
         "use bktools at commit 2b6b6900 to read it",
     ),
-    ("UPDATE about SET value = '9' WHERE name IN ('schema_version', 'release')", "version 9, .*; install 9"),
+    ("UPDATE about SET value = '9' WHERE name = 'schema_version'", "version 9, .*; install a newer release"),
 ]
 
 
