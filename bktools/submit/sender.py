@@ -190,9 +190,11 @@ class Sender:
 
 def seconds_to_end(accepted: Row | None, most: float) -> float:
     """Return how long the next batch of a company waits for the job of an accepted one to end."""
-    if accepted is None or accepted["sent_at"] is None:
+    if accepted is None or accepted["settled_by"]:
+        # A person found it booked, so its job has ended.
         return 0.0
-    age = (now() - dt.datetime.fromisoformat(accepted["sent_at"])).total_seconds()
+    # Since the answer, because the job began before it.
+    age = (now() - dt.datetime.fromisoformat(accepted["settled_at"])).total_seconds()
     return max(min(lasts_seconds(accepted["job"]), most) - max(age, 0.0), 0.0)
 
 
