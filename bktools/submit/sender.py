@@ -209,7 +209,7 @@ def look_up(journal: Journal, plan: ExportPlan, company_id: str) -> tuple[Looked
         return None, f". The plan's ledger does not open it: {error}"
 
 
-def row_planned(journal: Journal, batch: BatchRequest, looked_up: LookedUp | None, doubt: str) -> OutcomeRow:
+def row_planned(journal: Journal, batch: BatchRequest, shown: LookedUp | None, doubt: str) -> OutcomeRow:
     """Return the row of a batch that would be sent, or that waits because of its company."""
     facts = None if shown is None else shown.facts()
     error = company_refusal(journal, batch.company_id, dated(batch), facts)
