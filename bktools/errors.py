@@ -154,7 +154,7 @@ class QuestionError(InputError):
     kind : str
         How the file was read: "chart", "accounts", "entries" or "ledger".
     problems : tuple
-        What is open, each with its choices, which were tried on the file, or none where it is to be corrected.
+        What is open, each with its choices, which were tried on the file; none where it is to be corrected.
     options : mapping
         The options that were given, with those that the message settles.
     columns : tuple of str

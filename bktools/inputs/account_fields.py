@@ -95,12 +95,8 @@ def _archived(reading: Reading) -> pa.ChunkedArray:
     result = reading.constant(False, schema.FLAG)
     for field, yes in (("archived", True), ("active", False)):
         if reading.has(field):
-            meanings = {"yes": yes, "no": not yes, "active": False, "archived": True}
-            meant = {"": False} | {
-                word: flag for name, flag in meanings.items() for word in words.values(name)
-            }
             column = cells.trimmed(reading.column(field))
-            flags = cells.each(column, lambda text, meant=meant: meant.get(words.normal(text)), schema.FLAG)
+            flags = _flags(column, yes=yes)
             unknown = cells.mask(pc.is_null(flags))
             if unknown.any():
                 text = column[int(unknown.argmax())].as_py()
@@ -110,3 +106,10 @@ def _archived(reading: Reading) -> pa.ChunkedArray:
                 )
             result = pc.or_kleene(result, pc.fill_null(flags, False))
     return result
+
+
+def _flags(column: pa.ChunkedArray, *, yes: bool) -> pa.ChunkedArray:
+    """Return what each cell says of being archived; null where its word is not known."""
+    meanings = {"yes": yes, "no": not yes, "active": False, "archived": True}
+    meant = {"": False} | {word: flag for name, flag in meanings.items() for word in words.values(name)}
+    return cells.each(column, lambda text: meant.get(words.normal(text)), schema.FLAG)

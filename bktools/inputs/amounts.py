@@ -34,7 +34,9 @@ _MOST_DECIMALS, _MEANT_DECIMALS = 10, 6
 _RESIDUE = re.compile(r"[.,]\d{0,6}?(?:0{4,}|9{4,})\d{1,3}$")
 # Marks between thousands that nobody uses before decimals: spaces of several widths and apostrophes.
 _SPACES = re.compile(r"[\s\u00a0\u202f\u2009'’`\u066c]")
-_DASHES = str.maketrans({**dict.fromkeys("−–—‐‑﹣－", "-"), "\N{ARABIC DECIMAL SEPARATOR}": "."})
+_DASHES = str.maketrans(
+    {**dict.fromkeys("\u2212\u2013\u2014\u2010\u2011\ufe63\uff0d", "-"), "\N{ARABIC DECIMAL SEPARATOR}": "."}
+)
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*[.,]?$|[.,]\d+$")
 _UNIT = re.compile(r"^([^\d.,()+-]{0,8}?)([-+]?)([^\d.,()+-]{0,8}?)([-+]?[\d.,]+)([-+]?)([^\d.,()+-]{0,8})$")
 _IN_BRACKETS = re.compile(r"([^\d()]*)\(([^()]*)\)([^\d()]*)")
@@ -122,7 +124,7 @@ def mark_of(digits: str) -> Mark | None:
     if point + comma > 1:
         return Mark(_OTHER[mark], is_grouped=True)
     whole, _, decimals = digits.partition(mark)
-    return Mark(mark, is_open=len(decimals) == 3 and 0 < len(whole) < 4 and whole != "0")  # noqa: PLR2004 - a group
+    return Mark(mark, is_open=len(decimals) == 3 and 0 < len(whole) < 4 and whole != "0")
 
 
 def number(amount: Money, decimal: str) -> Decimal | None:
@@ -230,7 +232,7 @@ class Figures:
         bad |= self.rows_where(wrong)
         if values:
             meant = {text: None if value is None else f"{value:f}" for text, value in values.items()}
-            odd = cells.each(self.column, lambda text: meant.get(text), schema.TEXT)
+            odd = cells.each(self.column, meant.get, schema.TEXT)
             is_odd = self.rows_where(meant)
             texts = pc.if_else(pa.array(is_odd), odd, texts)
         scale = max([_PLAIN_DECIMALS, *(_decimals(value) for value in values.values() if value is not None)])

@@ -1,4 +1,4 @@
-"""Columns of cells: which are empty, which match a pattern, and values of words, found by their different texts."""
+"""Columns of cells: which are empty, which match a pattern, and what each different text means."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The column of each field: by option, else by a heading of the dictionary. Cells veto, and propose in a question."""
+"""The column of each field: by option, else by a heading of the dictionary; cells veto, or propose."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import permutations
 from typing import Final
 
@@ -17,9 +17,10 @@ from bktools.inputs.options import Options
 from bktools.inputs.question import Choice, Problems
 from bktools.inputs.table import Table
 
-MONEY: Final = ("amount", "debit", "credit")
+MONEY: Final[tuple[str, ...]] = ("amount", "debit", "credit")
 # Fields of which two columns of one group are a question; of others the first one counts.
 _ASKED = {"date", *MONEY, "currency", "account_code", "code", "side", "id"}
+_IDENTITIES = {"id", "external_id", "company_id", "account_code", "side", "currency"}
 # The share of a column's cells that have the type of a field.
 _MOST = 0.8
 # Cells that tell the type of a column.
@@ -44,26 +45,35 @@ def side_of(text: str) -> str:
 
 
 def fits(field: str, texts: Sequence[str]) -> bool:
-    """Whether the cells of a column can be a field's: a heading with two meanings is the field that they can be."""
-    if field == "date":
-        return most(texts, lambda text: is_day(text) or is_serial(text))
-    if field in MONEY:
-        return are_amounts(texts)
-    if field == "currency":
-        return holds_currencies(texts)
-    if field == "side":
-        return most(texts, side_of, 1)
-    if field in ("debit_account", "credit_account"):
-        return not has_cents(texts)
-    if field == "approved":
-        known = words.values("approved", "not_approved", "yes", "no")
-        return most(texts, lambda text: words.normal(text) in known)
-    return True
+    """Whether the cells of a column can be a field's, which settles a heading with two meanings."""
+    test = _TYPES.get(field)
+    return test is None or test(texts)
+
+
+def _are_flags(texts: Sequence[str]) -> bool:
+    known = words.values("approved", "not_approved", "yes", "no")
+    return most(texts, lambda text: words.normal(text) in known)
+
+
+def _are_days(texts: Sequence[str]) -> bool:
+    return most(texts, lambda text: is_day(text) or is_serial(text))
 
 
 def has_cents(texts: Iterable[str]) -> bool:
     """Whether an amount among cells has a mark."""
     return any((amount := money(text)) and mark_of(amount.digits) for text in texts)
+
+
+# Fields by the type that their cells must have.
+_TYPES: Mapping[str, Callable[[Sequence[str]], bool]] = {
+    "date": _are_days,
+    **dict.fromkeys(MONEY, are_amounts),
+    "currency": holds_currencies,
+    "side": lambda texts: most(texts, side_of, 1),
+    "debit_account": lambda texts: not has_cents(texts),
+    "credit_account": lambda texts: not has_cents(texts),
+    "approved": _are_flags,
+}
 
 
 def are_codes(texts: Sequence[str]) -> bool:
@@ -133,10 +143,14 @@ def _matching(table: Table, field: str, group: Sequence[str], taken: Collection[
         for place, heading in enumerate(table.headings)
         if place not in taken
         and has_heading(heading, group)
-        and not (is_ambiguous and not fits(field, table.samples[place]))
+        and not (
+            is_ambiguous
+            and any(map(str.strip, table.samples[place]))
+            and not fits(field, table.samples[place])
+        )
     ]
-    if field not in ("date", *MONEY):
-        # An empty column is none: another one may say the field.
+    if field in _IDENTITIES:
+        # An empty column of IDs is none.
         matching = [place for place in matching if not cells.are_blank(table.columns[place])]
     if len(matching) > 1:
         # An empty column counts where no other has the heading, and the same column twice is one.

@@ -1,13 +1,12 @@
-"""The currency of each amount: of a column, a heading, the cells or above the table; then the option's or company's."""
+"""The currency of each amount: what the file says of it, then the option's or the company's."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.errors import ConfigurationError
 from bktools.frames import schema
@@ -18,7 +17,8 @@ from bktools.inputs.question import Problems
 from bktools.inputs.table import Mask, Table
 from bktools.settings import load_settings
 
-Codes = npt.NDArray[np.object_]
+# Words of headings that say another amount than the entry's.
+FOREIGN = frozenset({"foreign", "original", "instructed", "asset", "local", "fremd", "origine"})
 
 
 class Stated(NamedTuple):
@@ -46,67 +46,83 @@ def read_currencies(
     is_needed: bool,
 ) -> pa.ChunkedArray | None:
     """Return the code of each row, None without any; contradictions and unknown currencies are problems."""
-    count = len(table.lines)
-    result: Codes = np.full(count, "", dtype=object)
+    result = pa.chunked_array([pa.nulls(len(table.lines), schema.TEXT)])
     for source in stated:
-        texts = source.texts.combine_chunks().dictionary_encode()
-        units = texts.dictionary.to_pylist()
-        named = [unit for unit in units if (unit or "").strip()]
-        for place, unit in enumerate(units):
-            if unit in named:
-                rows = texts.indices.to_numpy(zero_copy_only=False) == place
-                _take(table, source, unit, rows, result, options, problems, is_only=len(named) == 1)
-    empty = result == ""
-    default = options.currency or own
+        units = [unit for unit in cells.unique(source.texts) if (unit or "").strip()]
+        taken = {
+            unit: _taken(table, source, unit, result, options, problems, is_only=len(units) == 1)
+            for unit in units
+        }
+        codes = cells.each(source.texts, taken.get, schema.TEXT)
+        result = pc.coalesce(result, codes)
+    empty = cells.mask(pc.is_null(result))
+    # The company's own currency is that of files which name none; a row among others lacks its cell.
+    beside = _columns_of_others(table, own) if empty.all() and not stated else []
+    default = options.currency or (own if empty.all() and not beside else None)
     if empty.any() and default:
         notes.append(note("currency_stated" if options.currency else "currency_of_company", currency=default))
-        result[empty] = default
+        result = pc.fill_null(result, default)
     elif empty.any() and is_needed and not problems.has("currency"):
-        _ask(table, empty, problems)
-    if not is_needed and not any(result):
-        return None
-    return pa.chunked_array([pa.array([code or None for code in result], schema.TEXT)])
+        _ask(table, empty, beside, own, problems)
+    elif empty.any() and not empty.all() and not is_needed:
+        notes += cells.noted(table, {"no_currency": empty})
+    return None if not is_needed and result.null_count == len(result) else result
 
 
-def _take(
+def _taken(
     table: Table,
     source: Stated,
     unit: str,
-    rows: Mask,
-    result: Codes,
+    before: pa.ChunkedArray,
     options: Options,
     problems: Problems,
     *,
     is_only: bool,
-) -> None:
-    """Write the currency that a text of a place is into its rows."""
+) -> str:
+    """Return the currency that a text is; what contradicts it, and what else it may be, are problems."""
     can_be = words.currencies_of(unit) or tuple(one for one in unit.split() if one in words.codes())
     asked = options.currency
-    others = {code for code in result[rows] if code} - {*can_be}
-    others |= {asked} - {*can_be} - {None} if is_only else set()
-    facts = {
-        "lines": table.lines_of(rows)[:4],
-        "count": int(rows.sum()),
-        "value": unit,
-        "heading": source.heading,
-    }
+    if len(can_be) == 1 and before.null_count == len(before) and not asked:
+        return can_be[0]
+    rows = cells.mask(pc.equal(source.texts, unit))
+    earlier = before.filter(pa.array(rows))
+    others = {*cells.unique(earlier.drop_null())} - {*can_be}
+    if is_only and asked and asked not in can_be:
+        others.add(asked)
+    facts: dict[str, Any] = {"lines": table.lines_of(rows)[:4], "count": int(rows.sum()), "value": unit}
+    facts |= {"heading": source.heading}
     if not can_be:
         problems.ask("currency_unknown", [table.skip(rows)], word=unit, **facts)
     elif others:
-        problems.ask("currency_contradiction", word=unit, others=sorted(map(str, others)), **facts)
-    elif len(can_be) > 1 and asked not in can_be and not all(result[rows]):
+        # Where an amount's heading names its currency, a column may be of another amount.
+        choices = [{"columns": {"currency": ""}}] if source.code == "column" and not asked else []
+        facts |= {"others": sorted(map(str, others))}
+        problems.ask("currency_contradiction", choices, word=source.heading or unit, **facts)
+    elif len(can_be) > 1 and asked not in can_be and earlier.null_count:
         problems.ask("currency", [{"currency": code} for code in can_be], codes=list(can_be), **facts)
-    code = asked if asked in can_be else can_be[0] if can_be else "?"
-    result[rows & (result == "")] = code
+    return asked if asked in can_be else can_be[0] if can_be else "?"
 
 
-def _ask(table: Table, empty: Mask, problems: Problems) -> None:
+def _columns_of_others(table: Table, own: str | None) -> list[int]:
+    """Return the columns that hold currencies under an unknown heading, others than the company's own."""
+    return [
+        place
+        for place, heading in enumerate(table.headings)
+        if holds_currencies(table.samples[place])
+        and not words.are_inside(heading, FOREIGN)
+        and {text.strip() for text in table.samples[place] if text.strip()} != {own}
+    ]
+
+
+def _ask(table: Table, empty: Mask, columns: list[int], own: str | None, problems: Problems) -> None:
     if not empty.all():
         lines = table.lines_of(empty)
         problems.ask("currency_missing", option="currency", lines=lines[:4], count=len(lines))
         return
-    columns = [place for place in range(len(table.columns)) if holds_currencies(table.samples[place])]
-    choices = [table.choice("currency", place) for place in columns]
+    choices = [
+        *(table.choice("currency", place) for place in columns),
+        *([{"currency": own}] if own and columns else []),
+    ]
     problems.ask("currency_nowhere", choices, option="" if choices else "currency")
 
 

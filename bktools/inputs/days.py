@@ -54,7 +54,7 @@ def parsed(text: str, form: str) -> dt.date | None:
 
 def _day(year: str | int, month: str | int, day: str | int) -> dt.date | None:
     number = int(year)
-    if number < 100:  # noqa: PLR2004 - two digits
+    if number < 100:
         number += 2000 if number < _CENTURY else 1900
     try:
         return dt.date(number, int(month), int(day))
@@ -138,7 +138,7 @@ def read_days(
         for text in texts:
             days = days_of(text, options.year)
             meaning[text] = days.get(order, days.get(""))
-    read = cells.each(column, lambda text: meaning.get(text), schema.DATE)
+    read = cells.each(column, meaning.get, schema.DATE)
     return read, cells.mask(pc.is_null(read)) & ~cells.blank(column)
 
 

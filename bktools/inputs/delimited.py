@@ -23,7 +23,9 @@ from bktools.inputs.table import HEAD_ROWS, Grid, Rows
 
 _DELIMITERS = ",;\t|"
 # Lines in which the delimiter is looked for.
-_SAMPLE_LINES = 200
+_SAMPLE_LINES, _SAMPLE_BYTES = 200, 1 << 18
+# The share of lines that have the usual number of cells.
+_MOST_LINES = 0.9
 # Cells of a text that are held in memory at most.
 _MOST_CELLS = 400_000_000
 # ="0400" keeps a spreadsheet from reading a number; a quote inside is doubled.
@@ -42,16 +44,18 @@ def read_delimited(
     if (first := re.match(rb"sep=(.)\r?\n", text)) and delimiter is None:
         delimiter, text = first[1].decode(), b"\n" + text[first.end() :]
     mark = delimiter or delimiter_of(text, kind)
-    head, head_lines, end = _head(text, mark, source)
-    grid = Grid(head, head_lines, [], np.empty(0, np.int64), encoding=reading.encoding, delimiter=mark)
-    if end is not None:
-        grid = _with_rest(grid, text, end, source)
-    return _as_shown(grid, text), reading
+    try:
+        head, head_lines, end = _head(text, mark, source)
+        grid = Grid(head, head_lines, [], np.empty(0, np.int64), delimiter=mark)
+        grid = grid if end is None else _with_rest(grid, text, end, source)
+    except InputError as error:
+        grid = _by_lines(text, mark, error)
+    return _as_shown(replace(grid, encoding=reading.encoding), text), reading
 
 
 def delimiter_of(text: bytes, kind: str) -> str:
     """Return the delimiter under which most headings are known, then most rows are of one width."""
-    head = "\n".join(text[: 1 << 18].decode(errors="replace").splitlines()[:_SAMPLE_LINES])
+    head = "\n".join(text[:_SAMPLE_BYTES].decode(errors="replace").splitlines()[:_SAMPLE_LINES])
 
     def fitness(mark: str) -> tuple[int, int, int]:
         rows = list(_rows_of(head, mark))
@@ -98,7 +102,7 @@ def _careful_rows(text: bytes, mark: str, source: str) -> Iterator[tuple[int, li
     line = 1
     stream = io.TextIOWrapper(io.BytesIO(text), "utf-8", newline="")
     # Where quotes stand behind a space, the space is none of the cell.
-    is_spaced = f'{mark} "'.encode() in text
+    is_spaced = f'{mark} "'.encode() in text[:_SAMPLE_BYTES]
     # A quote that is not closed would swallow rows.
     reader = csv.reader(stream, delimiter=mark, skipinitialspace=is_spaced, strict=True)
     try:
@@ -108,7 +112,8 @@ def _careful_rows(text: bytes, mark: str, source: str) -> Iterator[tuple[int, li
     except csv.Error as error:
         why = f"a quoted cell that starts here is not closed ({error}): double the quotes inside it"
         if "field limit" in str(error):
-            why = f"a cell has more than {csv.field_size_limit():,} characters: is a quote before it not closed?"
+            most = csv.field_size_limit()
+            why = f"a cell has more than {most:,} characters: is a quote before it not closed?"
         raise InputError(why, source=source, line=line) from None
 
 
@@ -134,21 +139,38 @@ def _with_rest(grid: Grid, text: bytes, first_line: int, source: str) -> Grid:
     return replace(grid, columns=body.columns, lines=body.lines, wider=wider)
 
 
+def _by_lines(text: bytes, mark: str, error: InputError) -> Grid:
+    """Return the rows of a text with quotes inside of quoted cells; raise the error if lines are no rows."""
+    lines = text.decode(errors="replace").splitlines()
+    rows = [next(csv.reader([line], delimiter=mark), []) for line in lines]
+    widths = Counter(map(len, filter(None, rows)))
+    usual, count = widths.most_common(1)[0] if widths else (0, 0)
+    # A quote that is not closed would make fewer cells of its line.
+    if usual < max(widths, default=0) or count < _MOST_LINES * sum(widths.values()):
+        raise error
+    body = Rows(*map(str, range(usual)))
+    for line, row in enumerate(rows[HEAD_ROWS:], HEAD_ROWS + 1):
+        if row:
+            body.add(line, *row, *[""] * (usual - len(row)))
+    head = rows[:HEAD_ROWS]
+    return Grid(head, range(1, len(head) + 1), *body.body(), delimiter=mark, notes=[note("quotes_inside")])
+
+
 def _as_shown(grid: Grid, text: bytes) -> Grid:
     """Return the grid with ="0400" as 0400, and without the apostrophes by which `to_csv` leads formulas.
 
     An apostrophe is taken away only where the whole file is as `to_csv` writes it for spreadsheets, and where
     one leads every formula. Anywhere else it may belong to the text.
     """
+    is_of_to_csv = grid.encoding == "utf-8-sig" and grid.delimiter in {",", ";"} and not text.startswith(b'"')
+    is_led = False
+    if is_of_to_csv and b"'" in text and b"\r\n" in text:
+        first = cells.text_column([cell for row in grid.head for cell in row])
+        is_led = not any(map(_has_formula, [first, *grid.columns]))
     # A search for one byte is much faster than one for two.
     if b"=" in text and b'="' in text:
         grid = _replaced(grid, _KEPT, "kept_texts", doubled='"')
-    is_of_to_csv = grid.encoding == "utf-8-sig" and grid.delimiter in {",", ";"} and not text.startswith(b'"')
-    if is_of_to_csv and b"'" in text and b"\r\n" in text:
-        bodies = [cells.text_column([cell for row in grid.head for cell in row]), *grid.columns]
-        if not any(map(_has_formula, bodies)):
-            grid = _replaced(grid, _LED, "led_texts")
-    return grid
+    return _replaced(grid, _LED, "led_texts") if is_led else grid
 
 
 def _has_formula(column: pa.ChunkedArray) -> bool:

@@ -44,6 +44,7 @@ _UNSOUND = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd\u2500-\u25ff]"
     r"|[^\W\d_][^\w\s\x00-\x7f’‘“”–—…•·€£º°«»][^\W\d_]|[¡-©«-´¶-¹»-¿×÷]+[^\W\d_]{2}"
     r"|[^\W\d_]{2}[¡-©¬-´¶¹¿×÷¼-¾]"
+    r"|\b[A-Z][À-ÖØ-Þ][a-zà-öø-ÿ]"
     r"|[a-z][À-ÖØ-ÞĀ-Ž](?<![a-zà-öø-ÿāăąćčďđēęěģīķļłńňőœřśşšţťūůűźżžğıßășțľĺŕ])[a-z ]"
 )
 _EASTERN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff61-\uff9f]")
@@ -122,7 +123,7 @@ def _asked(data: bytes, encoding: str) -> Reading:
 
 
 def unmarked_utf16(data: bytes) -> str:
-    """Return the name of UTF-16 without a mark, whose line ends tell the order of bytes; "" for other texts."""
+    """Return the name of UTF-16 without a mark by its line ends; "" for other texts."""
     sample = data[: 1 << 16]
     if b"\0" not in sample or len(data) % 2:
         return ""
@@ -138,23 +139,21 @@ def _by_letters(data: bytes, headings_in: Callable[[str], set[str]]) -> Reading:
     readings: dict[str, str] = {}
     for name in _ENCODINGS:
         try:
-            text = sample.decode(name)
+            reading = sample.decode(name)
         except UnicodeDecodeError:
             continue
-        if is_sound(text) and text not in readings.values():
-            readings[name] = text
+        if is_sound(reading) and reading not in readings.values():
+            readings[name] = reading
     if not readings:
         # No encoding fits all lines, so that nothing may settle it.
-        names = ("cp1252", "utf-8")
-        shown = _differing([sample.decode(name, "replace") for name in names])
-        others = tuple(zip(names, shown, strict=True))
-        return Reading("cp1252", data.decode("cp1252", "replace").encode(), others, is_whole=False)
+        both = ("cp1252", "utf-8")
+        shown = _differing([sample.decode(name, "replace") for name in both])
+        text = data.decode(both[0], "replace").encode()
+        return Reading(both[0], text, tuple(zip(both, shown, strict=True)), is_whole=False)
     names = _by_headings(readings, data, headings_in) if len(readings) > 1 else [*readings]
-    text = data.decode(names[0], "replace").encode()
-    if len(names) == 1:
-        return Reading(names[0], text)
     shown = _differing([readings[name] for name in names])
-    return Reading(names[0], text, tuple(zip(names, shown, strict=True)))
+    others = tuple(zip(names, shown, strict=True)) if len(names) > 1 else ()
+    return Reading(names[0], data.decode(names[0], "replace").encode(), others)
 
 
 def _sample(data: bytes) -> list[bytes]:
@@ -189,7 +188,7 @@ def _script(letter: str) -> str:
 
 
 def _by_headings(readings: dict[str, str], data: bytes, headings_in: Callable[[str], set[str]]) -> list[str]:
-    """Return the encodings in which most headings are known, then those with letters of their languages alone."""
+    """Return the encodings with most known headings, then those with letters of their languages alone."""
     # A letter that the cut may spoil is in no heading.
     head = data[: 1 << 16]
     known = {name: headings_in(head.decode(name, "replace")) for name in readings}
@@ -200,7 +199,7 @@ def _by_headings(readings: dict[str, str], data: bytes, headings_in: Callable[[s
     fitting = [
         name
         for name in left
-        if all(one in letters for one in readings[name].casefold() if ord(one) > 127 and one.isalpha())  # noqa: PLR2004 - beyond ASCII
+        if all(one in letters for one in readings[name].casefold() if ord(one) > 127 and one.isalpha())
     ]
     return fitting or left
 

@@ -1,4 +1,4 @@
-"""The row of headings: the first that names all fields that a kind needs, else the first with two known ones."""
+"""The row of headings: the first with all fields that a kind needs, else the first with two known."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -61,11 +62,9 @@ def find_headings(grid: Grid, kind: str, options: Options, source: str) -> tuple
     named = {words.normal(heading): field for field, heading in options.columns.items() if heading}
     with_two: list[int] = []
     for place, row in enumerate(grid.head):
-        fields = {}
+        fields: dict[str, frozenset[str]] = {}
         for cell in filter(str.strip, row):
-            own = words.fields_of(cell, kind) | {
-                named[word] for word in [words.normal(cell)] if word in named
-            }
+            own = words.fields_of(cell, kind) | ({named.get(words.normal(cell), "")} - {""})
             fields |= {cell: own} if own else {}
         if len(fields) > 1 and not any(map(is_figure, row)):
             with_two.append(place)
@@ -98,7 +97,7 @@ class _Rows(NamedTuple):
 
 
 def table_of(grid: Grid, kind: str, options: Options, problems: Problems, source: str) -> Table | None:
-    """Return the rows below their headings, None for a grid without any; other rows are named in a problem or note."""
+    """Return the rows below their headings, None without any; problems and notes name the others."""
     top, is_known = find_headings(grid, kind, options, source)
     if top is None:
         return None
@@ -117,12 +116,12 @@ def table_of(grid: Grid, kind: str, options: Options, problems: Problems, source
     names = _names(grid, top, start)
     rows = _below(grid, start, len(names))
     rows, left_out = _without_skipped(rows, options, notes)
-    if top > first and sum(map(_filled, grid.head[:top])):
+    if top > first and any(_filled(row) for row in grid.head[:top]):
         notes.append(note("rows_above", first=grid.head_lines[first], last=grid.head_lines[top - 1]))
     head_line = grid.head_lines[top] if top >= 0 else 0
     if top >= 0:
         rows = _one_table(rows, names, head_line, kind, problems)
-        _ask_above(grid, top, rows, options, problems)
+        _ask_above(grid, top, options, problems)
     _ask_of_wide_rows(grid, rows, names, head_line, kind, problems, notes)
     table = _table(grid, names, rows, head_line, source)
     return replace(
@@ -158,12 +157,21 @@ def _table(grid: Grid, names: Sequence[str], rows: _Rows, head_line: int, source
 def _names(grid: Grid, top: int, start: int) -> list[str]:
     if top >= 0:
         names = [" ".join(cell.split()) for cell in grid.head[top]]
-        while names and not names[-1]:
+        # Cells of a sheet have no end; those of a text have the width of its headings.
+        while (
+            names and not names[-1] and (grid.sheet is not None or not _is_used(grid, start, len(names) - 1))
+        ):
             names.pop()
         return names
     widths = Counter(len(row) for row in grid.head[start:] if _filled(row))
     rows = sum(widths.values())
     return [""] * max((width for width, count in widths.items() if count > rows * _SOME), default=0)
+
+
+def _is_used(grid: Grid, start: int, place: int) -> bool:
+    """Whether any row below the headings holds something in a column."""
+    is_in_head = any(place < len(row) and row[place].strip() for row in grid.head[start:])
+    return is_in_head or (place < len(grid.columns) and not cells.are_blank(grid.columns[place]))
 
 
 def _made_unique(names: Sequence[str]) -> tuple[str, ...]:
@@ -274,13 +282,13 @@ def _one_table(rows: _Rows, names: Sequence[str], head_line: int, kind: str, pro
     return rows.where(rows.lines < lines[0])
 
 
-def _ask_above(grid: Grid, top: int, rows: _Rows, options: Options, problems: Problems) -> None:
+def _ask_above(grid: Grid, top: int, options: Options, problems: Problems) -> None:
     """Ask about rows above the headings that hold a day and an amount."""
     skipped = {line for lines, _ in options.skipped() for line in lines}
     above = [
         line
         for row, line in zip(grid.head[:top], grid.head_lines, strict=False)
-        if _filled(row) > 2  # noqa: PLR2004 - a title has fewer cells
+        if _filled(row) > 2
         and any(map(is_day, row))
         and any(has_digits(cell) and not is_day(cell) for cell in row)
         and line not in skipped
@@ -330,14 +338,14 @@ def _currency_above(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return what the currency can be that stands above the table behind a heading for it: Currency: EUR."""
     for row in rows:
         texts = [cell.strip() for cell in row if cell.strip()]
-        for name, value in zip(texts, texts[1:], strict=False):
+        for name, value in pairwise(texts):
             if "currency" in words.fields_of(name.rstrip(":"), "entries") and words.currencies_of(value):
                 return words.currencies_of(value)
     return ()
 
 
 def joined(grids: Sequence[Grid], tables: Sequence[Table]) -> Table:
-    """Return sheets with equal headings as one table; the lines of each go on where those of the one before end."""
+    """Return sheets with equal headings as one table, whose lines are counted on from sheet to sheet."""
     first, lines, end = tables[0], [], 0
     for grid, table in zip(grids, tables, strict=True):
         lines.append(table.lines + end)

@@ -64,7 +64,7 @@ def folder() -> Path:
 
 
 def path_of(name: str) -> Path:
-    """Return the file of a mapping: a name, or the path of a TOML file that a team keeps beside its scripts."""
+    """Return the file of a mapping: by its name, or a TOML file that a team keeps beside its scripts."""
     if name.endswith(_SUFFIX):
         return Path(name)
     if not _NAME.fullmatch(name):
@@ -143,7 +143,9 @@ def _fitting(source: Source, known: Iterable[FileMapping]) -> list[FileMapping]:
     """Return the mappings whose headings are a row of the file's first rows."""
     fitting = []
     for mapping in known:
-        form = {name: mapping.options.get(name) for name in ("delimiter", "encoding", "sheet")}
+        form: dict[str, Any] = {
+            name: mapping.options.get(name) for name in ("delimiter", "encoding", "sheet")
+        }
         wanted = _comparable(mapping.headings)
         try:
             grids = source.read(Options(**form)).grids

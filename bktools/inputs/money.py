@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 from decimal import Decimal
 
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 
 from bktools.frames import schema
 from bktools.inputs import cells, currencies, words
-from bktools.inputs.amounts import LONGEST, Figures, decimal_mark, is_not_zero
+from bktools.inputs.amounts import LONGEST, Figures, decimal_mark, is_not_zero, money
 from bktools.inputs.columns import (
     MONEY,
     are_amounts,
@@ -22,7 +23,7 @@ from bktools.inputs.columns import (
     most,
     side_of,
 )
-from bktools.inputs.days import is_serial, lacks_year, read_days
+from bktools.inputs.days import is_day, is_serial, lacks_year, parsed, read_days
 from bktools.inputs.reading import Reading
 from bktools.inputs.rows import entries_only, filled_down
 from bktools.inputs.table import Mask, Table
@@ -30,6 +31,7 @@ from bktools.inputs.table import Mask, Table
 _ZERO = Decimal()
 # A minus in one credit alone reverses a posting; in more of them it says the side.
 _FEW = 2
+_EXAMPLE = dt.date(2026, 10, 31)
 
 
 def find_money(reading: Reading) -> list[str]:
@@ -118,6 +120,33 @@ def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]
     return sums
 
 
+def read_stated(reading: Reading, decimal: str, date_format: str | None) -> dict[str, Decimal]:
+    """Read `date` and `amount` of a format, which says how they are written; return the sums of both sides.
+
+    A cell that is written otherwise is an `InputError`: the file is damaged.
+    """
+    table = reading.table
+    fields = [name for name in MONEY if name in reading.places]
+    if date_format is None:
+        _read_days(reading, table.columns)
+        reading.raise_problems()
+    else:
+        column = cells.trimmed(reading.column("date"))
+        days = cells.each(column, lambda text: parsed(text, date_format), schema.DATE)
+        example = f"{_EXAMPLE:{date_format}}"
+        # Python takes a day or a month of one digit, too.
+        wrong = cells.mask(pc.is_null(days)) | cells.mask(pc.not_equal(pc.utf8_length(column), len(example)))
+        reading.refuse("date", wrong, f"must hold dates such as {example}")
+        reading.result["date"] = days
+    figures = {name: Figures.of(reading.column(name)) for name in fields}
+    values = {name: own.values(decimal) for name, own in figures.items()}
+    neither = np.logical_and.reduce([own.blank for own in figures.values()])
+    reading.refuse(fields[0], neither, "must hold an amount")
+    for name, (_, bad) in values.items():
+        reading.refuse(name, bad, f"must hold amounts whose decimal mark is {decimal}")
+    return _signed(reading, figures, {name: column for name, (column, _) in values.items()})
+
+
 def _filled(reading: Reading) -> Table:
     columns = filled_down(reading.table, reading.places, reading.options)
     reading.note("filled_down", names=list(reading.options.filled_fields))
@@ -189,16 +218,13 @@ def _only_currency(reading: Reading, fields: list[str], own: str | None) -> str:
 
 def _ask_side(reading: Reading) -> None:
     """Ask about a column of sides without a known heading, beside amounts that all have one sign."""
-    if any(
-        cell.strip().startswith(("-", "(", "−", "–")) or cell.strip().endswith("-")
-        for cell in reading.sample("amount")
-    ):
+    if any((amount := money(cell)) and amount.sign < 0 for cell in reading.sample("amount")):
         return
     table = reading.table
     beside = [
         place
         for place in reading.free()
-        if len(kinds := {*table.samples[place]}) <= 6  # noqa: PLR2004 - two words, and a few in other spellings
+        if len(kinds := {*table.samples[place]}) <= 6
         and {"debit", "credit"} <= {side_of(text) for text in kinds}
     ]
     if beside:
@@ -209,6 +235,9 @@ def _ask_side(reading: Reading) -> None:
 
 def _sides(reading: Reading) -> pa.ChunkedArray:
     own = {words.normal(word): side for word, side in reading.options.sides.items()}
+    if any(words.normal(text) == "md" for text in reading.sample("side")):
+        # The two sides of Czech books: beside MD, D is the credit.
+        own = {"d": "credit", **own}
     return cells.each(
         reading.column("side"),
         lambda text: own.get(words.normal(text)) or own.get(text.strip()) or side_of(text),
@@ -232,7 +261,7 @@ def _without_skipped_sides(reading: Reading, keep: Mask) -> Mask:
 def _signed(
     reading: Reading, figures: dict[str, Figures], values: dict[str, pa.ChunkedArray]
 ) -> dict[str, Decimal]:
-    """Read one amount a row, positive on the side of debit unless the file has its own signs; return both sums."""
+    """Read one amount a row, positive for debit unless the file has its own signs; return both sums."""
     if "amount" in values:
         amount = _with_sides(reading, figures["amount"], values["amount"])
         zero = pa.scalar(_ZERO, amount.type)
@@ -311,8 +340,8 @@ def _read_currency(reading: Reading, figures: dict[str, Figures], own_currency: 
     if "currency" in reading.places:
         place = reading.places["currency"]
         filled = [text for text in cells.unique(table.columns[place].slice(0, 3000)) if text.strip()]
-        if filled and not most(filled, words.currencies_of, 0.5) and not reading.is_asked("currency"):
-            # Its heading has another meaning.
+        if filled and most(filled, is_day, 0.5) and not reading.is_asked("currency"):
+            # In some languages its heading also says a date.
             reading.leave("currency")
         else:
             stated.append(currencies.column_of(table, place))

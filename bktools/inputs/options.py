@@ -1,10 +1,10 @@
-"""Options: all that a person may say about a file, under one name in Python, on the command line and in a mapping."""
+"""Options: all that a person may say about a file, in Python, on the command line and in a mapping."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -140,27 +140,34 @@ class Options:
         }
 
 
+def _is_sheet(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _is_currency(value: object) -> bool:
+    return isinstance(value, str) and bool(re.fullmatch("[A-Z]{3}", value) or value in words.codes())
+
+
+# Options by name: what their values must be, and the rule in words.
+_RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "columns": (lambda value: isinstance(value, Mapping), "must map fields to headings"),
+    "sides": (
+        lambda value: isinstance(value, Mapping) and {*value.values()} <= {*_SIDES},
+        f"must map words to one of {', '.join(_SIDES)}",
+    ),
+    "sheet": (_is_sheet, "must be the name of a sheet, or its position from 0"),
+    "decimal": (lambda value: value in (".", ",", "each"), "must be . or , or each"),
+    "delimiter": (lambda value: isinstance(value, str) and len(value) == 1, "must be one character"),
+    "currency": (_is_currency, "must be the code of a currency, such as EUR"),
+    "year": (lambda value: isinstance(value, int) and 1900 <= value <= 2100, "must be a year such as 2026"),
+}
+
+
 def _check(options: Options) -> None:
-    for name in ("columns", "sides"):
-        if not isinstance(getattr(options, name), Mapping):
-            raise ArgumentError(name_of(name), "must be a mapping", getattr(options, name))
-    rule = ""
-    if isinstance(options.sheet, bool) or not isinstance(options.sheet, str | int | None):
-        name, rule = "sheet", "must be the name of a sheet, or its position from 0"
-    elif options.decimal not in (None, ".", ",", "each"):
-        name, rule = "decimal", "must be . or , or each"
-    elif options.delimiter is not None and len(options.delimiter) != 1:
-        name, rule = "delimiter", "must be one character"
-    elif options.currency is not None and not (
-        re.fullmatch("[A-Za-z]{3}", str(options.currency)) or str(options.currency).upper() in words.codes()
-    ):
-        name, rule = "currency", "must be the code of a currency, such as EUR"
-    elif options.year is not None and not (isinstance(options.year, int) and 1900 <= options.year <= 2100):  # noqa: PLR2004 - years of books
-        name, rule = "year", "must be a year such as 2026"
-    elif wrong := {*options.sides.values()}.difference(_SIDES):
-        raise ArgumentError(name_of("sides"), f"must be word to one of {', '.join(_SIDES)}", wrong.pop())
-    if rule:
-        raise ArgumentError(name_of(name), rule, getattr(options, name))
+    for name, (is_right, rule) in _RULES.items():
+        value = getattr(options, name)
+        if value is not None and not is_right(value):
+            raise ArgumentError(name_of(name), rule, value)
     try:
         list(options.skipped())
     except (re.error, ValueError) as error:
@@ -174,7 +181,7 @@ def flag(name: str) -> str:
 
 
 def flags_of(kind: str) -> dict[str, str]:
-    """Return the option on the command line for each argument of a kind of file, as `caller.command` takes it."""
+    """Return the option for each argument of a kind of file, as `caller.command` takes them."""
     return {name: flag(name) for name in OF_KIND[kind]}
 
 

@@ -23,7 +23,10 @@ _MOST_TRIALS, _MOST_ROUNDS, _TRIED_CHOICES = 12, 4, 3
 # So many commands are listed where several choices meet; more are listed by problem.
 _MOST_COMMANDS = 6
 # Options of values do no harm where they are not needed, so they join the question if any choice needs them.
-_OF_VALUES = ("date_format", "decimal", "currency", "year")
+_OF_VALUES = (
+    *("date_format", "date_serial", "year", "decimal", "decimal_marks"),
+    *("currency", "currency_missing", "currency_nowhere"),
+)
 # What stands in a command for a value that only the person knows, and the value of a trial.
 _UNKNOWN: Mapping[str, tuple[str, Any]] = {"currency": ("CODE", "EUR"), "year": ("YYYY", 2026)}
 # By kind of file: the command that shows how it is read, and the reader in Python.

@@ -212,9 +212,9 @@ def _of_sheets(
     names = [other.sheet for _, _, other, _ in best]
     if len(best) > 1 and table.is_known and len({other.headings for _, _, other, _ in best}) == 1:
         for *_, others in best:
-            problems += [problem for problem in others if problem not in problems]
+            problems.extend(problem for problem in others if problem not in problems)
         return joined([one[1] for one in best], [one[2] for one in best])
-    problems += own
+    problems.extend(own)
     if len(best) > 1:
         by_size = sorted(best, key=lambda one: -len(one[2].lines))
         problems.ask(
@@ -222,8 +222,8 @@ def _of_sheets(
             [{"sheet": other.sheet} for _, _, other, _ in by_size],
             sheets=", ".join(f"{other.sheet} ({len(other.lines)})" for _, _, other, _ in best),
         )
-    elif others := [one.sheet for one in grids if one.sheet not in names]:
-        notes.append(note("sheet_read", name=table.sheet, names=others))
+    elif unread := [one.sheet for one in grids if one.sheet not in names]:
+        notes.append(note("sheet_read", name=table.sheet, names=unread))
     return table
 
 
@@ -237,7 +237,5 @@ def read_headed(path: str | PathLike[str], headings: Collection[str], sheet: str
     broken = table.broken()
     if broken:
         line, place = next(iter(broken))
-        raise table.error(
-            f"holds {broken[line, place]}, an error or a formula without a value: save it again", line
-        )
+        raise table.error(f"the cell {broken[line, place]}: save the workbook in a spreadsheet", line)
     return replace(table, sha256=source.file.sha256)

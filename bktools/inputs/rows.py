@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.contract import rules
 from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.amounts import Figures
@@ -19,6 +21,7 @@ from bktools.inputs.question import Choice, Problems
 from bktools.inputs.table import Mask, Table
 
 _SHOWN, _SHOWN_CHARACTERS, _WORDS_OF_A_PATTERN = 4, 50, 3
+_FEW, _MANY_ROWS = 100, 5000
 
 
 def entries_only(
@@ -78,10 +81,11 @@ def entries_only(
         fill: list[Choice] = [{"fill_down": "date"}] if not no_date[0] and no_date.sum() * 10 > count else []
         choices = [table.skip(no_date), {"columns": {"date": ""}}, *fill]
         problems.ask("rows_without_date", choices, **_facts(table, no_date))
-    return ~(is_noted | is_report | is_lacking | no_date)
+    entries: Mask = ~(is_noted | is_report | is_lacking | no_date)
+    return entries
 
 
-def _facts(table: Table, rows: Mask) -> dict[str, object]:
+def _facts(table: Table, rows: Mask) -> dict[str, Any]:
     lines = table.lines_of(rows)
     return {"count": len(lines), "lines": lines[:_SHOWN]}
 
@@ -98,12 +102,23 @@ def _ranks(table: Table, texts: Sequence[int]) -> np.ndarray[tuple[int, ...], np
     ranks = np.zeros(len(table.lines), dtype=np.int64)
     for place in texts:
         column = table.columns[place]
-        rows = cells.matches(column, words.report_pattern())
+        if len(column) and cells.matches(column.slice(0, _FEW), rules.UUID_REGEX).all():
+            # IDs are no words, and take the longest.
+            continue
+        rows = _may_begin(column)
         if rows.any():
             said = column.filter(pa.array(rows))
             own = cells.each(said, words.report_rank, schema.COUNT).to_numpy()
             ranks[rows] = np.maximum(ranks[rows], own)
     return ranks
+
+
+def _may_begin(column: pa.ChunkedArray) -> Mask:
+    """Return the cells that may begin with a word of a report."""
+    if len(column) > _MANY_ROWS:
+        return cells.matches(column, words.report_pattern())
+    # A long pattern takes longer to prepare than a short column to look through.
+    return cells.mask(cells.each(column, lambda text: words.report_rank(text) > words.NO_REPORT, schema.FLAG))
 
 
 def _lacks(

@@ -136,7 +136,7 @@ def currencies_in(heading: str) -> tuple[str, ...]:
     # Two letters are a word of the language, such as "kr" or "Rs", unless they stand before a sign.
     parts = [part for part in _PARTS.findall(heading) if len(part) != 2 or "$" in part]
     # A word in small letters, such as "all" or "top", is a code at the end alone: amount_eur.
-    is_code = (not part.islower() or len(part) > 3 or part == parts[-1] for part in parts)  # noqa: PLR2004 - a code's
+    is_code = (not part.islower() or len(part) > 3 or part == parts[-1] for part in parts)
     named = {currencies_of(part) for part, may_be in zip(parts, is_code, strict=True) if may_be} - {()}
     return named.pop() if len(named) == 1 else ()
 

@@ -29,11 +29,10 @@ _MOST_CELLS = 60_000_000
 _LARGEST_OLD_WORKBOOK = 256 * MIB
 # A cell of a sheet's XML: its place, its attributes, and what is in it.
 _CELL = re.compile(rb"<c\b([^>]*?)(?:/>|>(.*?)</c>)", re.DOTALL)
-_PLACE, _STYLE = re.compile(rb'\br="([A-Z]+)(\d+)"'), re.compile(rb'\bs="(\d+)"')
+_PLACE, _STYLE = re.compile(rb' r="([A-Z]+)(\d+)"'), re.compile(rb'\bs="(\d+)"')
 _ERROR, _VALUE = re.compile(rb'\bt="e"'), re.compile(rb"<v>(.*?)</v>", re.DOTALL)
-# Places far below, at the end, and far to the right.
-_LINE, _SHORT_LINE = re.compile(rb'\br="[A-Z]*(\d{6,7})"'), re.compile(rb'\br="[A-Z]*(\d+)"')
-_FAR, _WIDE, _TAIL = re.compile(rb'\br="([A-Z]{3})\d'), re.compile(rb'\br="([A-Z]{2})\d'), 1 << 16
+# A cell far to the right or far below, which would make a sheet of empty cells.
+_FAR = re.compile(rb' r="(?:[A-Z]{3}\d|[A-Z]{2}\d{5}|[A-Z]*\d{6})')
 # A format of zeros alone, such as 000000, shows a code with its leading zeros.
 _ZEROS = re.compile(
     rb'<numFmt\b[^>]*\bnumFmtId="(\d+)"[^>]*\bformatCode="(0{2,20})"|<numFmt\b[^>]*'
@@ -173,16 +172,12 @@ class _Parts:
         return self._part(posixpath.normpath(posixpath.join("/xl", target))[1:]) if target else b""
 
     def count(self, name: str) -> int:
-        """Return how many cells the parser would make of a sheet: its last line times its last column."""
+        """Return how many cells a sheet with far cells has: its last line times its last column."""
         xml = self._xml(name)
-        last = max(map(int, _LINE.findall(xml)), default=0) or max(
-            map(int, _SHORT_LINE.findall(xml[-_TAIL:])), default=1
-        )
-        # Columns of three, of two letters, and others.
-        for pattern, most in ((_FAR, 26**3), (_WIDE, 27 * 26)):
-            if letters := {*pattern.findall(xml)}:
-                return last * min(most, 1 + max(map(_column, letters)))
-        return last * 26
+        if not _FAR.search(xml):
+            return 0
+        places = _PLACE.findall(xml)
+        return max(int(line) for _, line in places) * (1 + max(_column(letters) for letters, _ in places))
 
     def with_zeros(self, name: str, columns: list[pa.Array]) -> list[pa.Array]:
         """Return columns in which a number of the format 000000 has its leading zeros."""
@@ -206,22 +201,25 @@ class _Parts:
         ]
 
     def broken(self, name: str) -> Mapping[tuple[int, int], str]:
-        """Return the cells by line and column that hold an error, or a formula whose value was not saved."""
+        """Return the cells (line, column) that hold an error, or a formula whose value was not saved."""
         wrong: dict[tuple[int, int], str] = {}
         for place, line, attributes, inside in _cells_of(self._xml(name)):
-            value = _VALUE.search(inside)
+            found = _VALUE.search(inside)
+            value = found[1].decode(errors="replace")[:20] if found else ""
+            cell = _PLACE.search(attributes)
+            at = b"".join(cell.groups()).decode() if cell else ""
             if _ERROR.search(attributes):
-                wrong[line, place] = value[1].decode(errors="replace")[:20] if value else "#"
+                wrong[line, place] = f"{at} holds the error {value}"
             elif b"<f" in inside and not value and b't="str"' not in attributes:
-                wrong[line, place] = "="
+                wrong[line, place] = f"{at} holds a formula whose value was not saved"
         return wrong
 
 
 def _refuse_cells(parts: _Parts, name: str, source: str) -> None:
     if parts.count(name) > _MOST_CELLS:
         why = (
-            f"the sheet {name!r} takes up more than {_MOST_CELLS:,} cells: delete what lies far below and to the "
-            "right of the table, or save the table as CSV (UTF-8)"
+            f"the sheet {name!r} takes up more than {_MOST_CELLS:,} cells: delete what lies far below and to "
+            "the right of the table, or save the table as CSV (UTF-8)"
         )
         raise InputError(why, source=source)
 

@@ -69,7 +69,6 @@ MAIN_PATHS = {
     "sandbox reset": ("--yes", None),
     "snapshots list": ("", None),
     "snapshots path": ("categories", None),
-    "snapshots prune": ("", None),
 }
 # Those whose result is a table, which JSON has as a list of rows.
 TABLES = {

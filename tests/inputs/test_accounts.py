@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bktools.errors import InputError
-from bktools.inputs.accounts import read_accounts
+from bktools.inputs.readers.accounts import read_accounts
 
 FIRST = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 SECOND = "7c9e6679-7425-40de-944b-e07fc1f90ae7"

@@ -9,12 +9,12 @@ import warnings
 import pandas as pd
 import pytest
 import xlsxwriter
-
-from bktools.caller import command
-from bktools.errors import ArgumentError, FileNoteWarning, InputError
 from bktools.inputs.chart_of_accounts import read_chart_of_accounts as chart
 from bktools.inputs.entries import read_entries as entries
 from bktools.inputs.general_ledger import read_general_ledger as ledger
+
+from bktools.caller import command
+from bktools.errors import ArgumentError, FileNoteWarning, InputError
 
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
 ID = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"

@@ -11,15 +11,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import xlsxwriter
+from bktools.inputs.chart_of_accounts import read_chart_of_accounts
+from bktools.inputs.entries import read_entries
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bktools.errors import InputError, PlanError
 from bktools.export import compose_export_jobs
 from bktools.export.plan_file import read_plan, write_plan
-from bktools.inputs.accounts import read_accounts
-from bktools.inputs.chart_of_accounts import read_chart_of_accounts
-from bktools.inputs.entries import read_entries
+from bktools.inputs.readers.accounts import read_accounts
 
 pytestmark = pytest.mark.filterwarnings("ignore::bktools.errors.GuessedEncodingWarning")
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from bktools.inputs.chart_of_accounts import read_chart_of_accounts
 
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
-from bktools.inputs.chart_of_accounts import read_chart_of_accounts
 
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
 OTHER = "7c9e6679-7425-40de-944b-e07fc1f90ae7"

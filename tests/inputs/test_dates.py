@@ -8,9 +8,9 @@ import re
 import numpy as np
 import pyarrow as pa
 import pytest
+from bktools.inputs.dates import dates
 
 from bktools.errors import ArgumentError, InputError
-from bktools.inputs.dates import dates
 from bktools.inputs.table import Table
 
 LAST = dt.date(2026, 10, 31)

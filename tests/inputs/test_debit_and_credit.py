@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-from bktools.errors import InputError
 from bktools.inputs.entries import read_entries
 from bktools.inputs.general_ledger import read_general_ledger
+
+from bktools.errors import InputError
 
 PAIRS = (
     *("D/C", "S/H", "D/K", "D/H", "D/A", "T/K", "B/A", "MD/D", "Wn/Ma", "Дт/Кт", "χ/π", "Dr./Cr.", "DR/CR"),

@@ -13,12 +13,12 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from bktools.inputs.chart_of_accounts import read_chart_of_accounts
+from bktools.inputs.entries import read_entries
 
 from bktools.caller import command
 from bktools.errors import ArgumentError, GuessedEncodingWarning, InputError
-from bktools.inputs.chart_of_accounts import read_chart_of_accounts
 from bktools.inputs.encoding import to_utf8
-from bktools.inputs.entries import read_entries
 
 # Read here: while a test runs, no setting of bktools is in the environment.
 RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "150"))

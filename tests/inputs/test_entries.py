@@ -8,12 +8,12 @@ from decimal import Decimal
 import pandas as pd
 import pytest
 import xlsxwriter
+from bktools.inputs.entries import read_entries
+from bktools.inputs.general_ledger import read_general_ledger
 
 from bktools.errors import InputError
 from bktools.export import compose_export_jobs
 from bktools.frames import schema
-from bktools.inputs.entries import read_entries
-from bktools.inputs.general_ledger import read_general_ledger
 
 ENTRY = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"

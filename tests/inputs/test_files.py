@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import xlsxwriter
-
-from bktools.errors import ArgumentError, InputError
 from bktools.inputs.chart_of_accounts import read_chart_of_accounts
 from bktools.inputs.entries import read_entries
+
+from bktools.errors import ArgumentError, InputError
 
 ENTRY = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from bktools.inputs.chart_of_accounts import read_chart_of_accounts
+from bktools.inputs.entries import read_entries
 
 from bktools.errors import GuessedEncodingWarning, InputError
 from bktools.export import compose_export_jobs
-from bktools.inputs.chart_of_accounts import read_chart_of_accounts
-from bktools.inputs.entries import read_entries
 
 FOLDER = Path(__file__).with_name("files")
 EXPECTED = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))

@@ -8,10 +8,10 @@ from importlib.resources import files
 import numpy as np
 import pyarrow as pa
 import pytest
+from bktools.inputs.looks import FITS
 
 from bktools.inputs import words
 from bktools.inputs.columns import Reading, Vocabulary
-from bktools.inputs.looks import FITS
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal, without_extras
 

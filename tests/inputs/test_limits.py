@@ -22,15 +22,15 @@ import pyarrow.parquet as pq
 import pytest
 import warm
 import xlsxwriter
+from bktools.inputs.chart_of_accounts import read_chart_of_accounts
+from bktools.inputs.entries import read_entries
+from bktools.inputs.file import read_table
 
 from bktools.errors import BktoolsError, InputError
 from bktools.export import plan_file
 from bktools.export.plan_file import read_plan
 from bktools.frames.unpacking import archive_size
 from bktools.inputs import workbook_process
-from bktools.inputs.chart_of_accounts import read_chart_of_accounts
-from bktools.inputs.entries import read_entries
-from bktools.inputs.file import read_table
 from bktools.inputs.formats import format as format_module
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"

@@ -8,12 +8,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import xlsxwriter
-
-from bktools.errors import InputError
-from bktools.export import compose_export_jobs
 from bktools.inputs.chart_of_accounts import read_chart_of_accounts as chart
 from bktools.inputs.entries import read_entries as entries
 from bktools.inputs.general_ledger import read_general_ledger as ledger
+
+from bktools.errors import InputError
+from bktools.export import compose_export_jobs
 
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
 IDS = [f"1b4e28ba-2fa1-41d2-883f-0016d3cca42{digit}" for digit in range(4)]

@@ -17,13 +17,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import xlsxwriter
+from bktools.inputs.chart_of_accounts import read_chart_of_accounts
+from bktools.inputs.entries import read_entries
+from bktools.inputs.general_ledger import read_general_ledger
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bktools.errors import InputError
-from bktools.inputs.chart_of_accounts import read_chart_of_accounts
-from bktools.inputs.entries import read_entries
-from bktools.inputs.general_ledger import read_general_ledger
 
 pytestmark = pytest.mark.filterwarnings("ignore::bktools.errors.GuessedEncodingWarning")
 

@@ -8,11 +8,11 @@ import io
 import tempfile
 from pathlib import Path
 
+from bktools.inputs.chart_of_accounts import read_chart_of_accounts
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bktools.inputs import table
-from bktools.inputs.chart_of_accounts import read_chart_of_accounts
 from bktools.inputs.delimited import careful_body
 from bktools.inputs.heading_row import read_head
 

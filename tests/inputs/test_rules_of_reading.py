@@ -6,12 +6,12 @@ import zipfile
 
 import pytest
 import xlsxwriter
-
-from bktools.errors import ArgumentError, InputError
-from bktools.inputs.accounts import read_accounts
 from bktools.inputs.chart_of_accounts import read_chart_of_accounts as chart
 from bktools.inputs.entries import read_entries as entries
 from bktools.inputs.general_ledger import read_general_ledger as ledger
+
+from bktools.errors import ArgumentError, InputError
+from bktools.inputs.readers.accounts import read_accounts
 
 ENTRY = "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"

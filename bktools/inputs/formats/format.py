@@ -27,7 +27,7 @@ LARGEST = 2 << 30
 # A spreadsheet holds 32,767 characters in a cell and 16,384 columns.
 LONGEST_LINE = 16 << 20
 
-HEAD, _PIECE = 1 << 16, 1 << 18
+HEAD, _PIECE = 1 << 16, 1 << 24
 _GZIP = b"\x1f\x8b"
 _MAGIC = {b"PK\x03\x04": "workbook", b"\xd0\xcf\x11\xe0": "workbook", b"PAR1": "Parquet"}
 # For `re` and for Arrow.
@@ -125,23 +125,19 @@ class File:
             raise _unreadable(self.path, error) from None
 
     def data(self) -> bytes:
-        """Return the file's bytes, unpacked.
-
-        Refuse an impossible line of text before it is in memory.
-        """
-        pieces = []
-        length = 0
-        for piece in self.pieces():
-            pieces.append(piece)
-            end = piece.rfind(b"\n")
-            length = len(piece) - end - 1 + (length if end < 0 else 0)
-            if self.kind == "text" and length > LONGEST_LINE:
+        """Return the file's bytes, unpacked; refuse an impossible line of text before it is parsed."""
+        data = b"".join(self.pieces())
+        at = 0
+        while self.kind == "text" and len(data) - at > LONGEST_LINE:
+            end = data.rfind(b"\n", at, at + LONGEST_LINE)
+            if end < 0:
                 raise self.error(
                     f"the line has more than {LONGEST_LINE // MIB} MB: the file is damaged, "
                     "or its lines end in a way that is not known here",
-                    sum(piece.count(b"\n") for piece in pieces) + 1,
+                    data.count(b"\n", 0, at) + 1,
                 )
-        return b"".join(pieces)
+            at = end + 1
+        return data
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield the file's lines with their numbers from 1, without their ends."""
@@ -189,8 +185,8 @@ class Ledger:
     """
 
     table: Table
-    # Without them the columns of amounts and dates must show it.
-    decimal: str | None = "."
+    decimal: str = "."
+    # Without it the dates show it.
     date_format: str | None = "%Y-%m-%d"
     # The currency of all amounts for which no column says it.
     currency: str | None = None

@@ -26,7 +26,7 @@ from bktools.inputs import cells
 from bktools.inputs.encoding import read_text, utf8_error
 from bktools.inputs.formats.format import NUMBER, File, Format, Ledger, company_in_file, day_of, is_number
 from bktools.inputs.notes import Note, note
-from bktools.inputs.table import Rows, Table
+from bktools.inputs.table import Mask, Rows, Table
 
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
 _THIS_YEAR = "0"
@@ -233,7 +233,7 @@ def _cost_centres(objects: Texts) -> Texts:
 
 def _repeat(
     records: _Records, postings: Sequence[int], vouchers: Sequence[int], own: Mapping[str, Texts]
-) -> cells.Mask:
+) -> Mask:
     """Return which postings repeat added ones: those behind them with their account, objects and amount.
 
     Dates, texts and signatures differ where a program writes them for one of the two alone.

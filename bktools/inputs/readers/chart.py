@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 
@@ -124,7 +125,8 @@ def read_chart_of_accounts(
 
 
 def _read(source: Source, options: Options, *, company: str | None) -> pd.DataFrame:
-    form = recognised(source.file, options)
+    file = replace(source.file, encoding=options.encoding)
+    form = recognised(file, options)
     if form is None:
         reading = opened(source, options)
         split_accounts(reading, "code", "name")
@@ -132,7 +134,7 @@ def _read(source: Source, options: Options, *, company: str | None) -> pd.DataFr
         reading.raise_problems()
         reading.table = reading.table.rows(_accounts_only(reading))
     else:
-        table = form.chart(source.file)
+        table = form.chart(file)
         notes: list[Note] = []
         reading = Reading(source, options, table, dict(table.places), Problems(), notes)
     reading.places.setdefault("external_id", reading.places["code"])
@@ -188,21 +190,21 @@ def _accounts_only(reading: Reading) -> Mask:
     )
     is_title |= is_total
     reading.note_rows("titles", is_title)
-    no_identity &= ~is_title
-    elsewhere = _codes_elsewhere(reading, no_identity)
-    # An account without a code is kept, unless another column may have it.
-    lacks = (no_name | (no_identity & bool(elsewhere))) & ~is_title
-    reading.note_rows("no_code", no_identity & ~lacks)
+    lacks = np.zeros(len(table.lines), dtype=bool)
+    for field, empty in (("code", no_identity & ~is_title), ("name", no_name & ~is_title)):
+        elsewhere = _elsewhere(reading, empty)
+        # An account without a code or a name is kept, unless another column may have it.
+        if elsewhere:
+            lacks |= empty
+            choices = [table.skip(empty)] if empty.sum() < _FEW * len(empty) else []
+            choices += [table.choice(field, place) for place in elsewhere]
+            reading.ask_of_rows("rows_lack_field", empty, choices, field=field)
+    reading.note_rows("no_code", no_identity & ~lacks & ~is_title)
     rows = table.rows(~is_title & ~lacks)
     is_copy = np.zeros(len(table.lines), dtype=bool)
     is_copy[~is_title & ~lacks] = _copies(rows.columns)
     reading.note_rows("same_rows", is_copy)
-    if lacks.any():
-        field = "code" if no_identity[lacks][0] else "name"
-        choices = [table.skip(lacks)] if lacks.sum() < _FEW * len(lacks) else []
-        choices += [table.choice(field, place) for place in elsewhere]
-        reading.ask_of_rows("rows_lack_field", lacks, choices, field=field)
-    keep = ~(is_title | lacks | is_copy)
+    keep: Mask = ~(is_title | lacks | is_copy)
     again = np.zeros(len(table.lines), dtype=bool)
     again[keep] = duplicated(
         reading.or_null("external_id" if reading.has("external_id") else "code").filter(pa.array(keep))
@@ -215,8 +217,8 @@ def _accounts_only(reading: Reading) -> Mask:
     return keep
 
 
-def _codes_elsewhere(reading: Reading, lacks: Mask) -> list[int]:
-    """Return the columns that may have the codes of accounts without one: full keys, or filled just there."""
+def _elsewhere(reading: Reading, lacks: Mask) -> list[int]:
+    """Return the columns that may have what accounts lack: full keys, or filled just there."""
     if not lacks.any():
         return []
     table, found = reading.table, []

@@ -162,10 +162,10 @@ def read_entries(
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> entry = "1b4e28ba-2fa1-41d2-883f-0016d3cca427,6fa459ea-ee8a-4ca4-894e-db77e160355e,2026-10-06,12.50,EUR"
+    >>> entry = "1b4e28ba-2fa1-41d2-883f-0016d3cca427,2026-10-06,12.50,EUR"
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "entries.csv")
-    ...     _ = path.write_text(f"entry_id,company_id,date,amount,currency\n{entry}\n", encoding="utf-8")
+    ...     _ = path.write_text(f"entry_id,date,amount,currency\n{entry}\n", encoding="utf-8")
     ...     entries = read_entries(path)
     >>> entries["amount"].tolist()
     [12.5]

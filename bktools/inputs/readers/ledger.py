@@ -26,7 +26,7 @@ from bktools.inputs.currencies import own_currency
 from bktools.inputs.days import is_day
 from bktools.inputs.formats.format import Ledger
 from bktools.inputs.formats.registry import recognised, recognised_table
-from bktools.inputs.money import read_money, total
+from bktools.inputs.money import read_money, read_stated, total
 from bktools.inputs.options import Options
 from bktools.inputs.question import Problems, answered
 from bktools.inputs.reading import Reading, opened
@@ -64,7 +64,7 @@ def read_general_ledger(
     verify: str = "strict",
     money: str = "float",
 ) -> pd.DataFrame:
-    r"""Read a general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, Xero, QuickBooks, or any CSV, Excel or Parquet table.
+    r"""Read a general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, Xero, QuickBooks, or a CSV or Excel table.
 
     The format is recognised by the file's content. A file that states totals of its own, and whose vouchers
     must balance, is held to them.
@@ -207,23 +207,27 @@ def _read(
     verify: str,
     money: str,
 ) -> pd.DataFrame:
-    form = recognised(source.file, options)
-    ledger = form.ledger(source.file) if form else None
-    if form is None and (found := recognised_table(source, options)):
-        form, ledger = found
+    file = replace(source.file, encoding=options.encoding)
+    form = recognised(file, options)
+    name: str | None = None
+    ledger: Ledger | None = None
+    if form is not None:
+        ledger, name = form.ledger(file), form.name
+    elif found := recognised_table(source, options):
+        name, ledger = found[0].name, found[1]
     if ledger is None:
         reading = opened(source, options)
         ledger = _of_table(reading)
     else:
-        stated = replace(options, decimal=ledger.decimal, date_format=ledger.date_format)
-        reading = Reading(source, stated, ledger.table, dict(ledger.table.places), Problems(), [])
-        own = ledger.currency or own
+        reading = Reading(source, options, ledger.table, dict(ledger.table.places), Problems(), [])
     sums = _read_postings(reading, ledger, own)
     result = reading.result
     postings = pa.table({field.name: result[field.name] for field in schema.LEDGER if field.name in result})
     failed = [*_failed_checks(reading, ledger, postings, sums)]
     if failed:
         _tell(failed, reading, verify)
+        for text in failed:
+            reading.note("text", text=text)
     else:
         _note_verified(reading, ledger)
     if ledger.exported_at:
@@ -233,7 +237,7 @@ def _read(
         reading.places,
         options=options.stated(),
         exported_at=f"{ledger.exported_at:%Y-%m-%d}" if ledger.exported_at else None,
-        format=form.name if form else None,
+        format=name,
         failed_checks=failed,
         # As text: pandas keeps what JSON can hold when a frame is copied or written.
         **{side: str(amount) for side, amount in sums.items()},
@@ -249,7 +253,7 @@ def _of_table(reading: Reading) -> Ledger:
     _take_two_postings(reading)
     places = reading.places
     if {"debit_account", "credit_account"} & places.keys() or "account_code" in places:
-        if places.get("account_name") == places.get("account_code"):
+        if "account_code" in places and places.get("account_name") == places["account_code"]:
             reading.leave("account_name")
             reading.note("accounts_by_name", heading=reading.heading("account_code"))
     else:
@@ -295,14 +299,14 @@ def _take_two_postings(reading: Reading) -> None:
 def _read_postings(reading: Reading, ledger: Ledger, own: str | None) -> dict[str, Decimal]:
     """Read the typed columns of postings, and return the sums of both sides; raise all that is open."""
     if ledger.is_whole:
-        sums = _read_format(reading, ledger)
+        sums = _read_format(reading, ledger, own)
     else:
         sums = read_money(reading, own)
         _ask_of_accounts(reading)
     reading.raise_problems()
-    result = reading.result
     if reading.has("debit_account", "credit_account"):
         sums = _twice(reading)
+    result = reading.result
     result |= {
         field: reading.or_null(field) for field in _TEXTS if field in reading.places and field not in result
     }
@@ -312,21 +316,23 @@ def _read_postings(reading: Reading, ledger: Ledger, own: str | None) -> dict[st
         if field in reading.places and not reading.blank(field).all()
     }
     if "foreign_currency" in result and "foreign_amount" in reading.places:
-        _read_foreign(reading)
+        _read_foreign(reading, ledger)
     result["line"] = reading.lines()
     return sums
 
 
-def _read_format(reading: Reading, ledger: Ledger) -> dict[str, Decimal]:
+def _read_format(reading: Reading, ledger: Ledger, own: str | None) -> dict[str, Decimal]:
     """Read the days and amounts of a format, which says how they are written."""
     for field in ("account_code", "date"):
         rule = f"is the {field.replace('_', ' ')} and must not be empty (delete rows that are no postings)"
         reading.refuse(field, reading.blank(field), rule)
-    sums = read_money(reading, ledger.currency)
+    sums = read_stated(reading, ledger.decimal, ledger.date_format)
+    currency = ledger.currency or own
     if "currency" in reading.places:
         stated = cells.or_null(cells.trimmed(reading.column("currency")))
-        reading.result["currency"] = pc.fill_null(stated, ledger.currency) if ledger.currency else stated
-    reading.notes = [one for one in reading.notes if one.code != "currency_of_company"]
+        reading.result["currency"] = pc.fill_null(stated, currency) if currency else stated
+    elif currency:
+        reading.result["currency"] = reading.constant(currency, schema.TEXT)
     return sums
 
 
@@ -366,11 +372,12 @@ def _twice(reading: Reading) -> dict[str, Decimal]:
     return dict.fromkeys(("debit", "credit"), total(positive))
 
 
-def _read_foreign(reading: Reading) -> None:
+def _read_foreign(reading: Reading, ledger: Ledger) -> None:
     """Read the amounts in other currencies. A file may write them without a sign: it is the amount's."""
     result = reading.result
     figures = Figures.of(reading.column("foreign_amount"))
-    foreign, bad = figures.values(reading.options.decimal or ".")
+    decimal = ledger.decimal if ledger.is_whole else reading.options.decimal or "."
+    foreign, bad = figures.values(decimal)
     if bad.any():
         # The amounts in the currency of the books are whole without them.
         del result["foreign_currency"]
@@ -417,6 +424,11 @@ def _failed_checks(
                 f"the voucher {cells.quoted(voucher)} (line {line}) does not balance: debit {debit}, "
                 f"credit {credit}, difference {debit - credit}"
             )
+    yield from _wrong_totals(ledger, postings, sums)
+
+
+def _wrong_totals(ledger: Ledger, postings: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:
+    """Yield the totals and movements that the file states and its postings do not have."""
     for stated in ledger.totals:
         summed = sums[stated.counted] if isinstance(stated.counted, str) else stated.counted
         if summed != stated.stated:
