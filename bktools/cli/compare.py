@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import bktools
 from bktools.cli import options, results
-from bktools.cli.options import REQUIRED, argument, connected, the_company
+from bktools.cli.options import REQUIRED, argument, connected, option, the_company
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError
 from bktools.progress import note
@@ -26,7 +26,9 @@ def compare(
     after: str | None = argument(
         "AFTER", "A later month or moment; by default now, where BEFORE is a moment."
     ),
-    by: options.Keys = None,
+    by: list[str] | None = option(
+        "--by KEY", "Only exported amounts by category, account or employee; may be repeated."
+    ),
     largest_first: options.LargestFirst = False,
     threshold: options.Threshold = None,
     environment: options.Environment = None,
@@ -37,8 +39,7 @@ def compare(
 ) -> None:
     """Show what changed between two months or two moments.
 
-    Exported amounts, categories, accounts and employees are compared. With --by category, account or
-    employee, only the exported amounts by this key.
+    Exported amounts, categories, accounts and employees are compared.
 
     Example: bktools compare 2026-10 2026-11
     """

@@ -75,9 +75,9 @@ def compose(
     Example: bktools export compose entries.csv --out october.plan
     """
     from bktools.export.plan_file import write_plan
+    from bktools.journal.export_jobs import first_export_question
     from bktools.journal.journal import Journal
     from bktools.journal.records import this_process
-    from bktools.journal.right_journal import first_export
     from bktools.journal.statements import not_booked
 
     with connected(environment, sandbox, company) as service:
@@ -96,9 +96,9 @@ def compose(
         with Journal(settings) as journal:
             elsewhere = journal.exported_elsewhere(settings.company)
             cleared = not_booked(journal, settings.company)
-            for company_id in companies:
-                if question := first_export(journal, company_id):
-                    results.say(format, f"{question}\n")
+        for company_id in companies:
+            if question := first_export_question(company_id, service=service):
+                results.say(format, f"{question}\n")
         plan = bktools.compose_export_jobs(
             rows,
             **(tables or reading.tables_of(service, companies, max_age=0)),
@@ -292,7 +292,7 @@ def tick_off(
 ) -> None:
     """Record that you looked at a possible double booking.
 
-    They are not shown any more.
+    It is not shown any more.
 
     Example: bktools export tick-off 42 --by Ada --evidence "second booking reversed in the ERP"
     """
@@ -392,8 +392,8 @@ def not_booked_entries(
 ) -> None:
     """Record that entries are not booked.
 
-    A posting of the ledger may be of them, or an entry with the same data was sent; they are sent with the
-    next export all the same.
+    For a posting of the ledger that only looks like one of them, or a second purchase with the same data: the
+    next export sends them.
 
     Example: bktools export not-booked 123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence "12 is rent"
     """

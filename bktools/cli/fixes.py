@@ -21,7 +21,7 @@ def fixes(
     file: Path | None = argument(
         "FILE", "The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in."
     ),
-    month: options.Month = None,
+    month: str | None = options.month("Only of this month, such as 2026-10; a file must be of it."),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,
@@ -30,7 +30,7 @@ def fixes(
 ) -> Exit:
     """Check and keep what people filled in on the sheet "to do".
 
-    Without FILE, say which of it is done by now.
+    Without FILE, show what was done since.
 
     The service cannot be updated by its interface: the list is for whoever changes the categories there.
 

@@ -11,7 +11,7 @@ from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import REQUIRED, argument, option, same, selected, settings_of
 from bktools.consoles import listed
-from bktools.errors import ArgumentError, ConfigurationError
+from bktools.errors import ArgumentError
 
 app = typer.Typer(
     help="The journal: the only record of everything that was sent.", invoke_without_command=True
@@ -196,27 +196,3 @@ def move(
         journal=location,
         events=events,
     )
-
-
-@app.command("rights")
-def rights(
-    role: str = argument("ROLE", "A role of the database.", REQUIRED),
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    format: results.Format = results.TextFormat.TEXT,
-) -> None:
-    """Print the SQL that grants a role the least rights.
-
-    It is for the database of BKTOOLS_JOURNAL.
-
-    Example: bktools journal rights analyst | psql
-    """
-    from bktools.journal.postgres import rights as grants
-
-    settings = settings_of(environment, sandbox)
-    if settings.journal is None:
-        raise ConfigurationError(
-            "the journal is a file, which has no roles: set BKTOOLS_JOURNAL to a database"
-        )
-    sql = grants(settings.journal, role)
-    results.report(format, sql.rstrip("\n"), role=role, sql=sql)

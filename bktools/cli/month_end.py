@@ -78,11 +78,13 @@ def month_end(
     Example: bktools month-end --sandbox --apply
     """
     from bktools.connection import words_for
-    from bktools.journal.export_jobs import open_questions
+    from bktools.journal.export_jobs import first_export_question, open_questions
 
     say = partial(results.say, format)
     with connected(environment, sandbox, company) as service:
         settings, company_id = service.settings, the_company(service.settings)
+        if not first_export and (question := first_export_question(company_id, service=service)):
+            say(f"{question}\n")
         for question in open_questions(company_id, service=service):
             say(f"{question}\n")
         texts = words_for(language, settings)

@@ -114,20 +114,16 @@ Apply = Annotated[
     bool,
     shared("--apply", "Write to the service (default: dry run).", callback=checked(_refuse_read_only)),
 ]
-Month = Annotated[
-    str | None,
-    shared("--month YYYY-MM", "The month, such as 2026-10.", callback=checked(_check_month)),
-]
 MaxEntries = Annotated[int, shared("--max-entries COUNT", "The most entries of one export job.", min=1)]
 Wait = Annotated[
     float,
-    shared("--wait SECONDS", "Time that a company's job gets to end before its next one.", min=0),
+    shared("--wait SECONDS", "Longest wait for a company's job to end before its next one is sent.", min=0),
 ]
 FirstExport = Annotated[
     bool,
     shared(
         "--first-export",
-        "Nobody exported entries of this company before, on no other computer; needs --by NAME.",
+        "Confirm that nobody, on any computer, exported entries of this company before; needs --by.",
     ),
 ]
 NewChart = Annotated[
@@ -157,7 +153,7 @@ ExportedAt = Annotated[
     dt.datetime | None,
     shared(
         "--exported-at DATE",
-        "The day of the ledger's export: later postings are planned, and prove nothing. By default "
+        "Day on which the ledger was exported: later postings count as planned. By default "
         "the day that the file names, else today.",
         formats=["%Y-%m-%d"],
     ),
@@ -166,7 +162,7 @@ Language = Annotated[
     str | None,
     shared(
         "--language CODE",
-        "Of the report, the workbook and the terminal: en or de; by default the configured one.",
+        "Language of the report and the terminal: en or de.",
         callback=one_of("language", LANGUAGES),
     ),
 ]

@@ -40,7 +40,7 @@ def show(
 
     with connected(environment, sandbox, company) as service:
         periods = bktools.load_periods(company, service=service)
-    if format is results.TableFormat.TABLE and output is None:
+    if results.is_for_people(format, output):
         for column in AMOUNTS:
             amounts = zip(periods[column], periods["currency"], strict=True)
             periods[column] = [
@@ -50,32 +50,15 @@ def show(
             "exported, held_back, open and in_doubt are numbers of entries; open: held back, "
             "and not exported since"
         )
-    results.hand_over(periods, format, output, columns=list(COLUMNS))
+    results.hand_over(periods, format, output, columns=COLUMNS)
 
 
 AMOUNTS = ("exported_amount", "held_back_amount", "open_amount")
-COLUMNS = (
-    "period",
-    "state",
-    "currency",
-    "exported",
-    "exported_amount",
-    "held_back",
-    "held_back_amount",
-    "open",
-    "open_amount",
-    "in_doubt",
-    "prepared_by",
-    "approved_by",
-    "applied_at",
-    "changed_by",
-    "changed_at",
-    "reason",
-    "verified_by",
-    "verified_at",
-    "verified_against",
-    "company_id",
-)
+COLUMNS = [
+    *("period", "state", "currency", "exported", "exported_amount", "held_back", "held_back_amount"),
+    *("open", "open_amount", "in_doubt", "prepared_by", "approved_by", "applied_at", "changed_by"),
+    *("changed_at", "reason", "verified_by", "verified_at", "verified_against", "company_id"),
+]
 
 
 @app.command("close")

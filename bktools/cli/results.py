@@ -60,6 +60,11 @@ Output = Annotated[
 ]
 
 
+def is_for_people(format: TableFormat, output: Path | None) -> bool:
+    """Whether a table is shown to a person, not given to a program or written to a file."""
+    return format is TableFormat.TABLE and output is None
+
+
 def say(format: TextFormat, text: str) -> None:
     """Write a line of a result; where the result is data, a note on standard error."""
     if format is TextFormat.TEXT:

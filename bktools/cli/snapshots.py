@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from bktools.cli import options, results
-from bktools.cli.loading import age
-from bktools.cli.options import REQUIRED, argument, connected, option
+from bktools.cli.options import REQUIRED, argument, connected
 from bktools.contract import NOUNS, rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.progress import note
@@ -17,7 +16,7 @@ from bktools.progress import note
 if TYPE_CHECKING:
     from bktools.snapshots.snapshot import Facts, Query
 
-app = typer.Typer(help="Cached loads: list, prune, find the file.", no_args_is_help=True)
+app = typer.Typer(help="Cached loads: list them, find the file of a table.", no_args_is_help=True)
 
 TABLES = tuple(noun.name for noun in NOUNS)
 PRIVATE = {"email"}
@@ -32,7 +31,8 @@ def list_snapshots(
 ) -> None:
     """List the cached versions of each query.
 
-    Those of the environment in force, the newest first, with their Parquet files.
+    Those of the environment in force, the newest first, with their Parquet files. Each load removes old ones
+    once a day (BKTOOLS_KEEP_DAYS).
 
     Example: bktools snapshots list
     """
@@ -61,31 +61,6 @@ def list_snapshots(
     results.hand_over(results.table_of(rows, columns), format, output)
     if not rows:
         note("no snapshots: the first load makes one")
-
-
-@app.command("prune")
-def prune(
-    older_than: str = option("--older-than AGE", "Age, such as 90d.", "90d"),
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    format: results.Format = results.TextFormat.TEXT,
-) -> None:
-    """Remove old snapshots; the newest and each month's last stay.
-
-    Every load does this once a day (BKTOOLS_KEEP_DAYS).
-
-    Example: bktools snapshots prune --older-than 30d
-    """
-    from bktools.snapshots.store import Store
-
-    limit = age("--older-than", older_than)
-    with connected(environment, sandbox) as service:
-        gone = Store(service.settings).prune(limit)
-    line = (
-        f"{gone.snapshots} snapshots removed, {gone.size:,} bytes freed; "
-        "the newest and each month's last are kept"
-    )
-    results.report(format, line, removed=gone.snapshots, bytes=gone.size)
 
 
 @app.command("path")

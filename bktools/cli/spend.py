@@ -60,6 +60,8 @@ def spend(
         largest_first=largest_first,
         **names,
     )
+    if shares and results.is_for_people(format, output):
+        sums["share"] = (100 * sums["share"]).map("{:.1f} %".format, na_action="ignore")
     results.hand_over(sums, format, output, columns=shown_columns(sums))
 
 
@@ -78,24 +80,14 @@ def read_sides(
     **others: Any,
 ) -> tuple[list[pd.DataFrame], dict[str, Any]]:
     """Read the entries of each side, and the names of the service where a key or an option asks for them."""
-    is_asked = environment or sandbox or OF_THE_SERVICE & {*keys} or None in sides
-    if not is_asked:
-        return [read_side(files or [], mapping, company, {}, **others) for files in sides], {}
-    with connected(environment, sandbox, company) as service:
-        company = the_company(service.settings)
-        tables = reading.tables_of(service, company)
-        files_of = [files or [reading.samples(service, "FILE")[1]] for files in sides]
-        return [read_side(files, mapping, company, tables, **others) for files in files_of], tables
-
-
-def read_side(
-    files: list[Path],
-    mapping: list[str] | None,
-    company: str | None,
-    tables: dict[str, Any],
-    **others: Any,
-) -> pd.DataFrame:
-    """Read entries, and note how."""
-    rows = reading.read_entries(files, mapping, company, tables, **others)
-    note(reading.recognised(rows.attrs["bktools"]))
-    return rows
+    tables: dict[str, Any] = {}
+    files = list(sides)
+    if environment or sandbox or OF_THE_SERVICE & {*keys} or None in sides:
+        with connected(environment, sandbox, company) as service:
+            company = the_company(service.settings)
+            tables = reading.tables_of(service, company)
+            files = [side or [reading.samples(service, "FILE")[1]] for side in sides]
+    frames = [reading.read_entries(side or [], mapping, company, tables, **others) for side in files]
+    for frame in frames:
+        note(reading.recognised(frame.attrs["bktools"]))
+    return frames, tables

@@ -41,7 +41,7 @@ def verify(
     exported_at: options.ExportedAt = None,
     explained: list[str] | None = option(
         "--explained VOUCHER",
-        "A voucher or document that holds none of the entries, as you looked up. May be repeated.",
+        "A voucher that you looked up and that holds none of the entries. May be repeated.",
     ),
     record: bool = option(
         "--record", "Keep in the journal that the month was verified; needs --month and --by.", False

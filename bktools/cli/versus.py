@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.compare import by_name, smaller_ones
+from bktools.cli.formats import with_units
 from bktools.cli.options import REQUIRED, argument
 from bktools.cli.spend import read_sides, shown_columns
 from bktools.progress import note
 from bktools.wording.numbers import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # The last columns of the result; those before them are the keys.
 FIGURES = ("currency", "this", "that", "difference", "percent", "drivers")
@@ -43,4 +48,18 @@ def versus(
     note(f"{counted(len(changes), 'difference')}{smaller_ones(changes.attrs['bktools']['below_threshold'])}")
     if not largest_first:
         changes = by_name(changes, shown_columns(changes)[: -len(FIGURES)])
-    results.hand_over(changes, format, output, columns=shown_columns(changes))
+    shown = shown_columns(changes)
+    if results.is_for_people(format, output):
+        sides = {"this": _named(this, entries), "that": _named(that, other)}
+        if len({*sides.values()}) < len(sides):
+            sides = {}
+        changes = with_units(changes).rename(columns=sides)
+        shown = [sides.get(name, name) for name in shown]
+    results.hand_over(changes, format, output, columns=shown)
+
+
+def _named(side: pd.DataFrame, file: Path) -> str:
+    """Return the month of a side whose days are of one month, else the name of its file."""
+    days = side["date"].dropna() if "date" in side else ()
+    months = {f"{day:%B %Y}" for day in days}
+    return months.pop() if len(months) == 1 else file.stem

@@ -31,6 +31,7 @@ from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import history_of
 from bktools.journal.periods import approve, held_back, record_close, sent_entries
 from bktools.journal.records import this_user
+from bktools.journal.right_journal import first_export
 from bktools.journal.statements import not_booked, record_first_export
 from bktools.journal.writing import open_for_writing
 from bktools.reconcile import Reconciliation, reconcile_accounts
@@ -119,6 +120,8 @@ class Closing:
                 self._journal.require_open(self.company_id, [self.period])
                 if self.first_export:
                     record_first_export(self._journal, self.company_id, by=self.prepared_by)
+                if question := first_export(self._journal, self.company_id):
+                    raise question
             return self._closed()
 
     def _closed(self) -> Close:

@@ -68,7 +68,7 @@ def company_id(argument: str, value: object, names: Mapping[str, str]) -> str:
     named = names.get(value) if isinstance(value, str) else None
     if named is None and isinstance(value, str) and not UUID_PATTERN.match(value):
         known = ", ".join(list(names)[:SHOWN_NAMES]) + (" …" if len(names) > SHOWN_NAMES else "")
-        known = known or "which names none: bktools guide team"
+        known = known or "which names none: bktools guide automation"
         raise ArgumentError(argument, f"must be a UUID or a company of the config file ({known})", value)
     return named or uuid_text(argument, value)
 

@@ -143,7 +143,7 @@ def read_stated(reading: Reading, decimal: str, date_format: str | None) -> dict
     neither = np.logical_and.reduce([own.blank for own in figures.values()])
     reading.refuse(fields[0], neither, "must hold an amount")
     for name, (_, bad) in values.items():
-        reading.refuse(name, bad, f"must hold amounts whose decimal mark is {decimal} (export the file again)")
+        reading.refuse(name, bad, f"must hold amounts with {decimal} before decimals (export the file again)")
     return _signed(reading, figures, {name: column for name, (column, _) in values.items()})
 
 

@@ -14,6 +14,7 @@ from bktools.frames.schema import EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, 
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, loaded, named
 from bktools.journal.resolving import resolve
+from bktools.journal.right_journal import first_export
 from bktools.journal.sentences import sentence_of
 from bktools.journal.tables import opened, table_of, with_words
 from bktools.journal.unknown_outcomes import how_to_settle
@@ -139,6 +140,13 @@ def open_questions(
                 for row in journal.unknown(company_id, batch)
             ),
         ]
+
+
+def first_export_question(company: str, *, service: Service) -> str:
+    """Return the question before the first export of a company from here, "" where none is open."""
+    with opened(company, service) as (journal, company_id):
+        question = first_export(journal, company_id or company)
+    return "" if question is None else str(question)
 
 
 def _booked_twice(journal: Journal, row: Row) -> str:

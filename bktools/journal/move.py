@@ -66,7 +66,7 @@ def move(settings: Settings, *, by: str) -> Row:
             if target.id != file.id:
                 environment = environment_of(settings)
                 export = command_for(environment, "export history --entries --output FILE")
-                taking = command_for(environment, "export import FILE")
+                taking = command_for(environment, "export import FILE", "COMPANY")
                 raise JournalError(
                     f"the database {target.location} has a journal: nothing was moved. Name an empty one, or "
                     f"use that one and record there what the file exported: {export} (without "
@@ -88,9 +88,10 @@ def _require_right_file(settings: Settings) -> None:
     with WritableJournal(replace(settings, journal=None)) as journal:
         require_right(journal)
         for row in journal.rows("SELECT batch_id, company_id FROM batches WHERE state = 'SENDING'"):
+            status = journal.command("export status", row["company_id"])
             raise JournalError(
                 f"batch {row['batch_id']} was being sent by a process that ended: nothing was moved; "
-                f"settle it with {journal.command('export status', row['company_id'])} (without BKTOOLS_JOURNAL) first"
+                f"settle it first, without BKTOOLS_JOURNAL: {status}"
             )
 
 

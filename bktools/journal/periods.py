@@ -271,6 +271,7 @@ def _change(
     state: str, month: Month, by: str, company: str | None, reason: str | None, service: Service | None
 ) -> None:
     period, by = rules.month("month", month), rules.a_name("by", by)
+    reason = None if reason is None else rules.reason("reason", reason)
     settings = service_or_default(service).settings
     company_id = required_company(company, settings)
     with open_for_writing(settings) as journal:

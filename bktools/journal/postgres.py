@@ -74,23 +74,6 @@ _LIKE_SQLITE = f"""
 """
 _USER_OF_AN_EVENT = "ALTER TABLE events ALTER database_user SET DEFAULT session_user"
 
-# The rights that a member of the team needs; none of them can change past events.
-RIGHTS = """\
--- The least rights of a member of the team. Run it as the owner of the journal, in its database.
-GRANT CONNECT, TEMPORARY ON DATABASE {database} TO {role};
-GRANT USAGE ON SCHEMA bktools TO {role};
-GRANT SELECT ON ALL TABLES IN SCHEMA bktools TO {role};
-GRANT INSERT ON bktools.chain, bktools.batches, bktools.batch_entries, bktools.entry_data,
-    bktools.held_back, bktools.accounts TO {role};
--- The server writes the user of an event.
-GRANT INSERT (event_id, at, code, state, company_id, period, batch_id, attempt, person, login, machine,
-    process, facts) ON bktools.events TO {role};
-GRANT UPDATE (state, code, facts, plan_id, attempt, job_id, job, planned_at, sent_at, settled_at, settled_by,
-    changed_at, login, machine, process) ON bktools.batches TO {role};
-GRANT UPDATE (live) ON bktools.batch_entries TO {role};
-GRANT UPDATE, DELETE ON bktools.accounts TO {role};
-"""
-
 
 class _Connection:
     """A connection with the parameters and rows that `records.Connection` describes."""
@@ -251,7 +234,7 @@ class Postgres(Database):
             # Without the right to use their schema, a user does not see the tables.
             raise JournalError(
                 f"the journal {self.location} cannot be {what} by this database user: {self._shown(error)}; "
-                "its owner does this, or grants the rights that bktools journal rights ROLE prints"
+                "its owner does this, or grants the rights on the tables of the schema bktools"
             ) from error
         except (psycopg.Error, UnicodeEncodeError) as error:
             raise StorageError(
@@ -391,16 +374,3 @@ def location_of(address: Secret) -> str:
 def is_database(location: str) -> bool:
     """Whether the location of a journal is a database, not a file."""
     return location.startswith("postgresql://")
-
-
-def rights(address: Secret, role: str) -> str:
-    """Return the SQL that grants a role the least rights for the journal."""
-    return RIGHTS.format(
-        database=_quoted(str(_parts(address).get("dbname") or "postgres")), role=_quoted(role)
-    )
-
-
-def _quoted(name: str) -> str:
-    if not name or "\0" in name:
-        raise ConfigurationError("a role of a database must have a name")
-    return '"' + name.replace('"', '""') + '"'

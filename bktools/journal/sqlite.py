@@ -172,8 +172,8 @@ class Sqlite(Database):
             reason = f"cannot be {what}: {error}"
             if isinstance(error, _DAMAGE) or code == apsw.SQLITE_IOERR_DATA:
                 reason = (
-                    f"is damaged ({error}): nothing was sent; restore a backup with bktools journal "
-                    "restore FILE"
+                    f"is damaged ({error}): nothing was sent; restore a backup of it (bktools journal "
+                    "restore)"
                 )
             raise StorageError(f"the journal {self.location} {reason}") from error
 

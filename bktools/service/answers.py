@@ -47,8 +47,7 @@ _ESCAPE = re.compile(
 )
 
 EXISTS_ALREADY = (
-    "the account exists already, but its id is unknown: import the service's list (bktools "
-    "accounts import FILE)"
+    "the account exists already, but its id is unknown: import the service's list (bktools accounts import)"
 )
 _REDIRECTED = (
     "the address redirects, and redirects are not followed, so that no credential goes to another host: "

@@ -79,7 +79,7 @@ REFUSED = {
         "categories --max-age 900000d", Exit.INPUT, err="--max-age must be at most 36500d, got '900000d'$"
     ),
     "also a very long one": Promise(
-        f"snapshots prune --older-than {'9' * 5000}s", Exit.INPUT, err="--older-than must be at most 36500d"
+        f"categories --max-age {'9' * 5000}s", Exit.INPUT, err="--max-age must be at most 36500d"
     ),
     "two environments are a contradiction": Promise(
         "config -e https://books.example",
@@ -150,6 +150,15 @@ DONE = {
     "a month is compared with itself": Promise(
         "versus {entries} {entries} --by supplier", Exit.DONE, "supplier\t", "0 differences"
     ),
+    "shares are percent": Promise(
+        "spend {entries} --by company --shares", Exit.DONE, r"\tshare\n.*\t99\.9 %\n", "320 rows"
+    ),
+    "sides of a comparison have their names": Promise(
+        "versus december.csv {entries} --by supplier --largest-first",
+        Exit.DONE,
+        "^supplier\tcurrency\tDecember 2026\tOctober 2026\tdifference\tpercent\tdrivers\n",
+        "1 difference",
+    ),
     "an empty journal has no months": Promise(
         "periods --sandbox", Exit.DONE, "^period\t[^\n]*\n$", "open: held back, and not exported since"
     ),
@@ -177,6 +186,10 @@ def test_what_is_done(run, samples, promise):
         "2026-01-01,SEK,0.09\n",
         encoding="utf-8",
     )
+    december = (
+        samples[1].read_text(encoding="utf-8").replace("2026-10-", "2026-12-").replace("108.33", "208.33")
+    )
+    Path("december.csv").write_text(december, encoding="utf-8")
     done = run(line.format(chart=samples[0], entries=samples[1]))
     assert done.returncode == code, done.stderr
     assert re.search(out, done.stdout), done.stdout

@@ -60,7 +60,6 @@ MAIN_PATHS = {
     "journal verify": ("", None),
     "journal rename": ("old {own} --by Ada", None),
     "journal move": ("--by Ada", None),
-    "journal rights": ("analyst", None),
     "periods": ("", None),
     "periods close": ("2026-08 --by Ada", None),
     "periods reopen": ("2026-07 --by Ada --reason late", None),
@@ -70,7 +69,6 @@ MAIN_PATHS = {
     "sandbox reset": ("--yes", None),
     "snapshots list": ("", None),
     "snapshots path": ("categories", None),
-    "snapshots prune": ("", None),
 }
 # Those whose result is a table, which JSON has as a list of rows.
 TABLES = {
@@ -80,7 +78,7 @@ TABLES = {
 }
 # Two jobs with the same entries are what tests of the journal make.
 NEEDS_MORE = {"export tick-off"}
-IN_A_DATABASE = {"journal move", "journal rights"}
+IN_A_DATABASE = {"journal move"}
 
 
 def invoke(line: str, code: int | None = None):

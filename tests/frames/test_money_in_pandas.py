@@ -52,7 +52,7 @@ def _entries_of(folder: Path, ids: list[str], company: str, rows: list[tuple[str
     file.write_text(
         "\n".join(["id,company_id,date,amount,currency,status,supplier", *lines]), encoding="utf-8"
     )
-    return bktools.read_entries(file, decimal=".", spending="positive")
+    return bktools.read_entries(file, decimal=".")
 
 
 @given(AMOUNTS)

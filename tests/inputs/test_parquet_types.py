@@ -54,7 +54,7 @@ MONEY = {
 
 
 def write(table, path):
-    """Write a file with amounts; Arrow before 21 keeps views in frames only, and files have text and bytes."""
+    """Write a file with amounts; Arrow before 21 keeps views in frames only."""
     for name in MONEY.keys() - {*table.column_names}:
         table = table.append_column(name, MONEY[name])
     try:

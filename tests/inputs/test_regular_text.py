@@ -25,7 +25,9 @@ def both(text, width, *, first_line=1, delimiter=";"):
     data = text.encode()
     regular = regular_body(data, first_line=first_line, width=width, delimiter=delimiter)
     try:
-        careful = [(line, row) for line, row in _careful_rows(data, delimiter, "x.csv") if line >= first_line and row]
+        careful = [
+            (line, row) for line, row in _careful_rows(data, delimiter, "x.csv") if line >= first_line and row
+        ]
     except InputError:
         return rows(regular), None
     if any(len(row) > width for _, row in careful):

@@ -19,7 +19,9 @@ def entries(write, cells, heading="Amount", dates=None, **options):
     """Read entries with these cells in a column."""
     dates = dates or [f"2026-10-{day:02}" for day in range(1, len(cells) + 1)]
     rows = "".join(f'"{day}";"{cell}"\n' for day, cell in zip(dates, cells, strict=True))
-    return bktools.read_entries(write(f"Date;{heading}\n{rows}"), money="decimal", **{"currency": "EUR", **options})
+    return bktools.read_entries(
+        write(f"Date;{heading}\n{rows}"), money="decimal", **{"currency": "EUR", **options}
+    )
 
 
 @pytest.mark.parametrize(
@@ -149,7 +151,7 @@ def test_currencies(write, text, codes):
 
 
 def test_currencies_that_are_asked_about(write):
-    """A sign of several currencies, an unknown word, a missing cell and no currency at all are asked about."""
+    """A sign of several currencies, an unknown word, and a missing currency are asked about."""
     dollars = write("Date,Amount\n2026-10-01,$1.00\n")
     with pytest.raises(QuestionError) as caught:
         bktools.read_entries(dollars)

@@ -13,7 +13,7 @@ from batches import COMPANY, LOOKED, OTHER_COMPANY, answer, batch, begun, send, 
 
 from bktools.errors import JournalError, StorageError
 from bktools.journal import attempts, sent_log
-from bktools.journal.attempts import begin, recover, record_outcome, still_sending
+from bktools.journal.attempts import begin, record_outcome, recover, still_sending
 from bktools.journal.resolving import resolve, tick_off
 from bktools.journal.sent_log import lines_from
 from bktools.journal.writable import WritableJournal
@@ -40,7 +40,7 @@ def test_a_batch_that_is_not_planned_does_not_begin(opened, before, today):
         resolve(opened, "a", {"RELEASED": "RELEASED", "BOOKED": "ACCEPTED"}[before], **LOOKED)
     with (
         opened.sending(COMPANY),
-        pytest.raises(JournalError, match="not PLANNED|nothing else of the company"),
+        pytest.raises(JournalError, match=r"not PLANNED|nothing else of the company"),
     ):
         begin(opened, "a")
     assert codes(opened).count("sending") == 1
@@ -97,7 +97,7 @@ def test_an_old_intent_is_not_sent(opened, monkeypatch, sleeps):
 
 @BOTH
 def test_what_another_process_settled_is_not_sent(opened, settings, today):
-    """A sleeper's batch was found in doubt, released on a later day and begun again: the sleeper sends nothing."""
+    """The batch was found in doubt, released on a later day and begun again: the sleeper sends nothing."""
     today("2026-11-20T23:00")
     sleeper = begun(opened, batch("a", 0))
     with open_for_writing(settings) as colleague:
@@ -268,5 +268,5 @@ def test_a_file_that_was_replaced_is_not_sent_with(opened):
     attempt = begun(opened, batch("a", 0))
     shutil.move(copy, opened.path)
     assert still_sending(opened, attempt) == "not_sending"
-    with pytest.raises(StorageError, match="moved or replaced.*sent log"):
+    with pytest.raises(StorageError, match=r"moved or replaced.*sent log"):
         record_outcome(opened, attempt, answer("ACCEPTED", "job-1"))

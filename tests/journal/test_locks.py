@@ -55,7 +55,7 @@ def test_a_drive_without_locks_is_named(tmp_path, monkeypatch, code):
 
 
 def test_a_drive_whose_locks_lie_is_refused(settings, monkeypatch):
-    """It gives one lock to two at once, without a word: nothing is sent with a journal or a sent log there."""
+    """It gives one lock to two at once, without a word: nothing is sent with a journal there."""
     monkeypatch.setattr(fcntl, "flock", lambda *_: None)
     with pytest.raises(StorageError, match=WAY_OUT):
         open_for_writing(settings)

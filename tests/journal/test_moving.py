@@ -61,7 +61,7 @@ def test_everything_arrives_and_the_file_is_closed(both):
     assert move(database, by="Ada")["event_id"] >= len(before[0])
 
 
-# Where a move is killed: at the copy, before and after the file is closed, and before the event of the switch.
+# Where a move is killed: at the copy, at its check, when the file is closed, and at the event of the switch.
 KILLS = ["copy", "check", "close", "switch"]
 
 
@@ -118,7 +118,7 @@ def test_what_is_refused_stays_as_it_was(both, machine, postgres, database):
     ):
         move(into, by="Ada")
     used(replace(machine("colleague"), journal=Secret(postgres.address(database))), "b")
-    with pytest.raises(JournalError, match="was being sent|has a journal"):
+    with pytest.raises(JournalError, match=r"was being sent|has a journal"):
         move(into, by="Ada")
     open_for_writing(file).close()
     with pytest.raises(JournalError, match=r"has a journal.*export history.*export import FILE"):

@@ -65,7 +65,8 @@ def test_a_closed_period_receives_nothing(journal, service, backend):
     said = str(refused.value)
     assert f"the period 2026-10 of company {COMPANY} was closed by Grace on 20" in said
     assert said.endswith(
-        f'open it again: bktools periods reopen 2026-10 --company {COMPANY} --sandbox --by NAME --reason "..."'
+        f"open it again: bktools periods reopen 2026-10 --company {COMPANY} --sandbox "
+        '--by NAME --reason "..."'
     )
     assert journal.state_of("a") is None
     claimed(journal, of_amounts("b", "1.00", first=2), period="2026-09")

@@ -11,9 +11,7 @@ import traceback
 from contextlib import nullcontext
 from dataclasses import replace
 
-import psycopg
 import pytest
-from backends import typed_by_hand
 from batches import ADDRESS, COMPANY, answer, batch, begun, claimed, send, state
 from postgres_server import OWNER, PASSWORD
 from typer.testing import CliRunner
@@ -31,8 +29,6 @@ from bktools.journal.writing import open_for_writing
 from bktools.settings import Secret, Settings, load_settings
 
 pytestmark = pytest.mark.parametrize("backend", ["postgres"], indirect=True)
-
-HOSTILE = 'an"alyst; DROP TABLE events --'
 
 
 def test_a_database_belongs_to_the_environment_that_was_first(machine):
@@ -193,48 +189,6 @@ def test_a_password_is_never_shown(machine, postgres, database):
     assert f"postgresql://127.0.0.1:{postgres.port}/{database}" in shown[2]
 
 
-BEYOND_THE_RIGHTS = """
-DELETE FROM events
-UPDATE events SET database_user = 'another'
-TRUNCATE events CASCADE
-ALTER TABLE events DISABLE TRIGGER ALL
-DROP TRIGGER events_refuse_delete ON events
-DELETE FROM batches
-UPDATE batches SET body = ''
-UPDATE about SET value = '0'
-INSERT INTO events SELECT * FROM events
-CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'
-"""
-
-
-def test_the_least_rights_are_enough_and_no_more(machine, postgres, database, role):
-    """With the printed rights a user sends and changes neither events nor rules; the message names them."""
-    open_for_writing(machine("second")).close()
-    with open_for_writing(machine()) as journal:
-        send(journal, batch("a", 1))
-    own = role("analyst")
-    name = own.split("//")[1].split(":")[0]
-    with pytest.raises(JournalError, match="bktools journal rights ROLE"):
-        open_for_writing(at(machine("second"), own))
-    postgres.sql(postgres_module.rights(Secret(own), name), database)
-    with open_for_writing(at(machine("second"), own)) as journal:
-        send(journal, batch("b", 2))
-        users = journal.rows("SELECT DISTINCT database_user FROM events WHERE batch_id = 'b'")
-        assert [row["database_user"] for row in users] == [name]
-        assert problems(journal) == []
-    for sql in BEYOND_THE_RIGHTS.strip().splitlines():
-        with typed_by_hand(None, own) as by_hand, pytest.raises(psycopg.errors.InsufficientPrivilege):
-            by_hand.execute(sql)
-
-
-def test_a_name_of_a_role_is_a_name(machine):
-    """Whatever a role is called, the script names it and does nothing else."""
-    script = postgres_module.rights(machine().journal, HOSTILE)
-    assert script.count('"an""alyst; DROP TABLE events --"') == script.count("GRANT")
-    with pytest.raises(ConfigurationError, match="must have a name"):
-        postgres_module.rights(machine().journal, "")
-
-
 def test_a_forgotten_database_is_known_on_this_machine(machine):
     """Without BKTOOLS_JOURNAL no second journal begins; the message names the database."""
     with open_for_writing(machine()) as journal:
@@ -250,7 +204,7 @@ def test_a_forgotten_database_is_known_on_this_machine(machine):
 
 
 def test_the_commands_say_which_journal_is_in_force(machine, postgres, database, monkeypatch):
-    """Config, journal, rights, verify and backup name the database and never its password."""
+    """Config, journal, verify and backup name the database and never its password."""
     monkeypatch.setenv("BKTOOLS_BASE_URL", "https://books.example.com")
     monkeypatch.setenv("BKTOOLS_TOKEN", "t")
     monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
@@ -261,16 +215,13 @@ def test_the_commands_say_which_journal_is_in_force(machine, postgres, database,
         assert isinstance(result.exception, SystemExit | BktoolsError | None), result.exception
         return f"{result.output}{result.exception or ''}"
 
-    commands = ("config", "journal", "journal verify", "journal rights ada", "journal backup")
+    commands = ("config", "journal", "journal verify", "journal backup")
     said = {words: run(*words.split()) for words in commands}
     assert re.search(rf"journal in use +the database {place}\n", said["config"])
     assert re.search(rf"database +{place}\n", said["journal"])
     assert f"{place} is whole" in said["journal verify"]
-    assert 'SCHEMA bktools TO "ada"' in said["journal rights ada"]
     assert "back it up with pg_dump" in said["journal backup"]
     assert PASSWORD not in "".join(said.values())
-    monkeypatch.delenv("BKTOOLS_JOURNAL")
-    assert "is a file, which has no roles" in run("journal", "rights", "ada")
 
 
 def test_the_variable_is_for_its_own_environment(backend, tmp_path):

@@ -52,7 +52,7 @@ def test_a_batch_in_doubt_is_named_with_the_way_to_settle_it(journal, service, c
         f"outcome unknown: batch a of company {COMPANY}, sent {row['sent_at']}, may have been booked",
         f"its {count} entries in the accounting system ({', '.join(wanted.entry_ids[:3])}{named}; ",
         f"bktools export history --entries --batch a --company {COMPANY} --sandbox)",
-        f"bktools export resolve a --company {COMPANY} --sandbox "
+        f"bktools export resolve a --company {COMPANY} --sandbox --outcome",
         '--outcome "accepted|released" --evidence "..." --by NAME',
     ):
         assert part in line
@@ -92,7 +92,7 @@ LOOKS = [
 def test_a_batch_is_released_from_the_day_after_its_request_on(
     opened, today, sent, expires, looked, is_released
 ):
-    """Before, its request may still be under way: that nothing is booked says nothing. It is accepted at once."""
+    """Before, its request may be under way, and that nothing is booked says nothing. Accepted at once."""
     today(sent)
     attempt = begun(opened, batch("a", 0))
     job = None if expires is None else json.dumps({"expiresIn": expires})

@@ -64,7 +64,7 @@ def test_history_shows_events(doubted, run, tmp_path):
     run(f'export resolve {batch} --outcome released --evidence "no booking of 31 Oct" --by Ada')
     shown = run(f"export history --events --batch {batch}")[1]
     assert re.search(rf"\t{batch}\tRELEASED\tno booking of 31 Oct\tAda\n", shown)
-    run(f"export history --events --output {tmp_path}/events.csv --profile machine")
+    run(f"export history --events --output {tmp_path}/events.csv")
     written = pd.read_csv(tmp_path / "events.csv")
     assert list(written.columns) == EXPORT_EVENTS.names
     assert written["after"].to_list() == ["PLANNED", "SENDING", "UNKNOWN", "RELEASED"]

@@ -18,10 +18,9 @@ import bktools
 from bktools.caller import command
 from bktools.errors import ArgumentError, InputError, QuestionError
 from bktools.inputs import formats
-from bktools.inputs.formats import format as format_module
+from bktools.inputs.formats import registry
 from bktools.inputs.formats.format import File
 from bktools.inputs.formats.not_read import refuse_not_read
-from bktools.inputs.formats import registry
 from bktools.inputs.formats.registry import known_formats, recognised
 from bktools.inputs.options import Options
 

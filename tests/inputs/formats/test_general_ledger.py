@@ -96,7 +96,10 @@ def test_a_part_of_a_ledger(write):
         ("Date,Account,Amount,D/C\n2026-10-05,5800,1.00,X\n", ["side_unknown"]),
         ("Date,Account,Amount,D/C\n2026-10-05,5800,1.00,D\n2026-10-05,1930,1.00,\n", ["side_unknown"]),
         ("Date,Account,Amount\n2026-10-05,5800," + "9" * 30 + "\n", ["broken_amount"]),
-        ("Wer,Wann,Datum,Ile\n5800,x,03/04/2026,1.50\n5800,x,03/04/2026,-1.50\n", ["headings", "date_format", "no_column"]),
+        (
+            "Wer,Wann,Datum,Ile\n5800,x,03/04/2026,1.50\n5800,x,03/04/2026,-1.50\n",
+            ["headings", "date_format", "no_column"],
+        ),
     ],
 )
 def test_tables_that_are_asked_about(write, rows, codes):
