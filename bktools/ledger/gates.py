@@ -15,6 +15,8 @@ Gate = tuple[int, int]
 WEEK = 6
 # Days before and after an entry; no voucher of it is looked for outside of these.
 EARLIER, LATEST = 3, 45
+# Days in which a correction may follow that names its entry: a quarter.
+CORRECTED = 92
 # So many singular vouchers show a delay, a text, a rate.
 FEW = 5
 # So many of the vouchers come within the usual delay.

@@ -11,7 +11,7 @@ import numpy as np
 from bktools.ledger.candidates import Group, Piece, PieceId
 from bktools.ledger.case import may_hold
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import EARLIER, LATEST, WEEK
+from bktools.ledger.gates import CORRECTED, EARLIER, LATEST, WEEK
 from bktools.ledger.outcome import OpenGroup, Reason, Status
 from bktools.ledger.solving import Search, components
 from bktools.ledger.stories import Story, stories_of
@@ -50,7 +50,7 @@ def names_of(pieces: Iterable[Piece], groups: Iterable[Group]) -> dict[PieceId, 
         for name in x.names:
             # The rarest of its words has the fewest pieces.
             for piece in min((by_word.get(word, []) for word in name), key=len):
-                if -EARLIER <= piece.day - x.day <= LATEST and name <= piece.text:
+                if -EARLIER <= piece.day - x.day <= CORRECTED and name <= piece.text:
                     names[piece.id].add(x.e)
     return names
 
