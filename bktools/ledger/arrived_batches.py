@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bktools.ledger.matching import FEW
+from bktools.ledger.gates import FEW
 from bktools.ledger.model import verdict_of
 from bktools.ledger.outcome import BOOKED, Status, Verdict
 

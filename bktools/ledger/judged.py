@@ -285,7 +285,13 @@ class Judged:
         """Return how the ledger books, as codes and numbers."""
         habits = self.verdict.habits
         if habits is None:
-            unknown = {"unit": None, "is_known": False, "share": 0, "sign": 1, "tax_rates": []}
+            unknown: dict[str, object] = {
+                "unit": None,
+                "is_known": False,
+                "share": 0,
+                "sign": 1,
+                "tax_rates": [],
+            }
             return {**unknown, "currency": self.currency}
         return {
             "unit": habits.unit,

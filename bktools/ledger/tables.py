@@ -188,7 +188,8 @@ def _totals(judged: Judged) -> pd.DataFrame:
     difference = pl.col("ledger") + pl.col("on_other_accounts") - pl.col("not_from_export")
     both = both.with_columns(difference=difference - pl.col("exported") - pl.col("foreign"))
     if judged.months is not None:
-        both = both.filter(pl.col("month").is_between(*map(month_number, judged.months)))
+        first, last = map(month_number, judged.months)
+        both = both.filter(pl.col("month").is_between(first, last))
     both = both.sort("account", "month", nulls_last=False)
     names = _account_names(judged)
     table = {
