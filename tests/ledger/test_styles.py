@@ -72,7 +72,8 @@ def test_sums_of_many_entries(name):
 def table(seeds, sizes):
     """Yield the lines of the table."""
     yield (
-        "| style | entries | falsely missing | falsely booked | otherwise wrong | open, sound | planted | exact |"
+        "| style | entries | falsely missing | falsely booked | otherwise wrong | sound, open | planted "
+        "| exact |"
     )
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     for name in STYLES:
