@@ -41,14 +41,14 @@ def match_of(judged: Judged, words: Words) -> LedgerMatch:
     everything = _with_evidence(judged)
     findings = findings_of(judged, everything, words)
     sentences = [finding.row(words) for finding in findings]
-    shown = np.flatnonzero(judged.is_shown)
-    entries = _with_findings(everything, findings, sentences).take(pa.array(shown))
-    covered = judged.verdict.covered
-    first, last = map(day_of, covered) if covered else (None, None)
+    shown = pa.array(np.flatnonzero(judged.is_shown))
+    entries = _with_findings(everything, findings, sentences).take(shown)
+    rows, groups = _findings(everything, findings, sentences), _open_groups(judged, words)
+    first, last = map(day_of, judged.verdict.covered) if judged.verdict.covered else (None, None)
     return LedgerMatch(
         entries=to_pandas(entries.select(in_reading_order(entries.column_names))),
-        findings=to_pandas(_findings(everything, findings, sentences)),
-        open_groups=_open_groups(judged, words),
+        findings=to_pandas(rows),
+        open_groups=to_pandas(groups),
         unchecked=tuple(_unchecked(judged, words)),
         not_from_export=int(judged.is_not_from_export.sum()),
         ledger_from=first,
@@ -107,7 +107,7 @@ def _findings(
     return own.select([*first, *others, "facts"])
 
 
-def _open_groups(judged: Judged, words: Words) -> pd.DataFrame:
+def _open_groups(judged: Judged, words: Words) -> pa.Table:
     """Return what is open, one row a group, with the likeliest entries and the vouchers to look at."""
     rows: dict[str, list[Any]] = {name: [] for name in OPEN_GROUPS.names}
     for group in judged.open_groups:
@@ -133,7 +133,7 @@ def _open_groups(judged: Judged, words: Words) -> pd.DataFrame:
     kinds = pa.schema(
         [field.with_type(money) if pa.types.is_decimal(field.type) else field for field in OPEN_GROUPS]
     )
-    return to_pandas(pa.table(rows, kinds))
+    return pa.table(rows, kinds)
 
 
 OPEN_GROUPS = pa.schema(
