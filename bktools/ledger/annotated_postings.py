@@ -10,6 +10,7 @@ import numpy as np
 
 from bktools.ledger.contra_accounts import contra_accounts, families_of
 from bktools.ledger.entry_names import words
+from bktools.ledger.gates import HABIT
 from bktools.ledger.whole_numbers import (
     NONE,
     Columns,
@@ -23,8 +24,6 @@ from bktools.ledger.whole_numbers import (
     sums,
 )
 
-# A habit of so many is the ledger's: a text that so many vouchers carry, documents that so often balance.
-HABIT = 0.9
 # Where each voucher is closed before the next begins, the running total is zero after so many lines at most.
 LONGEST_VOUCHER = 20
 

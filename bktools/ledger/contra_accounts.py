@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from bktools.ledger.gates import FEW
 from bktools.ledger.whole_numbers import Columns, Flags, Numbers, among, number, places, sums
 
 # A contra account of so many vouchers, or of so much of the money, is a main one; any other one is seldom.
@@ -55,7 +56,11 @@ def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
     )
     # A seldom one is a contra account, too, unless it is a cost elsewhere: beside a credit of a main one.
     has_main = among(len(cost), lines.v[is_main[lines.account] & (lines.cents < 0)])[v]
-    return np.asarray(is_main | (is_contra & ~among(accounts, account[has_main & (cents > 0)])))
+    is_contra = is_main | (is_contra & ~among(accounts, account[has_main & (cents > 0)]))
+    # Creditors that begin alike are contra accounts, too, where no entry's account stands beside them.
+    is_cost = (sums(account, accounts, is_beside) > 0) & ~is_contra
+    is_family = (sums(heads, accounts, is_contra) >= FEW) & (sums(heads, accounts, is_cost) == 0)
+    return np.asarray(is_contra | is_family[heads])
 
 
 def _had_before(lines: Columns, account: Numbers, cents: Numbers, day: Numbers) -> Flags:

@@ -148,7 +148,7 @@ def _judge(draft: Draft, entries: Columns, lines: Columns, given: Given) -> tupl
         entries, done = _by_original_amounts(draft, entries, lines.take(originals), given)
         others = ~(originals & lines.table["fcurrency"].is_in(done).fill_null(value=False).to_numpy())
         books = annotated_postings(entries, lines.take(others), given.sign)
-    covered = covered_by(books, given.until)
+    covered = covered_by(books.lines.day, given.until)
     home = entries.take(entries.is_home)
     ranked = ranked_matchings(home, books, given.style) if len(home) else []
     if not ranked:
