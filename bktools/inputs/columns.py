@@ -137,17 +137,13 @@ def has_heading(heading: str, group: Collection[str]) -> bool:
 
 
 def _matching(table: Table, field: str, group: Sequence[str], taken: Collection[int]) -> list[int]:
-    is_ambiguous = bool(words.two_meanings().intersection(group))
+    certain = [table_name for table_name in group if table_name not in words.two_meanings()]
     matching = [
         place
         for place, heading in enumerate(table.headings)
         if place not in taken
         and has_heading(heading, group)
-        and not (
-            is_ambiguous
-            and any(map(str.strip, table.samples[place]))
-            and not fits(field, table.samples[place])
-        )
+        and (has_heading(heading, certain) or _may_be(field, table.samples[place]))
     ]
     if field in _IDENTITIES:
         # An empty column of IDs is none.
@@ -158,6 +154,10 @@ def _matching(table: Table, field: str, group: Sequence[str], taken: Collection[
         first = table.columns[matching[0]]
         matching = matching[:1] if all(table.columns[place].equals(first) for place in matching) else matching
     return matching
+
+
+def _may_be(field: str, texts: Sequence[str]) -> bool:
+    return not any(map(str.strip, texts)) or fits(field, texts)
 
 
 def _one_of(table: Table, field: str, matching: Sequence[int], problems: Problems) -> list[int]:

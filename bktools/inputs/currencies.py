@@ -92,7 +92,8 @@ def _taken(
     facts: dict[str, Any] = {"lines": table.lines_of(rows)[:4], "count": int(rows.sum()), "value": unit}
     facts |= {"heading": source.heading}
     if not can_be:
-        problems.ask("currency_unknown", [table.skip(rows)], word=unit, **facts)
+        choice = {"columns": {"currency": ""}} if rows.all() else table.skip(rows)
+        problems.ask("currency_unknown", [choice], word=unit, **facts)
     elif others:
         # Where an amount's heading names its currency, a column may be of another amount.
         choices = [{"columns": {"currency": ""}}] if source.code == "column" and not asked else []

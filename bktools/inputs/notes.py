@@ -7,12 +7,20 @@ from typing import Any, NamedTuple
 
 from bktools.wording import words
 
+# Notes that nobody needs to act on: they stand with the others, and warn of nothing.
+_QUIET = {"approved", "not_approved", "format", "verified", "exported_at", "headings_again"}
+
 
 class Note(NamedTuple):
     """A fact about a reading: its code, and what its sentence names."""
 
     code: str
     facts: Mapping[str, Any]
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether it warns of nothing."""
+        return self.code in _QUIET
 
     def sentence(self, language: str = "en") -> str:
         """Return the note in a language."""

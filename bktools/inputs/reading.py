@@ -159,7 +159,7 @@ class Reading:
 
     def warn_of_notes(self) -> None:
         """Warn the caller of a reader of its notes; a command prints them."""
-        notes = [*self.table.notes, *self.notes]
+        notes = [one for one in (*self.table.notes, *self.notes) if not one.is_quiet]
         if notes and not is_command():
             shown = "".join(f"\n- {one.sentence()}" for one in notes)
             # From here: the reader, the function that asks its question, the public reader, and its caller.

@@ -88,12 +88,12 @@ def two_meanings() -> frozenset[str]:
 def forms(heading: str) -> tuple[str, ...]:
     """Return a heading for comparison: whole, without text in brackets, and without its currency."""
     bare = _BRACKETS.sub(" ", heading)
-    plain = " ".join(word for word in bare.replace("_", " ").split() if not currencies_of(word))
-    return tuple(
-        dict.fromkeys(
-            normal(text) for text in (heading, bare, re.sub(r"\bin\s*$", "", plain)) if text.strip()
-        )
-    )
+    parts = bare.replace("_", " ").split()
+    plain = [word for word in parts if not currencies_of(word)]
+    if len(plain) < len(parts) and plain[-1:] == ["in"]:
+        plain.pop()
+    texts = (heading, bare, " ".join(plain))
+    return tuple(dict.fromkeys(normal(text) for text in texts if text.strip()))
 
 
 @cache
@@ -158,9 +158,9 @@ def sides() -> Mapping[str, str]:
     by_word |= dict.fromkeys(values("credit", "money_in"), "credit")
     for pair in _file()["pairs"]["letters"]:
         debit, credit = map(normal, pair.split() if " " in pair else pair)
-        # D is the debit of every pair but this one.
-        if (debit, credit) != ("md", "d"):
-            by_word |= {credit: by_word.get(credit, "credit"), debit: by_word.get(debit, "debit")}
+        by_word.setdefault(debit, "debit")
+        # D is the debit of every pair but MD and D.
+        by_word.setdefault(credit, "debit" if credit == "d" else "credit")
     return by_word | {"+": "credit"}
 
 

@@ -369,8 +369,3 @@ def location_of(address: Secret) -> str:
     host, port = (quote(str(parts.get(name) or ""), safe=":,.") for name in ("host", "port"))
     host = host or quote(str(parts.get("hostaddr") or ""), safe=":,.")
     return f"postgresql://{host}{f':{port}' if port else ''}/{quote(str(parts.get('dbname') or ''))}"
-
-
-def is_database(location: str) -> bool:
-    """Whether the location of a journal is a database, not a file."""
-    return location.startswith("postgresql://")

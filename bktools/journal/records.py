@@ -20,8 +20,7 @@ from typing import Any, Protocol, Self
 
 from bktools.errors import JournalError
 from bktools.journal import entry_data
-from bktools.journal.schema import LIVE_STATES, SCHEMA_VERSION, texts
-from bktools.release import release
+from bktools.journal.schema import FIRST_VERSION, LIVE_STATES, texts
 
 ROWS_AT_ONCE = 10_000
 
@@ -37,9 +36,9 @@ Row = Mapping[str, Any]
 # The facts of an event, as they stand in its JSON.
 Facts = Mapping[str, Any]
 
-# Functions that bring the tables of a version to the next one, the first one from `SCHEMA_VERSION` of the
-# first release; each is called in the transaction that upgrades. Nothing was released yet.
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = ()
+# Functions that each bring the tables to the next version, in the transaction that upgrades them, and with
+# them the texts of `schema`. Nothing was released yet.
+MIGRATIONS: list[Callable[[Connection], None]] = []
 
 
 def named(login: str | None, machine: str | None = None, process: int | None = None) -> str:
@@ -128,7 +127,10 @@ class Records:
                         if database.is_empty():
                             database.create(connection, lambda: fill(self, connection))
                             self.extend_chain()
-                require_version(database.connection, self.location)
+                _require_known_version(database.connection, self.location)
+                if _version(database.connection) < FIRST_VERSION + len(MIGRATIONS):
+                    with database.transaction() as connection:
+                        _upgrade(connection)
         except BaseException:
             database.close()
             raise
@@ -313,25 +315,37 @@ class Records:
 
 def begin_journal(records: Records, connection: Connection, origin: Facts) -> None:
     """Write the identity of a new journal and whose it is: `origin` has its environment and address."""
-    about = {"id": secrets.token_hex(16), "schema_version": str(SCHEMA_VERSION), "release": release()}
+    about = {"id": secrets.token_hex(16), "schema_version": str(FIRST_VERSION + len(MIGRATIONS))}
     connection.executemany("INSERT INTO about VALUES ($1, $2)", about.items())
     records.record(connection, "created", facts={**origin, "database": records.token()})
 
 
-def require_version(connection: Connection, location: str) -> None:
-    """Refuse a journal whose tables are of another version than this release knows."""
-    about = {row["name"]: row["value"] for row in connection.execute("SELECT name, value FROM about")}
-    version = int(about.get("schema_version", 0))
-    if version > SCHEMA_VERSION:
+def _version(connection: Connection) -> int:
+    rows = [*connection.execute("SELECT value FROM about WHERE name = 'schema_version'")]
+    return int(rows[0]["value"]) if rows else 0
+
+
+def _require_known_version(connection: Connection, location: str) -> None:
+    """Refuse a journal of a newer version, and one of before the first release."""
+    version, newest = _version(connection), FIRST_VERSION + len(MIGRATIONS)
+    if version > newest:
         raise JournalError(
-            f"the journal {location} has version {version}, this release knows versions up to "
-            f"{SCHEMA_VERSION}: nothing was sent or changed; install {about.get('release')} to use it"
+            f"the journal {location} has version {version}, this release knows versions up to {newest}: "
+            "nothing was sent or changed; install a newer release to use it"
         )
-    if version < SCHEMA_VERSION:
+    if version < FIRST_VERSION:
         raise JournalError(
             f"the journal {location} was made before the first release: nothing was sent or changed; "
             f"keep it, and use bktools at commit {READS_VERSION_1} to read it"
         )
+
+
+def _upgrade(connection: Connection) -> None:
+    """Bring the tables to the present version; another process may have done so meanwhile."""
+    for number, migrate in enumerate(MIGRATIONS, FIRST_VERSION + 1):
+        if _version(connection) < number:
+            migrate(connection)
+            connection.execute("UPDATE about SET value = $1 WHERE name = 'schema_version'", [str(number)])
 
 
 def contradiction(row: Row) -> str:

@@ -68,11 +68,11 @@ def texts(values: tuple[str, ...]) -> str:
 # The data of an entry when it was sent or held back, in a person's terms.
 _ENTRY_DATA = ",\n".join(f"    {name} TEXT" for name in ENTRY_DATA)
 
-# The version of these tables. Version 1 was never released.
-SCHEMA_VERSION = 2
+# The version of these tables at the first release; `records.MIGRATIONS` has what came since.
+FIRST_VERSION = 2
 
 TABLES = f"""
--- The journal's random identity, `schema_version`, and the release that made these tables.
+-- The journal's random identity, `schema_version`, and where its history was moved.
 CREATE TABLE about (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL);
 
 CREATE TABLE accounts (

@@ -4,16 +4,53 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError
-from bktools.journal.events import Event, events_by_code, record
 from bktools.journal.journal import EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE, NOT_BOOKED, Journal
+from bktools.journal.records import loaded
 from bktools.journal.right_journal import first_export
 from bktools.journal.writable import WritableJournal
 
 VERIFIED = "verified"
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event about a company as it was written; its facts are JSON values by name."""
+
+    event_id: int
+    # ISO 8601, UTC.
+    at: str
+    # The state of the account or the period afterwards.
+    state: str | None
+    company_id: str | None
+    person: str | None
+    facts: Mapping[str, Any]
+
+
+_EVENTS = f"""
+    SELECT {", ".join(field.name for field in fields(Event))} FROM events
+    WHERE code = $3 AND (CAST($1 AS TEXT) IS NULL OR company_id = $1)
+        AND (CAST($2 AS TEXT) IS NULL OR period = $2)
+    ORDER BY event_id
+"""
+
+
+def events_by_code(
+    journal: Journal, code: str, *, company_id: str | None = None, period: str | None = None
+) -> list[Event]:
+    """Return the events of a code, oldest first, of a company and a period or of all."""
+    rows = journal.rows(_EVENTS, company_id, period, code)
+    return [Event(**{**row, "facts": loaded(row["facts"])}) for row in rows]
+
+
+def record(journal: WritableJournal, code: str, *, company_id: str, **event: Any) -> int:
+    """Add a person's event about a company, under its lock; return its number."""
+    with journal.recording(company_id) as connection:
+        return journal.record(connection, code, company_id=company_id, **event)
 
 
 def record_verification(

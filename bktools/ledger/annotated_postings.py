@@ -10,6 +10,7 @@ import numpy as np
 
 from bktools.ledger.contra_accounts import contra_accounts, families_of
 from bktools.ledger.entry_names import words
+from bktools.ledger.gates import HABIT
 from bktools.ledger.whole_numbers import (
     NONE,
     Columns,
@@ -23,8 +24,6 @@ from bktools.ledger.whole_numbers import (
     sums,
 )
 
-# A habit of so many is the ledger's: a text that so many vouchers carry, documents that so often balance.
-HABIT = 0.9
 # Where each voucher is closed before the next begins, the running total is zero after so many lines at most.
 LONGEST_VOUCHER = 20
 
@@ -213,16 +212,18 @@ def annotated_postings(entries: Columns, lines: Columns, sign: int | None = None
 
 def vouchers_of(lines: Columns) -> Numbers:
     """Number the vouchers: by their names, else by documents that balance, else by lines that add up to 0."""
-    code, alone = lines.voucher, len(lines) + np.arange(len(lines))
+    code = lines.voucher.copy()
     if (code < 0).all():
-        document, total = lines.document, lines.cents.cumsum()
+        document = lines.document
         has_one = document >= 0
         balance = sums(document[has_one], int(document.max(initial=-1)) + 1, lines.cents[has_one])
         if 2 * has_one.sum() > len(lines) and (balance == 0).mean() >= HABIT:
-            code = document
-        elif len(lines) and total[-1] == 0 and LONGEST_VOUCHER * (total == 0).sum() >= len(lines):
-            code = np.concatenate([[0], (total == 0).cumsum()[:-1]])
-    code = np.where(code < 0, alone, code)
+            code = document.copy()
+    unnamed = np.flatnonzero(code < 0)
+    total = lines.cents[unnamed].cumsum()
+    code[unnamed] = len(lines) + np.arange(len(unnamed))
+    if len(unnamed) and total[-1] == 0 and LONGEST_VOUCHER * (total == 0).sum() >= len(unnamed):
+        code[unnamed[1:]] = len(lines) + (total == 0).cumsum()[:-1]
     # A number that is used again on another day is another voucher, if each day balances by itself.
     days, first = number(code, lines.day)
     of_day, balance = code[first], sums(days, len(first), lines.cents)

@@ -56,7 +56,7 @@ class BatchEvidence:
     verdict: Verdict | None = None
 
 
-def evidence_of(
+def evidence_of(  # noqa: PLR0911 - one return for each reason
     entries: pl.DataFrame, postings: pl.DataFrame, batch: str, *, until: int | None = None, **options: Any
 ) -> BatchEvidence:
     """Return what a ledger proves of a batch.

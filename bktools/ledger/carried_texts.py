@@ -6,10 +6,9 @@ import itertools
 
 import numpy as np
 
-from bktools.ledger.annotated_postings import HABIT
 from bktools.ledger.candidates import Piece, whole
 from bktools.ledger.entry_names import FIELDS
-from bktools.ledger.gates import FEW
+from bktools.ledger.gates import FEW, HABIT
 from bktools.ledger.matching import Matching
 from bktools.ledger.study import Study
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from bktools.ledger.candidates import Group, Piece, PieceId
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import EARLIER, LATEST, WEEK, Gate
+from bktools.ledger.gates import CORRECTED, EARLIER, LATEST, WEEK, Gate
 from bktools.ledger.outcome import Status
 from bktools.ledger.tax_rates import Rates
 
@@ -92,7 +92,7 @@ class Case:
         """
         if self.is_on_time(group, piece) or group.due < piece.day <= self.last_entry + self.gate[1]:
             return True
-        is_after = piece.day >= x.day and piece.day - max(group.due, x.day) <= LATEST
+        is_after = piece.day >= x.day and piece.day - max(group.due, x.day) <= CORRECTED
         is_small = piece.gross * x.cents <= 0 or 2 * abs(piece.gross) < abs(x.cents)
         return is_after and (piece.is_move or is_small)
 

@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 
-from bktools.ledger.annotated_postings import HABIT, AnnotatedPostings
 from bktools.ledger.whole_numbers import Numbers
 
 Gate = tuple[int, int]
@@ -15,8 +14,12 @@ Gate = tuple[int, int]
 WEEK = 6
 # Days before and after an entry; no voucher of it is looked for outside of these.
 EARLIER, LATEST = 3, 45
+# Days in which a correction may follow that names its entry: a quarter.
+CORRECTED = 92
 # So many singular vouchers show a delay, a text, a rate.
 FEW = 5
+# A habit of so many is the ledger's: a text that so many vouchers carry, documents that so often balance.
+HABIT = 0.9
 # So many of the vouchers come within the usual delay.
 USUAL = 0.97
 
@@ -34,13 +37,13 @@ def gate_of(days_late: Numbers) -> Gate:
     return earliest, latest
 
 
-def covered_by(books: AnnotatedPostings, until: int | None) -> Gate:
-    """Return the first and the last day that a ledger shows.
+def covered_by(days: Numbers, until: int | None) -> Gate:
+    """Return the first and the last day that a ledger shows, by the days of its postings.
 
     It begins with a month, if it is not silent before its first posting for longer than it usually is between
     two of its days.
     """
-    days = np.unique(books.lines.day)
+    days = np.unique(days)
     if not len(days):
         return 0, -1
     first, last = int(days[0]), int(days[-1])

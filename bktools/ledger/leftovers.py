@@ -11,7 +11,7 @@ import numpy as np
 from bktools.ledger.booking_units import ACCOUNT, OWN
 from bktools.ledger.candidates import Piece, whole
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import EARLIER, LATEST, WEEK
+from bktools.ledger.gates import CORRECTED, EARLIER, LATEST, WEEK
 from bktools.ledger.matching import Matching, matching_of
 from bktools.ledger.study import Study
 from bktools.ledger.whole_numbers import NONE, Flags, Numbers, among
@@ -150,7 +150,7 @@ def pieces_left(study: Study, matches: Sequence[Match], kinds: Kinds) -> list[Pi
         is_used[v] |= account == NONE or is_of_one[v]
         used_accounts[v].add(account)
     entries = study.entries
-    first, last = entries.day.min() - EARLIER, entries.month_end.max() + LATEST
+    first, last = entries.day.min() - EARLIER, entries.month_end.max() + CORRECTED
     is_near = (books.day >= first) & (books.day <= last)
     left = whole_pieces(study, np.flatnonzero(is_near & ~is_used), kinds).values()
     opened = _open_entries(study, matches)

@@ -8,7 +8,7 @@ accounts, in the GATE: so many days after the group as this ledger's vouchers fo
 group's last day, the end of its week or month, or the day of sending: whichever makes the gate narrowest.
 
 1. Vouchers: by number, else document, else running balance. Contra accounts carry at least half of the costs,
-   and are credited on balance. The side of costs is that of most postings, or as given.
+   and do not give them back. The side of costs is that of most postings, or as given.
 2. Unit and gate: the finest unit that explains nearly most entries (within 5%). The gate holds 97% of the
    vouchers whose amount is singular; with fewer than five of these it is 0 to 6 days.
 3. Proven: groups and vouchers of equal accounts and total, as many of one as of the other in one stretch of
@@ -17,8 +17,9 @@ group's last day, the end of its week or month, or the day of sending: whichever
    each account of a voucher, or each line, is a voucher of its own.
 5. Foreign entries compare by original amounts, where the ledger keeps them. Else an entry is booked at what
    the one voucher shows that only it can have; in a sum, two vouchers have to show a rate within 3%.
-6. Other units explain sums of two entries or more that are left. A move and its opposite, or a mistake and
-   its correction, cancel each other. A pair is opened again if its amount, or the opposite, is free beside it.
+6. Other units explain sums of two entries or more that are left. A move and its opposite cancel each other,
+   and so do a mistake and its correction. A pair is opened again if its amount, or the opposite, is free
+   beside it.
 7. STORIES tell each open group: booked, left out, on another account, twice, taken back, of another amount. A
    story costs one for each mistake, and one for each posting of the entries' kind (contra accounts and cost
    centre of proven vouchers) that it leaves unexplained; two, if that names an entry. A status is given where
@@ -147,7 +148,7 @@ def _judge(draft: Draft, entries: Columns, lines: Columns, given: Given) -> tupl
         entries, done = _by_original_amounts(draft, entries, lines.take(originals), given)
         others = ~(originals & lines.table["fcurrency"].is_in(done).fill_null(value=False).to_numpy())
         books = annotated_postings(entries, lines.take(others), given.sign)
-    covered = covered_by(books, given.until)
+    covered = covered_by(books.lines.day, given.until)
     home = entries.take(entries.is_home)
     ranked = ranked_matchings(home, books, given.style) if len(home) else []
     if not ranked:

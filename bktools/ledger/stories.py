@@ -110,13 +110,13 @@ class _Telling:
         return Story(self.ids, self.odd + mistakes, status, **more)
 
     def stories(self) -> Iterator[Story]:
+        if self.off == 0 and self.case.agree(self.entries, self.pieces):
+            yield self.story(0, self.booked)
+            return
         if self.is_sum and len(self.pieces) > 1:
             yield from self._taken_back()
             if self._is_named_taken_back():
                 return
-        if self.off == 0 and self.case.agree(self.entries, self.pieces):
-            yield self.story(0, self.booked)
-            return
         single = [*self._on_another_account(), *self._left_out_or_twice()]
         yield from single
         if self.off == 0:
@@ -175,8 +175,8 @@ class _Telling:
                 is_told = self.is_sum or len(pieces) > 1 or (case.is_of_sums and pieces[0].is_kind)
                 is_told = is_told or part[0].is_named_in(pieces[0].text)
                 if is_told and case.agree(again, pieces):
-                    # A second posting may come after the gate. A week later, or in another series of numbers, it
-                    # is as likely of others.
+                    # A second posting may come after the gate. A week later, or in another series of
+                    # numbers, it is as likely of others.
                     twice = self.booked | {x.e: Status.BOOKED_TWICE for x in part}
                     yield self.story(1 - self.lateness + max(self.far, not self.is_of_series), twice)
 

@@ -9,9 +9,9 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from bktools.ledger.annotated_postings import HABIT, AnnotatedPostings
+from bktools.ledger.annotated_postings import AnnotatedPostings
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import FEW
+from bktools.ledger.gates import FEW, HABIT
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, number, sums
 
 # No tax on costs is higher; rates are in thousandths, and of half a percent.

@@ -11,7 +11,7 @@ import numpy as np
 from bktools.ledger.candidates import Group, Piece, PieceId
 from bktools.ledger.case import may_hold
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import EARLIER, LATEST, WEEK
+from bktools.ledger.gates import CORRECTED, EARLIER, LATEST, WEEK
 from bktools.ledger.outcome import OpenGroup, Reason, Status
 from bktools.ledger.solving import Search, components
 from bktools.ledger.stories import Story, stories_of
@@ -50,7 +50,7 @@ def names_of(pieces: Iterable[Piece], groups: Iterable[Group]) -> dict[PieceId, 
         for name in x.names:
             # The rarest of its words has the fewest pieces.
             for piece in min((by_word.get(word, []) for word in name), key=len):
-                if -EARLIER <= piece.day - x.day <= LATEST and name <= piece.text:
+                if -EARLIER <= piece.day - x.day <= CORRECTED and name <= piece.text:
                     names[piece.id].add(x.e)
     return names
 
@@ -105,6 +105,8 @@ class _Component:
                     self._give(x, states, shown)
             if opened:
                 self._leave(group, opened, shown)
+            elif always.issuperset(piece.id for piece in shown):
+                self._match(group, shown)
         self.told.explained |= always
 
     def _give(self, x: Entry, states: set[Status], shown: Sequence[Piece]) -> None:
@@ -113,6 +115,14 @@ class _Component:
         draft.look(x.e, self.study.first_rows(shown))
         if Status.BOOKED in states and shown:
             draft.days_late[x.e] = shown[0].day - x.day
+
+    def _match(self, group: Group, shown: Sequence[Piece]) -> None:
+        """Make a group, and what is booked of it in all stories, a matched one."""
+        draft, numbers = self.study.draft, [x.e for x in group.entries]
+        if np.isin(draft.status[numbers], (Status.BOOKED, Status.IN_A_SUM)).all():
+            rows = np.unique(np.concatenate([self.study.books.rows_of_part(*piece.id) for piece in shown]))
+            # The other end of a move may be of another group.
+            draft.match(numbers, rows[draft.posting_group[rows] < 0].tolist())
 
     def _leave(self, group: Group, opened: Sequence[Entry], shown: Sequence[Piece]) -> None:
         """Leave entries open, with the difference of their group where it is known."""

@@ -196,11 +196,11 @@ class Submission:
                 return self._sent(of_company)
         rows, explained = [], set[str]()
         for company_id, batch_ids in of_company.items():
-            looked_up = look_up(journal, plan, company_id)
+            shown = look_up(journal, plan, company_id)
             # Requests are made one at a time, to save memory.
             for batch in map(plan.request, batch_ids):
                 row = row_unsent(journal, batch, explained, "SENDING")
-                rows.append(row or row_planned(journal, batch, *looked_up))
+                rows.append(row or row_planned(journal, batch, *shown))
         return rows
 
     def _sent(self, of_company: Mapping[str, Sequence[str]]) -> list[OutcomeRow]:

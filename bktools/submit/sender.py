@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from bktools.errors import JournalError, PlanError, StorageError
-from bktools.export.looked_up import not_in_the_books
+from bktools.export.looked_up import looked_up
 from bktools.export.plan import ExportPlan
 from bktools.frames.batches import BatchRequest
 from bktools.frames.schema import COUNT, TEXT
@@ -87,13 +87,13 @@ class Sender:
     def send(self, batch_ids: Sequence[str]) -> list[OutcomeRow]:
         """Send batches, and return one row per batch."""
         request, plan = self.run.plan.request, self.run.plan
-        looked_up, doubt = look_up(self.journal, plan, self.company_id)
+        shown, doubt = look_up(self.journal, plan, self.company_id)
         try:
             with self.journal.sending(self.company_id):
                 # A sender may have been killed after this run began.
                 recover(self.journal, self.company_id)
                 # Requests are made one at a time, to save memory.
-                claim(self.journal, map(request, batch_ids), plan.plan_id, self.run.period, looked_up)
+                claim(self.journal, map(request, batch_ids), plan.plan_id, self.run.period, shown)
                 return [self._row_of(batch) for batch in map(request, batch_ids)]
         except JournalError as error:
             # Nothing was sent: the company waits, or another process has sent some of these batches.
@@ -190,9 +190,11 @@ class Sender:
 
 def seconds_to_end(accepted: Row | None, most: float) -> float:
     """Return how long the next batch of a company waits for the job of an accepted one to end."""
-    if accepted is None or accepted["sent_at"] is None:
+    if accepted is None or accepted["settled_by"]:
+        # A person found it booked, so its job has ended.
         return 0.0
-    age = (now() - dt.datetime.fromisoformat(accepted["sent_at"])).total_seconds()
+    # Since the answer, because the job began before it.
+    age = (now() - dt.datetime.fromisoformat(accepted["settled_at"])).total_seconds()
     return max(min(lasts_seconds(accepted["job"]), most) - max(age, 0.0), 0.0)
 
 
@@ -201,17 +203,15 @@ def look_up(journal: Journal, plan: ExportPlan, company_id: str) -> tuple[Looked
     closed = closed_since(journal, company_id)
     if closed is None or not plan.books:
         return None, ""
-    since = dt.datetime.fromisoformat(closed[1]).replace(tzinfo=dt.UTC)
     try:
-        entries = not_in_the_books(plan, company_id, since)
+        return looked_up(plan, company_id, closed[1]), ""
     except PlanError as error:
         return None, f". The plan's ledger does not open it: {error}"
-    return LookedUp(plan.books["exported_at"], plan.books["source"], frozenset(entries)), ""
 
 
-def row_planned(journal: Journal, batch: BatchRequest, looked_up: LookedUp | None, doubt: str) -> OutcomeRow:
+def row_planned(journal: Journal, batch: BatchRequest, shown: LookedUp | None, doubt: str) -> OutcomeRow:
     """Return the row of a batch that would be sent, or that waits because of its company."""
-    facts = None if looked_up is None else looked_up.facts()
+    facts = None if shown is None else shown.facts()
     error = company_refusal(journal, batch.company_id, dated(batch), facts)
     return row_of(batch, "BLOCKED", f"{error}{doubt}") if error else row_of(batch, "PLANNED", WOULD_BE_SENT)
 

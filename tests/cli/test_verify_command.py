@@ -85,7 +85,7 @@ def test_what_differs_is_listed(run, sandbox, entries, tmp_path):
     assert {row["check"] for row in facts["findings"]} == {"another_amount", "booked_twice", "open"}
     assert [row["difference"] for row in facts["open_accounts"]] == ["-16.40"]
     written = {path.name: path.stat().st_mode & 0o077 for path in (tmp_path / "proof").iterdir()}
-    tables = ("entries", "findings", "postings", "settlements", "totals")
+    tables = ("entries", "findings", "open_groups", "postings", "settlements", "totals")
     assert {f"ledger_{name}.csv": 0 for name in tables}.items() <= written.items()
 
 

@@ -16,11 +16,13 @@ from pathlib import Path
 
 import pytest
 import warm
+from backends import BOTH
 from batches import COMPANY, batch, begun
 from typer.testing import CliRunner
 
 from bktools.cli.app import app
 from bktools.errors import JournalError, StorageError
+from bktools.journal import records
 from bktools.journal import sqlite as sqlite_module
 from bktools.journal.folders import folder_of
 from bktools.journal.journal import identity_of
@@ -102,7 +104,7 @@ VERSIONS = [
         "UPDATE about SET value = '1' WHERE name = 'schema_version'",
         "use bktools at commit 2b6b6900 to read it",
     ),
-    ("UPDATE about SET value = '9' WHERE name IN ('schema_version', 'release')", "version 9, .*; install 9"),
+    ("UPDATE about SET value = '9' WHERE name = 'schema_version'", "version 9, .*; install a newer release"),
 ]
 
 
@@ -123,6 +125,28 @@ def test_a_journal_of_another_version_is_left_as_it_is(settings, tmp_path, about
         assert str(file) in str(refused.value)
         assert not re.search("delete|remove|reset|\n", str(refused.value))
     assert {file: file.read_bytes() for file in before} == before
+
+
+@BOTH
+def test_an_older_journal_is_upgraded_in_one_transaction(opened, settings, monkeypatch):
+    """Each version has one function; where one fails the journal stays as it was."""
+
+    def fails(_: object) -> None:
+        raise StorageError("the drive is full")
+
+    steps = [lambda connection: connection.execute("CREATE TABLE added (name TEXT)"), fails]
+    with monkeypatch.context() as patched:
+        patched.setattr(records, "MIGRATIONS", steps)
+        with pytest.raises(StorageError, match="the drive is full"):
+            open_for_writing(settings)
+        assert opened.about("schema_version") == "2"
+        steps[1] = lambda connection: connection.execute("INSERT INTO added VALUES ('x')")
+        for _ in range(2):
+            with open_for_writing(settings) as journal:
+                assert journal.about("schema_version") == "4"
+                assert len(journal.rows("SELECT * FROM added")) == 1
+    with pytest.raises(JournalError, match="has version 4, this release knows versions up to 2"):
+        open_for_writing(settings)
 
 
 def test_a_month_end_on_a_journal_of_before_is_refused_in_one_line(tmp_path, monkeypatch):

@@ -16,10 +16,10 @@ from bktools.errors import ArgumentError, JournalError
 from bktools.export.plan import BatchRequest
 from bktools.frames.incoming import arrow_of
 from bktools.journal.attempts import begin
-from bktools.journal.events import events_by_code
 from bktools.journal.periods import approve, record_close
 from bktools.journal.resolving import resolve
 from bktools.journal.right_journal import problems
+from bktools.journal.statements import events_by_code
 from bktools.journal.writable import WritableJournal
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from decimal import Decimal
 
 import pandas as pd
 import pytest
@@ -122,7 +121,7 @@ def test_another_currency_proves_nothing():
 
 @pytest.mark.parametrize("booked", [6, 12])
 def test_a_sum_of_two_batches_decides_nothing(booked):
-    """Sums of a month that hold an accepted batch, with or without the other one, show no batch as a whole."""
+    """Sums of a month that hold an accepted batch, alone or with another one, decide nothing."""
     entries = two_batches("ACCEPTED", "UNKNOWN")
     totals = entries.head(booked).groupby("account_code")["amount"].sum()
     sums = [(account, "2026-10-31", total) for account, total in totals.items()]

@@ -159,7 +159,7 @@ class Person:
         return "\n".join(sent["message"])
 
     def obeys(self, text: str) -> None:
-        """Paste each printed command; then run the one that goes on after a restore, with a word of its own."""
+        """Paste each printed command; then run the one that goes on after a restore, with an own word."""
         for command in {*printed_commands(text)}:
             if has_placeholder(command):
                 self.placeholders += 1

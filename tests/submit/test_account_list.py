@@ -9,7 +9,7 @@ from backends import BOTH
 import bktools
 from bktools.errors import ArgumentError, InputError
 from bktools.journal.accounts import record_accounts
-from bktools.journal.events import events_by_code
+from bktools.journal.statements import events_by_code
 from bktools.journal.writing import open_for_writing
 
 BANK = "123e4567-e89b-42d3-a456-426614174000"

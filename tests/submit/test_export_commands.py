@@ -57,7 +57,8 @@ def test_doubt_is_settled_by_what_the_messages_say(sandbox, run, coded):
     assert len(entries) == 5
     assert entries <= set(sandbox.server.accepted_entries())
     settle = re.search(r"bktools (export resolve .+) --outcome", status)[1]
-    assert f"--environment {sandbox.server.base_url}" in settle
+    port = sandbox.server.base_url.rpartition(":")[2]
+    assert f"--environment http://localhost:{port}" in settle
     code, said = run(f'{settle} --outcome accepted --evidence "booked as 4711" --by Ada')
     assert code == Exit.DONE
     code, said = run("export submit october.plan --apply")

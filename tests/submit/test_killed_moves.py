@@ -13,7 +13,6 @@ from raw_service import created
 
 import bktools
 from bktools.errors import BktoolsError, JournalError
-from bktools.journal.journal import Journal
 from bktools.journal.move import move
 from bktools.journal.right_journal import problems
 from bktools.journal.writing import open_for_writing
@@ -46,8 +45,6 @@ def test_a_killed_move_is_one_or_the_other(talking, postgres, tmp_path, kills):
                     bktools.connect(raw.base_url, **at, journal=postgres.address(database)) as with_database,
                 ):
                     submit(plan, with_file)
-                    if number % 2:
-                        Journal(with_database.settings).close()
                     process = _forked(with_database.settings)
                     time.sleep(chance.uniform(0, longest))
                     os.kill(process, signal.SIGKILL)

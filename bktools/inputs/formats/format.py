@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import codecs
 import datetime as dt
-import gzip
 import hashlib
 import io
 import re
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -19,7 +17,7 @@ from typing import Any, NamedTuple
 
 from bktools.contract.accounts import CompanyInFile
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.unpacking import MIB, UNPACKED
+from bktools.frames.unpacking import MIB
 from bktools.inputs.notes import Note
 from bktools.inputs.table import Grid, Rows, Table
 
@@ -28,22 +26,19 @@ LARGEST = 2 << 30
 LONGEST_LINE = 16 << 20
 
 HEAD, _PIECE = 1 << 16, 1 << 24
-_GZIP = b"\x1f\x8b"
 _MAGIC = {b"PK\x03\x04": "workbook", b"\xd0\xcf\x11\xe0": "workbook", b"PAR1": "Parquet"}
 # For `re` and for Arrow.
 NUMBER = r"[+-]?[0-9]{1,28}(?:\.[0-9]{1,10})?"
 _NUMBER = re.compile(NUMBER)
-_DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
 @dataclass(frozen=True)
 class File:
-    """A file that was looked into but not read: its first 64 KiB, unpacked, and the caller's encoding."""
+    """A file that was looked into but not read: its first 64 KiB, and the caller's encoding."""
 
     path: Path
     head: bytes
     encoding: str | None = None
-    is_packed: bool = False
 
     @classmethod
     def at(cls, path: str | PathLike[str], encoding: str | None = None) -> File:
@@ -68,13 +63,7 @@ class File:
                 else "a device or a pipe, not a file: save it first"
             )
             raise InputError(f"is {what}", source=str(path))
-        is_packed = head.startswith(_GZIP)
-        if is_packed:
-            try:
-                head = zlib.decompressobj(31).decompress(head, HEAD)
-            except zlib.error:
-                head = b""
-        return cls(path, head, encoding, is_packed)
+        return cls(path, head, encoding)
 
     @property
     def source(self) -> str:
@@ -104,28 +93,20 @@ class File:
             return hashlib.file_digest(raw, "sha256").hexdigest()
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the file's bytes, unpacked; refuse a file that is larger than it may be, or damaged."""
-        most = UNPACKED if self.is_packed else LARGEST
-        too_large = self.error(
-            f"{'unpacks to' if self.is_packed else 'has'} more than {most // MIB:,} MB: "
-            "export it again in parts, by month or company"
-        )
+        """Yield the file's bytes; refuse a file that is larger than it may be."""
         try:
             if self.path.stat().st_size > LARGEST:
-                raise too_large
-            with gzip.open(self.path) if self.is_packed else self.path.open("rb") as stream:
+                raise self.error(
+                    f"has more than {LARGEST // MIB:,} MB: export it again in parts, by month or company"
+                )
+            with self.path.open("rb") as stream:
                 while piece := stream.read(_PIECE):
-                    most -= len(piece)
-                    if most < 0:
-                        raise too_large
                     yield piece
-        except _DAMAGED:
-            raise self.error("is a gzip archive that is damaged or cut off: export it again") from None
         except OSError as error:
             raise _unreadable(self.path, error) from None
 
     def data(self) -> bytes:
-        """Return the file's bytes, unpacked; refuse an impossible line of text before it is parsed."""
+        """Return the file's bytes; refuse an impossible line of text before it is parsed."""
         data = b"".join(self.pieces())
         at = 0
         while self.kind == "text" and len(data) - at > LONGEST_LINE:
