@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument
 
+from bktools.caller import in_shell
 from bktools.cli import reading, results
 from bktools.cli.options import shared
 from bktools.cli.output import tell
@@ -103,9 +104,9 @@ def show_file(reader: Callable[..., pd.DataFrame], kind: str, given: Facts[str, 
     """
     from bktools.inputs.options import OF_KIND
 
-    options = {name: given[name] for name in (*OF_KIND[kind], *OF_LEDGERS) if name in given}
+    options = {name: given[name] for name in (*OF_KIND[kind], *OF_LEDGERS) if given.get(name) is not None}
     options |= {name: pairs(name, options[name]) for name in ("columns", "sides") if name in options}
-    if options["skip_rows"]:
+    if "skip_rows" in options:
         options["skip_rows"] = ";".join(options["skip_rows"])
     named = given["mapping"]
     frame = reading.read(reader, kind, given["file"], [named] if named else None, options=options)
@@ -176,7 +177,8 @@ def _save(name: str, kind: str, frame: pd.DataFrame) -> None:
     path = path_of(name)
     mapping = made_from(frame, path.stem, kind)
     if mapping is None:
-        why = "is read without any option" if frame.attrs["bktools"]["headings"] else "has no headings"
-        tell(f"mapping {name!r} not saved: {Path(frame.attrs['bktools']['source']).name} {why}")
-    else:
-        note(f"mapping {name!r} saved as {write_mapping(mapping, path)}")
+        source = Path(frame.attrs["bktools"]["source"]).name
+        tell(f"mapping {name!r} not saved: {source} is read without any option")
+        return
+    named = "" if mapping.headings else f"; the file has no headings, so name it: --mapping {in_shell(name)}"
+    note(f"mapping {name!r} saved as {write_mapping(mapping, path)}{named}")

@@ -36,10 +36,9 @@ def ledger(
         "--reverse-sign/--keep-sign",
         "Whether credits of the ledger are costs. By default the ledger shows it.",
     ),
-    verify: str = option(
+    verify: str | None = option(
         "--verify strict|warn",
-        "strict: the ledger must agree with its own totals. warn: a warning.",
-        "strict",
+        "strict (default): the ledger must agree with its own totals. warn: a warning.",
     ),
     mapping: file_options.ByMapping = None,
     save_mapping: file_options.SaveMapping = None,

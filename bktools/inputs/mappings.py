@@ -23,7 +23,7 @@ from bktools.settings import config_path
 
 KINDS = ("chart", "entries", "accounts", "ledger")
 # What a ledger's frame keeps for matching beside the options that read it.
-_KEPT = ("style", "reverse_sign")
+_KEPT = ("style", "reverse_sign", "verify")
 _NAME = re.compile(r"\w[\w -]{0,62}", re.ASCII)
 _LARGEST = 1 << 20
 _SUFFIX = ".toml"
@@ -173,12 +173,13 @@ def arguments(mapping: FileMapping, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def made_from(frame: pd.DataFrame, name: str, kind: str) -> FileMapping | None:
-    """Return the mapping that reads files as a frame was read; None without headings, or any option."""
+    """Return the mapping that reads files as a frame was read; None where it was read without any option.
+
+    That of a file without headings, such as SIE, is found by its name alone.
+    """
     about = frame.attrs["bktools"]
     options = {**about["options"], **{one: about[one] for one in _KEPT if about.get(one) is not None}}
-    if not about["headings"] or not options:
-        return None
-    return FileMapping(name, kind, tuple(about["headings"]), options)
+    return FileMapping(name, kind, tuple(about["headings"]), options) if options else None
 
 
 def _comparable(texts: Iterable[str]) -> list[str]:

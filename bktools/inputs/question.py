@@ -221,7 +221,7 @@ def _typed(options: Mapping[str, Any]) -> str:
     return as_command(options) if is_command() else as_arguments(options)
 
 
-def _mapping_name(source: str, kind: str) -> str:
+def mapping_name(source: str, kind: str) -> str:
     """Return a name for the mapping of a file, a word of the shell."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", Path(source).stem).strip("-")[:40] or kind
 
@@ -231,6 +231,6 @@ def _call(source: str, kind: str, options: Mapping[str, Any]) -> str:
     if is_command():
         call = f"  bktools {command.format(in_shell(source))} {as_command(options)}".rstrip()
         # Another command than the one that shows a file finds the options in a mapping.
-        return call if can_set("save_mapping") else f"{call} --save-mapping {_mapping_name(source, kind)}"
+        return call if can_set("save_mapping") else f"{call} --save-mapping {mapping_name(source, kind)}"
     arguments = ", ".join(filter(None, [repr(source), as_arguments(options)]))
     return f"  {reader}({arguments})"

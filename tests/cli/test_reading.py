@@ -19,6 +19,7 @@ SETTLED = (
     "--column 'account_code=Nr 1' --column date=Wann --column amount=Wieviel --decimal , "
     "--date-format %d/%m/%Y --currency EUR"
 )
+FORMATS = Path(__file__).parent.parent / "inputs" / "formats" / "files"
 CHART = "Kontonr alt;Bez\n0400;Bank\n0500;Kasse\n"
 
 
@@ -158,6 +159,18 @@ def test_a_damaged_mapping_is_one_line(run, ledger):
         assert done.returncode == Exit.INPUT
         assert done.stderr.startswith(f"bktools: {folder() / 'damaged.toml'}: is not a readable mapping")
         assert done.stderr.count("\n") == 1
+
+
+def test_a_ledger_that_contradicts_itself_is_read_anyway_as_printed(run):
+    """What another command prints is pasted: the mapping of a file without headings is named."""
+    text = (FORMATS / "accounts.se").read_bytes().replace(b"-848.00", b"-840.00")
+    Path("bad ledger.se").write_bytes(text)
+    line = "export compose --sandbox --ledger 'bad ledger.se' --out a.plan"
+    refused = run(line)
+    assert refused.returncode == Exit.INPUT
+    pasted, named = re.search(r"\(bktools (.*), then run this again with (.*)\)", refused.stderr).groups()
+    assert run(pasted).returncode == Exit.DONE
+    assert run(f"{line} {named}").returncode == Exit.DONE
 
 
 def test_what_is_not_saved(run):

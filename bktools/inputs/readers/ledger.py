@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import name_of, setting
+from bktools.caller import can_set, in_shell, name_of, setting
 from bktools.errors import ArgumentError, UnverifiedTableWarning
 from bktools.frames import schema
 from bktools.frames.money import check_form
@@ -28,7 +28,7 @@ from bktools.inputs.formats.format import Ledger
 from bktools.inputs.formats.registry import recognised, recognised_table
 from bktools.inputs.money import read_money, read_stated, total
 from bktools.inputs.options import Options
-from bktools.inputs.question import Problems, answered
+from bktools.inputs.question import Problems, answered, mapping_name
 from bktools.inputs.reading import Reading, opened
 from bktools.inputs.source import Source
 from bktools.inputs.split_accounts import split_accounts
@@ -186,7 +186,7 @@ def read_general_ledger(
         fill_down=fill_down,
         split_account=split_account,
     )
-    kept = {"style": style, "reverse_sign": reverse_sign}
+    kept = {"style": style, "reverse_sign": reverse_sign, "verify": None if verify == "strict" else verify}
     read = partial(
         _read,
         Source(path, "ledger"),
@@ -397,9 +397,15 @@ def _tell(failed: Sequence[str], reading: Reading, verify: str) -> None:
     if verify == "warn":
         warnings.warn(f"{reading.table.source}: {failed[0]}{more}", UnverifiedTableWarning, stacklevel=5)
         return
+    name = mapping_name(reading.table.source, "ledger")
+    anyway = (
+        f"with {setting('verify', 'warn')}"
+        if can_set("verify")
+        else f"(bktools ledger {in_shell(reading.table.source)} --verify warn --save-mapping {name}, "
+        f"then run this again with --mapping {name})"
+    )
     raise reading.table.error(
-        f"{failed[0]}{more}: correct it in the accounting system and export again, or read it anyway with "
-        f"{setting('verify', 'warn')}"
+        f"{failed[0]}{more}: correct it in the accounting system and export again, or read it anyway {anyway}"
     )
 
 
