@@ -71,7 +71,7 @@ class Judged:
     def month(self) -> pl.Series:
         """The number of each entry's month: that of its close, else of its date; null where none is known."""
         of_day = _numbers_of_months(self.entries["day"])
-        if not has_values(self.inputs.entries, "period"):
+        if self.entries.is_empty() or not has_values(self.inputs.entries, "period"):
             return of_day
         periods = pl.Series(pl.from_arrow(self.inputs.entries.column("period"))).cast(pl.String)
         numbers = {text: month_number(text) for text in periods.drop_nulls().unique().to_list()}

@@ -356,7 +356,7 @@ def test_what_is_not_compared_is_named():
 @pytest.mark.parametrize("empty", ["exported", "ledger"])
 def test_empty_frames(empty):
     """Without entries all has arrived; without postings nothing is missing: it may be another ledger."""
-    entries, postings = exported(2), ledger(plainly_booked(exported(2)))
+    entries, postings = exported(2).assign(period="2026-10"), ledger(plainly_booked(exported(2)))
     match = match_ledger(
         entries[:0] if empty == "exported" else entries, postings[:0] if empty == "ledger" else postings
     )
