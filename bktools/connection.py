@@ -261,7 +261,8 @@ def _at(server: Server, settings: Settings) -> Settings:
         "company": settings.company or server.company_id,
     }
     known["company_name"] = settings.company_name or kept_company_names().get(known["company"])
-    sources = dict(settings.sources) | {name: "the running sandbox" for name in known if "company" not in name}
+    of_server = [name for name in known if "company" not in name]
+    sources = dict(settings.sources) | dict.fromkeys(of_server, "the running sandbox")
     if settings.company is None:
         sources["company"] = "the sandbox's first company"
     return replace(settings, sources=sources, **known)

@@ -130,12 +130,15 @@ def _lock(database: Any, files: Mapping[str, str]) -> None:
 
 @contextmanager
 def _bounded_memory() -> Iterator[None]:
-    """Bound the memory of this process, on Linux alone: DuckDB does not count every text."""
+    """Bound the memory of this process, where the system does: DuckDB does not count every text."""
+    try:
+        import resource
+    except ImportError:  # on Windows
+        yield
+        return
     if sys.platform != "linux":
         yield
         return
-    import resource
-
     # The process may have made a close before.
     used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)

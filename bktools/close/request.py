@@ -81,7 +81,7 @@ def close_request(service: Service, arguments: Mapping[str, Any]) -> CloseReques
     """Return the request of `close_month`'s arguments; one that breaks a rule is an `ArgumentError`."""
     month, by, approved_by = (arguments[name] for name in ("month", "by", "approved_by"))
     chart, entries = arguments["chart"], arguments["entries"]
-    settings = service.settings
+    settings, apply = service.settings, rules.flag("apply", arguments["apply"])
     company = arguments["company"] or settings.company
     if company is None:
         raise ArgumentError("company", "must name the company to close (or set BKTOOLS_COMPANY)")
@@ -107,7 +107,7 @@ def close_request(service: Service, arguments: Mapping[str, Any]) -> CloseReques
         chart=tables["chart"],
         entries=tables["entries"],
         loaded={name: arguments[name] for name in ("categories", "employees")},
-        apply=rules.flag("apply", arguments["apply"]),
+        apply=apply,
         begun_at=begun_at,
         prepared_by=this_user() if by is None else rules.a_name("by", by),
         approved_by=approver,

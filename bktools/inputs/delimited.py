@@ -21,7 +21,8 @@ from bktools.inputs.notes import note
 from bktools.inputs.regular_text import regular_body
 from bktools.inputs.table import HEAD_ROWS, Grid, Rows
 
-_DELIMITERS = ",;\t|"
+# Where several part the rows alike, a comma may be a decimal mark.
+_DELIMITERS = "\t;,|"
 # Lines in which the delimiter is looked for.
 _SAMPLE_LINES, _SAMPLE_BYTES = 200, 1 << 18
 # The share of lines that have the usual number of cells.

@@ -180,11 +180,6 @@ def flag(name: str) -> str:
     return "--" + _SINGULAR.get(name, name).replace("_", "-")
 
 
-def flags_of(kind: str) -> dict[str, str]:
-    """Return the option for each argument of a kind of file, as `caller.command` takes them."""
-    return {name: flag(name) for name in OF_KIND[kind]}
-
-
 def as_command(options: Mapping[str, Any]) -> str:
     """Return options as they are typed behind a command."""
     typed = []

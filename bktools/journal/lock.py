@@ -60,15 +60,17 @@ def no_locks(path: Path, reason: str) -> StorageError:
 
 
 def _without_locks(path: Path) -> str:
-    """Return why a drive does not lock files, "" where it does. Windows always locks them."""
-    error = None if disk.ON_WINDOWS else _flock(path, exclusive=False)
+    """Return why a drive does not lock files, "" where it does."""
+    error = _flock(path, exclusive=False)
     return "" if error is None or error.errno in _IS_HELD else error.strerror or str(error)
 
 
 def _flock(path: Path, *, exclusive: bool) -> OSError | None:
     """Take a lock of a file for a moment, with an opening of its own; return the error where that fails."""
-    import fcntl
-
+    try:
+        import fcntl
+    except ImportError:  # Windows, which always locks files
+        return None
     descriptor = os.open(path, os.O_RDWR)
     try:
         fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
