@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from bktools.frames.arrow import to_arrow
     from bktools.frames.delimited import to_csv
     from bktools.frames.excel import to_excel
-    from bktools.inputs.chart_of_accounts import read_chart_of_accounts
-    from bktools.inputs.entries import read_entries
-    from bktools.inputs.general_ledger import read_general_ledger
-    from bktools.journal.accounts import import_accounts, load_accounts
+    from bktools.inputs.readers.chart import read_chart_of_accounts
+    from bktools.inputs.readers.entries import read_entries
+    from bktools.inputs.readers.ledger import read_general_ledger
+    from bktools.journal.accounts import load_accounts
     from bktools.journal.export_jobs import load_export_jobs, resolve_export_job
     from bktools.journal.periods import close_period, load_periods, reopen_period
     from bktools.ledger import LedgerMatch, match_ledger
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from bktools.snapshots.tables import get_balance, get_employee, load_categories, load_employees
     from bktools.spending import expected_entries, spend, versus
     from bktools.submit import create_accounts, submit_export_jobs
+    from bktools.submit.account_list import import_accounts
     from bktools.submit.outcomes import Outcomes
     from bktools.widgets.entries import pick_entries
     from bktools.widgets.show import show
@@ -75,10 +76,10 @@ _NAMES = {
     "bktools.frames.arrow": "to_arrow",
     "bktools.frames.delimited": "to_csv",
     "bktools.frames.excel": "to_excel",
-    "bktools.inputs.chart_of_accounts": "read_chart_of_accounts",
-    "bktools.inputs.entries": "read_entries",
-    "bktools.inputs.general_ledger": "read_general_ledger",
-    "bktools.journal.accounts": "import_accounts load_accounts",
+    "bktools.inputs.readers.chart": "read_chart_of_accounts",
+    "bktools.inputs.readers.entries": "read_entries",
+    "bktools.inputs.readers.ledger": "read_general_ledger",
+    "bktools.journal.accounts": "load_accounts",
     "bktools.journal.export_jobs": "load_export_jobs resolve_export_job",
     "bktools.journal.periods": "close_period load_periods reopen_period",
     "bktools.ledger": "LedgerMatch match_ledger",
@@ -91,6 +92,7 @@ _NAMES = {
     "bktools.snapshots.tables": "get_balance get_employee load_categories load_employees",
     "bktools.spending": "expected_entries spend versus",
     "bktools.submit": "create_accounts submit_export_jobs",
+    "bktools.submit.account_list": "import_accounts",
     "bktools.submit.outcomes": "Outcomes",
     "bktools.widgets.entries": "pick_entries",
     "bktools.widgets.show": "show",

@@ -2,4 +2,6 @@
 
 from bktools.cli import main
 
-main()
+# A process of a server that is started so imports this file, too.
+if __name__ == "__main__":
+    main()

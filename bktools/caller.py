@@ -1,6 +1,6 @@
 """Names arguments in messages: as Python arguments, or as options where a command runs.
 
-A message says `decimal='.'` in Python, and `--entry-decimal .` in a command that has this option.
+A message says `decimal='.'` in Python, and `--decimal .` in a command that has this option.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
-from typing import Any
 
 ON_WINDOWS = os.name == "nt"
 # Neither PowerShell nor cmd needs quotes around these, and cmd does not know single ones.
@@ -69,24 +68,6 @@ def setting(argument: str, value: object = None) -> str:
         values = [f"{field}={heading}" for field, heading in value.items()]
     # A command to copy is one line; headings are compared without their spaces.
     return " ".join([option, *(in_shell(" ".join(text.split())) for text in values)])
-
-
-def settings_text(settings: Sequence[tuple[str, Any]]) -> str:
-    """Return the text that sets several arguments, ready to be copied; the last value of a field counts."""
-    columns = {
-        field: heading
-        for name, value in settings
-        if name == "columns"
-        for field, heading in dict(value).items()
-    }
-    ways = [setting("columns", {field: heading}) for field, heading in columns.items()]
-    if columns and not ways[0].startswith("-"):
-        ways = [setting("columns", columns)]
-    ways += [
-        setting(name, value)
-        for name, value in {name: value for name, value in settings if name != "columns"}.items()
-    ]
-    return " ".join(ways) if ways[0].startswith("-") else ", ".join(ways)
 
 
 def in_shell(text: str) -> str:

@@ -31,7 +31,9 @@ from bktools.errors import (
     StorageError,
 )
 from bktools.journal.environments import changed_address
-from bktools.journal.journal import Journal, command_of, has_none_yet, identity_of
+from bktools.journal.folders import command_for, environment_of
+from bktools.journal.journal import Journal, has_none_yet, identity_of
+from bktools.journal.right_journal import problems
 from bktools.service.answers import read_answer
 from bktools.service.auth import authorization
 from bktools.service.transport import Answer, Limits, Transport, request_of
@@ -224,7 +226,7 @@ def _address(settings: Settings) -> Iterator[Checked]:
         error = JournalError(
             f"the address of {settings.environment} was {before} and is {after} now: nothing is sent"
         )
-        accept = command_of(settings, "check --accept-address")
+        accept = command_for(environment_of(settings), "check --accept-address")
         yield _failed("address", error, f"if that is the same service, say so once: {accept}")
 
 
@@ -233,21 +235,23 @@ def _journal(settings: Settings) -> Checked:
         if has_none_yet(settings):
             return Checked("journal", OK, identity_of(settings))
         with Journal(settings) as journal:
-            problems = journal.problems()
+            faults = problems(journal)
             waiting = journal.rows(
                 "SELECT count(*) AS batches FROM batches WHERE state IN ('UNKNOWN', 'SENDING')"
             )
             place, events = journal.location, journal.last_event()["event_id"]
     except BktoolsError as error:
         return _failed("journal", error)
-    if problems:
+    if faults:
         return _failed(
-            "journal", StorageError(f"{place}: {problems[0]}"), "bktools journal verify lists the problems"
+            "journal", StorageError(f"{place}: {faults[0]}"), "bktools journal verify lists the problems"
         )
     if waiting[0]["batches"]:
         text = f"{waiting[0]['batches']} batches are being sent, or have an unknown outcome"
         return Checked("journal", WARNING, text, "bktools export status says how to settle each")
-    return Checked("journal", OK, f"{place} is whole: {events} events, and the sent log agrees")
+    return Checked(
+        "journal", OK, f"{place} is whole: {events} events, and this machine has seen no other ones"
+    )
 
 
 def _disk(settings: Settings) -> Checked:

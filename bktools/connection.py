@@ -11,12 +11,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+import msgspec
+
 from bktools import disk
 from bktools.caller import name_of
 from bktools.contract import rules
 from bktools.errors import ArgumentError, ConfigurationError, StorageError
 from bktools.service import Service
-from bktools.settings import SANDBOX, Overrides, Secret, Settings, load_settings
+from bktools.settings import (
+    SANDBOX,
+    Overrides,
+    Secret,
+    Settings,
+    company_names_path,
+    hidden,
+    kept_company_names,
+    load_settings,
+)
 from bktools.wording import LANGUAGES, Words, words
 
 # The sandbox imports a web server, so it is imported only where one is started.
@@ -32,7 +43,8 @@ def connect(environment: str | None = None, **overrides: Unpack[Overrides]) -> S
     environment : str, optional
         "production", "staging", "sandbox", a table of the config file, or a base URL. Default: as configured.
     **overrides
-        Settings by name: `base_url`, `token`, `api_key`, `company`, `cache_dir`, `data_dir`,
+        Settings by name: `base_url`, `token` (text, or a function that returns it and is called again after
+        the service refused the token), `token_command`, `api_key`, `company`, `cache_dir`, `data_dir`,
         `requests_per_minute`, `timeout` (seconds that the service may take to begin an answer or to go on
         with one; default 60), `retries` (how often a failed request is sent again at most; default 4),
         `balance_url`, `balance_token` and the others of `bktools.settings.Settings`. An export job is sent
@@ -61,7 +73,10 @@ def connect(environment: str | None = None, **overrides: Unpack[Overrides]) -> S
     >>> len(employees) > 0
     True
     """
-    return open_service(load_settings(environment, **overrides))
+    # No traceback that passes through here shows a token.
+    arguments = hidden(overrides)
+    del overrides
+    return open_service(load_settings(environment, **arguments))
 
 
 def open_service(settings: Settings) -> Service:
@@ -104,6 +119,17 @@ def company_named(company: object, settings: Settings | None = None) -> str:
         with suppress(ConfigurationError):
             names = load_settings().company_names
     return rules.company_id("company", company, names)
+
+
+def keep_company_name(settings: Settings, company_id: str, name: str) -> Settings:
+    """Keep the full name of a company for this user, and return the settings with it."""
+    name = rules.not_blank("company_name", name)
+    path = company_names_path()
+    names = kept_company_names() | {company_id: name}
+    with disk.storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        disk.write_whole(path, lambda file: file.write(msgspec.json.format(msgspec.json.encode(names))))
+    return replace(settings, company=company_id, company_name=name)
 
 
 class SandboxOptions(TypedDict, total=False):
@@ -234,7 +260,9 @@ def _at(server: Server, settings: Settings) -> Settings:
         "balance_token": Secret(server.balance_token),
         "company": settings.company or server.company_id,
     }
-    sources = dict(settings.sources) | {name: "the running sandbox" for name in known if name != "company"}
+    known["company_name"] = settings.company_name or kept_company_names().get(known["company"])
+    of_server = [name for name in known if "company" not in name]
+    sources = dict(settings.sources) | dict.fromkeys(of_server, "the running sandbox")
     if settings.company is None:
         sources["company"] = "the sandbox's first company"
     return replace(settings, sources=sources, **known)

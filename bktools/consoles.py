@@ -110,11 +110,13 @@ def _drawn(lines: Iterable[Sequence[str]], widths: Sequence[int], to_the_right: 
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, len(GAP), 0, 0), show_header=False)
+    # Rich's versions differ in whether the width of the last column has its padding: gaps are columns here.
+    table = Table(box=None, pad_edge=False, padding=0, show_header=False)
     for place, wide in enumerate(widths):
         table.add_column(justify="right" if place in to_the_right else "left", width=wide, overflow="fold")
+        table.add_column(width=len(GAP))
     for line in lines:
-        table.add_row(*map(Text, line))
+        table.add_row(*(part for text in line for part in (Text(text), GAP)))
     console = Console(
         width=sum(widths) + len(GAP) * len(widths),
         file=io.StringIO(),

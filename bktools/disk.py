@@ -7,6 +7,7 @@ import io
 import os
 import re
 import secrets
+import shlex
 import shutil
 import stat
 import sys
@@ -101,6 +102,23 @@ def private_folder(path: Path) -> Path:
     for folder in (*reversed(path.parents), path):
         folder.mkdir(exist_ok=True, mode=PRIVATE_FOLDER)
     return path
+
+
+def refuse_foreign(path: Path) -> None:
+    """Raise `StorageError` when another user owns a file or folder of the cache, or may write to it.
+
+    Root may write anywhere, so what root owns is not refused. Windows has no such permissions.
+    """
+    if ON_WINDOWS:
+        return
+    status, elsewhere = path.stat(), "set BKTOOLS_CACHE_DIR to a folder of your own"
+    if status.st_uid not in {os.geteuid(), 0}:
+        raise StorageError(f"{path} belongs to another user, so its content may be forged: {elsewhere}")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise StorageError(
+            f"{path} may be changed by other users, so its content may be forged: run "
+            f"chmod go-w {shlex.quote(str(path))}, or {elsewhere}"
+        )
 
 
 def to_disk(file: io.BufferedWriter) -> None:

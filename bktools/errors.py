@@ -6,6 +6,7 @@
     ├── ConfigurationError (ValueError)       a setting is missing or contradicts another
     ├── ArgumentError (ValueError)            an argument breaks a rule of the contract; nothing was sent
     ├── InputError (ValueError)               a file or frame cannot be read
+    │   ├── QuestionError                     something about the file is open; its choices
     │   └── SheetNotFoundError (LookupError)  the workbook has no sheet of this name
     ├── StorageError (OSError)                a file of bktools cannot be written or read back
     ├── SnapshotNotFoundError (LookupError)   no snapshot matches the query
@@ -33,12 +34,11 @@
                 ├── ExportAlreadyInProgressError
                 └── AccountingIntegrationNotFoundError
 
-A message is one line: what happened, what was kept, what to do next; that of a file which cannot be read as
-it is may have lines behind it, with the rows as they would be read. Programs read the fields of an error
-instead.
+A message is one line: what happened, what was kept, what to do next; that of a question about a file has all
+that is open, a line each, and the command that answers it. Programs read the fields of an error instead.
 
-There are six warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning`,
-`ReplacedTextWarning`, `GuessedEncodingWarning` and `FileNoteWarning`.
+There are five warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning`,
+`ReplacedTextWarning` and `FileNoteWarning`.
 """
 
 from __future__ import annotations
@@ -89,10 +89,6 @@ class ReplacedTextWarning(UserWarning):
     """A record of the service has half of a surrogate pair, which is no character; a replacement is shown."""
 
 
-class GuessedEncodingWarning(UserWarning):
-    """The encoding of a file was found by clear evidence that is not certain; `encoding=` sets it."""
-
-
 class FileNoteWarning(UserWarning):
     """A file was read, and its reader has notes: rows left out, columns not taken, signs of amounts."""
 
@@ -136,29 +132,11 @@ class InputError(BktoolsError, ValueError):
 
     Attributes
     ----------
-    field : str
-        The field that has no column, several, or values that cannot be read; "" where it is none.
     why : str
-        The problem without the file, its line, and the way out.
-    settings : tuple of (str, value)
-        Arguments of the reader that settle it; the message ends with them.
-    details : tuple of str
-        Lines behind the message: the headings of the file, and other ways out.
-    sheets : tuple of str
-        Other sheets of the workbook that may be the one that is meant, the likeliest first.
-    proposal : tuple of str
-        Lines behind the message: the file as it would be read with these arguments.
+        The problem without the file and its line.
     """
 
-    field: str = ""
     why: str = ""
-    settings: tuple[tuple[str, Any], ...] = ()
-    details: tuple[str, ...] = ()
-    sheets: tuple[str, ...] = ()
-    proposal: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return "\n".join([super().__str__(), *map(visible_line, (*self.details, *self.proposal))])
 
     def __init__(self, message: str, *, source: str = "", line: int | None = None) -> None:
         where = f"{source}, line {line}: " if source and line else f"{source}: " if source else ""
@@ -166,6 +144,31 @@ class InputError(BktoolsError, ValueError):
         self.source = source
         self.line = line
         self.why = message
+
+
+class QuestionError(InputError):
+    """Something about a file is open, so that nothing was read; the message asks all of it at once.
+
+    Attributes
+    ----------
+    kind : str
+        How the file was read: "chart", "accounts", "entries" or "ledger".
+    problems : tuple
+        What is open, each with its choices, which were tried on the file; none where it is to be corrected.
+    options : mapping
+        The options that were given, with those that the message settles.
+    columns : tuple of str
+        The file's columns with some of their cells, a line each.
+    """
+
+    kind: str = ""
+    problems: tuple[Any, ...] = ()
+    options: Mapping[str, Any] = MappingProxyType({})
+    columns: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        # A line of the message may hold text of the file.
+        return "\n".join(map(visible_line, str(self.args[0]).split("\n")))
 
 
 class SheetNotFoundError(InputError, LookupError):
@@ -185,7 +188,18 @@ class PlanError(BktoolsError, ValueError):
 
 
 class JournalError(BktoolsError, RuntimeError):
-    """The journal refuses a change that would break one of its rules."""
+    """The journal refuses a change that would break one of its rules.
+
+    Attributes
+    ----------
+    code : str
+        The condition of `bktools.journal.right_journal` that holds; "" for any other rule.
+    facts : mapping
+        The facts of that condition.
+    """
+
+    code: str = ""
+    facts: Mapping[str, Any] = MappingProxyType({})
 
 
 class JournalBusyError(JournalError):
@@ -272,8 +286,8 @@ class StatusError(ServiceError):
     retry_after : float, optional
         Seconds the service asked to wait.
     is_service : bool
-        Whether the body has the service's own form: JSON with a `type` or a `message`. A gateway's page has
-        not.
+        Whether the body has the service's own form (interface, section 7): a `type` of capitals and
+        underscores with a `message`, or for 401 and 403 `statusCode`, `error` and `message`.
     """
 
     def __init__(

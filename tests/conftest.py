@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ from hypothesis import HealthCheck, settings
 
 import bktools
 from bktools.close.close import Close
-from bktools.close.run import Closing
+from bktools.close.request import close_request
+from bktools.close.run import closed_month
 from bktools.sandbox.sample import write_sample_data
 from bktools.service import Service
 from bktools.settings import Secret
@@ -147,7 +148,7 @@ def closed(service: Service, samples: tuple[Path, Path]) -> Callable[..., Close]
     def closed(entries: pd.DataFrame | None = None, **options: object) -> Close:
         given = usual | {"chart": chart, "service": service} | options
         given["entries"] = bktools.read_entries(samples[1]) if entries is None else entries
-        return Closing(**{each.name: given[each.name] for each in fields(Closing)}).run()
+        return closed_month(close_request(given["service"], given))
 
     return closed
 

@@ -29,6 +29,7 @@ BLOCK = re.compile(r"(<!-- made from the code: ([a-z ]+) -->\n\n).*?(<!-- end --
 MEANING_OF_FATE = {
     "exported": "accepted by the service in an export job of this month",
     "exported_before": "accepted in the close of an earlier month, and in the file again",
+    "in_books": "not sent, because the ledger has it already: nobody has anything to do",
     "in_doubt": "sent, and nobody knows whether it arrived: see the page after-export",
     "ready": "would be sent, or was tried and not sent; the reason says which",
     "held_back": "not sent, because a check failed; the reason says which",

@@ -19,7 +19,7 @@ import bktools
 from bktools import errors
 from bktools.cli.app import app
 from bktools.cli.exits import BY_ERROR
-from bktools.cli.guide import TOPICS, in_browser, in_terminal, text_of, title_of
+from bktools.cli.guide import TOPICS, in_terminal, text_of, title_of
 from bktools.sandbox.sample import write_account_list, write_sample_ledger
 from bktools.settings import SETTINGS, load_settings
 
@@ -92,8 +92,8 @@ def test_a_word_is_looked_for_on_all_pages():
     assert (done.exit_code, "first-month, glossary" in str(done.exception)) == (1, True)
 
 
-def test_a_page_in_the_terminal_and_in_the_browser(tmp_path, monkeypatch):
-    """On a terminal lines fit and links are commands; in a browser pages are files with links."""
+def test_a_page_in_the_terminal():
+    """On a terminal lines fit and links are commands."""
     for topic in TOPICS:
         lines = in_terminal(topic, 80).splitlines()
         code = {f" {line}".rstrip() for _, text in blocks(topic) for line in text.splitlines()}
@@ -101,16 +101,6 @@ def test_a_page_in_the_terminal_and_in_the_browser(tmp_path, monkeypatch):
         assert max(len(line) for line in lines if line not in code) <= 80
         assert lines[0] == title_of(topic)
     assert "bktools guide files" in " ".join(in_terminal("first-month").split())
-    opened = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    assert CliRunner().invoke(app, ["guide", "files", "--open"]).exit_code == 0
-    pages = Path(opened[0].removeprefix("file://")).parent
-    assert sorted(path.stem for path in pages.iterdir()) == sorted(TOPICS)
-    links = re.findall(r'href="([^"]+)"', in_browser("files"))
-    assert all((pages / link).exists() for link in links)
-    assert "<table>" in in_browser("files")
-    assert not re.search("src=|&lt;!--", in_browser("reasons"))
 
 
 def blocks(topic: str) -> list[tuple[str, str]]:
@@ -141,7 +131,6 @@ def world(tmp_path_factory, samples):
         pytest.MonkeyPatch.context() as patch,
     ):
         settings = sandbox.settings
-        (folder / "companies.txt").write_text(f"{settings.company}\n")
         variables = {"COMPANY": settings.company, "CONFIG": folder / "config.toml"}
         variables |= {"BASE_URL": settings.base_url, "TOKEN": settings.token.reveal()}
         variables |= {"BALANCE_URL": settings.balance_url, "BALANCE_TOKEN": settings.balance_token.reveal()}
@@ -153,7 +142,7 @@ def world(tmp_path_factory, samples):
         first = "accounts create --chart chart.csv --apply"
         for command in (first, "export compose entries.csv --out a.plan --max-entries 100"):
             assert CliRunner().invoke(app, command).exit_code == 0
-        CliRunner().invoke(app, "export submit a.plan --apply --wait 9")
+        CliRunner().invoke(app, "export submit a.plan --apply --wait 9 --first-export --by Ada")
         with bktools.connect() as service:
             exported = bktools.load_export_jobs(entries=True, service=service)
         ledger = write_sample_ledger(exported[exported["state"] == "ACCEPTED"], folder)

@@ -32,7 +32,7 @@ FLOORS = (
     {"export"},
     {"submit", "spending", "checkup"},
     {"close", "widgets"},
-    {"reports"},
+    {"reports", "agents"},
     {"cli"},
     {"__init__", "__main__"},
 )
@@ -45,6 +45,7 @@ ONLY_IN = {
     "psycopg": ("journal/",),
     "matplotlib": ("reports/",),
     "jinja2": ("views/", "reports/"),
+    "mcp": ("agents/",),
     "rich": ("consoles.py", "visible.py", "cli/"),
 }
 

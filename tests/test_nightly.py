@@ -13,7 +13,7 @@ import pytest
 
 from bktools.cli.guide import text_of
 
-NIGHTLY = text_of("team").partition("\n## Every night\n")[2]
+NIGHTLY = text_of("automation").partition("\n## Every night\n")[2].partition("\n## ")[0]
 
 
 def example(language):

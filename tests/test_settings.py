@@ -7,16 +7,17 @@ import dataclasses
 import datetime as dt
 import pickle
 import sys
+import traceback
 import types
 
 import pytest
 
 import bktools
-from bktools.connection import service_or_default
+from bktools.connection import keep_company_name, service_or_default
 from bktools.contract.categories import CATEGORIES
 from bktools.errors import ConfigurationError
 from bktools.service.transport import request_of
-from bktools.settings import SETTINGS, Overrides, Secret, load_settings
+from bktools.settings import SETTINGS, Overrides, Secret, TokenSource, load_settings
 
 URL = "https://books.example/api"
 
@@ -247,6 +248,7 @@ def test_the_sandbox_is_on_this_machine():
         ({"cache_dir": "~nobody-of-that-name/cache"}, "names the folder of a user that is not known here"),
         ({"token": "two words"}, "white space"),
         ({"token": "line\nbreak"}, "white space"),
+        ({"token": "t", "token_command": "give"}, "are both given: keep one"),
         ({"colour": "blue"}, "no such setting: colour"),
     ],
 )
@@ -390,6 +392,86 @@ def test_what_is_not_configured_has_a_default():
     for name in ("cache_dir", "data_dir", "sent_log_dir", "requests_per_minute"):
         assert settings.sources[name] == "default"
     assert (settings.sources["token"], settings.sources["environment"]) == ("not set", "argument")
+
+
+@pytest.mark.parametrize(
+    ("variables", "text", "given"),
+    [
+        ({"BKTOOLS_TOKEN": "hidden 1"}, "", {}),
+        ({}, "", {"token": "hidden 1"}),
+        ({}, 'token = "hidden 1"', {}),
+        ({}, "retries = -1\ntoken = 'hidden-1'", {}),
+        ({}, "", {"token": "hidden-1", "timeout": -1}),
+        ({}, "", {"proxy": "http://u:hidden-1@"}),
+        ({}, "", {"journal": "postgres:hidden-1"}),
+        ({"BKTOOLS_TOKEN": "hidden-1"}, 'token = "hidden-1"\ntoken_command = "x"', {}),
+    ],
+)
+def test_no_traceback_shows_a_secret(variables, text, given, tmp_path):
+    """A refused setting is raised from frames without credentials, its own and all others."""
+    path = tmp_path / "config.toml"
+    path.write_text(f'environment = "live"\n[live]\nbase_url = "{URL}"\n{text}\n')
+    env = {"BKTOOLS_CONFIG": str(path)} | variables
+    for call in (lambda: load_settings(env=env, **given), lambda: connect_with(env, given)):
+        with pytest.raises(ConfigurationError) as caught:
+            call()
+        assert caught.value.__context__ is None
+        shown = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+        own = [frame.locals for frame in shown.stack if "/bktools/" in frame.filename]
+        assert own
+        assert "hidden" not in f"{own}{caught.value}"
+
+
+def connect_with(env, given):
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in env.items():
+            patch.setenv(name, value)
+        return bktools.connect(**given)
+
+
+@pytest.mark.parametrize(
+    ("variables", "text", "given", "token"),
+    [
+        ({}, 'token_command = "give file"', {}, "token_command"),
+        ({"BKTOOLS_TOKEN": "t"}, 'token_command = "give file"', {}, "t"),
+        ({"BKTOOLS_TOKEN_COMMAND": "give variable"}, 'token = "t"', {}, "token_command"),
+        ({"BKTOOLS_TOKEN_COMMAND": "give variable"}, "", {"token": "t"}, "t"),
+        ({"BKTOOLS_TOKEN": "t"}, "", {"token_command": "give argument"}, "token_command"),
+    ],
+)
+def test_a_token_and_its_command_stand_for_each_other(variables, text, given, token, tmp_path):
+    """The first source that has a token or a command for it decides."""
+    path = tmp_path / "config.toml"
+    path.write_text(f'environment = "live"\n[live]\nbase_url = "{URL}"\n{text}\n')
+    settings = load_settings(env={"BKTOOLS_CONFIG": str(path)} | variables, **given)
+    if token == "t":
+        assert (settings.token, settings.token_command) == (Secret("t"), None)
+    else:
+        assert isinstance(settings.token, TokenSource)
+        assert settings.token.identity == settings.token_command
+        assert settings.sources["token"] == settings.sources["token_command"]
+
+
+def test_a_company_s_name_is_given_once(config, monkeypatch):
+    """It is kept beside the config file, by the company, for every environment; a damaged file is named."""
+    monkeypatch.setenv("BKTOOLS_CONFIG", str(config))
+    settings = load_settings(company=COMPANY)
+    assert keep_company_name(settings, COMPANY, "Müller GmbH").title_of(COMPANY) == "Müller GmbH"
+    for company, title in ((COMPANY, "Müller GmbH"), (OTHER, OTHER)):
+        assert load_settings("production", company=company).title_of(company) == title
+    config.with_name("company_names.json").write_text("{")
+    with pytest.raises(ConfigurationError, match=r"company_names.json cannot be read .*or delete it"):
+        load_settings(company=COMPANY)
+
+
+def test_flags_and_names():
+    """`read_only` is a flag in each spelling of one, and a company's name is its title in reports."""
+    for value, flag in ((True, True), ("1", True), ("false", False), ("0", False)):
+        assert load_settings(URL, token="t", read_only=value).read_only is flag
+    with pytest.raises(ConfigurationError, match=r"read_only \(argument\) must be true or false"):
+        load_settings(URL, token="t", read_only="never")
+    settings = load_settings(URL, company=COMPANY, company_name="Acme GmbH")
+    assert (settings.title_of(COMPANY), settings.title_of(OTHER)) == ("Acme GmbH", OTHER)
 
 
 COMPANY, OTHER = "123e4567-e89b-42d3-a456-426614174000", "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
-from typer import Option
 
 import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import connected, same
+from bktools.cli.options import REQUIRED, argument, connected, option, same
 from bktools.cli.output import tell
 from bktools.cli.tables import counts, in_order
 from bktools.progress import note
@@ -43,7 +42,6 @@ def list_accounts(
     company: options.Company = None,
     format: results.Table = results.TableFormat.TABLE,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
     """List the accounts known here: created, matched or imported.
 
@@ -56,7 +54,6 @@ def list_accounts(
         in_order(accounts, "state", NEXT),
         format,
         output,
-        profile,
         columns=["external_id", "code", "name", "archived", "state", "id"],
     )
     _say_next(accounts["state"], books)
@@ -79,7 +76,6 @@ def create(
     company: options.Company = None,
     format: results.Table = results.TableFormat.TABLE,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> Exit:
     """Create the chart's missing accounts; without --apply, list them.
 
@@ -95,7 +91,6 @@ def create(
         in_order(accounts, "outcome", NEXT),
         format,
         output,
-        profile,
         columns=["external_id", "name", "outcome", "message"],
     )
     for line in filter(None, [reconciliation.another_chart, *reconciliation.not_created]):
@@ -116,11 +111,8 @@ def _say_next(states: pd.Series, books: str) -> None:
 
 @app.command("import")
 def import_list(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The account export of your spend tool.")],
-    complete: Annotated[
-        bool,
-        Option("--complete", help="The list has all accounts: forget those that it lacks."),
-    ] = False,
+    file: Path = argument("FILE", "The account export of your spend tool.", REQUIRED),
+    complete: bool = option("--complete", "The list has all accounts: forget those that it lacks.", False),
     mapping: reading.Mapping = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
@@ -131,16 +123,11 @@ def import_list(
 
     Example: bktools accounts import accounts.csv
     """
+    from bktools.inputs.readers.accounts import read_accounts
+
     with connected(environment, sandbox, company) as service:
-        accounts = reading.read(
-            bktools.import_accounts,
-            "accounts",
-            file,
-            mapping,
-            company=company,
-            complete=complete,
-            service=service,
-        )
+        rows = reading.read(read_accounts, "accounts", file, mapping)
+        accounts = bktools.import_accounts(rows, company=company, complete=complete, service=service)
     about, count = accounts.attrs["bktools"], len(accounts)
     retired = about["retired"]
     results.report(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import typer
-from typer import Option
 
 from bktools.cli import (
     accounts,
@@ -23,6 +22,7 @@ from bktools.cli import (
     journal,
     ledger,
     mappings,
+    mcp,
     month_end,
     periods,
     reconcile,
@@ -36,6 +36,7 @@ from bktools.cli.exits import Exit, exit_codes
 from bktools.cli.help import ANYWHERE, Command, Group
 from bktools.cli.loading import loader
 from bktools.cli.log import LogLevel, logged
+from bktools.cli.options import option
 from bktools.contract import NOUNS
 
 # In the order of the help.
@@ -54,6 +55,7 @@ COMMANDS: tuple[Callable[..., Exit | None], ...] = (
     mappings.mappings,
     balance.balance,
     check.check,
+    mcp.mcp,
     config.config,
     guide.guide,
 )
@@ -118,22 +120,18 @@ def _version(is_given: bool) -> None:
 def every_command(
     context: typer.Context,
     *,
-    version: Annotated[  # noqa: ARG001 - its callback ends the command
-        bool,
-        Option("--version", help="Show the version and end.", callback=_version, is_eager=True),
-    ] = False,
-    verbose: Annotated[  # noqa: ARG001 - `fail` reads it, also where the arguments cannot be parsed
-        bool, Option("--verbose", help="Show the whole traceback of an error.")
-    ] = False,
-    quiet: Annotated[
-        bool, Option("--quiet", help="Print results, warnings and errors only: no notes and bars.")
-    ] = False,
-    log_level: Annotated[
-        LogLevel | None,
-        Option("--log-level", help="Log each step, wait and retry of this level and worse with its time."),
-    ] = None,
+    version: bool = option(  # noqa: ARG001 - its callback ends the command
+        "--version", "Show the version and end.", False, callback=_version, is_eager=True
+    ),
+    verbose: bool = option(  # noqa: ARG001 - `fail` reads it, also where the arguments cannot be parsed
+        "--verbose", "Show the whole traceback of an error.", False
+    ),
+    quiet: bool = option("--quiet", "Print results, warnings and errors only: no notes and bars.", False),
+    log_level: LogLevel | None = option(
+        "--log-level", "Log each step, wait and retry of this level and worse with its time."
+    ),
 ) -> None:
-    """Bookkeeping service data: load, reconcile, export once, report.
+    """From your spend tool (the service) to the ERP: load, reconcile, export once, close a month, verify.
 
     The options below may stand anywhere in a command.
 

@@ -2,50 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from typer import Option
-
 import bktools
 from bktools.cli import file_options, results
-from bktools.cli.file_options import pairs, show_file
+from bktools.cli.file_options import show_file
+from bktools.cli.options import option
 
 
 def chart(
     file: file_options.File,
-    column: file_options.Column = None,
+    columns: file_options.Columns = None,
     headings: file_options.Headings = None,
     skip_rows: file_options.SkipRows = None,
     delimiter: file_options.Delimiter = None,
     encoding: file_options.Encoding = None,
     sheet: file_options.Sheet = None,
     split_account: file_options.SplitAccount = False,
-    account_list: Annotated[
-        bool, Option("--account-list", help="The file is the account export of your spend tool.")
-    ] = False,
+    account_list: bool = option(
+        "--account-list", "The file is the account export of your spend tool.", False
+    ),
     mapping: file_options.ByMapping = None,
     save_mapping: file_options.SaveMapping = None,
     format: results.Format = results.TextFormat.TEXT,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
-    """Show how a chart of accounts is read, and keep the options that read it.
+    """Show how a chart of accounts is read.
 
-    Other commands read the file in the same way: they find a saved mapping by the file's headings.
+    --save-mapping keeps the options: other commands find them by the file's headings.
 
     Example: bktools chart chart_of_accounts.csv --output chart.xlsx
     """
-    from bktools.inputs.accounts import read_accounts
+    given = locals()
+    from bktools.inputs.readers.accounts import read_accounts
 
-    options = {
-        "columns": pairs("--column", column),
-        "headings": headings,
-        "skip_rows": skip_rows and ";".join(skip_rows),
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "sheet": sheet,
-        "split_account": split_account,
-    }
-    reader = read_accounts if account_list else bktools.read_chart_of_accounts
-    kind = "accounts" if account_list else "chart"
-    show_file(reader, kind, file, options, mapping, save_mapping, format, output, profile)
+    if account_list:
+        show_file(read_accounts, "accounts", given)
+    else:
+        show_file(bktools.read_chart_of_accounts, "chart", given)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
-from typer import Option
 
 from bktools.cli import options, results
 from bktools.cli.exits import Exit, exit_of
-from bktools.cli.options import selected, settings_of
+from bktools.cli.options import option, selected, settings_of
 from bktools.progress import note
 from bktools.visible import visible_line
 
 
 def check(
-    accept_address: Annotated[
-        bool,
-        Option("--accept-address", help="Record that the environment has the present address from now on."),
-    ] = False,
+    accept_address: bool = option(
+        "--accept-address", "Record that the environment has the present address from now on.", False
+    ),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,

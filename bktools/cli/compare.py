@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
-
-from typer import Argument
+from typing import TYPE_CHECKING
 
 import bktools
 from bktools.cli import options, results
-from bktools.cli.options import connected, the_company
+from bktools.cli.options import REQUIRED, argument, connected, option, the_company
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError
 from bktools.progress import note
@@ -22,18 +20,15 @@ KEYS = ("category", "account", "employee")
 
 
 def compare(
-    before: Annotated[
-        str,
-        Argument(
-            metavar="BEFORE",
-            help="A month, such as 2026-10, or a moment, such as 2026-10-31 or 2026-10-31T18:00Z.",
-        ),
-    ],
-    after: Annotated[
-        str | None,
-        Argument(metavar="AFTER", help="A later month or moment; by default now, where BEFORE is a moment."),
-    ] = None,
-    by: options.Keys = None,
+    before: str = argument(
+        "BEFORE", "A month, such as 2026-10, or a moment, such as 2026-10-31 or 2026-10-31T18:00Z.", REQUIRED
+    ),
+    after: str | None = argument(
+        "AFTER", "A later month or moment; by default now, where BEFORE is a moment."
+    ),
+    by: list[str] | None = option(
+        "--by KEY", "Only exported amounts by category, account or employee; may be repeated."
+    ),
     largest_first: options.LargestFirst = False,
     threshold: options.Threshold = None,
     environment: options.Environment = None,
@@ -41,12 +36,10 @@ def compare(
     company: options.Company = None,
     format: results.Table = results.TableFormat.TABLE,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
     """Show what changed between two months or two moments.
 
-    Exported amounts, categories, accounts and employees are compared. With --by category, account or
-    employee, only the exported amounts by this key.
+    Exported amounts, categories, accounts and employees are compared.
 
     Example: bktools compare 2026-10 2026-11
     """
@@ -72,7 +65,7 @@ def compare(
     shown = [
         name for name in changes.columns if name not in ("company_id", "id") and changes[name].notna().any()
     ]
-    results.hand_over(changes, format, output, profile, columns=shown)
+    results.hand_over(changes, format, output, columns=shown)
 
 
 def by_name(rows: pd.DataFrame, columns: list[str], within: Sequence[str] = ("currency",)) -> pd.DataFrame:

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
 import bktools
 from bktools.caller import in_shell
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import connected, same, the_company
+from bktools.cli.options import REQUIRED, argument, connected, option, same, the_company
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError, PlanError
 from bktools.wording.numbers import counted
@@ -47,47 +47,23 @@ Plan = Annotated[Path, Argument(metavar="FILE", help="The plan that compose wrot
 def compose(
     entries: reading.EntriesFiles = None,
     ledger: reading.AskedLedger = None,
+    exported_at: options.ExportedAt = None,
     mapping: reading.Mapping = None,
-    selection: Annotated[
-        Path | None,
-        Option(
-            "--select", metavar="FILE", help="File with the IDs of the entries to export; by default all."
-        ),
-    ] = None,
+    selection: Path | None = option(
+        "--select FILE", "File with the IDs of the entries to export; by default all."
+    ),
     max_entries: options.MaxEntries = 500,
-    month: Annotated[
-        str | None,
-        Option(
-            "--month",
-            metavar="YYYY-MM",
-            help="The month to export, such as 2026-10: later entries wait, earlier ones get a warning.",
-            callback=options.checked(options.check_month),
-        ),
-    ] = None,
-    currency: Annotated[
-        str | None,
-        Option(
-            "--own-currency",
-            metavar="CODE",
-            help="The company's own currency, such as EUR: entries in others are counted.",
-        ),
-    ] = None,
-    employee_id: Annotated[
-        str | None,
-        Option("--employee", metavar="UUID", help="UUID of the employee who initiates the jobs."),
-    ] = None,
-    vendor_based_bookkeeping: Annotated[
-        bool, Option("--vendor-based", help="Vendor-based bookkeeping.")
-    ] = False,
-    background: Annotated[bool, Option("--background", help="The jobs need no user interaction.")] = False,
-    out: Annotated[
-        Path | None,
-        Option("--out", metavar="FILE", help="File of the plan; by default export-PLAN_ID.plan."),
-    ] = None,
-    csv: Annotated[
-        Path | None,
-        Option("--csv", metavar="FOLDER", help="Also write the plan as CSV to this folder; see --profile."),
-    ] = None,
+    month: str | None = options.month(
+        "The month to export, such as 2026-10: later entries wait, earlier ones get a warning."
+    ),
+    currency: str | None = option(
+        "--own-currency CODE", "The company's own currency, such as EUR: entries in others are counted."
+    ),
+    employee_id: str | None = option("--employee UUID", "UUID of the employee who initiates the jobs."),
+    vendor_based_bookkeeping: bool = option("--vendor-based", "Vendor-based bookkeeping.", False),
+    background: bool = option("--background", "The jobs need no user interaction.", False),
+    out: Path | None = option("--out FILE", "File of the plan; by default export-PLAN_ID.plan."),
+    csv: Path | None = option("--csv FOLDER", "Also write the plan as CSV to this folder; see --profile."),
     profile: options.Profile = "excel",
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
@@ -99,9 +75,10 @@ def compose(
     Example: bktools export compose entries.csv --out october.plan
     """
     from bktools.export.plan_file import write_plan
+    from bktools.journal.export_jobs import first_export_question
     from bktools.journal.journal import Journal
     from bktools.journal.records import this_process
-    from bktools.journal.statements import exported_elsewhere, not_booked
+    from bktools.journal.statements import not_booked
 
     with connected(environment, sandbox, company) as service:
         settings = service.settings
@@ -117,14 +94,17 @@ def compose(
         results.say(format, reading.recognised(rows.attrs["bktools"]))
         companies = rows["company_id"].dropna().unique().tolist()
         with Journal(settings) as journal:
-            elsewhere = exported_elsewhere(journal, settings.company)
+            elsewhere = journal.exported_elsewhere(settings.company)
             cleared = not_booked(journal, settings.company)
+        for company_id in companies:
+            if question := first_export_question(company_id, service=service):
+                results.say(format, f"{question}\n")
         plan = bktools.compose_export_jobs(
             rows,
             **(tables or reading.tables_of(service, companies, max_age=0)),
             # The history of all companies: an entry sent for another one is not sent again.
             history=bktools.load_export_jobs(entries=True, service=service),
-            ledger=reading.read_ledger(ledger, mapping),
+            ledger=reading.read_ledger(ledger, mapping, exported_at),
             exported_elsewhere=[*elsewhere],
             not_booked=[*cleared],
             company=settings.company,
@@ -155,11 +135,10 @@ def compose(
 def submit(
     file: Plan,
     apply: options.Apply = False,
-    plan_id: Annotated[
-        str | None, Option("--plan", metavar="ID", help="Refuse the file unless it holds this plan.")
-    ] = None,
+    plan_id: str | None = option("--plan ID", "Refuse the file unless it holds this plan."),
     wait: options.Wait = 300.0,
-    others_export: options.OthersExport = False,
+    first_export: options.FirstExport = False,
+    by: str | None = option("--by NAME", "With --first-export: your name; kept permanently."),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
@@ -172,6 +151,8 @@ def submit(
     """
     from bktools.export.plan_file import read_plan
 
+    if first_export and by is None:
+        raise ArgumentError("--first-export", "needs --by NAME: who says that nobody exported before")
     read = read_plan(file)
     if plan_id is not None and plan_id != read.plan.plan_id:
         raise PlanError(f"{file} holds plan {read.plan.plan_id}, not {plan_id}: nothing was sent")
@@ -182,11 +163,16 @@ def submit(
                 "nothing was sent; compose it again here"
             )
         for question in _unknown_outcomes(read.plan, service):
-            results.say(format, f"outcome unknown: {question}\n")
+            results.say(format, f"{question}\n")
         results.say(format, f"Composed by {read.made_by}, {read.made_at}")
         _say_plan(format, read.plan)
         sent = bktools.submit_export_jobs(
-            read.plan, apply=apply, wait=wait, others_export=others_export, service=service
+            read.plan,
+            apply=apply,
+            wait=wait,
+            first_export=first_export,
+            by=by,
+            service=service,
         )
         questions = _unknown_outcomes(read.plan, service)
     results.say(format, "")
@@ -207,16 +193,15 @@ def status(
     company: options.Company = None,
     format: results.Format = results.TextFormat.TEXT,
 ) -> Exit:
-    """Show the batches by state, and how to settle unknown outcomes.
+    """Show the batches by state, and how to settle open ones.
 
     Example: bktools export status
     """
-    from bktools.journal.export_jobs import answer_to_all, open_questions
+    from bktools.journal.export_jobs import open_questions
 
     with connected(environment, sandbox, company) as service:
         jobs = bktools.load_export_jobs(company, service=service)
         questions = open_questions(company, service=service)
-        to_all = answer_to_all(company, service=service)
     by_state = dict(list(jobs.groupby("state")))
     states = {
         str(state): {"batches": len(rows), "entries": int(rows["entries"].sum())}
@@ -226,8 +211,7 @@ def status(
         format,
         *(_batches(rows, state) for state, rows in by_state.items()),
         "nothing was exported from here" if jobs.empty else "",
-        *(f"\noutcome unknown: {question}" for question in questions),
-        f"\nIf {to_all}" if to_all else "",
+        *(f"\n{question}" for question in questions),
         states=states,
         outcome_unknown=questions,
     )
@@ -236,19 +220,16 @@ def status(
 
 @app.command("history")
 def history(
-    entries: Annotated[bool, Option("--entries", help="One row per accounting entry.")] = False,
-    events: Annotated[
-        bool, Option("--events", help="One row per event, with earlier settlements, by whom and why.")
-    ] = False,
-    batch: Annotated[str | None, Option("--batch", metavar="ID", help="Only this batch.")] = None,
+    entries: bool = option("--entries", "One row per accounting entry.", False),
+    events: bool = option("--events", "One row per event, with earlier settlements, by whom and why.", False),
+    batch: str | None = option("--batch ID", "Only this batch."),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,
     format: results.Table = results.TableFormat.TABLE,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
-    """Show the export jobs that were sent from here, and their state.
+    """Show the export jobs that were sent from here.
 
     Example: bktools export history --entries --batch 3b033ca1ea4749b395bf
     """
@@ -259,69 +240,78 @@ def history(
         # An open question tells the user to list the entries, so it is not repeated in that list.
         questions = [] if entries else open_questions(company, batch=batch, service=service)
     columns = COLUMNS["entries" if entries else "events" if events else "batches"]
-    results.hand_over(jobs, format, output, profile, columns=columns, most=1_000)
+    results.hand_over(jobs, format, output, columns=columns, most=1_000)
     for question in questions:
         # On standard error, apart from the rows that a program reads.
-        tell(f"\noutcome unknown: {question}")
+        tell(f"\n{question}")
 
 
 @app.command("resolve")
 def resolve(
-    batches: Annotated[
-        list[str], Argument(metavar="BATCH...", help="IDs of the batches; several can only be accepted.")
-    ],
-    outcome: Annotated[
-        str,
-        Option(
-            "--outcome", metavar="accepted|released", help="accepted: it was booked. released: it was not."
-        ),
-    ],
-    evidence: options.Evidence,
     by: options.By,
-    job: Annotated[
-        str | None, Option("--job", metavar="UUID", help="UUID of the job, if it was found.")
-    ] = None,
+    evidence: options.Evidence,
+    batch: str = argument("BATCH", "ID of the batch.", REQUIRED),
+    outcome: str = option(
+        "--outcome accepted|released", "accepted: it was booked. released: it was not.", REQUIRED
+    ),
+    job: str | None = option("--job UUID", "UUID of the job, if it was found."),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,
     format: results.Format = results.TextFormat.TEXT,
 ) -> None:
-    """Settle export jobs whose outcome is unknown.
+    """Settle an export job whose outcome is unknown.
 
-    Look them up in the accounting system first.
+    Look it up in the accounting system first. It can be released from the day after its request on: before,
+    the request may still be under way.
 
     Example: bktools export resolve 3b033ca1ea4749b395bf --outcome released --evidence "not in ERP" --by Ada
     """
-    from bktools.journal.export_jobs import accept_export_jobs
-
-    if len(batches) > 1 and (outcome != "accepted" or job is not None):
-        raise ArgumentError(
-            "BATCH", "must be one, unless it is --outcome accepted without --job: release each by itself"
-        )
     with connected(environment, sandbox, company) as service:
-        if len(batches) == 1:
-            bktools.resolve_export_job(
-                batches[0], outcome, evidence=evidence, by=by, job_id=job, service=service
-            )
-        else:
-            accept_export_jobs(batches, evidence=evidence, by=by, service=service)
+        bktools.resolve_export_job(batch, outcome, evidence=evidence, by=by, job_id=job, service=service)
         books = same(service.settings, company=False)
     results.report(
         format,
-        *(f"batch {settled}: {outcome}, by {by}" for settled in batches),
+        f"batch {batch}: {outcome}, by {by}",
         f"{NEXT[outcome]}: bktools export submit PLAN --apply{books}",
-        batch_id=batches[0] if len(batches) == 1 else None,
-        batches=batches,
+        batch_id=batch,
         outcome=outcome,
         by=by,
     )
 
 
-@app.command("import")
-def import_elsewhere(
-    entries: Annotated[list[Path], Argument(metavar="FILE...", help="The entries.")],
+@app.command("tick-off")
+def tick_off(
     by: options.By,
     evidence: options.Evidence,
+    event: int = argument("EVENT", "The number that status prints.", REQUIRED),
+    environment: options.Environment = None,
+    sandbox: options.Sandbox = False,
+    company: options.Company = None,
+    format: results.Format = results.TextFormat.TEXT,
+) -> None:
+    """Record that you looked at a possible double booking.
+
+    It is not shown any more.
+
+    Example: bktools export tick-off 42 --by Ada --evidence "second booking reversed in the ERP"
+    """
+    from bktools.journal.resolving import tick_off as tick
+    from bktools.journal.writing import open_for_writing
+
+    with (
+        connected(environment, sandbox, company) as service,
+        open_for_writing(service.settings) as journal,
+    ):
+        tick(journal, event, by=by, evidence=evidence)
+    results.report(format, f"event {event} is ticked off, by {by}", event=event, by=by)
+
+
+@app.command("import")
+def import_elsewhere(
+    by: options.By,
+    evidence: options.Evidence,
+    entries: list[Path] = argument("FILE", "The entries.", REQUIRED),
     mapping: reading.Mapping = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
@@ -352,7 +342,7 @@ def import_elsewhere(
             event = record_exported_elsewhere(
                 journal, company_id, listed, by=by, evidence=evidence, source=", ".join(map(str, entries))
             )
-        undo = f"bktools export undo-import {event} --by NAME --evidence TEXT{same(service.settings)}"
+        undo = f'bktools export undo-import {event} --by NAME --evidence "..."{same(service.settings)}'
     results.report(
         format,
         f"{counted(len(listed), 'entry', 'entries')} recorded as exported elsewhere, by {by}",
@@ -365,9 +355,9 @@ def import_elsewhere(
 
 @app.command("undo-import")
 def undo_import(
-    event: Annotated[int, Argument(metavar="EVENT", help="The number that import printed.")],
     by: options.By,
     evidence: options.Evidence,
+    event: int = argument("EVENT", "The number that import printed.", REQUIRED),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,
@@ -392,9 +382,9 @@ def undo_import(
 
 @app.command("not-booked")
 def not_booked_entries(
-    entries: Annotated[list[str], Argument(metavar="ENTRY...", help="IDs of the entries.")],
     by: options.By,
     evidence: options.Evidence,
+    entries: list[str] = argument("ENTRY", "IDs of the entries.", REQUIRED),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,
@@ -402,8 +392,8 @@ def not_booked_entries(
 ) -> None:
     """Record that entries are not booked.
 
-    A posting of the ledger may be of them, or an entry with the same data was sent; they are sent with the
-    next export all the same.
+    For a posting of the ledger that only looks like one of them, or a second purchase with the same data: the
+    next export sends them.
 
     Example: bktools export not-booked 123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence "12 is rent"
     """

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
+from bktools.caller import in_shell
 from bktools.cli import reading, results
+from bktools.cli.options import shared
 from bktools.cli.output import tell
 from bktools.cli.tables import show
 from bktools.consoles import listed
@@ -25,80 +27,58 @@ if TYPE_CHECKING:
     import pandas as pd
 
 File = Annotated[Path, Argument(metavar="FILE", help="CSV, TSV, Excel or Parquet.")]
-Column = Annotated[
+Columns = Annotated[
     list[str] | None,
-    Option(
-        "--column",
-        metavar="FIELD=HEADING",
-        help="Heading of a field; FIELD= leaves the field out. May be repeated.",
-    ),
+    shared("--column FIELD=HEADING", "Heading of a field; FIELD= leaves the field out. May be repeated."),
 ]
-Headings = Annotated[
-    int | None, Option("--headings", metavar="LINE", help="Line of the headings; 0: there are none.", min=0)
-]
+Headings = Annotated[int | None, shared("--headings LINE", "Line of the headings; 0: there are none.", min=0)]
 SkipRows = Annotated[
     list[str] | None,
-    Option(
-        "--skip-rows",
-        metavar="ROWS",
-        help='Leave out rows: lines such as 52,54-60, or a pattern such as "SALDO|Total". May be repeated.',
+    shared(
+        "--skip-rows ROWS",
+        'Leave out rows: lines such as 52,54-60, or a pattern such as "SALDO|Total". May be repeated.',
     ),
 ]
-Delimiter = Annotated[
-    str | None, Option("--delimiter", metavar="CHARACTER", help="Character between two cells, such as ;")
-]
-Encoding = Annotated[str | None, Option("--encoding", metavar="NAME", help="Encoding, such as cp1252.")]
-Sheet = Annotated[str | None, Option("--sheet", metavar="NAME", help="Sheet of a workbook.")]
-Decimal = Annotated[
-    str | None, Option("--decimal", metavar="MARK", help="Decimal mark of the amounts: . or , or each.")
-]
+Delimiter = Annotated[str | None, shared("--delimiter CHARACTER", "Character between two cells, such as ;")]
+Encoding = Annotated[str | None, shared("--encoding NAME", "Encoding, such as cp1252.")]
+Sheet = Annotated[str | None, shared("--sheet NAME", "Sheet of a workbook.")]
+Decimal = Annotated[str | None, shared("--decimal MARK", "Decimal mark of the amounts: . or , or each.")]
 DateFormat = Annotated[
     str | None,
-    Option("--date-format", metavar="FORMAT", help="Format of the dates, such as %d/%m/%Y, or serial."),
+    shared("--date-format FORMAT", "Format of the dates, such as %d/%m/%Y, or serial."),
 ]
-Year = Annotated[
-    int | None, Option("--year", metavar="YYYY", help="Year of dates that have none, such as 2026.")
-]
+Year = Annotated[int | None, shared("--year YYYY", "Year of dates that have none, such as 2026.")]
 Currency = Annotated[
     str | None,
-    Option("--currency", metavar="CODE", help="Currency of the amounts, such as EUR, if no column has it."),
+    shared("--currency CODE", "Currency of the amounts, such as EUR, if no column has it."),
 ]
-Side = Annotated[
+Sides = Annotated[
     list[str] | None,
-    Option(
-        "--side",
-        metavar="WORD=SIDE",
-        help="What a word beside an amount means: debit, credit or skip. May be repeated.",
-    ),
+    shared("--side WORD=SIDE", "What a word beside an amount means: debit, credit or skip. May be repeated."),
 ]
-Negate = Annotated[bool, Option("--negate", help="Turn the sign of the amounts.")]
-Net = Annotated[bool, Option("--net", help="A row with debit and credit is their difference.")]
+Negate = Annotated[bool, shared("--negate", "Turn the sign of the amounts.")]
+Net = Annotated[bool, shared("--net", "A row with debit and credit is their difference.")]
 FillDown = Annotated[
     str | None,
-    Option(
-        "--fill-down",
-        metavar="FIELDS",
-        help="Fields that stand only in the first of their rows, such as date,account_code.",
+    shared(
+        "--fill-down FIELDS", "Fields that stand only in the first of their rows, such as date,account_code."
     ),
 ]
 SplitAccount = Annotated[
     bool,
-    Option("--split-account", help="One column has the code and the name of an account."),
+    shared("--split-account", "One column has the code and the name of an account."),
 ]
 ByMapping = Annotated[
     str | None,
-    Option(
-        "--mapping",
-        metavar="NAME",
-        help="Begin with a saved mapping, or its .toml file. By default the one with the file's headings.",
+    shared(
+        "--mapping NAME",
+        "Begin with a saved mapping, or its .toml file. By default the one with the file's headings.",
     ),
 ]
 SaveMapping = Annotated[
     str | None,
-    Option(
-        "--save-mapping",
-        metavar="NAME",
-        help="Keep these options for files with the same headings; a name, or a .toml file.",
+    shared(
+        "--save-mapping NAME", "Keep these options for files with the same headings; a name, or a .toml file."
     ),
 ]
 
@@ -106,44 +86,45 @@ SaveMapping = Annotated[
 SHOWN_ROWS = 3
 
 
-def pairs(option: str, texts: list[str] | None) -> dict[str, str] | None:
+def pairs(argument: str, texts: list[str] | None) -> dict[str, str] | None:
     """Return the values of an option such as FIELD=HEADING as a mapping."""
     made = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
         if not equals:
-            raise ArgumentError(option, "must be a name and a value, such as code=Konto", text)
+            raise ArgumentError(argument, "must be a name and a value, such as code=Konto", text)
         made[name.strip()] = value
     return made or None
 
 
-def show_file(
-    reader: Callable[..., pd.DataFrame],
-    kind: str,
-    file: Path,
-    options: Facts[str, Any],
-    mapping: str | None,
-    save_mapping: str | None,
-    format: results.TextFormat,
-    output: Path | None,
-    profile: str | None,
-    **others: Any,
-) -> None:
-    """Read a file with options, and show how it was read; write it as a table, save the options."""
-    frame = reading.read(reader, kind, file, mapping and [mapping], options=options, **others)
+def show_file(reader: Callable[..., pd.DataFrame], kind: str, given: Facts[str, Any]) -> None:
+    """Read a file, and show how it was read; write it as a table, and save the options, where asked for.
+
+    `given` are the parameters of the command, among them the options of the reader.
+    """
+    from bktools.inputs.options import OF_KIND
+
+    options = {name: given[name] for name in (*OF_KIND[kind], *OF_LEDGERS) if given.get(name) is not None}
+    options |= {name: pairs(name, options[name]) for name in ("columns", "sides") if name in options}
+    if "skip_rows" in options:
+        options["skip_rows"] = ";".join(options["skip_rows"])
+    named = given["mapping"]
+    frame = reading.read(reader, kind, given["file"], [named] if named else None, options=options)
     about = frame.attrs["bktools"]
     facts = {name: about.get(name) for name in ("source", "rows", *FORM, "columns", "notes")}
     facts |= {"days": _days(frame), "sums": _sums(frame)}
-    results.report(format, **facts)
-    if format is results.TextFormat.TEXT:
+    if given["format"] is results.TextFormat.TEXT:
         _say_reading(facts)
         _say_rows(frame)
-    if output is not None:
-        results.hand_over(frame, results.TableFormat.TABLE, output, profile)
-    if save_mapping is not None:
-        _save(save_mapping, kind, file, options)
+    results.report(given["format"], **facts)
+    if given["output"] is not None:
+        results.hand_over(frame, results.TableFormat.TABLE, given["output"])
+    if given["save_mapping"] is not None:
+        _save(given["save_mapping"], kind, frame)
 
 
+# Options of the reader of ledgers that say nothing of the file's form.
+OF_LEDGERS = ("style", "reverse_sign", "verify")
 FORM = ("format", "sheet", "heading_line", "delimiter", "encoding")
 
 
@@ -154,7 +135,7 @@ def _say_reading(facts: Facts[str, Any]) -> None:
     if facts["days"]:
         typer.echo(f"\nDays: {facts['days']['first']} to {facts['days']['last']}")
     for row in facts["sums"]:
-        typer.echo(f"Sum: {row['amount']} of {row['rows']:,} rows")
+        typer.echo(f"Sum: {row['currency']} {row['amount']} in {row['rows']:,} rows")
     for text in facts["notes"]:
         typer.echo(f"Note: {text}")
 
@@ -189,14 +170,15 @@ def _sums(frame: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def _save(name: str, kind: str, file: Path, options: Facts[str, Any]) -> None:
-    """Save the options of a file as a mapping."""
-    from bktools.inputs import mappings
+def _save(name: str, kind: str, frame: pd.DataFrame) -> None:
+    """Save the options that a file was read with as a mapping."""
+    from bktools.inputs.mappings import made_from, path_of, write_mapping
 
-    mappings.path_of(name)
-    mapping = mappings.made_from(file, name, kind, options)
-    if mapping is None or not (mapping.columns or mapping.options):
-        why = "has no headings to know it by" if mapping is None else "is read without any option"
-        tell(f"mapping {name!r} not saved: {file.name} {why}")
-    else:
-        note(f"mapping {name!r} saved as {mappings.write_mapping(mapping)}")
+    path = path_of(name)
+    mapping = made_from(frame, path.stem, kind)
+    if mapping is None:
+        source = Path(frame.attrs["bktools"]["source"]).name
+        tell(f"mapping {name!r} not saved: {source} is read without any option")
+        return
+    named = "" if mapping.headings else f"; the file has no headings, so name it: --mapping {in_shell(name)}"
+    note(f"mapping {name!r} saved as {write_mapping(mapping, path)}{named}")

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-from typer import Argument
 
 import bktools
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import connected, same, the_company
+from bktools.cli.options import argument, connected, same, the_company
 from bktools.cli.output import tell
 from bktools.cli.tables import counts, in_order
 from bktools.errors import InputError
@@ -21,23 +18,19 @@ COLUMNS = ("outcome", "about", "account_now", "new_account", "note", "message", 
 
 
 def fixes(
-    file: Annotated[
-        Path | None,
-        Argument(
-            metavar="FILE", help="The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in."
-        ),
-    ] = None,
-    month: options.Month = None,
+    file: Path | None = argument(
+        "FILE", "The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in."
+    ),
+    month: str | None = options.month("Only of this month, such as 2026-10; a file must be of it."),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,
     format: results.Table = results.TableFormat.TABLE,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> Exit:
     """Check and keep what people filled in on the sheet "to do".
 
-    Without FILE, say which of it is done by now.
+    Without FILE, show what was done since.
 
     The service cannot be updated by its interface: the list is for whoever changes the categories there.
 
@@ -66,7 +59,6 @@ def fixes(
         in_order(checked[valid], "outcome", (sheet.OPEN, sheet.DIFFERENT, sheet.NOTED, sheet.DONE)),
         format,
         output,
-        profile,
         columns=list(COLUMNS),
     )
     names = words("en")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from importlib import resources
-from typing import Annotated
 
 import typer
-from typer import Argument
 
 from bktools.cli import results
+from bktools.cli.options import argument
 from bktools.errors import ArgumentError
 
 # In the order in which a newcomer needs them.
@@ -25,6 +24,7 @@ TOPICS = (
     "settings",
     "promises",
     "automation",
+    "agents",
     "sandbox",
     "changing",
 )
@@ -37,14 +37,11 @@ WIDEST = 100
 # Links between pages: files beside each other, which the terminal shows as commands.
 _LINK = re.compile(r"\[([^\]]+)\]\(([a-z-]+)\.md\)")
 
+
 def guide(
-    topic: Annotated[
-        str | None,
-        Argument(
-            metavar="TOPIC",
-            help="The page, or a word to look for in all of them; without it the pages are listed.",
-        ),
-    ] = None,
+    topic: str | None = argument(
+        "TOPIC", "The page, or a word to look for in all of them; without it the pages are listed."
+    ),
     format: results.Table = results.TableFormat.TABLE,
 ) -> None:
     """Read the guide: short pages, each about one question.

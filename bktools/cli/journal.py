@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import Annotated, Any
 
 import typer
-from typer import Argument, Option
 
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import same, selected, settings_of, the_company
+from bktools.cli.options import REQUIRED, argument, option, same, selected, settings_of
 from bktools.consoles import listed
-from bktools.errors import ArgumentError, ConfigurationError, JournalError, PlanError
-from bktools.wording.numbers import counted
+from bktools.errors import ArgumentError
 
 app = typer.Typer(
     help="The journal: the only record of everything that was sent.", invoke_without_command=True
@@ -42,7 +39,7 @@ def show(
         rows = [
             ("journal", journal.id),
             ("file" if journal.path else "database", journal.location),
-            ("sent log", ", ".join(map(str, journal.sent_log.folders))),
+            ("sent log", journal.folder),
             *origin.items(),
             ("events", events),
             *((row["state"], row["batches"]) for row in states),
@@ -52,7 +49,7 @@ def show(
             *listed(rows),
             journal=journal.id,
             location=journal.location,
-            sent_log=journal.sent_log.folders,
+            sent_log=journal.folder,
             **origin,
             events=events,
             batches={row["state"]: row["batches"] for row in states},
@@ -61,9 +58,7 @@ def show(
 
 @app.command("backup")
 def backup(
-    target: Annotated[
-        Path | None, Argument(metavar="FILE", help="File to write; by default named after the current time.")
-    ] = None,
+    target: Path | None = argument("FILE", "File to write; by default named after the current time."),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
@@ -87,135 +82,43 @@ def backup(
 @app.command("restore")
 def restore(
     by: options.By,
-    source: Annotated[
-        Path | None, Argument(metavar="FILE", help="The backup; by default the current file is kept.")
-    ] = None,
-    evidence: Annotated[
-        str | None,
-        Option(
-            "--evidence",
-            metavar="TEXT",
-            help="Where you looked for exports after the copy and found none, when this machine has no sent "
-            "log.",
-        ),
-    ] = None,
+    evidence: str = option(
+        "--evidence TEXT",
+        "Where this journal comes from, and who else was asked; kept permanently.",
+        REQUIRED,
+    ),
+    source: Path | None = argument("FILE", "The backup; by default the current journal is kept."),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
 ) -> None:
-    """Restore a backup of the journal.
+    """Go on with a restored journal.
 
-    A database is restored with its own programs; every machine that sent then confirms it with this command.
-    Batches sent after the backup are accepted where the sent log holds the job. The others have an unknown
-    outcome until a person settles them.
+    One person does this once, for everybody. A database is restored with its own programs before. Every
+    company is closed then: entries dated until today are sent from a plan whose ledger was exported on a
+    later day and does not hold them.
 
-    Example: bktools journal restore bktools-journal-20261031T180000Z.sqlite --by Ada
+    Example: bktools journal restore journal-20261031.sqlite --by Ada --evidence "backup of 31 Oct, disk lost"
     """
-    from bktools.journal.backups import restore as put_back
+    from bktools.journal.restores import restore as put_back
 
     settings = settings_of(environment, sandbox)
-    books = same(settings, company=False)
     done = put_back(settings, source, by=by, evidence=evidence)
-    status, others = f"bktools export status{books}", ", ".join(done.unconfirmed)
+    missing = [
+        f"Sent from here on {line.at[:10]} and not in it: batch {line.batch_id} of company {line.company_id}"
+        for line in done.missing
+    ]
+    compose = f"bktools export compose ENTRIES --ledger LEDGER{same(settings)}"
     results.report(
         format,
-        f"{done.location} was restored" + (f" from {source}" if source else ""),
-        *done.booked_twice,
+        f"{done.location} is the journal" + (f", restored from {source}" if source else ""),
         f"The earlier file is kept as {done.set_aside}" if done.set_aside else "",
-        f"ACCEPTED again: {counted(len(done.accepted), 'batch', 'batches')} sent since, "
-        "whose job the sent log holds"
-        if done.accepted
-        else "",
-        f"Outcome unknown: {counted(len(done.in_doubt), 'batch', 'batches')}; "
-        f"{status} says how to settle this"
-        if done.in_doubt
-        else "",
-        f"Nothing is sent before these machines have confirmed it, too: {others}" if others else "",
+        *missing,
+        "Every company is closed: entries dated until today wait for a plan with a ledger that is exported "
+        f"tomorrow or later. Next, then: {compose}",
         journal=done.location,
         earlier_file=done.set_aside,
-        accepted=done.accepted,
-        outcome_unknown=done.in_doubt,
-        booked_twice=done.booked_twice,
-        unconfirmed=done.unconfirmed,
-    )
-
-
-@app.command("waive")
-def waive(
-    machines: Annotated[
-        list[str], Argument(metavar="MACHINE...", help="Machines that cannot confirm a restored database.")
-    ],
-    by: options.By,
-    begins: Annotated[
-        str | None, Option("--from", metavar="DATE", help="The first day that you looked up.")
-    ] = None,
-    ends: Annotated[
-        str | None, Option("--to", metavar="DATE", help="The last day that you looked up.")
-    ] = None,
-    evidence: Annotated[
-        str | None,
-        Option("--evidence", metavar="TEXT", help="Where you saw that none of these entries is booked."),
-    ] = None,
-    plan: Annotated[
-        Path | None,
-        Option(
-            "--plan",
-            metavar="FILE",
-            help="Instead: the plan that export compose --ledger wrote. Its ledger is the evidence.",
-        ),
-    ] = None,
-    exported_at: Annotated[
-        dt.datetime | None,
-        Option(
-            "--exported-at",
-            metavar="DATE",
-            help="With --plan: the day of the ledger's export, where its file does not say it.",
-            formats=["%Y-%m-%d"],
-        ),
-    ] = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Format = results.TextFormat.TEXT,
-) -> None:
-    """Waive the confirmation of a machine that is gone.
-
-    It holds for a company and the dates of its entries that you looked up: give --from, --to and --evidence.
-    Or it holds for the ready entries of a plan, which its ledger does not hold: give --plan. All other
-    entries still wait.
-
-    Example: bktools journal waive bob@pc#3f9c2a1b --from 2026-10-01 --to 2026-10-31 --evidence "ERP" --by Ada
-    """
-    from bktools.journal.journal import Journal
-
-    settings = settings_of(environment, sandbox, company)
-    company_id = the_company(settings)
-    with Journal(settings) as journal:
-        if journal.restores is None:
-            raise ConfigurationError(
-                "the journal is a file, which no other machine uses: nothing was recorded"
-            )
-        about: dict[str, Any]
-        if plan is not None:
-            if begins or ends or evidence:
-                raise ArgumentError("--plan", "stands instead of --from, --to and --evidence")
-            day = exported_at.date() if exported_at else None
-            entries, evidence = _looked_up(journal, plan, company_id, day)
-            done = journal.restores.waive_entries(machines, company_id, entries, evidence=evidence, by=by)
-            about, what = {"entries": entries}, f"{counted(len(entries), 'entry', 'entries')} of {plan}"
-        elif begins and ends and evidence:
-            told = {"evidence": evidence, "by": by}
-            done = journal.restores.waive(machines, company_id, begins=begins, ends=ends, **told)
-            about, what = {"begins": begins, "ends": ends}, f"entries dated {begins} to {ends}"
-        else:
-            raise ArgumentError("--evidence", "is needed with --from and --to, or give --plan FILE")
-    results.report(
-        format,
-        f"Company {company_id} does not wait for {', '.join(done)} with {what}",
-        company=company_id,
-        waived=done,
-        **about,
-        evidence=evidence.strip(),
+        missing=[line.batch_id for line in done.missing],
     )
 
 
@@ -225,25 +128,26 @@ def verify(
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
 ) -> Exit:
-    """Check the journal's pages, events and sent log.
+    """Check that the journal is whole, and the newest one.
 
     Example: bktools journal verify
     """
     from bktools.journal.journal import Journal
+    from bktools.journal.right_journal import problems
 
     with Journal(settings_of(environment, sandbox)) as journal:
-        problems = journal.problems()
+        faults = problems(journal)
         events, location = journal.last_event()["event_id"], journal.location
-    lines = problems or [f"{location} is whole: {events} events, and the sent log agrees"]
-    results.report(format, *lines, journal=location, events=events, problems=problems)
-    return Exit.JOURNAL if problems else Exit.DONE
+    lines = faults or [f"{location} is whole: {events} events, and this machine has seen no other ones"]
+    results.report(format, *lines, journal=location, events=events, problems=faults)
+    return Exit.JOURNAL if faults else Exit.DONE
 
 
 @app.command("rename")
 def rename(
-    old: Annotated[str, Argument(metavar="OLD", help="The name that the environment had.")],
-    new: Annotated[str, Argument(metavar="NEW", help="The name that it has now.")],
     by: options.By,
+    old: str = argument("OLD", "The name that the environment had.", REQUIRED),
+    new: str = argument("NEW", "The name that it has now.", REQUIRED),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
@@ -268,17 +172,13 @@ def rename(
 @app.command("move")
 def move(
     by: options.By,
-    evidence: Annotated[
-        str | None,
-        Option("--evidence", metavar="TEXT", help="How you corrected entries that both journals had sent."),
-    ] = None,
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     format: results.Format = results.TextFormat.TEXT,
 ) -> None:
-    """Move the journal to the database of BKTOOLS_JOURNAL.
+    """Move the journal to the empty database of BKTOOLS_JOURNAL.
 
-    Histories that are there stay. The file is closed and kept.
+    It is copied and checked, then the file is closed and kept.
 
     Example: bktools journal move --by Ada
     """
@@ -286,7 +186,7 @@ def move(
     from bktools.journal.postgres import location_of
 
     settings = settings_of(environment, sandbox)
-    last = to_database(settings, by=by, evidence=evidence)
+    last = to_database(settings, by=by)
     assert settings.journal is not None
     location = location_of(settings.journal)
     events = last["event_id"]
@@ -296,45 +196,3 @@ def move(
         journal=location,
         events=events,
     )
-
-
-@app.command("rights")
-def rights(
-    role: Annotated[str, Argument(metavar="ROLE", help="A role of the database.")],
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    format: results.Format = results.TextFormat.TEXT,
-) -> None:
-    """Print the SQL that grants a role the least rights.
-
-    It is for the database of BKTOOLS_JOURNAL.
-
-    Example: bktools journal rights analyst | psql
-    """
-    from bktools.journal.postgres import rights as grants
-
-    settings = settings_of(environment, sandbox)
-    if settings.journal is None:
-        raise ConfigurationError(
-            "the journal is a file, which has no roles: set BKTOOLS_JOURNAL to a database"
-        )
-    sql = grants(settings.journal, role)
-    results.report(format, sql.rstrip("\n"), role=role, sql=sql)
-
-
-def _looked_up(journal: Any, file: Path, company_id: str, day: dt.date | None) -> tuple[list[str], str]:
-    """Return the entries of a plan that its ledger does not hold, and which ledger that is."""
-    from bktools.export.looked_up import not_in_the_books
-    from bktools.export.plan_file import read_plan
-    from bktools.journal.unknown_outcomes import sent_until
-
-    plan = read_plan(file).plan
-    if plan.journal != journal.id:
-        raise PlanError(f"{file} was composed with another journal: compose it again; nothing was recorded")
-    since = sent_until(journal, company_id)
-    if since is None:
-        raise JournalError("no restore of the database was noticed: nothing was recorded")
-    entries = not_in_the_books(plan, company_id, since, day)
-    books = plan.books
-    exported = books["exported_at"] or day
-    return entries, f"ledger {books['source']} (SHA-256 {books['sha256']}), exported on {exported}"

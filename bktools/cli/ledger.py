@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from typer import Option
+from functools import partial
 
 import bktools
 from bktools.cli import file_options, results
-from bktools.cli.file_options import pairs, show_file
+from bktools.cli.file_options import show_file
+from bktools.cli.options import option
 
 
 def ledger(
     file: file_options.File,
-    column: file_options.Column = None,
+    columns: file_options.Columns = None,
     headings: file_options.Headings = None,
     skip_rows: file_options.SkipRows = None,
     delimiter: file_options.Delimiter = None,
@@ -23,76 +22,34 @@ def ledger(
     date_format: file_options.DateFormat = None,
     year: file_options.Year = None,
     currency: file_options.Currency = None,
-    side: file_options.Side = None,
+    sides: file_options.Sides = None,
     negate: file_options.Negate = False,
     net: file_options.Net = False,
     fill_down: file_options.FillDown = None,
     split_account: file_options.SplitAccount = False,
-    style: Annotated[
-        str | None,
-        Option(
-            "--style",
-            metavar="STYLE",
-            help="What one posting books, if the ledger does not show it: entry, supplier_day, account_day, "
-            "document, batch or month.",
-        ),
-    ] = None,
-    reverse_sign: Annotated[
-        bool | None,
-        Option(
-            "--reverse-sign/--keep-sign",
-            help="Whether credits of the ledger are costs. By default the ledger shows it.",
-        ),
-    ] = None,
-    verify: Annotated[
-        str,
-        Option(
-            "--verify",
-            metavar="strict|warn",
-            help="strict: the ledger must agree with its own totals. warn: a warning.",
-        ),
-    ] = "strict",
+    style: str | None = option(
+        "--style STYLE",
+        "What one posting books, if the ledger does not show it: entry, supplier_day, account_day, "
+        "document, batch or month.",
+    ),
+    reverse_sign: bool | None = option(
+        "--reverse-sign/--keep-sign",
+        "Whether credits of the ledger are costs. By default the ledger shows it.",
+    ),
+    verify: str | None = option(
+        "--verify strict|warn",
+        "strict (default): the ledger must agree with its own totals. warn: a warning.",
+    ),
     mapping: file_options.ByMapping = None,
     save_mapping: file_options.SaveMapping = None,
     format: results.Format = results.TextFormat.TEXT,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
-    """Show how a general ledger is read, and keep the options that read it.
+    """Show how a general ledger is read.
 
+    --save-mapping keeps the options: other commands find them by the file's headings.
     SIE, DATEV, FEC, SAF-T and JPK_KR need none. A ledger is compared with its own totals.
 
     Example: bktools ledger bookkeeping.se --output postings.csv
     """
-    options = {
-        "columns": pairs("--column", column),
-        "headings": headings,
-        "skip_rows": skip_rows and ";".join(skip_rows),
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "sheet": sheet,
-        "decimal": decimal,
-        "date_format": date_format,
-        "year": year,
-        "currency": currency,
-        "sides": pairs("--side", side),
-        "negate": negate,
-        "net": net,
-        "fill_down": fill_down,
-        "split_account": split_account,
-        "style": style,
-        "reverse_sign": reverse_sign,
-        "verify": verify,
-    }
-    show_file(
-        bktools.read_general_ledger,
-        "ledger",
-        file,
-        options,
-        mapping,
-        save_mapping,
-        format,
-        output,
-        profile,
-        money="decimal",
-    )
+    show_file(partial(bktools.read_general_ledger, money="decimal"), "ledger", locals())

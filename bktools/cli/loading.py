@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import datetime as dt
 import inspect
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from typer import Option
 
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import connected
+from bktools.cli.options import connected, option
 from bktools.cli.output import tell
 from bktools.contract import rules
 from bktools.contract.noun import Noun
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError
 
 _HELP = """Load all {title}. Uses the cache when newer than --max-age; never returns a partial table,
     except with --on-error collect, which exits with 12 and names each company that failed on standard error.
@@ -39,81 +38,35 @@ def age(option: str, text: str) -> dt.timedelta:
     return dt.timedelta(seconds=int(number) * UNITS[unit])
 
 
-def companies_in(file: str, names: Mapping[str, str]) -> list[str]:
-    """Return the UUIDs of the companies in a file, each once.
-
-    The file has one UUID or short name a line; lines that begin with # are comments.
-    """
-    try:
-        text = Path(file).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", source=file) from None
-    companies: dict[str, None] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        if (name := line.strip()) and not name.startswith("#"):
-            try:
-                companies[rules.company_id("company", name, names)] = None
-            except ArgumentError as error:
-                raise InputError(f"{error}; write one UUID a line", source=file, line=number) from None
-    if not companies:
-        raise InputError("names no company: write one UUID a line", source=file)
-    return list(companies)
-
-
 def loader(noun: Noun[Any]) -> Callable[..., Exit]:
     """Return the command that loads a noun; the noun's filters are options, as the contract has them."""
 
     def load(
-        company: Annotated[
-            list[str] | None,
-            Option(
-                "--company",
-                metavar="COMPANY",
-                help='UUID or short name, or "all"; may be repeated. By default the configured company.',
-            ),
-        ] = None,
-        companies_file: Annotated[
-            str | None,
-            Option("--companies", metavar="FILE", help="File of companies: one UUID or short name a line."),
-        ] = None,
-        on_error: Annotated[
-            str,
-            Option(
-                "--on-error",
-                metavar="raise|collect",
-                help="Some companies fail. raise: an error, after all were read. collect: write the others, "
-                "and exit with 12.",
-            ),
-        ] = "raise",
-        as_of: Annotated[
-            str | None,
-            Option("--as-of", metavar="YYYY-MM-DD", help="The newest snapshot at the end of this day (UTC)."),
-        ] = None,
-        max_age: Annotated[
-            str,
-            Option(
-                "--max-age",
-                metavar="AGE",
-                help="Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.",
-            ),
-        ] = "1h",
-        refresh: Annotated[
-            bool, Option("--refresh", help="Always ask the service and ignore the cache.")
-        ] = False,
-        verify: Annotated[
-            str,
-            Option(
-                "--verify",
-                metavar="strict|warn",
-                help="strict: rows that fail a check are an error. warn: only a warning, for services that "
-                "estimate their totals.",
-            ),
-        ] = "strict",
+        company: list[str] | None = option(
+            "--company COMPANY",
+            'UUID or short name, or "all"; may be repeated. By default the configured company.',
+        ),
+        on_error: str = option(
+            "--on-error raise|collect",
+            "Some companies fail. raise: an error, after all were read. collect: write the others, "
+            "and exit with 12.",
+            "raise",
+        ),
+        as_of: str | None = option("--as-of YYYY-MM-DD", "The newest snapshot at the end of this day (UTC)."),
+        max_age: str = option(
+            "--max-age AGE", "Use the cached copy if it is younger than this: 90s, 30m, 12h, 7d.", "1h"
+        ),
+        refresh: bool = option("--refresh", "Always ask the service and ignore the cache.", False),
+        verify: str = option(
+            "--verify strict|warn",
+            "strict: rows that fail a check are an error. warn: only a warning, for services that "
+            "estimate their totals.",
+            "strict",
+        ),
         environment: options.Environment = None,
         sandbox: options.Sandbox = False,
         format: results.Table = results.TableFormat.TABLE,
         output: results.Output = None,
-        profile: results.CsvProfile = None,
         **filters: Any,
     ) -> Exit:
         from bktools.snapshots.options import Options
@@ -122,14 +75,10 @@ def loader(noun: Noun[Any]) -> Callable[..., Exit]:
         freshness = Options(
             as_of=as_of, max_age=age("--max-age", max_age), refresh=refresh, verify=verify, on_error=on_error
         )
-        if company and companies_file is not None:
-            raise ArgumentError("--companies", "cannot be combined with --company")
         with connected(environment, sandbox) as service:
             companies: Any = "all" if company == ["all"] else company or None
-            if companies_file is not None:
-                companies = companies_in(companies_file, service.settings.company_names)
             frame = load_table(noun, companies, filters, freshness, service=service)
-        results.hand_over(frame, format, output, profile, columns=list(noun.shown))
+        results.hand_over(frame, format, output, columns=list(noun.shown))
         failures = frame.attrs["bktools"].get("failures", [])
         for failure in failures:
             tell(f"bktools: company {failure['company']}: {failure['message']}; {failure['to_do']}")

@@ -9,11 +9,11 @@ from bktools.progress import note
 def mappings(
     format: results.Table = results.TableFormat.TABLE,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
-    """List the saved mappings: how files with the same headings are read.
+    """List the saved mappings.
 
-    bktools chart, entries and ledger save one with --save-mapping. Each is a TOML file: give it to colleagues
+    A mapping keeps the options that read files with the same headings. bktools chart, entries and ledger save
+    one with --save-mapping. Each is a TOML file: give it to colleagues
     to copy into the same folder, or keep it beside your scripts and name it with --mapping FILE.
 
     Example: bktools mappings
@@ -23,7 +23,7 @@ def mappings(
 
     rows = []
     for mapping in all_mappings():
-        settled = (f"{name}={value}" for name, value in (*mapping.columns.items(), *mapping.options.items()))
+        settled = (f"{name}={value}" for name, value in (*mapping.options.items(),))
         rows.append(
             (
                 mapping.name,
@@ -34,5 +34,5 @@ def mappings(
             )
         )
     frame = results.table_of(rows, ["name", "kind", "headings", "options", "file"])
-    results.hand_over(frame, format, output, profile)
+    results.hand_over(frame, format, output)
     note(f"{counted(len(rows), 'mapping')} in {folder()}")

@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from typer import Option
+from typing import TYPE_CHECKING, Any
 
 import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import connected, the_company
+from bktools.cli.options import connected, option, the_company
 from bktools.wording import Words
 from bktools.wording.numbers import number
 
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from bktools.close.close import Close
     from bktools.export import ExportPlan
     from bktools.reconcile import Reconciliation
-    from bktools.settings import Settings
 
 Say = Callable[[str], None]
 
@@ -37,54 +34,38 @@ def month_end(
     chart: reading.Chart = None,
     entries: reading.Entries = None,
     ledger: reading.AskedLedger = None,
+    exported_at: options.ExportedAt = None,
     mapping: reading.Mapping = None,
     apply: options.Apply = False,
-    month: Annotated[
-        str | None,
-        Option(
-            "--month",
-            metavar="YYYY-MM",
-            help="The month, such as 2026-10; by default the last full one with entries.",
-            callback=options.checked(options.check_month),
-        ),
-    ] = None,
+    month: str | None = options.month(
+        "The month, such as 2026-10; by default the last full one with entries."
+    ),
+    company_name: str | None = option(
+        "--company-name NAME", "The company's full name, for titles; kept for the next closes."
+    ),
     max_entries: options.MaxEntries = 500,
     wait: options.Wait = 300.0,
-    others_export: options.OthersExport = False,
-    by: Annotated[
-        str | None,
-        Option(
-            "--by",
-            metavar="NAME",
-            help="Who prepares the close; kept permanently. By default the system's user.",
-        ),
-    ] = None,
-    approved_by: Annotated[
-        str | None,
-        Option("--approved-by", metavar="NAME", help="Who approves it; with --apply this closes the period."),
-    ] = None,
-    before_month_end: Annotated[
-        bool,
-        Option("--before-month-end", help="With --approved-by: approve a month that has not ended."),
-    ] = False,
+    first_export: options.FirstExport = False,
+    by: str | None = option(
+        "--by NAME", "Who prepares the close; kept permanently. By default the system's user."
+    ),
+    approved_by: str | None = option(
+        "--approved-by NAME", "Who approves it; with --apply this closes the period."
+    ),
+    before_month_end: bool = option(
+        "--before-month-end", "With --approved-by: approve a month that has not ended.", False
+    ),
     new_chart: options.NewChart = False,
     threshold: options.Threshold = None,
     language: options.Language = None,
-    out: Annotated[
-        Path | None,
-        Option("--out", metavar="FOLDER", help="Folder to write; by default month-end-YYYY-MM."),
-    ] = None,
+    out: Path | None = option("--out FOLDER", "Folder to write; by default month-end-YYYY-MM."),
     profile: options.Profile = "excel",
-    fail_on: Annotated[
-        str | None,
-        Option(
-            "--fail-on",
-            metavar="SEVERITY",
-            help="Exit 11 when entries are held back (held), or something is to be done (error, or warning "
-            "and worse).",
-            callback=options.one_of("fail_on", FAIL_ON),
-        ),
-    ] = None,
+    fail_on: str | None = option(
+        "--fail-on SEVERITY",
+        "Exit 11 when entries are held back (held), or something is to be done (error, or warning "
+        "and worse).",
+        callback=options.one_of("fail_on", FAIL_ON),
+    ),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,
@@ -98,17 +79,22 @@ def month_end(
 
     Example: bktools month-end --sandbox --apply
     """
-    from bktools.connection import words_for
-    from bktools.journal.export_jobs import open_questions
+    from bktools.connection import keep_company_name, words_for
+    from bktools.journal.export_jobs import first_export_question, open_questions
 
     say = partial(results.say, format)
     with connected(environment, sandbox, company) as service:
-        settings, company_id = service.settings, the_company(service.settings)
+        company_id = the_company(service.settings)
+        if company_name is not None:
+            service.settings = keep_company_name(service.settings, company_id, company_name)
+        settings = service.settings
+        if not first_export and (question := first_export_question(company_id, service=service)):
+            say(f"{question}\n")
         for question in open_questions(company_id, service=service):
-            say(f"outcome unknown: {question}\n")
+            say(f"{question}\n")
         texts = words_for(language, settings)
         books = texts("report.sandbox") if settings.is_sandbox else settings.environment
-        say(f"{texts('report.terminal.head', name=settings.name_of(company_id), environment=books)}\n")
+        say(f"{texts('report.terminal.head', name=settings.title_of(company_id), environment=books)}\n")
         if chart is None or not entries:
             sample = reading.samples(service, "--chart and --entries")
             chart, entries = chart or sample[0], entries or [sample[1]]
@@ -121,7 +107,7 @@ def month_end(
         close = bktools.close_month(
             accounts,
             rows,
-            ledger=reading.read_ledger(ledger, mapping),
+            ledger=reading.read_ledger(ledger, mapping, exported_at),
             company=company_id,
             categories=tables["categories"],
             employees=tables["employees"],
@@ -129,7 +115,7 @@ def month_end(
             month=month,
             max_entries=max_entries,
             wait=wait,
-            others_export=others_export,
+            first_export=first_export,
             by=by,
             approved_by=approved_by,
             before_month_end=before_month_end,
@@ -143,7 +129,7 @@ def month_end(
         )
     _say_to_do(say, close)
     _say_persons(say, close, is_named=by is not None)
-    _say_where(say, close, settings)
+    _say_where(say, close)
     questions = [
         f"{told.about}: {told.to_do}: {action.command}"
         for action, told in zip(close.actions, close.told, strict=True)
@@ -155,21 +141,11 @@ def month_end(
     return Exit.FINDINGS if fail_on is not None and FAIL_ON[fail_on](close) else Exit.DONE
 
 
-def _say_where(say: Say, close: Close, settings: Settings) -> None:
+def _say_where(say: Say, close: Close) -> None:
     """Say where the close was written, and what was not done."""
-    from bktools.settings import config_path
-
     texts = close.words
-    # The config file has a table of companies for each environment that has a name.
-    if not close.company_name and not close.is_sandbox and close.environment != settings.base_url:
-        say(
-            texts(
-                "report.terminal.no_name",
-                environment=close.environment,
-                company=close.company,
-                path=config_path(),
-            )
-        )
+    if not close.company_name and not close.is_sandbox:
+        say(texts("report.terminal.no_name"))
     say(f"\n{texts('report.terminal.written', folder=close.folder)}")
     if close.earlier_folder:
         say(texts("report.terminal.earlier", folder=close.earlier_folder))

@@ -2,26 +2,50 @@
 
 from __future__ import annotations
 
-import os
+import datetime as dt
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Option
+from typer import Argument, Option
 
 from bktools.caller import in_shell, name_of
 from bktools.contract import rules
-from bktools.errors import ArgumentError, ConfigurationError
+from bktools.errors import ArgumentError
 from bktools.wording import LANGUAGES
 
 if TYPE_CHECKING:
     from bktools.service import Service
     from bktools.settings import Settings
 
-# Refuses every --apply of this shell, such as an agent's.
-READ_ONLY = "BKTOOLS_READ_ONLY"
+
+# The default of an option that must be given.
+REQUIRED: Any = ...
+
+
+def shared(names: str, text: str, **settings: Any) -> Any:
+    """Declare an option of several commands, for `Annotated`: its names with its value's, and its help."""
+    flags, metavar = _split(names)
+    return Option(*flags, metavar=metavar, help=text, **settings)
+
+
+def option(names: str, text: str, default: Any = None, **settings: Any) -> Any:
+    """Declare an option of one command, as the default of its parameter."""
+    flags, metavar = _split(names)
+    return Option(default, *flags, metavar=metavar, help=text, **settings)
+
+
+def argument(name: str, text: str, default: Any = None) -> Any:
+    """Declare an argument of one command: its name in capitals, and its help."""
+    return Argument(default, metavar=name, help=text)
+
+
+def _split(names: str) -> tuple[list[str], str | None]:
+    """Return the flags of a text such as "--environment -e NAME", and the name of the value."""
+    flags = [name for name in names.split() if name.startswith("-")]
+    return flags, " ".join(name for name in names.split() if name not in flags) or None
 
 
 def checked(check: Callable[[Any], object]) -> Any:
@@ -47,13 +71,16 @@ def one_of(name: str, values: object) -> Any:
     return checked(check)
 
 
-def check_month(value: str) -> None:
-    """Refuse a text that is no month."""
+def _check_month(value: str) -> None:
     rules.month("month", value)
 
 
-def check_profile(value: str) -> None:
-    """Refuse a word that is no profile of CSV."""
+def month(text: str) -> Any:
+    """Declare --month, with its help."""
+    return option("--month YYYY-MM", text, callback=checked(_check_month))
+
+
+def _check_profile(value: str) -> None:
     from bktools.frames.delimited import profile_named
 
     profile_named(value)
@@ -65,92 +92,79 @@ def _check_threshold(value: str) -> None:
     threshold_of(value)
 
 
-def _refuse_read_only(apply: bool) -> None:
-    if apply and os.environ.get(READ_ONLY, "0") not in {"", "0"}:
-        raise ConfigurationError(f"{READ_ONLY} is set, which refuses --apply: nothing was written or sent")
-
-
 Environment = Annotated[
     str | None,
-    Option(
-        "--environment",
-        "-e",
-        metavar="NAME",
-        help="production, staging, a table of the config file, or a base URL.",
-    ),
+    shared("--environment -e NAME", "production, staging, a table of the config file, or a base URL."),
 ]
-Sandbox = Annotated[bool, Option("--sandbox", help="Use the embedded sandbox service: no real books.")]
+Sandbox = Annotated[bool, shared("--sandbox", "Use the embedded sandbox service: no real books.")]
 Company = Annotated[
     str | None,
-    Option("--company", metavar="COMPANY", help="UUID or short name; by default the configured company."),
+    shared("--company COMPANY", "UUID or short name; by default the configured company."),
 ]
-Apply = Annotated[
-    bool,
-    Option("--apply", help="Write to the service (default: dry run).", callback=checked(_refuse_read_only)),
-]
-Month = Annotated[
-    str | None,
-    Option("--month", metavar="YYYY-MM", help="The month, such as 2026-10.", callback=checked(check_month)),
-]
-MaxEntries = Annotated[
-    int, Option("--max-entries", metavar="COUNT", help="The most entries of one export job.", min=1)
-]
+Apply = Annotated[bool, shared("--apply", "Write to the service (default: dry run).")]
+MaxEntries = Annotated[int, shared("--max-entries COUNT", "The most entries of one export job.", min=1)]
 Wait = Annotated[
     float,
-    Option("--wait", metavar="SECONDS", help="How long to wait for an export job in progress.", min=0),
+    shared("--wait SECONDS", "Longest wait for a company's job to end before its next one is sent.", min=0),
 ]
-OthersExport = Annotated[
+FirstExport = Annotated[
     bool,
-    Option("--others-export", help="People also export by hand: wait for jobs that may be theirs."),
+    shared(
+        "--first-export",
+        "Confirm that nobody, on any computer, exported entries of this company before; needs --by.",
+    ),
 ]
 NewChart = Annotated[
     bool,
-    Option("--new-chart", help="Create the accounts even if the chart looks like another company's."),
+    shared("--new-chart", "Create the accounts even if the chart looks like another company's."),
 ]
-By = Annotated[str, Option("--by", metavar="NAME", help="Your name; kept permanently.")]
-Evidence = Annotated[
-    str, Option("--evidence", metavar="TEXT", help="What you checked and found; kept permanently.")
-]
+By = Annotated[str, shared("--by NAME", "Your name; kept permanently.")]
+Evidence = Annotated[str, shared("--evidence TEXT", "What you checked and found; kept permanently.")]
 Threshold = Annotated[
     str | None,
-    Option(
-        "--from",
-        metavar="AMOUNT|SHARE",
-        help="The least change to show: an amount such as 500, or a share such as 5%.",
+    shared(
+        "--from AMOUNT|SHARE",
+        "The least change to show: an amount such as 500, or a share such as 5%.",
         callback=checked(_check_threshold),
     ),
 ]
 Keys = Annotated[
     list[str] | None,
-    Option(
-        "--by",
-        metavar="KEY",
-        help="category, account, employee, supplier, month, cost_centre, company or a column; may be "
+    shared(
+        "--by KEY",
+        "category, account, employee, supplier, month, cost_centre, company or a column; may be "
         "repeated. By default category.",
     ),
 ]
-LargestFirst = Annotated[bool, Option("--largest-first", help="Sort by amount instead of by the keys.")]
+LargestFirst = Annotated[bool, shared("--largest-first", "Sort by amount instead of by the keys.")]
+ExportedAt = Annotated[
+    dt.datetime | None,
+    shared(
+        "--exported-at DATE",
+        "Day on which the ledger was exported: later postings count as planned. By default "
+        "the day that the file names, else today.",
+        formats=["%Y-%m-%d"],
+    ),
+]
 Language = Annotated[
     str | None,
-    Option(
-        "--language",
-        metavar="CODE",
-        help="Of the report, the workbook and the terminal: en or de; by default the configured one.",
+    shared(
+        "--language CODE",
+        "Language of the report and the terminal: en or de.",
         callback=one_of("language", LANGUAGES),
     ),
 ]
 Profile = Annotated[
     str,
-    Option(
-        "--profile",
-        metavar="PROFILE",
-        help="How CSV is written: excel, excel-eu or machine.",
-        callback=checked(check_profile),
+    shared(
+        "--profile PROFILE",
+        "How CSV is written: excel, excel-eu or machine.",
+        callback=checked(_check_profile),
     ),
 ]
 Out = Annotated[
     Path | None,
-    Option("--out", metavar="FOLDER", help="Also write the tables as CSV to this folder; see --profile."),
+    shared("--out FOLDER", "Also write the tables as CSV to this folder; see --profile."),
 ]
 
 

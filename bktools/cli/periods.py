@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
 import bktools
 from bktools.cli import options, results
-from bktools.cli.options import connected, the_company
+from bktools.cli.options import REQUIRED, connected, option, the_company
 from bktools.progress import note
 
 app = typer.Typer(
@@ -27,7 +27,6 @@ def show(
     company: options.Company = None,
     format: results.Table = results.TableFormat.TABLE,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
     """List the months: their state, by whom and when prepared and approved, exported, held back, still open.
 
@@ -41,49 +40,33 @@ def show(
 
     with connected(environment, sandbox, company) as service:
         periods = bktools.load_periods(company, service=service)
-    if format is results.TableFormat.TABLE and output is None:
+    if results.is_for_people(format, output):
         for column in AMOUNTS:
             amounts = zip(periods[column], periods["currency"], strict=True)
             periods[column] = [
                 None if pd.isna(amount) else shown(amount, currency) for amount, currency in amounts
             ]
         note(
-            "exported, held_back, open and in_doubt are numbers of entries; open: held back, "
+            "exported, in_books, held_back, open and in_doubt are numbers of entries; open: held back, "
             "and not exported since"
         )
-    results.hand_over(periods, format, output, profile, columns=list(COLUMNS))
+    results.hand_over(periods, format, output, columns=COLUMNS)
 
 
-AMOUNTS = ("exported_amount", "held_back_amount", "open_amount")
-COLUMNS = (
-    "period",
-    "state",
-    "currency",
-    "exported",
-    "exported_amount",
-    "held_back",
-    "held_back_amount",
-    "open",
-    "open_amount",
-    "in_doubt",
-    "prepared_by",
-    "approved_by",
-    "applied_at",
-    "changed_by",
-    "changed_at",
-    "reason",
-    "verified_by",
-    "verified_at",
-    "verified_against",
-    "company_id",
-)
+AMOUNTS = ("exported_amount", "in_books_amount", "held_back_amount", "open_amount")
+COLUMNS = [
+    *("period", "state", "currency", "exported", "exported_amount", "in_books", "in_books_amount"),
+    *("held_back", "held_back_amount"),
+    *("open", "open_amount", "in_doubt", "prepared_by", "approved_by", "applied_at", "changed_by"),
+    *("changed_at", "reason", "verified_by", "verified_at", "verified_against", "company_id"),
+]
 
 
 @app.command("close")
 def close(
     month: Month,
     by: options.By,
-    reason: Annotated[str | None, Option("--reason", metavar="TEXT", help="Why; kept permanently.")] = None,
+    reason: str | None = option("--reason TEXT", "Why; kept permanently."),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,
@@ -105,7 +88,7 @@ def close(
 def reopen(
     month: Month,
     by: options.By,
-    reason: Annotated[str, Option("--reason", metavar="TEXT", help="Why; kept permanently.")],
+    reason: str = option("--reason TEXT", "Why; kept permanently.", REQUIRED),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as Facts
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
 import bktools
+from bktools.cli.options import shared
 from bktools.errors import ArgumentError
 from bktools.progress import note
 
@@ -19,75 +21,51 @@ if TYPE_CHECKING:
 _TABLE = "CSV, TSV, Excel or Parquet"
 _LEDGER = f"The general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, {_TABLE}"
 
-Chart = Annotated[
-    Path | None, Option("--chart", metavar="FILE", help=f"The ERP's chart of accounts: {_TABLE}.")
-]
+Chart = Annotated[Path | None, shared("--chart FILE", f"The ERP's chart of accounts: {_TABLE}.")]
 Entries = Annotated[
     list[Path] | None,
-    Option("--entries", metavar="FILE", help=f"The entries: {_TABLE}. May be repeated."),
+    shared("--entries FILE", f"The entries: {_TABLE}. May be repeated."),
 ]
 EntriesFiles = Annotated[
     list[Path] | None,
-    Argument(metavar="FILE...", help=f"The entries: {_TABLE}. With --sandbox, by default a sample."),
+    Argument(metavar="FILE", help=f"The entries: {_TABLE}. With --sandbox, by default a sample."),
 ]
-Ledger = Annotated[Path, Option("--ledger", metavar="FILE", help=f"{_LEDGER}.")]
+Ledger = Annotated[Path, shared("--ledger FILE", f"{_LEDGER}.")]
 AskedLedger = Annotated[
     Path | None,
-    Option("--ledger", metavar="FILE", help="The general ledger: entries that it holds are not sent."),
+    shared("--ledger FILE", "The general ledger: entries that it holds are not sent."),
 ]
 Mapping = Annotated[
     list[str] | None,
-    Option(
-        "--mapping",
-        metavar="NAME",
-        help="How a file is read: a saved mapping, or its .toml file. By default the mapping with the file's "
+    shared(
+        "--mapping NAME",
+        "How a file is read: a saved mapping, or its .toml file. By default the mapping with the file's "
         "headings. May be repeated.",
     ),
 ]
-
-# By kind of file: the command that shows how it is read.
-COMMANDS = {
-    "chart": "bktools chart",
-    "accounts": "bktools chart --account-list",
-    "entries": "bktools entries",
-    "ledger": "bktools ledger",
-}
 
 
 def read(
     reader: Callable[..., pd.DataFrame],
     kind: str,
     file: Path,
-    mappings: Sequence[str] | None,
+    mappings: Sequence[str] | None = None,
     *,
     options: Facts[str, Any] | None = None,
     **others: Any,
 ) -> pd.DataFrame:
-    """Read a file with a function of bktools, as its mapping and the options say.
+    """Read a file with a function of bktools, as its mapping and the options say; the options go first."""
+    from bktools.inputs.mappings import arguments, mapping_for, path_of, read_mapping
 
-    An error about the file ends with the command that shows how it is read.
-    """
-    from bktools.inputs.mappings import arguments, mapping_for
-
-    old = (
-        "columns",
-        "delimiter",
-        "encoding",
-        "sheet",
-        "decimal",
-        "date_format",
-        "currency",
-        "approved_values",
-    )
-    given = dict.fromkeys(
-        (*old, "style", "reverse_sign") if kind == "ledger" else old if kind == "entries" else old[:4]
-    )
-    given |= {name: value for name, value in (options or {}).items() if value not in (None, False)}
-    mapping = mapping_for(file, kind, given)
-    if mapping is not None:
-        note(f"mapping {mapping.name!r} used for {file.name}")
-        given = arguments(file, mapping, given)
-    return reader(file, **{name: value for name, value in given.items() if value is not None}, **others)
+    named = list(mappings or ())
+    if options is None:
+        # Other commands may read files of several kinds, each with a mapping.
+        named = [name for name in named if read_mapping(path_of(name)).kind == kind]
+    mapping = mapping_for(file, kind, named[0] if named else None)
+    if mapping is None:
+        return reader(file, **(options or {}), **others)
+    note(f"mapping {mapping.name!r} used for {file.name}")
+    return reader(file, **arguments(mapping, options or {}), **others)
 
 
 def tables_of(service: bktools.Service, company: str | list[str], **age: Any) -> dict[str, pd.DataFrame]:
@@ -145,9 +123,19 @@ def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return rows
 
 
-def read_ledger(file: Path | None, mappings: Sequence[str] | None, **others: Any) -> Any:
-    """Read a general ledger, if there is one."""
-    return None if file is None else read(bktools.read_general_ledger, "ledger", file, mappings, **others)
+def read_ledger(
+    file: Path | None,
+    mappings: Sequence[str] | None,
+    exported_at: dt.datetime | None = None,
+    **others: Any,
+) -> Any:
+    """Read a general ledger, if there is one; `exported_at` is the day of its export."""
+    if file is None:
+        return None
+    ledger = read(bktools.read_general_ledger, "ledger", file, mappings, **others)
+    if exported_at is not None:
+        ledger.attrs["bktools"]["exported_at"] = f"{exported_at:%Y-%m-%d}"
+    return ledger
 
 
 def samples(service: bktools.Service, missing: str) -> tuple[Path, Path]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from typer import Option
+from typing import TYPE_CHECKING
 
 import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import connected, one_of, the_company
+from bktools.cli.options import connected, one_of, option, the_company
 
 if TYPE_CHECKING:
     from bktools.reconcile import Reconciliation
@@ -24,15 +22,11 @@ def reconcile(
     mapping: reading.Mapping = None,
     out: options.Out = None,
     profile: options.Profile = "excel",
-    fail_on: Annotated[
-        str | None,
-        Option(
-            "--fail-on",
-            metavar="SEVERITY",
-            help="error or warning: exit 11 when there are findings of this severity or worse.",
-            callback=one_of("fail_on", FAIL_ON),
-        ),
-    ] = None,
+    fail_on: str | None = option(
+        "--fail-on SEVERITY",
+        "error or warning: exit 11 when there are findings of this severity or worse.",
+        callback=one_of("fail_on", FAIL_ON),
+    ),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Option
 
 from bktools.cli.formats import SUFFIXES, to_json, write_table
-from bktools.cli.options import check_profile, checked
+from bktools.cli.options import checked, shared
 from bktools.errors import ArgumentError
 from bktools.progress import note
 
@@ -45,31 +44,25 @@ def _check_output(file: Path) -> None:
 
 Format = Annotated[
     TextFormat,
-    Option("--format", metavar="FORMAT", help="text, or json: one object, amounts as text, times in UTC."),
+    shared("--format FORMAT", "text, or json: one object, amounts as text, times in UTC."),
 ]
 Table = Annotated[
     TableFormat,
-    Option("--format", metavar="FORMAT", help="table, csv or json; in JSON, amounts are text, times UTC."),
+    shared("--format FORMAT", "table, csv or json; in JSON, amounts are text, times UTC."),
 ]
 Output = Annotated[
     Path | None,
-    Option(
-        "--output",
-        metavar="FILE",
-        help=f"Write all rows and columns to this file; its suffix decides: {' '.join(SUFFIXES)}.",
+    shared(
+        "--output FILE",
+        f"Write all rows and columns to this file; its suffix decides: {' '.join(SUFFIXES)}.",
         callback=checked(_check_output),
     ),
 ]
-CsvProfile = Annotated[
-    str | None,
-    Option(
-        "--profile",
-        metavar="PROFILE",
-        help="How CSV is written: excel, excel-eu or machine.",
-        show_default="excel in a file, machine on standard output",
-        callback=checked(check_profile),
-    ),
-]
+
+
+def is_for_people(format: TableFormat, output: Path | None) -> bool:
+    """Whether a table is shown to a person, not given to a program or written to a file."""
+    return format is TableFormat.TABLE and output is None
 
 
 def say(format: TextFormat, text: str) -> None:
@@ -80,7 +73,7 @@ def say(format: TextFormat, text: str) -> None:
         note(text.strip("\n"))
 
 
-def report(format: TextFormat, *lines: str, **values: Any) -> None:
+def report(format: TextFormat, /, *lines: str, **values: Any) -> None:
     """Write a result that is no table: lines for people (without empty ones), values as one JSON object."""
     for line in filter(None, lines):
         say(format, line)
@@ -103,7 +96,6 @@ def hand_over(
     frame: pd.DataFrame,
     format: TableFormat,
     output: Path | None = None,
-    profile: str | None = None,
     *,
     columns: list[str] | None = None,
     most: int = 50,
@@ -111,19 +103,19 @@ def hand_over(
     """Write a table to a file, or to standard output in a format.
 
     People get the given columns, in a terminal at most so many rows. Files, CSV and JSON have all rows and
-    columns.
+    columns; CSV in a file is for spreadsheets, on standard output for programs.
     """
     from bktools.cli.tables import show
     from bktools.wording.numbers import counted
 
     if output is not None:
-        write_table(frame, output, output.suffix.lower(), profile or "excel")
+        write_table(frame, output, output.suffix.lower(), "excel")
         note(f"{counted(len(frame), 'row')} written to {output}")
     elif format is TableFormat.TABLE:
         show(frame if columns is None else frame[columns], most=most, whole="--output FILE")
     else:
         content = io.BytesIO()
-        write_table(frame, content, f".{format}", profile or "machine")
+        write_table(frame, content, f".{format}", "machine")
         _write_out(content.getvalue())
 
 

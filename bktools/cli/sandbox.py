@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
-from typer import Argument, Option
 
 from bktools import caller
 from bktools.cli import results
+from bktools.cli.options import REQUIRED, argument, option
 from bktools.progress import hushed, note
 from bktools.visible import visible_line
 
@@ -52,58 +52,20 @@ curl -s "$BKTOOLS_BASE_URL/v1/bookkeeping-categories:search?limit=2" \
 
 @app.command("serve")
 def serve(
-    port: Annotated[
-        int, Option("--port", metavar="PORT", help="Port on loopback; 0 is any free port.", min=0, max=65535)
-    ] = 0,
-    balance_port: Annotated[
-        int,
-        Option("--balance-port", metavar="PORT", help="Port of the balance host.", min=0, max=65535),
-    ] = 0,
-    db: Annotated[
-        Path | None,
-        Option(
-            "--db",
-            metavar="FILE",
-            help="File of the state; by default one in the data folder.",
-            dir_okay=False,
-        ),
-    ] = None,
-    seed: Annotated[int, Option("--seed", metavar="NUMBER", help="Seed of a new world.")] = 1,
-    companies: Annotated[
-        int, Option("--companies", metavar="COUNT", help="Companies of a new world.", min=1)
-    ] = 3,
-    categories: Annotated[
-        int, Option("--categories", metavar="COUNT", help="Categories of its first company.", min=0)
-    ] = 240,
-    employees: Annotated[
-        int, Option("--employees", metavar="COUNT", help="Employees of its first company.", min=0)
-    ] = 27,
-    requests_per_minute: Annotated[
-        int | None,
-        Option("--requests-per-minute", metavar="COUNT", help="Further requests are answered 429.", min=1),
-    ] = None,
-    max_limit: Annotated[
-        int, Option("--max-limit", metavar="COUNT", help="The most rows of a page.", min=1)
-    ] = 100,
-    latency: Annotated[
-        float, Option("--latency", metavar="MILLISECONDS", help="Delay of every answer.", min=0)
-    ] = 0.0,
-    fault: Annotated[
-        list[str] | None,
-        Option(
-            "--fault",
-            metavar="FAULT",
-            help="Fault to inject, such as error:operation=search_categories,times=3,status=503; may be "
-            "repeated. bktools sandbox faults lists them.",
-        ),
-    ] = None,
-    ready: Annotated[
-        bool,
-        Option(
-            "--ready",
-            help="Every company takes exports; by default one lacks its contra accounts, another its ERP.",
-        ),
-    ] = False,
+    port: int = option("--port PORT", "Port on loopback; by default any free one.", 0, min=0, max=65535),
+    db: Path | None = option(
+        "--db FILE", "File of the state; by default one in the data folder.", dir_okay=False
+    ),
+    fault: list[str] | None = option(
+        "--fault FAULT",
+        "Fault to inject, such as error:operation=search_categories,times=3,status=503; may be "
+        "repeated. bktools sandbox faults lists them.",
+    ),
+    ready: bool = option(
+        "--ready",
+        "Every company takes exports; by default one lacks its contra accounts, another its ERP.",
+        False,
+    ),
     format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Serve the sandbox until Ctrl-C; print how to connect.
@@ -118,15 +80,7 @@ def serve(
     server = Server(
         load_settings("sandbox").state_dir,
         port=port,
-        balance_port=balance_port,
         db=db,
-        seed=seed,
-        companies=companies,
-        categories=categories,
-        employees=employees,
-        requests_per_minute=requests_per_minute,
-        max_limit=max_limit,
-        latency=latency / 1000,
         faults=fault or (),
         on_request=_on_request,
     )
@@ -168,7 +122,7 @@ def _on_request(method: str, path: str, status: int | None, seconds: float) -> N
 
 @app.command("reset")
 def reset(
-    yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
+    yes: bool = option("--yes", "Do not ask.", False),
     format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Delete the sandbox and its journal. Real books are not touched.
@@ -187,7 +141,7 @@ def reset(
 
 @app.command("sample-data")
 def sample_data(
-    folder: Annotated[Path, Argument(metavar="FOLDER", help="Folder to write to.")],
+    folder: Path = argument("FOLDER", "Folder to write to.", REQUIRED),
     format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Write sample files: chart of accounts, entries, account list.
@@ -209,7 +163,6 @@ def sample_data(
 def faults(
     format: results.Table = results.TableFormat.TABLE,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
     """List the kinds, options and operations of --fault.
 
@@ -221,4 +174,4 @@ def faults(
 
     words = {"kind": KINDS, "option": OPTIONS, "operation": dict.fromkeys(OPERATIONS, "")}
     rows = [(is_a, name, meaning) for is_a, named in words.items() for name, meaning in named.items()]
-    results.hand_over(results.table_of(rows, ["is_a", "name", "meaning"]), format, output, profile)
+    results.hand_over(results.table_of(rows, ["is_a", "name", "meaning"]), format, output)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
-from typer import Argument, Option
 
 from bktools.cli import options, results
-from bktools.cli.loading import age
-from bktools.cli.options import connected
+from bktools.cli.options import REQUIRED, argument, connected
 from bktools.contract import NOUNS, rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.progress import note
@@ -18,7 +16,7 @@ from bktools.progress import note
 if TYPE_CHECKING:
     from bktools.snapshots.snapshot import Facts, Query
 
-app = typer.Typer(help="Cached loads: list, prune, find the file.", no_args_is_help=True)
+app = typer.Typer(help="Cached loads: list them, find the file of a table.", no_args_is_help=True)
 
 TABLES = tuple(noun.name for noun in NOUNS)
 PRIVATE = {"email"}
@@ -30,11 +28,11 @@ def list_snapshots(
     sandbox: options.Sandbox = False,
     format: results.Table = results.TableFormat.TABLE,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
-    """List the cached versions of each query, the newest first, with their Parquet files.
+    """List the cached versions of each query.
 
-    They are those of the environment in force.
+    Those of the environment in force, the newest first, with their Parquet files. Each load removes old ones
+    once a day (BKTOOLS_KEEP_DAYS).
 
     Example: bktools snapshots list
     """
@@ -60,39 +58,14 @@ def list_snapshots(
                     )
                 )
     columns = ["table", "filters", "fetched_at", "rows", "bytes", "complete", "file"]
-    results.hand_over(results.table_of(rows, columns), format, output, profile)
+    results.hand_over(results.table_of(rows, columns), format, output)
     if not rows:
         note("no snapshots: the first load makes one")
 
 
-@app.command("prune")
-def prune(
-    older_than: Annotated[str, Option("--older-than", metavar="AGE", help="Age, such as 90d.")] = "90d",
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    format: results.Format = results.TextFormat.TEXT,
-) -> None:
-    """Remove old snapshots; the newest and each month's last stay.
-
-    Every load does this once a day (BKTOOLS_KEEP_DAYS).
-
-    Example: bktools snapshots prune --older-than 30d
-    """
-    from bktools.snapshots.store import Store
-
-    limit = age("--older-than", older_than)
-    with connected(environment, sandbox) as service:
-        gone = Store(service.settings).prune(limit)
-    line = (
-        f"{gone.snapshots} snapshots removed, {gone.size:,} bytes freed; "
-        "the newest and each month's last are kept"
-    )
-    results.report(format, line, removed=gone.snapshots, bytes=gone.size)
-
-
 @app.command("path")
 def path(
-    table: Annotated[str, Argument(metavar="TABLE", help=f"{' or '.join(TABLES)}, loaded without filters.")],
+    table: str = argument("TABLE", f"{' or '.join(TABLES)}, loaded without filters.", REQUIRED),
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,
     company: options.Company = None,
@@ -126,12 +99,6 @@ def _complete(facts: Facts) -> str:
 
 
 def _filters(query: Query) -> str:
-    texts = []
-    for name, value in query.filters.items():
-        if name in PRIVATE:
-            # An e-mail is private, and others may see the screen.
-            text = "…"
-        else:
-            text = f"{len(value)} of them" if isinstance(value, list) else str(value).lower()
-        texts.append(f"{name}={text}")
-    return " ".join(texts) or "everything"
+    # An e-mail is private, and others may see the screen.
+    values = {name: "…" if name in PRIVATE else str(value).lower() for name, value in query.filters.items()}
+    return " ".join(f"{name}={value}" for name, value in values.items()) or "everything"

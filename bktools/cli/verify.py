@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from typer import Option
+from typing import TYPE_CHECKING
 
 import bktools
 from bktools.caller import in_shell
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import connected, same, the_company
+from bktools.cli.options import connected, option, same, the_company
 from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.visible import visible_line
@@ -32,55 +29,25 @@ MOST_POSTINGS = 10
 
 def verify(
     ledger: reading.Ledger,
-    entries: Annotated[
-        list[Path] | None,
-        Option(
-            "--entries",
-            metavar="FILE",
-            help="The file of the entries: shows changes since the export, adds missing amounts. May be "
-            "repeated.",
-        ),
-    ] = None,
+    entries: list[Path] | None = option(
+        "--entries FILE",
+        "The file of the entries: shows changes since the export, adds missing amounts. May be repeated.",
+    ),
     mapping: reading.Mapping = None,
-    month: Annotated[
-        str | None,
-        Option(
-            "--month",
-            metavar="YYYY-MM",
-            help="Only the entries of this month, such as 2026-10; by default the ledger's months.",
-            callback=options.checked(options.check_month),
-        ),
-    ] = None,
+    month: str | None = options.month(
+        "Only the entries of this month, such as 2026-10; by default the ledger's months."
+    ),
     out: options.Out = None,
-    exported_at: Annotated[
-        dt.datetime | None,
-        Option(
-            "--exported-at",
-            metavar="DATE",
-            help="The day of the ledger's export: later postings are planned, and prove nothing. By default "
-            "the day that the file names, else today.",
-            formats=["%Y-%m-%d"],
-        ),
-    ] = None,
-    explained: Annotated[
-        list[str] | None,
-        Option(
-            "--explained",
-            metavar="VOUCHER",
-            help="A voucher or document that holds none of the entries, as you looked up. May be repeated.",
-        ),
-    ] = None,
-    record: Annotated[
-        bool,
-        Option("--record", help="Keep in the journal that the month was verified; needs --month and --by."),
-    ] = False,
-    by: Annotated[
-        str | None, Option("--by", metavar="NAME", help="With --record: who verified the month.")
-    ] = None,
-    reason: Annotated[
-        str | None,
-        Option("--reason", metavar="TEXT", help="With --record: why the remaining differences are known."),
-    ] = None,
+    exported_at: options.ExportedAt = None,
+    explained: list[str] | None = option(
+        "--explained VOUCHER",
+        "A voucher that you looked up and that holds none of the entries. May be repeated.",
+    ),
+    record: bool = option(
+        "--record", "Keep in the journal that the month was verified; needs --month and --by.", False
+    ),
+    by: str | None = option("--by NAME", "With --record: who verified the month."),
+    reason: str | None = option("--reason TEXT", "With --record: why the remaining differences are known."),
     profile: options.Profile = "excel",
     environment: options.Environment = None,
     sandbox: options.Sandbox = False,

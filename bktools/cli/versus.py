@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-from typer import Argument
+from typing import TYPE_CHECKING
 
 import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.compare import by_name, smaller_ones
+from bktools.cli.formats import with_units
+from bktools.cli.options import REQUIRED, argument
 from bktools.cli.spend import read_sides, shown_columns
 from bktools.progress import note
 from bktools.wording.numbers import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # The last columns of the result; those before them are the keys.
 FIGURES = ("currency", "this", "that", "difference", "percent", "drivers")
 
 
 def versus(
-    entries: Annotated[Path, Argument(metavar="FILE", help="The entries of a month.")],
-    other: Annotated[
-        Path,
-        Argument(
-            metavar="OTHER",
-            help="Another month, or a budget: the columns of the keys, and an amount.",
-        ),
-    ],
+    entries: Path = argument("FILE", "The entries of a month.", REQUIRED),
+    other: Path = argument(
+        "OTHER", "Another month, or a budget: the columns of the keys, and an amount.", REQUIRED
+    ),
     mapping: reading.Mapping = None,
     by: options.Keys = None,
     largest_first: options.LargestFirst = False,
@@ -36,7 +35,6 @@ def versus(
     company: options.Company = None,
     format: results.Table = results.TableFormat.TABLE,
     output: results.Output = None,
-    profile: results.CsvProfile = None,
 ) -> None:
     """Compare two months of entries, or a month and a budget.
 
@@ -50,4 +48,18 @@ def versus(
     note(f"{counted(len(changes), 'difference')}{smaller_ones(changes.attrs['bktools']['below_threshold'])}")
     if not largest_first:
         changes = by_name(changes, shown_columns(changes)[: -len(FIGURES)])
-    results.hand_over(changes, format, output, profile, columns=shown_columns(changes))
+    shown = shown_columns(changes)
+    if results.is_for_people(format, output):
+        sides = {"this": _named(this, entries), "that": _named(that, other)}
+        if len({*sides.values()}) < len(sides):
+            sides = {}
+        changes = with_units(changes).rename(columns=sides)
+        shown = [sides.get(name, name) for name in shown]
+    results.hand_over(changes, format, output, columns=shown)
+
+
+def _named(side: pd.DataFrame, file: Path) -> str:
+    """Return the month of a side whose days are of one month, else the name of its file."""
+    days = side["date"].dropna() if "date" in side else ()
+    months = {f"{day:%B %Y}" for day in days}
+    return months.pop() if len(months) == 1 else file.stem

@@ -9,16 +9,17 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
-from bktools.close.entries import BLOCKED, CHANGED, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT
+from bktools.close.entries import BLOCKED, CHANGED, IN_BOOKS, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT
 from bktools.findings.check import EMPLOYEE, ERP, ERROR, PREPARER, ROLES, SERVICE, WARNING
 from bktools.frames.columns import split_lines
 from bktools.frames.sums import NO_CURRENCY, Money, Valued, largest_first, money_of, total
-from bktools.wording import words
 
 SEVERITIES = (ERROR, WARNING)
 # The sections of the wording that have the sentences of an action.
@@ -35,7 +36,7 @@ SOLVED_BY_OTHERS = (*MAPPINGS, UNKNOWN, "exported", "in_doubt")
 # Checks of accounts that become one action, and those that another action solves.
 OF_UNKNOWN = ("category_on_unknown_account", "account_id_unknown")
 UPDATES = ("name_differs", "code_differs", "tax_code_differs")
-TOLD_ELSEWHERE = (
+OF_OTHER_STEPS = (
     *OF_UNKNOWN,
     "category_without_account",
     "category_on_archived_account",
@@ -51,6 +52,20 @@ OF_JOB_OUTCOMES = {
     "SENDING": "job_being_sent",
 }
 OF_ACCOUNT_OUTCOMES = {"REJECTED": ("account_refused", ERP), "UNKNOWN": ("account_in_doubt", PREPARER)}
+
+# Errors and warnings of one code are one step. Where their cause differs by these facts, they are several:
+# the entries of an unknown currency need another look than those of another one.
+CAUSES: Mapping[str, tuple[str, ...]] = {
+    "unknown_currency": ("currency",),
+    "foreign_currency": ("currency", "own_currency"),
+    "earlier_period": ("period",),
+    "closed_period": ("period",),
+    "refused": ("answer",),
+    "in_doubt": ("waiting",),
+    "planned_accounts": ("accounts",),
+}
+# No step is taken for these entries.
+WITHOUT_STEPS = (LEFT_OUT, IN_BOOKS)
 
 IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
 FIRST = ("in_doubt", CHANGED)
@@ -199,13 +214,26 @@ class _Case:
     person: str = ""
 
 
-@dataclass(eq=False)
-class Actions:
-    """Makes the actions of a close from what its steps have found.
+@dataclass(frozen=True, eq=False)
+class StepResults:
+    """What the steps of a close found; actions are made from it.
 
-    Findings are those of entries, and accounts those of accounts and categories; jobs and created are the
-    outcomes of this run, of a dry run those that are planned; unknown_outcomes has the command that settles
-    each batch whose outcome is unknown.
+    Parameters
+    ----------
+    entries : pyarrow.Table
+        The month's entries, each with its fate.
+    findings, accounts : rows
+        Errors and warnings of entries; of accounts and categories.
+    coverage : rows
+        The categories with the state of their accounts.
+    jobs, created : rows
+        The outcomes of this run's export jobs and accounts, of a dry run those that are planned.
+    unknown_outcomes : mapping of str to str
+        The command that settles each batch whose outcome is unknown.
+    own : str, optional
+        The company's own currency.
+    import_accounts : str
+        The command that imports the account list.
     """
 
     entries: pa.Table
@@ -218,198 +246,244 @@ class Actions:
     own: str | None
     import_accounts: str
 
-    def __post_init__(self) -> None:
-        self._places: dict[Any, list[int]] = defaultdict(list)
-        names = ("id", "line", "fate", "reason", "batch_id", "currency", "amount")
-        self._rows = self.entries.select(names).to_pylist()
-        self._category_names = {row["category_id"]: row["name"] for row in self.coverage}
-        self._currencies = list(money_of(self.entries, self.own))
-        self._lines = split_lines(self.entries).to_pylist()
-        for place, row in enumerate(self._rows):
-            if row["fate"] != LEFT_OUT:
-                self._places[_key(row)].append(place)
-        self.findings = [row for row in self.findings if row["severity"] in SEVERITIES]
-        self.accounts = [row for row in self.accounts if row["severity"] in SEVERITIES]
+    @cached_property
+    def category_names(self) -> Mapping[str, str]:
+        """The names of the service's categories."""
+        return {row["category_id"]: row["name"] for row in self.coverage}
 
-    def all(self) -> tuple[Action, ...]:
-        """Return the actions: in doubt first, then by the money they free, then those nothing waits for."""
-        cases = [*self._of_jobs(), *self._of_categories(), *self._of_entries(), *self._of_accounts()]
-        return tuple(sorted(self._grouped([*cases, *self._of_findings()]), key=self._urgency))
+    @cached_property
+    def lines(self) -> list[Mapping[str, Any]]:
+        """The lines of entries, with the number of the line in a split entry."""
+        money = ("currency", "amount", "file_currency", "file_amount")
+        names = ("id", "line", "fate", "reason", "batch_id", *money)
+        columns = self.entries.select(names).append_column("split", split_lines(self.entries))
+        rows: list[Mapping[str, Any]] = columns.to_pylist()
+        return rows
 
-    def by_role(self, actions: Sequence[Action]) -> tuple[Waiting, ...]:
-        """Return how much waits for each role with something to do.
+    @cached_property
+    def places(self) -> Mapping[Any, list[int]]:
+        """The places of the lines of each entry that a step may wait for, by its key."""
+        places: dict[Any, list[int]] = defaultdict(list)
+        for place, row in enumerate(self.lines):
+            if row["fate"] not in WITHOUT_STEPS:
+                places[_key(row)].append(place)
+        return places
 
-        An entry that waits for two actions counts once.
-        """
-        waiting = []
-        for role in ROLES:
-            own = [action for action in actions if action.role == role]
-            errors = [action for action in own if action.severity == ERROR]
-            money, _ = self._waiting(entry for action in errors for entry in action.entry_ids)
-            waiting += [Waiting(role, len(errors), len(own) - len(errors), money)] if own else []
-        return tuple(waiting)
+    @cached_property
+    def currencies(self) -> list[str]:
+        """All currencies: the company's own first, then by number of entries."""
+        return list(money_of(self.entries, self.own))
 
-    def _urgency(self, action: Action) -> tuple[Any, ...]:
-        # First what may be booked, then what is booked otherwise than the service says.
-        first = FIRST.index(action.code) if action.code in FIRST else len(FIRST)
-        return (
-            first,
-            action.is_apart,
-            SEVERITIES.index(action.severity),
-            *largest_first(action.money, self.own),
-        )
+    def keys_with(self, column: str, value: str) -> tuple[Any, ...]:
+        """Return the keys of the entries with a value."""
+        return tuple(dict.fromkeys(_key(row) for row in self.lines if row[column] == value))
 
-    def _grouped(self, cases: Iterable[_Case]) -> Iterator[Action]:
-        """Yield an action for all cases that have one step and the same facts in its sentence."""
-        groups: dict[tuple[Any, ...], list[_Case]] = defaultdict(list)
-        for case in cases:
-            names = _shared(f"{case.section}.{case.code}")
-            shared = {name: case.facts[name] for name in names & case.facts.keys()}
-            shared |= {"person": case.person} if case.person else {}
-            # A category without an account stands apart until an entry of a month has it.
-            is_used = bool(self._waiting(case.keys)[0]) if case.code in MAPPINGS else None
-            step = (case.section, case.code, case.severity, case.role, case.command, is_used)
-            groups[*step, facts_text(shared)].append(case)
-        for (section, code, severity, role, command, _, shared), group in groups.items():
-            things = sorted(self._things(group), key=lambda thing: largest_first(thing.money, self.own))
-            money, ids = self._waiting(key for case in group for key in case.keys)
-            facts = json.loads(shared or "{}")
-            yield Action(section, code, severity, role, facts, tuple(things), money, ids, command)
-
-    def _things(self, cases: Iterable[_Case]) -> Iterator[Thing]:
-        """Yield each thing of some cases once, with the entries that wait for it."""
-        of_things: dict[Any, list[_Case]] = defaultdict(list)
-        for case in cases:
-            if case.thing is not None:
-                known = case.thing.ids or case.thing.name
-                of_things[case.thing.kind, facts_text(known)].append(case)
-        for group in of_things.values():
-            money, ids = self._waiting(key for case in group for key in case.keys)
-            thing = group[0].thing
-            assert thing is not None
-            yield Thing(thing.kind, thing.name, thing.ids, group[0].facts, money, ids)
-
-    def _waiting(self, keys: Iterable[Any]) -> tuple[dict[str, Money], tuple[str, ...]]:
+    def waiting(self, keys: Iterable[Any]) -> tuple[dict[str, Money], tuple[str, ...]]:
         """Return the money and the IDs of entries, by their IDs, or by their lines where they have none."""
-        places = sorted({place for key in keys for place in self._places.get(key, ())})
-        rows = [self._rows[place] for place in places]
+        places = sorted({place for key in keys for place in self.places.get(key, ())})
+        rows = [self.lines[place] for place in places]
         amounts, entries = defaultdict(list), defaultdict(set)
         for place, row in zip(places, rows, strict=True):
             currency = row["currency"] or NO_CURRENCY
             amounts[currency].append(row["amount"])
             # The lines of a split entry are one.
-            entries[currency].add(row["id"] if self._lines[place] else place)
+            entries[currency].add(row["id"] if row["split"] else place)
         money = {
             name: Money(len(entries[name]), None if all(one is None for one in values) else total(values))
             for name, values in amounts.items()
         }
-        ordered = {name: money[name] for name in self._currencies if name in money}
+        ordered = {name: money[name] for name in self.currencies if name in money}
         return ordered, tuple(dict.fromkeys(row["id"] for row in rows if row["id"]))
 
-    def _with(self, column: str, value: str) -> tuple[Any, ...]:
-        return tuple(dict.fromkeys(_key(row) for row in self._rows if row[column] == value))
+    def change_of(self, keys: Iterable[Any]) -> dict[str, dict[str, Decimal]]:
+        """Return the amounts of changed entries as they were sent, as they are now, and the difference."""
+        sides: dict[str, dict[str, list[Decimal]]] = {"sent": {}, "now": {}}
+        for place in sorted({place for key in keys for place in self.places.get(key, ())}):
+            row = self.lines[place]
+            is_other, now_in = row["file_amount"] is not None, row["file_currency"] or row["currency"]
+            for side, amount, currency in (
+                ("sent", row["amount"], row["currency"]),
+                ("now", row["file_amount"] if is_other else row["amount"], now_in),
+            ):
+                if amount is not None:
+                    sides[side].setdefault(currency or NO_CURRENCY, []).append(amount)
+        sent, now = ({name: total(values) for name, values in side.items()} for side in sides.values())
+        difference = {
+            name: total([now.get(name, Decimal(0)), sent.get(name, Decimal(0)).copy_negate()])
+            for name in dict.fromkeys([*sent, *now])
+        }
+        return {"sent": sent, "now": now, "difference": difference}
 
-    def _of_jobs(self) -> Iterator[_Case]:
-        for batch, command in self.unknown_outcomes.items():
-            own, later = self._with("batch_id", batch), self._with("reason", BLOCKED)
-            job = Thing(EXPORT_JOB, {"entries": len(own)}, {"batch_id": batch})
-            facts = {"waiting": len(later) or None}
-            yield _Case(OF_STEPS, "in_doubt", ERROR, PREPARER, facts, job, (*own, *later), command)
-        for row in self.jobs:
-            batch, outcome = row["batch_id"], row["outcome"]
-            is_told = batch in self.unknown_outcomes or (outcome == "BLOCKED" and self.unknown_outcomes)
-            if outcome in OF_JOB_OUTCOMES and not is_told:
-                job = Thing(EXPORT_JOB, {"entries": row["entries"]}, {"batch_id": batch})
-                facts = {"answer": row["message"] or None}
-                keys = self._with("batch_id", batch)
-                yield _Case(OF_STEPS, OF_JOB_OUTCOMES[outcome], ERROR, PREPARER, facts, job, keys)
 
-    def _of_categories(self) -> Iterator[_Case]:
-        """Yield a case for each category whose account a person has to choose."""
-        entries = defaultdict(list)
-        for row in self.findings:
-            if row["check"] in MAPPINGS:
-                entries[row["category_id"]].append(_key(row))
-        for row in self.coverage:
-            # An archived category is no longer used: its entries get another one.
-            if row["state"] in MAPPINGS and not row["archived"]:
-                account = " ".join(filter(None, (row["external_id"], row["account_name"]))) or None
-                ids = {name: row[name] for name in ("category_id", "account_id") if row[name]}
-                category = Thing(CATEGORY, {"name": row["name"] or row["category_id"]}, ids)
-                keys = tuple(entries[row["category_id"]])
-                yield _Case(OF_STEPS, row["state"], ERROR, SERVICE, {"account": account}, category, keys)
+def actions_of(results: StepResults) -> tuple[Action, ...]:
+    """Return the actions: in doubt first, then by the money they free, then those nothing waits for."""
+    makers = (_of_jobs, _of_categories, _of_entries, _of_accounts, _of_findings)
+    cases = [case for make in makers for case in make(results)]
+    return tuple(sorted(_grouped(results, cases), key=lambda action: _urgency(action, results.own)))
 
-    def _of_entries(self) -> Iterator[_Case]:
-        """Yield a case for each entry to correct, or for its category where the category is the cause."""
-        for row in self.findings:
-            check = row["check"]
-            if check in SOLVED_BY_OTHERS or OF_REASON.get(check) == LEFT_OUT:
-                continue
-            person = (row.get("employee_name") or "") if row["who"] == EMPLOYEE else ""
-            of_category = check in OF_A_CATEGORY
-            section = OF_STEPS if of_category else OF_ENTRIES
-            # A person finds an entry, and no category by an ID alone.
-            thing = self._category(row) if of_category and self._category_name(row) else _entry(row)
-            facts = {} if of_category else json.loads(row["facts"])
+
+def waiting_by_role(results: StepResults, actions: Sequence[Action]) -> tuple[Waiting, ...]:
+    """Return how much waits for each role with something to do.
+
+    An entry that waits for two actions counts once.
+    """
+    waiting = []
+    for role in ROLES:
+        own = [action for action in actions if action.role == role]
+        errors = [action for action in own if action.severity == ERROR]
+        money, _ = results.waiting(entry for action in errors for entry in action.entry_ids)
+        waiting += [Waiting(role, len(errors), len(own) - len(errors), money)] if own else []
+    return tuple(waiting)
+
+
+def _urgency(action: Action, own: str | None) -> tuple[Any, ...]:
+    # First what may be booked, then what is booked otherwise than the service says.
+    first = FIRST.index(action.code) if action.code in FIRST else len(FIRST)
+    return (first, action.is_apart, SEVERITIES.index(action.severity), *largest_first(action.money, own))
+
+
+def _grouped(results: StepResults, cases: Iterable[_Case]) -> Iterator[Action]:
+    """Yield an action for all cases that have one step and one cause."""
+    groups: dict[tuple[Any, ...], list[_Case]] = defaultdict(list)
+    for case in cases:
+        cause = {name: case.facts.get(name) for name in CAUSES.get(case.code, ())}
+        cause |= {"person": case.person} if case.person else {}
+        # A category without an account stands apart until an entry of a month has it.
+        is_used = bool(results.waiting(case.keys)[0]) if case.code in MAPPINGS else None
+        step = (case.section, case.code, case.severity, case.role, case.command, is_used)
+        groups[*step, facts_text(cause)].append(case)
+    for (section, code, severity, role, command, _, cause), group in groups.items():
+        things = sorted(_things(results, group), key=lambda thing: largest_first(thing.money, results.own))
+        money, ids = results.waiting(key for case in group for key in case.keys)
+        facts = json.loads(cause or "{}")
+        if code == CHANGED:
+            facts |= results.change_of(key for case in group for key in case.keys)
+        yield Action(section, code, severity, role, facts, tuple(things), money, ids, command)
+
+
+def _things(results: StepResults, cases: Iterable[_Case]) -> Iterator[Thing]:
+    """Yield each thing of some cases once, with the entries that wait for it."""
+    of_things: dict[Any, list[_Case]] = defaultdict(list)
+    for case in cases:
+        if case.thing is not None:
+            known = case.thing.ids or case.thing.name
+            of_things[case.thing.kind, facts_text(known)].append(case)
+    for group in of_things.values():
+        money, ids = results.waiting(key for case in group for key in case.keys)
+        thing = group[0].thing
+        assert thing is not None
+        yield Thing(thing.kind, thing.name, thing.ids, group[0].facts, money, ids)
+
+
+def _of_jobs(results: StepResults) -> Iterator[_Case]:
+    for batch, command in results.unknown_outcomes.items():
+        own, later = results.keys_with("batch_id", batch), results.keys_with("reason", BLOCKED)
+        job = Thing(EXPORT_JOB, {"entries": len(own)}, {"batch_id": batch})
+        facts = {"waiting": len(later) or None}
+        yield _Case(OF_STEPS, "in_doubt", ERROR, PREPARER, facts, job, (*own, *later), command)
+    for row in results.jobs:
+        batch, outcome = row["batch_id"], row["outcome"]
+        is_listed = batch in results.unknown_outcomes or (outcome == "BLOCKED" and results.unknown_outcomes)
+        if outcome in OF_JOB_OUTCOMES and not is_listed:
+            job = Thing(EXPORT_JOB, {"entries": row["entries"]}, {"batch_id": batch})
+            facts = {"answer": row["message"] or None}
+            keys = results.keys_with("batch_id", batch)
+            yield _Case(OF_STEPS, OF_JOB_OUTCOMES[outcome], ERROR, PREPARER, facts, job, keys)
+
+
+def _of_categories(results: StepResults) -> Iterator[_Case]:
+    """Yield a case for each category whose account a person has to choose."""
+    entries = defaultdict(list)
+    for row in _severe(results.findings):
+        if row["check"] in MAPPINGS:
+            entries[row["category_id"]].append(_key(row))
+    for row in results.coverage:
+        # An archived category is no longer used: its entries get another one.
+        if row["state"] in MAPPINGS and not row["archived"]:
+            account = " ".join(filter(None, (row["external_id"], row["account_name"]))) or None
+            ids = {name: row[name] for name in ("category_id", "account_id") if row[name]}
+            category = Thing(CATEGORY, {"name": row["name"] or row["category_id"]}, ids)
+            keys = tuple(entries[row["category_id"]])
+            yield _Case(OF_STEPS, row["state"], ERROR, SERVICE, {"account": account}, category, keys)
+
+
+def _of_entries(results: StepResults) -> Iterator[_Case]:
+    """Yield a case for each entry to correct, or for its category where the category is the cause."""
+    for row in _severe(results.findings):
+        check = row["check"]
+        if check in SOLVED_BY_OTHERS or OF_REASON.get(check) in WITHOUT_STEPS:
+            continue
+        person = (row.get("employee_name") or "") if row["who"] == EMPLOYEE else ""
+        of_category = check in OF_A_CATEGORY
+        section = OF_STEPS if of_category else OF_ENTRIES
+        # A person finds an entry, and no category by an ID alone.
+        thing = _category(results, row) if of_category and _category_name(results, row) else _entry(row)
+        thing = _with_amounts(results, row, thing) if check == CHANGED else thing
+        facts = {} if of_category else json.loads(row["facts"])
+        yield _Case(section, check, row["severity"], row["who"], facts, thing, (_key(row),), person=person)
+
+
+def _of_accounts(results: StepResults) -> Iterator[_Case]:
+    planned = [row for row in results.created if row["outcome"] == "PLANNED"]
+    unknown = [row for row in _severe(results.accounts) if row["check"] in OF_UNKNOWN]
+    if planned:
+        facts = {"accounts": len(planned)}
+        keys = results.keys_with("reason", PLANNED_ACCOUNT)
+        yield _Case(OF_STEPS, "planned_accounts", ERROR, PREPARER, facts, None, keys)
+    elif unknown:
+        entries = [row for row in _severe(results.findings) if row["check"] == UNKNOWN]
+        things: list[tuple[Thing, tuple[Any, ...]]] = [
+            (_category(results, row), (_key(row),)) for row in entries
+        ]
+        things += [(_category(results, row) if row["category_id"] else _account(row), ()) for row in unknown]
+        is_error = any(thing.kind == CATEGORY for thing, _ in things)
+        for thing, keys in things:
+            severity = ERROR if is_error else WARNING
+            yield _Case(OF_STEPS, UNKNOWN, severity, PREPARER, {}, thing, keys, results.import_accounts)
+    for row in results.created:
+        if row["outcome"] in OF_ACCOUNT_OUTCOMES:
+            code, role = OF_ACCOUNT_OUTCOMES[row["outcome"]]
+            name = " ".join(filter(None, (row["code"] or row["external_id"], row["name"])))
+            account = Thing(ACCOUNT, {"name": name}, {"external_id": row["external_id"]})
+            yield _Case(OF_STEPS, code, ERROR, role, {"answer": row["message"] or None}, account)
+
+
+def _of_findings(results: StepResults) -> Iterator[_Case]:
+    """Yield a case for each other finding of accounts and categories, one for all of an account."""
+    differences: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in _severe(results.accounts):
+        if row["check"] in UPDATES:
+            differences[row["external_id"]].append(row)
+        elif row["check"] not in OF_OTHER_STEPS:
+            of_category, of_account = row["category_id"], row["external_id"] or row["account_id"]
+            thing = _category(results, row) if of_category else _account(row) if of_account else None
             yield _Case(
-                section, check, row["severity"], row["who"], facts, thing, (_key(row),), person=person
+                OF_ACCOUNTS, row["check"], row["severity"], row["who"], json.loads(row["facts"]), thing
             )
+    for rows in differences.values():
+        severity = min((row["severity"] for row in rows), key=SEVERITIES.index)
+        changes = [_change(row) for row in rows]
+        account = _account(rows[0])
+        yield _Case(OF_STEPS, "update_account", severity, rows[0]["who"], {"changes": changes}, account)
 
-    def _of_accounts(self) -> Iterator[_Case]:
-        planned = [row for row in self.created if row["outcome"] == "PLANNED"]
-        unknown = [row for row in self.accounts if row["check"] in OF_UNKNOWN]
-        if planned:
-            facts = {"accounts": len(planned)}
-            keys = self._with("reason", PLANNED_ACCOUNT)
-            yield _Case(OF_STEPS, "planned_accounts", ERROR, PREPARER, facts, None, keys)
-        elif unknown:
-            entries = [row for row in self.findings if row["check"] == UNKNOWN]
-            things: list[tuple[Thing, tuple[Any, ...]]] = [
-                (self._category(row), (_key(row),)) for row in entries
-            ]
-            things += [
-                (self._category(row) if row["category_id"] else self._account(row), ()) for row in unknown
-            ]
-            is_error = any(thing.kind == CATEGORY for thing, _ in things)
-            for thing, keys in things:
-                severity = ERROR if is_error else WARNING
-                yield _Case(OF_STEPS, UNKNOWN, severity, PREPARER, {}, thing, keys, self.import_accounts)
-        for row in self.created:
-            if row["outcome"] in OF_ACCOUNT_OUTCOMES:
-                code, role = OF_ACCOUNT_OUTCOMES[row["outcome"]]
-                name = " ".join(filter(None, (row["code"] or row["external_id"], row["name"])))
-                account = Thing(ACCOUNT, {"name": name}, {"external_id": row["external_id"]})
-                yield _Case(OF_STEPS, code, ERROR, role, {"answer": row["message"] or None}, account)
 
-    def _of_findings(self) -> Iterator[_Case]:
-        """Yield a case for each other finding of accounts and categories, one for all of an account."""
-        differences: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
-        for row in self.accounts:
-            if row["check"] in UPDATES:
-                differences[row["external_id"]].append(row)
-            elif row["check"] not in TOLD_ELSEWHERE:
-                of_category, of_account = row["category_id"], row["external_id"] or row["account_id"]
-                thing = self._category(row) if of_category else self._account(row) if of_account else None
-                yield _Case(
-                    OF_ACCOUNTS, row["check"], row["severity"], row["who"], json.loads(row["facts"]), thing
-                )
-        for rows in differences.values():
-            severity = min((row["severity"] for row in rows), key=SEVERITIES.index)
-            changes = [_change(row) for row in rows]
-            account = self._account(rows[0])
-            yield _Case(OF_STEPS, "update_account", severity, rows[0]["who"], {"changes": changes}, account)
+def _category(results: StepResults, row: Mapping[str, Any]) -> Thing:
+    """Return the category of a finding; an unknown one is named as the file names it."""
+    category = row["category_id"]
+    return Thing(CATEGORY, {"name": _category_name(results, row) or category}, {"category_id": category})
 
-    def _category(self, row: Mapping[str, Any]) -> Thing:
-        """Return the category of a finding; an unknown one is named as the file names it."""
-        category = row["category_id"]
-        return Thing(CATEGORY, {"name": self._category_name(row) or category}, {"category_id": category})
 
-    def _category_name(self, row: Mapping[str, Any]) -> str | None:
-        return self._category_names.get(row["category_id"]) or row.get("category_name")
+def _category_name(results: StepResults, row: Mapping[str, Any]) -> str | None:
+    return results.category_names.get(row["category_id"]) or row.get("category_name")
 
-    def _account(self, row: Mapping[str, Any]) -> Thing:
-        ids = {name: row[name] for name in ("external_id", "account_id") if row[name]}
-        return Thing(ACCOUNT, {"name": row["about"] or row["external_id"] or row["account_id"]}, ids)
+
+def _account(row: Mapping[str, Any]) -> Thing:
+    ids = {name: row[name] for name in ("external_id", "account_id") if row[name]}
+    return Thing(ACCOUNT, {"name": row["about"] or row["external_id"] or row["account_id"]}, ids)
+
+
+def _severe(rows: Rows) -> list[Mapping[str, Any]]:
+    return [row for row in rows if row["severity"] in SEVERITIES]
 
 
 def _entry(row: Mapping[str, Any]) -> Thing:
@@ -423,6 +497,14 @@ def _entry(row: Mapping[str, Any]) -> Thing:
     return Thing(ENTRY, name, {"entry_id": row["id"]} if row["id"] else {})
 
 
+def _with_amounts(results: StepResults, row: Mapping[str, Any], thing: Thing) -> Thing:
+    """Return a changed entry with its amount as it was sent, and as it is now."""
+    change = results.change_of([_key(row)])
+    currency, amount = next(iter(change["sent"].items()), (thing.name["currency"], None))
+    about = {"amount": amount, "currency": currency, "sent": change["sent"], "now": change["now"]}
+    return replace(thing, name={**thing.name, **about})
+
+
 def _change(row: Mapping[str, Any]) -> dict[str, Any]:
     before, after = ([value] if value else [] for value in (row["service_value"], row["erp_value"]))
     return {"field": row["field"], "before": before, "after": after, "currency": None}
@@ -430,9 +512,3 @@ def _change(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _key(row: Mapping[str, Any]) -> Any:
     return row["id"] or row.get("line")
-
-
-def _shared(key: str) -> frozenset[str]:
-    """Return the facts that the sentence of several things names: they are the same for all of them."""
-    texts = words("en")
-    return texts.facts_of(f"{key}.many") | texts.facts_of(f"{key}.do_many")

@@ -174,7 +174,7 @@ def months_between(
 ) -> pa.Table:
     """Return what changed between two months: exported and held-back entries, categories and employees.
 
-    `engine.source_of` it has the headline, what was not compared, and how many rows the threshold leaves out.
+    `source_of(changes)` has the headline, what was not compared, and how many rows the threshold leaves out.
     """
     sent = [as_entries(record.tables["exported"]) for record in (before, after)]
     old, new = (rows.filter(pc.equal(rows["state"], "ACCEPTED")) for rows in sent)
@@ -288,7 +288,7 @@ def _drivers(
 
     An entry that comes each month with the same supplier and amount drives nothing.
     """
-    left: Counter[tuple[Any, ...]] = Counter()
+    counts: Counter[tuple[Any, ...]] = Counter()
     named: dict[tuple[Any, ...], str] = {}
     columns = [*keys, "date", "supplier", "description", "currency", "amount"]
     for rows, sign in ((old, -1), (new, 1)):
@@ -298,11 +298,16 @@ def _drivers(
                     row["supplier"] or row["description"],
                     row["date"] and words("thing.day", day=row["date"]),
                 )
-                alike = (*(row[key] for key in keys), row["currency"] or NO_CURRENCY, supplier, row["amount"])
-                left[alike] += sign
-                named[*alike, sign] = " ".join(filter(None, (day, supplier))) or words("change.an_entry")
+                entry_key = (
+                    *(row[key] for key in keys),
+                    row["currency"] or NO_CURRENCY,
+                    supplier,
+                    row["amount"],
+                )
+                counts[entry_key] += sign
+                named[*entry_key, sign] = " ".join(filter(None, (day, supplier))) or words("change.an_entry")
     drivers: dict[tuple[Any, ...], list[tuple[Decimal, str]]] = defaultdict(list)
-    for (*group, supplier, amount), count in left.items():
+    for (*group, supplier, amount), count in counts.items():
         sign = 1 if count > 0 else -1
         drivers[tuple(group)] += [(amount * sign, named[*group, supplier, amount, sign])] * abs(count)
     return drivers

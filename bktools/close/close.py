@@ -91,14 +91,16 @@ class Close:
         The language of its sentences.
     record : PeriodRecord
         What all closes of the month did, from the journal.
+    last_month : str
+        The last month before it that was exported, "" for none.
     before, after : Reconciliation
         The chart of accounts beside the service, before and after accounts were created.
     run : Run
         What is about this run.
     tables : mapping of str to pyarrow.Table
         entries, categories, employees, chart, accounts, coverage (of the categories), changes (where there is
-        an earlier close), last: the entries of the last month that was closed, and earlier: those of all
-        months before.
+        an earlier close), last: the entries of the last month that was closed, earlier: those of all months
+        before, and counted_before: those that they held back.
     folder, earlier_folder : Path, optional
         Folder of its files, and the one to which an earlier close was moved.
     html : str
@@ -114,6 +116,7 @@ class Close:
     by_role: tuple[Waiting, ...]
     words: Words
     record: PeriodRecord
+    last_month: str
     before: Reconciliation
     after: Reconciliation
     run: Run
@@ -143,18 +146,19 @@ class Close:
     @cached_property
     def figures(self) -> Figures:
         """All sums of the entries."""
-        return Figures(self.tables["entries"], self.currency, self.tables["last"], self.tables["earlier"])
+        tables = self.tables
+        return Figures(
+            tables["entries"],
+            self.currency,
+            tables["last"],
+            tables["earlier"],
+            tables["counted_before"]["id"],
+        )
 
     @property
     def statement(self) -> tuple[Sum, ...]:
         """What became of the entries, a line each fate and reason, and the total."""
         return self.figures.statement
-
-    @property
-    def last_month(self) -> str:
-        """The last month that was closed before this one, "" for none."""
-        last = self.tables["last"]
-        return str(last["sent_in"][0].as_py()) if len(last) else ""
 
     @property
     def approved_by(self) -> str | None:

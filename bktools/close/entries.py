@@ -24,12 +24,13 @@ from bktools.frames.columns import (
     with_missing,
 )
 from bktools.frames.names import in_reading_order
-from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, INSTANT, MONEY, TEXT
+from bktools.frames.schema import ALREADY_BOOKED, COUNT, DATE, ENTRY_DATA, INSTANT, MONEY, TEXT
 from bktools.wording import Words
 
-EXPORTED, BEFORE, IN_DOUBT, READY, HELD, LEFT_OUT = FATES = (
+EXPORTED, BEFORE, IN_BOOKS, IN_DOUBT, READY, HELD, LEFT_OUT = FATES = (
     "exported",
     "exported_before",
+    "in_books",
     "in_doubt",
     "ready",
     "held_back",
@@ -44,6 +45,7 @@ CHANGED = "changed_since_export"
 OF_REASON = {
     "exported": BEFORE,
     CHANGED: BEFORE,
+    ALREADY_BOOKED: IN_BOOKS,
     "in_doubt": IN_DOUBT,
     "duplicate": LEFT_OUT,
     "other_company": LEFT_OUT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -9,17 +10,30 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.entries import EXPORTED, FATES, HELD, IN_DOUBT, LEFT_OUT, READY
-from bktools.frames.schema import TEXT
-from bktools.frames.sums import NOTHING, Sum, by_currency, change_of, currencies_of, money_of, sums_of
+from bktools.close.entries import EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
+from bktools.frames.columns import tables_in_one_scale
+from bktools.frames.schema import ALREADY_BOOKED, TEXT
+from bktools.frames.sums import (
+    NOTHING,
+    Money,
+    Sum,
+    by_currency,
+    change_of,
+    currencies_of,
+    money_of,
+    sums_of,
+    total,
+)
 
 ALL, NO_REASON = "all", ""
 
 # Fates whose reasons have lines of their own.
 WITH_REASONS = (READY, HELD, LEFT_OUT)
 
-# How many of the largest entries are listed.
-LARGEST = 10
+# What was spent in a month, whatever became of it; entries of other months and duplicates are none of it.
+SPENT = (EXPORTED, READY, IN_DOUBT, IN_BOOKS, HELD)
+# How many of the largest entries are listed: a board reads ten; other currencies have few entries.
+LARGEST, LARGEST_OF_OTHERS = 10, 3
 # Kinds that may be new in a month: the column that tells, and the column that names it.
 NEW = {"supplier": ("supplier", "supplier"), "category": ("category_id", "category_name")}
 GROUPS = [key for key, _ in NEW.values()]
@@ -27,9 +41,10 @@ GROUPS = [key for key, _ in NEW.values()]
 
 @dataclass(frozen=True)
 class Difference:
-    """What was exported in a month beside the last month that was closed, in one currency.
+    """What was spent in a month beside the last month that was closed, in one currency.
 
-    `share` is the change in percent of `before`, with one decimal; None where there was nothing before.
+    `share` is the change in percent of `before`, with one decimal, None where that says nothing. `parts` are
+    the amounts before and now of each fate of `SPENT` that has entries.
     """
 
     currency: str
@@ -37,17 +52,52 @@ class Difference:
     now: Decimal
     change: Decimal
     share: Decimal | None
+    parts: Mapping[str, tuple[Decimal, Decimal]]
+
+
+def spent_table(month: str, sent: pa.Table, held: pa.Table) -> pa.Table:
+    """Return the entries of an earlier month with their fates, as its closes left them.
+
+    `sent` and `held` are the company's entries that were sent, and that closes did not send. An entry is of
+    the month of the close that met it first, so that no two months count it.
+    """
+    met_earlier = held.filter(pc.less(held["first_held_in"], month))["id"]
+    sent = _without(sent.filter(pc.fill_null(pc.equal(sent["sent_in"], month), False)), met_earlier)
+    held = _without(held.filter(pc.equal(held["first_held_in"], month)), sent["id"])
+    parts = [
+        (sent, pc.if_else(pc.equal(sent["state"], "ACCEPTED"), EXPORTED, IN_DOUBT)),
+        (held, pc.if_else(pc.fill_null(pc.equal(held["reason"], ALREADY_BOOKED), False), IN_BOOKS, HELD)),
+    ]
+    tables = [
+        pa.table({name: rows[name] for name in ("id", "split_line", "currency", "amount")} | {"fate": fates})
+        for rows, fates in parts
+    ]
+    return pa.concat_tables(tables_in_one_scale(*tables), promote_options="permissive")
+
+
+def _without(rows: pa.Table, ids: pa.ChunkedArray | pa.Array) -> pa.Table:
+    ids = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
+    return rows.filter(pc.invert(pc.is_in(rows["id"], pc.drop_null(ids))))
 
 
 class Figures:
     """All figures of a month, each made on first use from one table of entries.
 
-    `own` is the company's own currency, `last` the entries exported in the last month that was closed, and
-    `earlier` the `GROUPS` of the entries that all months before exported or held back.
+    `own` is the company's own currency, `last` the `spent_table` of the last month that was closed, `earlier`
+    the `GROUPS` of the entries that all months before exported or held back, and `counted_before` the IDs of
+    the entries that they held back.
     """
 
-    def __init__(self, entries: pa.Table, own: str | None, last: pa.Table, earlier: pa.Table) -> None:
+    def __init__(
+        self,
+        entries: pa.Table,
+        own: str | None,
+        last: pa.Table,
+        earlier: pa.Table,
+        counted_before: pa.ChunkedArray | None = None,
+    ) -> None:
         self._entries, self._own, self._last, self._earlier = entries, own, last, earlier
+        self._counted_before = pa.chunked_array([[]], TEXT) if counted_before is None else counted_before
 
     def by(self, *keys: str) -> list[Sum]:
         """Return the sums of groups of entries, the largest first."""
@@ -78,19 +128,40 @@ class Figures:
 
     @cached_property
     def against(self) -> tuple[Difference, ...]:
-        """What is exported and ready, beside the last closed month, by currency; () without such a month."""
-        before, now = money_of(self._last, self._own), self.of_fate(EXPORTED, READY).money
-        return tuple(
-            Difference(currency, *change_of(before.get(currency, NOTHING), now.get(currency, NOTHING)))
-            for currency in (currencies_of([before, now], self._own) if before else ())
-        )
+        """What was spent, beside the last closed month, by currency; () without such a month."""
+        if not len(self._last):
+            return ()
+        now = sums_of(_without(self._entries, self._counted_before), "fate", own=self._own)
+        before = sums_of(self._last, "fate", own=self._own)
+        differences = []
+        for currency in currencies_of([part.money for part in (*before, *now)], self._own):
+            old, new = (
+                {
+                    part["fate"]: part.money[currency]
+                    for part in sums
+                    if part["fate"] in SPENT and currency in part.money
+                }
+                for sums in (before, now)
+            )
+            parts = {
+                fate: (_amount(old, fate), _amount(new, fate)) for fate in SPENT if fate in old or fate in new
+            }
+            if parts:
+                change = change_of(_added(old.values()), _added(new.values()))
+                differences.append(Difference(currency, *change, parts=parts))
+        return tuple(differences)
 
     @cached_property
     def largest(self) -> pa.Table:
-        """The month's ten largest entries in the first currency, largest first: rows of the entries."""
-        rows = self._entries.filter(pc.equal(self._entries["currency"], next(iter(self.currencies), "")))
-        rows = rows.filter(pc.is_valid(rows["amount"]))
-        return rows.take(pc.sort_indices(pc.negate(pc.abs(rows["amount"])))[:LARGEST])
+        """The largest entries spent, by currency, largest first: ten in the first one, three in others."""
+        is_spent = pc.is_in(self._entries["fate"], pa.array(SPENT, TEXT))
+        valued = self._entries.filter(pc.and_(is_spent, pc.is_valid(self._entries["amount"])))
+        most = dict.fromkeys(self.currencies, LARGEST_OF_OTHERS) | dict.fromkeys(self.currencies[:1], LARGEST)
+        parts = [valued.slice(0, 0)]
+        for currency, count in most.items():
+            rows = valued.filter(pc.equal(valued["currency"], currency))
+            parts.append(rows.take(pc.sort_indices(pc.negate(pc.abs(rows["amount"])))[:count]))
+        return pa.concat_tables(parts)
 
     @cached_property
     def new(self) -> dict[str, list[Sum]]:
@@ -132,6 +203,15 @@ class Figures:
         rows = rows.filter(pc.invert(pc.is_in(rows[key], pc.unique(self._earlier[key]))))
         sums = sums_of(rows, *dict.fromkeys((key, name)), own=self._own)
         return [Sum({"id": part[key], "name": part[name] or part[key]}, part.money) for part in sums]
+
+
+def _amount(parts: Mapping[str, Money], fate: str) -> Decimal:
+    return parts.get(fate, NOTHING).amount or Decimal(0)
+
+
+def _added(parts: Iterable[Money]) -> Money:
+    parts = [*parts]
+    return Money(sum(part.entries for part in parts), total(part.amount for part in parts))
 
 
 def _place(part: Sum) -> int:

@@ -24,6 +24,7 @@ from bktools.journal.periods import (
     CLOSES,
     PARTS,
     TOTALS,
+    booked_and_held,
     closes_of,
     events_of,
     held_back,
@@ -63,13 +64,16 @@ class PeriodRecord:
     exported : DataFrame
         One row per entry of the month that was sent, names and amount first: the facts at sending, state
         (ACCEPTED; UNKNOWN and SENDING are in doubt), sent_at (UTC), sent_by, job_id.
+    in_books : DataFrame
+        One row per entry of the month that was not sent, because the ledger had it already.
     held_back : DataFrame
         One row per entry of the month that closes held back: its facts then, reason, message, held_at (UTC),
         and its outcome: "open", or "resolved" with resolved_period, resolved_at and resolved_job_id. Each
         entry is in one month's record: that of its date, or without a date that of the first close that met
         it.
     totals : DataFrame
-        One row per currency: count and exact amount of entries exported, in_doubt, held_back, resolved, open.
+        One row per currency: count and exact amount of entries exported, in_doubt, in_books, held_back,
+        resolved, open.
     events : DataFrame
         Every event of the month and of its batches in the journal, oldest first.
     not_kept : int
@@ -96,6 +100,7 @@ class PeriodRecord:
 
     closes = frame("closes")
     exported = frame("exported")
+    in_books = frame("in_books")
     held_back = frame("held_back")
     totals = frame("totals")
     events = frame("events")
@@ -122,6 +127,8 @@ class PeriodRecord:
             lines += self._amounts("exported")
         if count["in_doubt"]:
             lines += [TEXTS("record.in_doubt", count=count["in_doubt"]), *self._amounts("in_doubt")]
+        if count["in_books"]:
+            lines += [TEXTS("record.in_books", count=count["in_books"]), *self._amounts("in_books")]
         if count["held_back"]:
             facts = {"count": count["held_back"], "resolved": count["resolved"], "open": count["open"]}
             lines += [TEXTS("record.held_back", **facts), *self._amounts("held_back")]
@@ -209,13 +216,14 @@ def record_in(
 ) -> PeriodRecord:
     """Return a month's record from an open journal; `sent` are the company's sent entries, if read."""
     sent = sent_entries(journal, company) if sent is None else sent
-    held = held_back(journal, company, sent, month)
+    booked, held = booked_and_held(held_back(journal, company, sent, month))
     sent = sent.filter(pc.equal(sent["period"], month))
     tables = {
         "closes": table_of([closes_of(journal, company, month)], CLOSES),
         "exported": sent.select(in_reading_order(sent.column_names)),
+        "in_books": booked.select(in_reading_order(booked.column_names)),
         "held_back": held.select(in_reading_order(held.column_names)),
-        "totals": table_of([totals_of(sent, held)], TOTALS),
+        "totals": table_of([totals_of(sent, pa.concat_tables([booked, held]))], TOTALS),
         "events": events_of(journal, company, month),
     }
     state, person = state_of(journal, company, month)

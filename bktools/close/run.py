@@ -1,301 +1,337 @@
-"""`Closing`: the close, step by step, on one opened journal."""
+"""`closed_month`: the close, step by step, on one opened journal."""
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any, SupportsIndex, TypeVar
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import name_of, setting
-from bktools.close.actions import Actions
+from bktools.close.actions import StepResults, actions_of, waiting_by_role
 from bktools.close.changes import as_entries, months_between
 from bktools.close.close import Close, Run
-from bktools.close.entries import HELD, entries_of
-from bktools.close.figures import GROUPS
-from bktools.close.record import record_in
-from bktools.connection import company_named, words_for
-from bktools.contract import rules
-from bktools.errors import ArgumentError, InputError
+from bktools.close.entries import EXPORTED, HELD, IN_BOOKS, entries_of
+from bktools.close.figures import GROUPS, spent_table
+from bktools.close.record import PeriodRecord, record_in
+from bktools.close.request import CloseRequest, table_of
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.findings.check import ERROR
-from bktools.frames.incoming import arrow_of, described, source_of
-from bktools.frames.schema import ACCOUNTS, Month
-from bktools.frames.sums import money_of, threshold_of
+from bktools.frames.incoming import described, source_of
+from bktools.frames.schema import ACCOUNTS, TEXT
+from bktools.frames.sums import money_of
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import history_of
-from bktools.journal.journal import THE_OUTCOME
-from bktools.journal.periods import approve, held_back, record_close, sent_entries
-from bktools.journal.records import this_user
-from bktools.journal.statements import exported_elsewhere, not_booked
+from bktools.journal.periods import (
+    CLOSED,
+    approve,
+    held_back,
+    record_close,
+    sent_entries,
+    state_of,
+)
+from bktools.journal.right_journal import first_export
+from bktools.journal.statements import not_booked, record_first_export
+from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
 from bktools.reconcile import Reconciliation, reconcile_accounts
-from bktools.service import Service
+from bktools.settings import require_writable
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.submit.accounts import create_with
 from bktools.submit.export_jobs import Submission
-from bktools.wording import Words
-
-Result = TypeVar("Result")
-
-# A month with less than this share of the busiest month is not closed by default: dates may be mistyped.
-LEAST_SHARE = 0.05
-SHOWN_MONTHS = 3
 
 
-@dataclass(eq=False)
-class Closing:
-    """A close that is to be made, with the arguments of `close_month`, which are checked; `run` makes it.
-
-    Raises
-    ------
-    ArgumentError, InputError
-        When an argument breaks a rule, the month has not begun, or it is to be approved and has not ended.
-    """
-
-    service: Service
-    chart: pd.DataFrame
-    entries: pd.DataFrame
-    month: Month | None
-    company: str | None
-    categories: pd.DataFrame | None
-    employees: pd.DataFrame | None
-    ledger: pd.DataFrame | None
-    apply: bool
-    max_entries: SupportsIndex
-    wait: float | dt.timedelta
-    others_export: bool
-    by: str | None
-    approved_by: str | None
-    before_month_end: bool
-    new_chart: bool
-    threshold: str | float | Decimal | None
-    language: str | None
-    seen: Callable[[str, Any], None] | None
-
-    def __post_init__(self) -> None:
-        settings = self.service.settings
-        company = self.company or settings.company
-        if company is None:
-            raise ArgumentError("company", "must name the company to close (or set BKTOOLS_COMPANY)")
-        self.company_id = company_named(company, settings)
-        self.prepared_by = this_user() if self.by is None else rules.not_blank("by", self.by)
-        self.approved_by = (
-            None if self.approved_by is None else rules.not_blank("approved_by", self.approved_by)
-        )
-        self.begun_at = dt.datetime.now(dt.UTC)
-        self.apply = rules.flag("apply", self.apply)
-        self.tables = _as_table(self.chart, "chart"), _as_table(self.entries, "entries")
-        # The month is taken from the calendar of this machine, not from UTC.
-        today = self.begun_at.astimezone()
-        if "date" in self.entries and not pd.api.types.is_datetime64_any_dtype(self.entries["date"]):
-            raise InputError("the column date of the entries holds no dates: read them with read_entries")
-        self.period = (
-            month_of(self.entries, today) if self.month is None else rules.month("month", self.month)
-        )
-        is_early = rules.flag("before_month_end", self.before_month_end)
-        current = f"{today:%Y-%m}"
-        if self.period > current:
-            raise ArgumentError(name_of("month"), f"must have begun: today is {today:%Y-%m-%d}", self.period)
-        if self.period == current and self.approved_by is not None and not is_early:
-            raise ArgumentError(
-                name_of("approved_by"),
-                f"closes {current}, which has not ended: approve it when it has, "
-                f"or say that it is meant with {setting('before_month_end', value=True)}",
-            )
-        self.is_large_change = threshold_of(self.threshold)
-        self.words = words_for(self.language, settings)
-
-    def run(self) -> Close:
-        """Load, reconcile, create accounts, export the entries that are ready, and return the month."""
-        with open_for_writing(self.service.settings) as self._journal:
-            if self.apply:
-                self._journal.require_open(self.company_id, [self.period])
-            return self._closed()
-
-    def _closed(self) -> Close:
-        company, month, service, journal = self.company_id, self.period, self.service, self._journal
-        settings = service.settings
-        if self.month is None:
-            self._step("month", why_this_month, self.entries, month, self.words)
-        categories = self._loaded("categories", self.categories, load_categories)
-        employees = self._loaded("employees", self.employees, load_employees)
-        chart, entries = self.tables
-        charts = {"companies_in_charts": companies_in_charts(journal)}
-        accounts = described(accounts_in(journal, company), charts)
-        before = self._step("reconciled", reconcile_accounts, chart, accounts, categories)
-        created = self._step(
-            "created",
-            create_with,
-            journal,
-            before,
-            before.table("actions"),
-            apply=self.apply,
-            new_chart=self.new_chart,
-            service=service,
-        )
-        accounts = described(accounts_in(journal, company), charts)
-        after = self._step(
-            "remaining", lambda: reconcile_accounts(chart, accounts, categories) if self.apply else before
-        )
-        assumed = self._assumed(before, created)
-        # The history of all companies: an entry sent for another company is not sent again.
+def closed_month(request: CloseRequest) -> Close:
+    """Load, reconcile, create accounts, export the entries that are ready, and return the month."""
+    settings = request.service.settings
+    if request.apply:
+        require_writable(settings)
+    with open_for_writing(settings) as journal:
+        begin(request, journal)
+        tables = loaded(request)
+        chart = reconciled(request, journal, tables)
         history = history_of(journal, "sent")
-        elsewhere, cleared = exported_elsewhere(journal, company), not_booked(journal, company)
-
-        def compose(sent: pa.Table) -> ExportPlan:
-            return compose_export_jobs(
-                entries,
-                categories=categories,
-                accounts=_with_planned(accounts, assumed.values()),
-                employees=employees,
-                history=described(sent, {"journal": journal.id}),
-                company=company,
-                period=month,
-                currency=settings.currency,
-                max_entries=self.max_entries,
-                ledger=self.ledger,
-                exported_elsewhere=[*elsewhere],
-                not_booked=[*cleared],
-            )
-
-        plan = self._step("plan", compose, history)
-        submission = Submission(
-            journal,
-            plan,
-            service,
-            apply=self.apply,
-            wait=self.wait,
-            others_export=self.others_export,
-            period=month,
-        )
-        jobs = self._step("jobs", submission.rows)
-        persons = {plan.plan_id: self.prepared_by} if self.apply else {}
-        sent = sent_entries(journal, company, None if self.apply else history, persons)
-        rows = entries_of(plan, month, sent, jobs, self.words, frozenset(assumed))
-        stays_open = self._recorded(plan, rows) if self.apply else ""
-        record = record_in(journal, month, company, settings.environment, sent)
-        own = settings.currency or next(iter(money_of(rows)), None)
-        coverage = after.table("coverage")
-        in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
-        actions = Actions(
-            rows,
-            findings=_of_month(plan, history, month, compose),
-            coverage=coverage.to_pylist(),
-            accounts=after.table("findings").to_pylist(),
-            jobs=jobs if self.apply else [],
-            created=created,
-            own=own,
-            unknown_outcomes={
-                batch: journal.command(f"export resolve {batch} {THE_OUTCOME}") for batch in in_doubt
-            },
-            import_accounts=journal.command("accounts import FILE"),
-        )
-        listed = actions.all()
-        tables = {"categories": categories, "employees": employees, "chart": chart, "accounts": accounts}
-        sources = {name: source_of(table) for name, table in {**tables, "entries": entries}.items()}
-        earlier_entries = _before(sent.filter(pc.equal(sent["state"], "ACCEPTED")), month)
-        last = earlier_entries.filter(
-            pc.equal(earlier_entries["sent_in"], pc.max(earlier_entries["sent_in"]))
-        )
-        waiting = _before(held_back(journal, company, sent), month)
-        earlier_groups = pa.concat_tables([part.select(GROUPS) for part in (earlier_entries, waiting)])
-        tables |= {"entries": rows, "coverage": coverage, "last": last, "earlier": earlier_groups}
-        if len(last) and len(record.tables["events"]):
-            earlier = record_in(journal, last["sent_in"][0].as_py(), company, settings.environment, sent)
-            tables["changes"] = months_between(
-                earlier, record, accounts, service, self.is_large_change, self.words
-            )
-        name = settings.name_of(company)
-        unchecked = [self.words(f"not_compared.{code}") for code in after.not_compared]
-        unchecked += [self.words.name("unchecked", code) for code in plan.unchecked]
-        run = Run(
-            applied=self.apply,
-            begun_at=self.begun_at,
-            prepared_by=self.prepared_by,
-            approved_by=self.approved_by,
-            stays_open=stays_open,
-            plan=plan,
-            jobs=jobs,
-            created=created,
-            sources=sources,
-            unchecked=tuple(unchecked),
-        )
-        return self._step(
-            "close",
-            Close,
-            period=month,
+        plan = composed(request, journal, tables, chart, history)
+        jobs = submitted(request, journal, plan)
+        sent = sent_by_company(request, journal, plan, history)
+        entries = entries_of(plan, request.period, sent, jobs, request.words, frozenset(chart.assumed))
+        stays_open = recorded(request, journal, plan, entries)
+        months = months_of(request, journal, chart, sent)
+        results = step_results(request, journal, chart, plan, entries, sent, jobs)
+        actions = actions_of(results)
+        sources = {name: source_of(table) for name, table in {**tables, "accounts": chart.accounts}.items()}
+        close = Close(
+            period=request.period,
             environment=settings.environment,
-            company=company,
-            company_name="" if name == company else name,
-            currency=own,
-            actions=listed,
-            by_role=actions.by_role(listed),
-            words=self.words,
-            record=record,
-            before=before,
-            after=after,
-            run=run,
-            tables=tables,
+            company=request.company,
+            company_name=_name_of(request),
+            currency=results.own,
+            actions=actions,
+            by_role=waiting_by_role(results, actions),
+            words=request.words,
+            record=months.record,
+            last_month=months.last,
+            before=chart.before,
+            after=chart.after,
+            run=Run(
+                applied=request.apply,
+                begun_at=request.begun_at,
+                prepared_by=request.prepared_by,
+                approved_by=request.approved_by,
+                stays_open=stays_open,
+                plan=plan,
+                jobs=jobs,
+                created=chart.created,
+                sources=sources,
+                unchecked=_unchecked(request, chart, plan),
+            ),
+            tables={
+                **tables,
+                "accounts": chart.accounts,
+                "entries": entries,
+                "coverage": chart.after.table("coverage"),
+                **months.tables,
+            },
         )
-
-    def _step(self, name: str, work: Callable[..., Result], *values: Any, **options: Any) -> Result:
-        result = work(*values, **options)
-        if self.seen is not None:
-            self.seen(name, result)
-        return result
-
-    def _loaded(self, name: str, frame: pd.DataFrame | None, load: Callable[..., pd.DataFrame]) -> pa.Table:
-        load = load if frame is None else lambda *_, **_options: frame
-        return _as_table(self._step(name, load, self.company_id, refresh=True, service=self.service), name)
-
-    def _assumed(self, before: Reconciliation, created: list[dict[str, Any]]) -> dict[str, str]:
-        """Return the account of each category whose account becomes known when the planned ones are created.
-
-        Which of them get a category's account is unknown before they are created; a dry run assumes all of
-        them.
-        """
-        if self.apply or not created or (before.doubts and not self.new_chart):
-            return {}
-        unknown = (row for row in before.table("coverage").to_pylist() if row["state"] == "unknown_account")
-        return {row["category_id"]: row["account_id"] for row in unknown}
-
-    def _recorded(self, plan: ExportPlan, entries: pa.Table) -> str:
-        """Write the close to the journal, and close the period if approved; return why it stays open."""
-        record_close(
-            self._journal,
-            self.company_id,
-            self.period,
-            plan_id=plan.plan_id,
-            prepared_by=self.prepared_by,
-            approved_by=self.approved_by,
-            held_back=entries.filter(pc.equal(entries["fate"], HELD)),
-        )
-        if self.approved_by is None:
-            return ""
-        return approve(self._journal, self.company_id, self.period, plan_id=plan.plan_id, by=self.approved_by)
+        return request.step("close", close)
 
 
-def _of_month(
-    plan: ExportPlan, history: pa.Table, month: str, compose: Callable[[pa.Table], ExportPlan]
-) -> list[dict[str, Any]]:
-    """Return the findings of all entries of the month, also of those that it exported: those of a first run.
+def begin(request: CloseRequest, journal: WritableJournal) -> None:
+    """Refuse a closed month; ask about a first export, or record the answer; say which month was chosen."""
+    if request.apply:
+        journal.require_open(request.company, [request.period])
+        if request.first_export:
+            record_first_export(journal, request.company, by=request.prepared_by)
+        if question := first_export(journal, request.company):
+            raise question
+    if request.why:
+        request.step("month", request.why)
 
-    An exported entry has no other findings in a plan, so this month's are checked as if not exported.
+
+def loaded(request: CloseRequest) -> dict[str, pa.Table]:
+    """Return the tables that the close reads: those of the files, and those of the service as of now."""
+    tables = {"entries": request.entries, "chart": request.chart}
+    for name, load in (("categories", load_categories), ("employees", load_employees)):
+        frame: pd.DataFrame | None = request.loaded[name]
+        if frame is None:
+            frame = load(request.company, refresh=True, service=request.service)
+        tables[name] = table_of(request.step(name, frame), name)
+    return tables
+
+
+@dataclass(frozen=True, eq=False)
+class ReconciledChart:
+    """The chart of accounts beside the service.
+
+    Parameters
+    ----------
+    before, after : Reconciliation
+        Before and after accounts were created; the same in a dry run.
+    created : list of rows
+        The outcome of each account that was, or would be, created.
+    accounts : pyarrow.Table
+        The accounts that are known here now.
+    assumed : mapping of str to str
+        Of a dry run: the account of each category whose account becomes known with the planned ones. Which of
+        them get a category's account is unknown before they are created, so all of them are assumed.
     """
-    findings: list[dict[str, Any]] = plan.found.to_pylist()
-    is_accepted = pc.and_(pc.equal(history["period"], month), pc.equal(history["state"], "ACCEPTED"))
-    is_accepted = pc.fill_null(is_accepted, False)
-    if not pc.any(is_accepted).as_py():
-        return findings
-    exported = {*history.filter(is_accepted)["entry_id"].to_pylist()}
-    again = compose(history.filter(pc.invert(is_accepted))).found.to_pylist()
-    return [*findings, *(row for row in again if row["id"] in exported and row["severity"] != ERROR)]
+
+    before: Reconciliation
+    after: Reconciliation
+    created: list[dict[str, Any]]
+    accounts: pa.Table
+    assumed: Mapping[str, str]
+
+
+def reconciled(
+    request: CloseRequest, journal: WritableJournal, tables: Mapping[str, pa.Table]
+) -> ReconciledChart:
+    """Compare the chart with the service, and create the accounts that are missing."""
+    chart, categories = tables["chart"], tables["categories"]
+    companies = {"companies_in_charts": companies_in_charts(journal)}
+    known = described(accounts_in(journal, request.company), companies)
+    before = request.step("reconciled", reconcile_accounts(chart, known, categories))
+    created = create_with(
+        journal,
+        before,
+        before.table("actions"),
+        apply=request.apply,
+        new_chart=request.new_chart,
+        service=request.service,
+    )
+    request.step("created", created)
+    accounts = described(accounts_in(journal, request.company), companies)
+    after = reconcile_accounts(chart, accounts, categories) if request.apply else before
+    assumed: dict[str, str] = {}
+    if not request.apply and created and (request.new_chart or not before.doubts):
+        coverage = before.table("coverage").to_pylist()
+        assumed = {
+            row["category_id"]: row["account_id"] for row in coverage if row["state"] == "unknown_account"
+        }
+    return ReconciledChart(before, request.step("remaining", after), created, accounts, assumed)
+
+
+def composed(
+    request: CloseRequest,
+    journal: WritableJournal,
+    tables: Mapping[str, pa.Table],
+    chart: ReconciledChart,
+    history: pa.Table,
+) -> ExportPlan:
+    """Return the export jobs of the month. The history of all companies keeps what was sent out."""
+    plan = compose_export_jobs(
+        tables["entries"],
+        categories=tables["categories"],
+        accounts=_with_planned(chart.accounts, chart.assumed.values()),
+        employees=tables["employees"],
+        history=described(history, {"journal": journal.id}),
+        company=request.company,
+        period=request.period,
+        currency=request.service.settings.currency,
+        max_entries=request.max_entries,
+        ledger=request.ledger,
+        exported_elsewhere=[*journal.exported_elsewhere(request.company)],
+        not_booked=[*not_booked(journal, request.company)],
+    )
+    return request.step("plan", plan)
+
+
+def submitted(request: CloseRequest, journal: WritableJournal, plan: ExportPlan) -> list[dict[str, Any]]:
+    """Send the export jobs; return the outcome of each, of a dry run what would be sent."""
+    submission = Submission(
+        journal, plan, request.service, apply=request.apply, wait=request.wait, period=request.period
+    )
+    return request.step("jobs", submission.rows())
+
+
+def sent_by_company(
+    request: CloseRequest, journal: WritableJournal, plan: ExportPlan, history: pa.Table
+) -> pa.Table:
+    """Return the entries that the journal knows as sent, also those of this run."""
+    if request.apply:
+        return sent_entries(journal, request.company, None, {plan.plan_id: request.prepared_by})
+    return sent_entries(journal, request.company, history)
+
+
+def recorded(request: CloseRequest, journal: WritableJournal, plan: ExportPlan, entries: pa.Table) -> str:
+    """Write the close to the journal, and close the period if approved; return why it stays open."""
+    if not request.apply:
+        return ""
+    # Entries that the ledger has already belong to the month, too: its record has them.
+    is_unsent = pc.is_in(entries["fate"], pa.array([HELD, IN_BOOKS], TEXT))
+    record_close(
+        journal,
+        request.company,
+        request.period,
+        plan_id=plan.plan_id,
+        prepared_by=request.prepared_by,
+        approved_by=request.approved_by,
+        held_back=entries.filter(is_unsent),
+    )
+    if request.approved_by is None:
+        return ""
+    return approve(journal, request.company, request.period, plan_id=plan.plan_id, by=request.approved_by)
+
+
+@dataclass(frozen=True, eq=False)
+class Months:
+    """The record of the month, and the last month before it that exported anything, "" for none.
+
+    `tables` are last (its entries with their fates), earlier (entries of all months before), counted_before
+    (the IDs of entries that they held back), and changes since the last month.
+    """
+
+    record: PeriodRecord
+    last: str
+    tables: dict[str, pa.Table]
+
+
+def months_of(
+    request: CloseRequest, journal: WritableJournal, chart: ReconciledChart, sent: pa.Table
+) -> Months:
+    """Return what the journal knows of the month and of those before."""
+    environment = request.service.settings.environment
+    record = record_in(journal, request.period, request.company, environment, sent)
+    entries = as_entries(sent)
+    held = as_entries(held_back(journal, request.company, sent))
+    exported = _before(entries.filter(pc.equal(entries["state"], "ACCEPTED")), request.period)
+    earlier = pa.concat_tables([part.select(GROUPS) for part in (exported, _before(held, request.period))])
+    is_counted = pc.less(held["first_held_in"], request.period)
+    last = str(pc.max(exported["sent_in"]).as_py() or "")
+    tables = {
+        "earlier": earlier,
+        "counted_before": held.filter(is_counted).select(["id"]),
+        "last": spent_table(last, entries, held),
+    }
+    if last and len(record.tables["events"]):
+        before = record_in(journal, last, request.company, environment, sent)
+        tables["changes"] = months_between(
+            before, record, chart.accounts, request.service, request.is_large_change, request.words
+        )
+    return Months(record, last, tables)
+
+
+def step_results(
+    request: CloseRequest,
+    journal: WritableJournal,
+    chart: ReconciledChart,
+    plan: ExportPlan,
+    entries: pa.Table,
+    sent: pa.Table,
+    jobs: list[dict[str, Any]],
+) -> StepResults:
+    """Return what asks for steps: of entries also what was found in those that this month has exported."""
+    findings = [*plan.found.to_pylist(), *_of_exported(plan, entries)]
+    in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
+    return StepResults(
+        entries,
+        findings=_with_closed_months(request, journal, findings),
+        coverage=chart.after.table("coverage").to_pylist(),
+        accounts=chart.after.table("findings").to_pylist(),
+        jobs=jobs if request.apply else [],
+        created=chart.created,
+        unknown_outcomes={batch: journal.settling(batch, request.company) for batch in in_doubt},
+        own=request.service.settings.currency or next(iter(money_of(entries)), None),
+        import_accounts=journal.command("accounts import FILE", request.company),
+    )
+
+
+def _of_exported(plan: ExportPlan, entries: pa.Table) -> list[dict[str, Any]]:
+    """Return what was found in the entries that the month exported in an earlier run, when it did."""
+    is_exported = pc.equal(entries["fate"], EXPORTED)
+    exported = [*{*entries.filter(is_exported)["id"].to_pylist()} & {*plan.held["id"].to_pylist()}]
+    rows = plan.found_before_sending(exported).to_pylist() if exported else []
+    return [row for row in rows if row["severity"] != ERROR]
+
+
+def _with_closed_months(
+    request: CloseRequest, journal: WritableJournal, findings: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return findings in which an entry of a closed month has a cause of its own."""
+    closed: dict[str, bool] = {}
+    for row in findings:
+        if row["check"] == "earlier_period":
+            month = f"{row['date']:%Y-%m}"
+            if month not in closed:
+                closed[month] = state_of(journal, request.company, month)[0] == CLOSED
+            row["check"] = "closed_period" if closed[month] else row["check"]
+    return findings
+
+
+def _unchecked(request: CloseRequest, chart: ReconciledChart, plan: ExportPlan) -> tuple[str, ...]:
+    words = request.words
+    return (
+        *(words(f"not_compared.{code}") for code in chart.after.not_compared),
+        *(words.name("unchecked", code) for code in plan.unchecked),
+    )
+
+
+def _name_of(request: CloseRequest) -> str:
+    """Return the company's name for titles, "" where the settings have none."""
+    name = request.service.settings.title_of(request.company)
+    return "" if name == request.company else name
 
 
 def _with_planned(accounts: pa.Table, assumed: Iterable[str]) -> pa.Table:
@@ -306,48 +342,5 @@ def _with_planned(accounts: pa.Table, assumed: Iterable[str]) -> pa.Table:
 
 
 def _before(rows: pa.Table, month: str) -> pa.Table:
-    """Return entries of the journal that are of the months before this one, as a table of entries."""
-    return as_entries(rows.filter(pc.fill_null(pc.less(rows["period"], month), False)))
-
-
-def _as_table(frame: pd.DataFrame, name: str) -> pa.Table:
-    return described(arrow_of(frame, name), source_of(frame))
-
-
-def month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
-    """Return the month to close: never decided by a few entries, and never in the future."""
-    counts = _counts(entries)
-    if counts.empty:
-        raise ArgumentError(name_of("month"), "must be given: the entries have no dates")
-    current = f"{today:%Y-%m}"
-    past = counts[counts.index <= current]
-    if past.empty:
-        first = counts.index.min()
-        raise ArgumentError(
-            name_of("month"),
-            f"must be given: no entry is dated in {current} or before, the first month is {first}",
-        )
-    ended = past[past.index < current]
-    likely = past if ended.empty else ended
-    return str(likely.index[likely >= likely.max() * LEAST_SHARE].max())
-
-
-def why_this_month(entries: pd.DataFrame, period: str, words: Words) -> str:
-    """Return a sentence with the chosen month and the number of entries in other months."""
-    counts = _counts(entries)
-    # The latest months first: their entries wait for the next close, or their dates are mistyped.
-    others = [
-        words("report.terminal.of_month", count=count, month=month)
-        for month, count in counts[counts.index != period][::-1].items()
-    ]
-    outside = words.listed(others, most=SHOWN_MONTHS) or None
-    way = setting("month", "YYYY-MM")
-    return words("report.terminal.chosen_month", period=period, others=outside, way=way)
-
-
-def _counts(entries: pd.DataFrame) -> pd.Series:
-    """Return the number of entries of each month, the earliest first."""
-    if "date" not in entries.columns:
-        return pd.Series(dtype="int64")
-    months: pd.Series = entries["date"].dropna().dt.strftime("%Y-%m").value_counts().sort_index()
-    return months
+    """Return the entries of the journal that are of the months before this one."""
+    return rows.filter(pc.fill_null(pc.less(rows["sent_in"], month), False))

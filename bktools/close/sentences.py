@@ -51,6 +51,8 @@ def name_of(words: Words, thing: Thing) -> str:
     named = thing.name
     day = words("thing.day", day=named["day"]) if named["day"] else ""
     amount = words("thing.amount", **named) if named["amount"] is not None else ""
+    if named.get("sent") != named.get("now"):
+        amount = words("thing.changed_amount", **named)
     parts = list(filter(None, (day, visible_line(named["party"] or ""), amount)))
     return ", ".join(parts) or words("thing.line", **named)
 

@@ -28,6 +28,12 @@ FIRST_MONTH = "0001-01"
 CALENDAR_TYPES = {"Period", "datetime64"}
 CALENDAR_PATTERN = re.compile(r"\d{4}-\d\d(-\d\d([T ][\d:.]+)?)?\Z", re.ASCII)
 
+# What stands for a person's word in printed commands and help.
+PLACEHOLDERS = frozenset({"NAME", "TEXT", "DATE", "REASON", "EVIDENCE", "PERSON", "FILE"})
+_ANGLES = re.compile(r"<[^<>]*>")
+# Words of an evidence at least.
+LEAST_WORDS = 2
+
 # Names that a message lists.
 SHOWN_NAMES = 10
 
@@ -62,7 +68,7 @@ def company_id(argument: str, value: object, names: Mapping[str, str]) -> str:
     named = names.get(value) if isinstance(value, str) else None
     if named is None and isinstance(value, str) and not UUID_PATTERN.match(value):
         known = ", ".join(list(names)[:SHOWN_NAMES]) + (" …" if len(names) > SHOWN_NAMES else "")
-        known = known or "which names none: bktools guide team"
+        known = known or "which names none: bktools guide automation"
         raise ArgumentError(argument, f"must be a UUID or a company of the config file ({known})", value)
     return named or uuid_text(argument, value)
 
@@ -114,6 +120,37 @@ def not_blank(argument: str, value: object) -> str:
     if not stripped:
         raise ArgumentError(argument, "must be given, and not be blank")
     return stripped
+
+
+def a_name(argument: str, value: object) -> str:
+    """Return the name of a person; refuse the placeholder of a printed command."""
+    return _a_persons_word(argument, value, "a person's name")
+
+
+def reason(argument: str, value: object) -> str:
+    """Return a person's reason; refuse the placeholder of a printed command."""
+    return _a_persons_word(argument, value, "the reason")
+
+
+def evidence(argument: str, value: object) -> str:
+    """Return a person's evidence: what was looked up and found, in two words at least."""
+    written = _a_persons_word(argument, value, "what you looked up and found")
+    if len(written.split()) < LEAST_WORDS:
+        raise ArgumentError(argument, "must say in a few words what you looked up and found", value)
+    return written
+
+
+def _a_persons_word(argument: str, value: object, meaning: str) -> str:
+    written = not_blank(argument, value)
+    bare = written.strip(" .…'\"")
+    # "Date" is a surname, too.
+    if (
+        (bare in PLACEHOLDERS or (bare.upper() in PLACEHOLDERS and bare.islower()))
+        or not any(map(str.isalnum, written))
+        or _ANGLES.search(written)
+    ):
+        raise ArgumentError(argument, f"must be {meaning}, not the placeholder of a printed command", value)
+    return written
 
 
 def month(argument: str, value: object) -> str:

@@ -3,7 +3,7 @@
 An error holds an entry back, because its export would fail, book the wrong thing or book it twice; a warning
 goes out with the plan and asks a person to look first; an info is counted. The first error of an entry is its
 reason in `plan.not_ready`; `plan.findings` has all of them. To add a check, add an item here, its words to
-each file of `wording`, and its test. The columns are those of `columns.py`.
+each file of `wording`, and its test. The columns are those of `columns.columns_of`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import polars as pl
 
 from bktools.contract.rules import UUID_REGEX
-from bktools.export.columns import TWIN
+from bktools.export.sent_before import TWIN
 from bktools.findings.check import EMPLOYEE, ERP, INFO, PREPARER, WARNING, Check
 from bktools.ledger.before_sending import Held
 
@@ -97,7 +97,7 @@ CHECKS = (
         c.usual_of.is_not_null(),
         WARNING,
         EMPLOYEE,
-        facts=("usual_of", "usual_low", "usual_high", "usual_entries", "currency"),
+        facts=("usual_of", "usual_amount", "usual_entries", "currency"),
     ),
     Check(
         "no_tax_code",

@@ -18,7 +18,9 @@ from bktools.contract import rules
 from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError, InputError
 from bktools.export.checks import CHECKS, HELD_TOGETHER
-from bktools.export.columns import Arguments, columns_of, further_columns, polars_of, split_entries
+from bktools.export.columns import Arguments, columns_of, further_columns
+from bktools.export.keys import polars_of
+from bktools.export.repeats import split_entries
 from bktools.findings.check import applicable, find, with_first_errors
 from bktools.frames.incoming import source_of
 from bktools.frames.names import FIRST, IDENTIFIERS
@@ -155,7 +157,9 @@ class Checked:
         shown = _shown(books, source_of(ledger)) if books.is_style_known else {}
         return replace(_checked(rows, self.frames), books=shown), books.is_style_known
 
-    def find(self, entries: pa.Table, named: Naming) -> pa.Table:
+    def find(
+        self, entries: pa.Table, named: Naming, before_sending: frozenset[str] = frozenset()
+    ) -> pa.Table:
         """Return all findings, most severe first, then in the order of sending.
 
         Parameters
@@ -164,6 +168,8 @@ class Checked:
             The checked entries.
         named : callable
             Gives rows their names.
+        before_sending : frozenset of str
+            IDs of sent entries: only their findings are returned, as if they had not been sent.
 
         Returns
         -------
@@ -171,7 +177,13 @@ class Checked:
             The columns COLUMNS, then names, money and identifiers of the entry.
         """
         rows = further_columns(self.rows.drop("facts"), self.frames)
+        if before_sending:
+            is_sent = c.id.is_in([*before_sending])
+            unsent = {name: pl.lit(None, rows.schema[name]) for name in ("sent_state", "changes")}
+            rows = rows.with_columns(**unsent)
         found = find(rows, applicable(CHECKS, rows.columns))
+        if before_sending:
+            found = found.filter(c.row.is_in(rows.select(is_sent.arg_true()).to_series().implode()))
         positions = self.order.select("row").with_row_index("position")
         found = found.join(positions, on="row", how="left").sort("number", "position")
         known = entries.select([name for name in (*FIRST, *IDENTIFIERS) if name in entries.column_names])

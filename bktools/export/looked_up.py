@@ -1,7 +1,7 @@
-"""Entries that a ledger does not hold, as evidence after a restore of the journal's database.
+"""Entries that a ledger does not hold, as evidence for a company that is closed (`journal.right_journal`).
 
-A machine that is gone may have sent entries that no journal knows. A ledger that was exported later shows
-which of them are booked, if it is known where this company's accounting system books.
+A restored journal, or one that is new to this computer, may lack what was sent. A ledger of a later day shows
+what is booked, if it is known where this company's accounting system books.
 """
 
 from __future__ import annotations
@@ -13,6 +13,22 @@ import pyarrow.compute as pc
 from bktools.errors import PlanError
 from bktools.export.plan import ExportPlan
 from bktools.frames.columns import days_of
+from bktools.journal.claims import LookedUp
+
+_BY_HAND = "look them up by hand, and record those that are not booked (bktools export not-booked)"
+
+
+def looked_up(plan: ExportPlan, company_id: str, closed_on: str) -> LookedUp:
+    """Return what a plan's ledger shows not to be booked; raise `PlanError` as `not_in_the_books`.
+
+    `closed_on` is the day (UTC) on which the company was closed, as 2026-11-24.
+    """
+    since = dt.datetime.combine(dt.date.fromisoformat(closed_on), dt.time.max, dt.UTC)
+    entries = not_in_the_books(plan, company_id, since)
+    books = plan.books
+    return LookedUp(
+        str(books["exported_at"]), f"{books['source']} (SHA-256 {books['sha256']})", frozenset(entries)
+    )
 
 
 def not_in_the_books(
@@ -41,23 +57,25 @@ def not_in_the_books(
     if not books:
         raise PlanError(
             "the plan asked no ledger that shows how it books: compose it with --ledger FILE; "
-            "nothing was recorded"
+            "nothing was sent"
         )
     said = books["exported_at"]
     day = dt.date.fromisoformat(said) if said else exported_at
     if day is None:
-        raise PlanError(f"{books['source']} does not say when it was exported: give --exported-at DATE")
+        raise PlanError(
+            f"{books['source']} does not say when it was exported: compose the plan again with --exported-at "
+            "DATE, the day of its export; nothing was sent"
+        )
     if day <= since.date():
         raise PlanError(
             f"{books['source']} was exported on {day}, and may lack what was sent until {since.date()}: "
             f"compose the plan again with a ledger exported on {since.date() + dt.timedelta(days=1)} or "
-            "later; nothing was recorded"
+            "later; nothing was sent"
         )
     if not books["batches"]:
         raise PlanError(
             f"{books['source']} holds none of the batches that were accepted before, "
-            "so it does not show where the company's entries are booked: look them up by hand (--from, "
-            "--to, --evidence); nothing was recorded"
+            f"so it does not show where the company's entries are booked: {_BY_HAND}; nothing was sent"
         )
     first, last = (dt.date.fromisoformat(books[name]) for name in ("first", "last"))
     days = days_of(plan.rows)
@@ -72,7 +90,7 @@ def not_in_the_books(
     if not inside:
         raise PlanError(
             f"no ready entry of company {company_id} is dated from {first} to {last}, "
-            f"which {books['source']} covers: nothing was recorded"
+            f"which {books['source']} covers: nothing was sent"
         )
     # What the verdict leaves open waits, and so does what the ledger may book after the day of its export.
     until = min(last, day)
@@ -80,13 +98,9 @@ def not_in_the_books(
     shown = [entry_id for entry_id in inside if entry_id in due and due[entry_id] <= until]
     if not shown:
         later = max([due[entry_id] for entry_id in inside if entry_id in due], default=None)
-        way = (
-            f"compose the plan again with a ledger that reaches {later}"
-            if later
-            else "look them up by hand (--from, --to, --evidence)"
-        )
+        way = f"compose the plan again with a ledger that reaches {later}" if later else _BY_HAND
         raise PlanError(
             f"{books['source']} does not show of any ready entry of company {company_id} that it is not "
-            f"booked, or booked later: {way}; nothing was recorded"
+            f"booked, or booked later: {way}; nothing was sent"
         )
     return shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -112,7 +112,7 @@ class ExportPlan(Result):
     unchecked: tuple[str, ...]
     plan_id: str
     # Returns the findings on first use, because a plan can be submitted without them.
-    _find: Callable[[], pa.Table]
+    _find: Callable[..., pa.Table]
     provenance: dict[str, Any] = field(default_factory=dict)
     journal: str = ""
     books: dict[str, Any] = field(default_factory=dict)
@@ -159,6 +159,10 @@ class ExportPlan(Result):
     def found(self) -> pa.Table:
         """The findings as facts: check, severity, who (codes), facts (JSON); names, money and identifiers."""
         return self._find()
+
+    def found_before_sending(self, entry_ids: Iterable[str]) -> pa.Table:
+        """Return the findings of entries that were sent since, as they were before it."""
+        return self._find(before_sending=frozenset(entry_ids))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the plan for pickle and copy, with its findings but without the frames they come from."""

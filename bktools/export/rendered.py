@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.export.columns import polars_of
+from bktools.export.keys import polars_of
 from bktools.findings.sentences import facts_of_all, with_sentences
 from bktools.frames.columns import days_of
 from bktools.frames.names import in_reading_order

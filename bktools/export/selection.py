@@ -18,7 +18,9 @@ from bktools.frames.columns import text_of
 from bktools.frames.incoming import in_memory
 from bktools.frames.schema import TEXT
 from bktools.inputs import cells
-from bktools.inputs.columns import Vocabulary, opened
+from bktools.inputs.options import Options
+from bktools.inputs.reading import opened
+from bktools.inputs.source import Source
 from bktools.visible import first_of
 
 SHOWN = 3
@@ -139,11 +141,11 @@ def _ids_of_file(path: Path) -> pa.ChunkedArray:
         raise InputError(f"the selection {path} cannot be read: {error.strerror}") from error
     if listed is not None:
         return listed
-    reading = opened(path, Vocabulary("entries"))
-    reading.assign(required=("id",))
-    cells.raise_all(reading.problems, reading.table)
+    reading = opened(Source(path, "entries"), Options())
+    if not reading.has("id"):
+        reading.problems.ask("no_column_like_it", field="id", headings=[])
+    reading.raise_problems()
     place = reading.places["id"]
-    cells.refuse_broken(reading.table, [place])
     return cells.uuids(cells.without_blank_rows(reading.table, [place]), place, required=True)
 
 

@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.export.columns import polars_of
 from bktools.export.findings import Checker, in_order_of_sending
+from bktools.export.keys import polars_of
 from bktools.frames.columns import days_of
 from bktools.frames.schema import TEXT
 from bktools.frames.typed import typed

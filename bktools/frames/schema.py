@@ -163,9 +163,13 @@ EXPORTED_ENTRIES = _schema(
 )
 
 # The months of a company: one row per month and currency. The columns of the last close are null without one.
+# The reason of an entry that the ledger has already: no person has anything to do.
+ALREADY_BOOKED = "already_booked"
+
 PERIODS = _schema(
     "company_id text, period text, state text",
     "currency text, exported count, exported_amount money, in_doubt count, in_doubt_amount money, "
+    "in_books count, in_books_amount money, "
     "held_back count, held_back_amount money, open count, open_amount money, prepared_by text, "
     "approved_by text, applied_at instant, changed_by text, changed_at instant, reason text, "
     "verified_by text, verified_at instant, verified_against text, verified_result text",
@@ -203,9 +207,7 @@ def to_pandas(
                 long = amounts.longest(table.column(place))
                 most = amounts.FLOAT_DIGITS
                 why = f"{field.name} {long:f} has more than the {most} digits that a float keeps"
-                error = InputError(f'{why}: read it with money="decimal"')
-                error.why, error.settings = why, (("money", "decimal"),)
-                raise error
+                raise InputError(f'{why}: read it with money="decimal"')
             table = table if column is None else table.set_column(place, field.name, column)
     frame: pd.DataFrame = table.to_pandas(types_mapper=_pandas_type, date_as_object=False)
     if provenance is not None:

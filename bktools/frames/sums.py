@@ -21,6 +21,8 @@ from bktools.frames.schema import COUNT, MONEY, TEXT
 from bktools.wording.numbers import counted, shown
 
 NO_CURRENCY = "no currency"
+# A change of more than 1000% says only that there was next to nothing before.
+MEANINGLESS = 10
 # Digits of Arrow's widest decimals: no sum of amounts of 38 digits needs more.
 DIGITS = 76
 
@@ -162,10 +164,15 @@ def shares_of(amounts: Sequence[Any]) -> list[Any]:
 
 
 def change_of(before: Money, now: Money) -> tuple[Decimal, Decimal, Decimal, Decimal | None]:
-    """Return both amounts, the exact change, and its percentage of the first, None where that is zero."""
+    """Return both amounts, the exact change, and its percentage of the first.
+
+    None in place of a percentage of nothing, of a credit, and of a base so small that the change is more than
+    `MEANINGLESS` times of it.
+    """
     old, new = before.amount or Decimal(0), now.amount or Decimal(0)
     change = total([new, old.copy_negate()])
-    return old, new, change, (change / abs(old) * 100).quantize(Decimal("0.1")) if old else None
+    says_something = old > 0 and abs(change) <= MEANINGLESS * old
+    return old, new, change, (change / old * 100).quantize(Decimal("0.1")) if says_something else None
 
 
 def threshold_of(value: str | float | Decimal | None) -> Callable[[Mapping[str, Any]], bool]:

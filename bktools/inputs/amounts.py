@@ -1,176 +1,304 @@
-"""Text of cells → exact decimals, by the marks that the whole column shows."""
+"""Text of cells → exact decimals, by the decimal mark that all columns of amounts share.
+
+Amounts of digits and marks alone are read by columns; all others, such as `(1,234.50) €` or `12.30 CR`, in
+parts, once for each different text.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property, lru_cache
+from typing import Final, NamedTuple
+
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import name_of, setting
-from bktools.errors import ArgumentError
-from bktools.inputs import cells
-from bktools.inputs.table import Table
-from bktools.inputs.words import CURRENCY_CODES, CURRENCY_SIGNS
+from bktools.currencies import MINOR_UNITS, USUAL
+from bktools.frames import schema
+from bktools.inputs import cells, words
+from bktools.inputs.options import Options
+from bktools.inputs.question import Problems
+from bktools.inputs.table import Mask
 
-# Marks between thousands that no one uses before decimals: spaces of several widths and apostrophes.
-_SPACES = " \u00a0\u202f\u2009'\u2019"
-LONGEST = 38
-_FIRST_ROWS = 1000
-_DAY_AND_MONTH = r"^\d{1,2}[.,]\d{1,2}$"
-
-
-def _pattern(decimal: str, thousands: str) -> str:
-    mark = f"[{decimal}]"
-    grouped = rf"[1-9]\d{{0,2}}(?:[{thousands}]\d{{3}})+"
-    return rf"^(?:\d+|{grouped})(?:{mark}\d+)?$|^{mark}\d+$"
-
-
-_PATTERNS = {".": _pattern(".", f",{_SPACES}"), ",": _pattern(",", f".{_SPACES}")}
-_OF_ARABIC = (("\N{ARABIC DECIMAL SEPARATOR}", "."), ("\N{ARABIC THOUSANDS SEPARATOR}", ","))
-# Minus signs of typographers, brackets, a sign behind or apart → one minus in front.
-_SIGNS = (
-    ("\N{MINUS SIGN}", "-"),
-    (r"^\(\s*([^-()]*?)\s*\)$", r"-\1"),
-    (r"^([^-]*?)\s*-$", r"-\1"),
-    (r"^-\s+", "-"),
-    (r"^\+\s*", ""),
+LONGEST: Final = 38
+# Digits of one amount before its decimals, so that sums of any number of amounts stay exact.
+_MOST_WHOLE = 18
+EACH: Final = "each"
+_OTHER = {".": ",", ",": "."}
+# No amount of money has more decimals; what sums in binary leave behind them is rounded away.
+_MOST_DECIMALS, _MEANT_DECIMALS = 10, 6
+_RESIDUE = re.compile(r"[.,]\d{0,6}?(?:0{4,}|9{4,})\d{1,3}$")
+# Marks between thousands that nobody uses before decimals: spaces of several widths and apostrophes.
+_SPACES = re.compile(r"[\s\u00a0\u202f\u2009'’`\u066c]")
+_DASHES = str.maketrans(
+    {**dict.fromkeys("\u2212\u2013\u2014\u2010\u2011\ufe63\uff0d", "-"), "\N{ARABIC DECIMAL SEPARATOR}": "."}
 )
-# A currency on either side: a sign, or a code of three letters.
-_CURRENCY = rf"(?:[{CURRENCY_SIGNS}]|kr\.?|zł|Kč|Ft|lei|Fr\.|R\$|{CURRENCY_CODES})"
-_WITH_CURRENCY = (
-    rf"^(?P<sign>[-+(]?)\s*(?P<front>{_CURRENCY}?)\s*(?P<number>-?[\d.,][\d.,'\s\x{{A0}}\x{{202F}}]*?)"
-    rf"\s*(?P<behind>{_CURRENCY}?)(?P<end>[-)]?)$"
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*[.,]?$|[.,]\d+$")
+_UNIT = re.compile(r"^([^\d.,()+-]{0,8}?)([-+]?)([^\d.,()+-]{0,8}?)([-+]?[\d.,]+)([-+]?)([^\d.,()+-]{0,8})$")
+_IN_BRACKETS = re.compile(r"([^\d()]*)\(([^()]*)\)([^\d()]*)")
+_SIDES = {"DR": "debit", "DB": "debit", "CR": "credit"}
+# Amounts that are read by columns, each form with its decimal mark.
+_PLAIN = (
+    (r"^-?\d+\.\d{1,2}$", "."),
+    (r"^-?\d+$", ""),
+    (r"^-?\d+,\d{1,2}$", ","),
+    (r"^-?\d{1,3}(?:,\d{3})+\.\d{1,2}$", "."),
+    (r"^-?\d{1,3}(?:\.\d{3})+,\d{1,2}$", ","),
 )
-# Ends of bank and ledger reports: where a debit is positive, a credit is negative.
-_SIDES = (
-    (r"(?i)^(\d.*\d)\s*CR\.?$", r"-\1"),
-    (r"(?i)^(\d)\s*CR\.?$", r"-\1"),
-    (r"(?i)^(.*\d)\s*DR\.?$", r"\1"),
-)
-# Signs that accountants write for nothing.
-_NIL = r"^[-–—]$"
-# Amounts without anything but digits, marks, and perhaps a minus in front.
-_PLAIN = r"^-?[\d.,]+$"
+_PLAIN_DECIMALS = 2
 
 
-def amounts(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray:
-    """Return a column of exact amounts, with the largest scale in the column; empty cells are null.
+class Money(NamedTuple):
+    """A cell's amount in parts; a dash alone is nothing, and has no digits."""
 
-    Without the decimal mark, the column must show which it is; that of cells that are numbers is a point,
-    whatever mark the texts of the file have. A value that is no amount is an `InputError`.
+    sign: int
+    digits: str
+    currency: str = ""
+    side: str = ""
+
+
+_NOTHING = Money(1, "")
+
+
+@lru_cache(1 << 18)
+def money(text: str) -> Money | None:
+    """Return a cell's amount in parts, None where it is none."""
+    text = _SPACES.sub("", text.translate(_DASHES)).rstrip("|")
+    if text in ("", "-", "--"):
+        return _NOTHING
+    sign = 1
+    if "(" in text:
+        if not (inside := _IN_BRACKETS.fullmatch(text)):
+            return None
+        text, sign = "".join(inside.groups()), -1
+    match = _UNIT.match(text)
+    if not match or not _DIGITS.match(match[4].lstrip("+-")):
+        return None
+    signs = match[2] + match[4][: match[4][0] in "+-"] + match[5]
+    if len(signs) > 1:
+        return None
+    side = currency = ""
+    for unit in filter(None, (match[1] + match[3], match[6])):
+        if unit.upper().strip(".") in _SIDES:
+            side = _SIDES[unit.upper().strip(".")]
+        elif words.currencies_of(unit):
+            currency = unit
+        else:
+            return None
+    return Money(-sign if signs == "-" else sign, match[4].lstrip("+-"), currency, side)
+
+
+def has_digits(text: str) -> bool:
+    """Whether a cell is an amount, and not nothing."""
+    amount = money(text)
+    return amount is not None and bool(amount.digits)
+
+
+def is_not_zero(text: str) -> bool:
+    """Whether a cell is an amount other than zero."""
+    amount = money(text)
+    return amount is not None and bool(amount.digits.strip("0.,"))
+
+
+class Mark(NamedTuple):
+    """The decimal mark that an amount shows; an open one may part thousands, grouped ones do."""
+
+    mark: str
+    is_open: bool = False
+    is_grouped: bool = False
+
+
+@lru_cache(1 << 16)
+def mark_of(digits: str) -> Mark | None:
+    """Return the decimal mark that an amount shows, None where it has no mark."""
+    point, comma = digits.count("."), digits.count(",")
+    if not point and not comma:
+        return None
+    if point and comma:
+        return Mark("." if digits.rfind(".") > digits.rfind(",") else ",")
+    mark = "." if point else ","
+    if point + comma > 1:
+        return Mark(_OTHER[mark], is_grouped=True)
+    whole, _, decimals = digits.partition(mark)
+    return Mark(mark, is_open=len(decimals) == 3 and 0 < len(whole) < 4 and whole != "0")
+
+
+def number(amount: Money, decimal: str) -> Decimal | None:
+    """Return an amount under a decimal mark, None where its groups are no thousands."""
+    shown = mark_of(amount.digits)
+    mark = decimal if decimal in _OTHER else shown.mark if shown else "."
+    other = _OTHER[mark]
+    whole, _, decimals = amount.digits.partition(mark)
+    # Groups of two stand before the last one in India.
+    are_groups = other not in whole or re.fullmatch(rf"\d{{1,3}}(\{other}\d{{2,3}})*\{other}\d{{3}}", whole)
+    if other in decimals or mark in decimals or not are_groups:
+        return None
+    value = amount.sign * Decimal((whole.replace(other, "") or "0") + "." + (decimals or "0"))
+    if len(decimals) > _MOST_DECIMALS:
+        if not _RESIDUE.search(mark + decimals):
+            return None
+        value = round(value, _MEANT_DECIMALS)
+    return value if len(whole.replace(other, "").lstrip("0")) <= _MOST_WHOLE else None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A column of amounts before its decimal mark is known."""
+
+    column: pa.ChunkedArray
+    blank: Mask
+    # The cells of each form of plain amounts, with the form's mark.
+    plain: Sequence[tuple[str, Mask]]
+    # All other texts, None where one is no amount.
+    odd: Mapping[str, Money | None]
+    # Whether the cells are numbers of a workbook, whose mark is a point.
+    is_numeric: bool = False
+
+    @classmethod
+    def of(cls, column: pa.ChunkedArray, *, is_numeric: bool = False) -> Figures:
+        """Return the figures of a column."""
+        blank = cells.blank(column)
+        left, plain = ~blank, []
+        for pattern, mark in _PLAIN:
+            if left.any():
+                rows = cells.matches(column, pattern) & left
+                plain += [(mark, rows)] if rows.any() else []
+                left &= ~rows
+        odd = (
+            {text: money(text) for text in cells.unique(column.filter(pa.array(left)))} if left.any() else {}
+        )
+        return cls(column, blank, plain, odd, is_numeric)
+
+    def rows_where(self, texts: Collection[str]) -> Mask:
+        """Return the rows of some of the other texts."""
+        if not texts:
+            return np.zeros(len(self.column), dtype=bool)
+        return cells.mask(pc.is_in(self.column, value_set=pa.array([*texts], schema.TEXT)))
+
+    @cached_property
+    def has_amount(self) -> Mask:
+        """The cells that hold an amount."""
+        rows = self.rows_where([text for text, amount in self.odd.items() if amount and amount.digits])
+        for _, own in self.plain:
+            rows = rows | own
+        return rows
+
+    @cached_property
+    def is_broken(self) -> Mask:
+        """The cells that hold figures and are no amount."""
+        return self.rows_where(
+            [text for text, amount in self.odd.items() if not amount and re.search(r"\d", text)]
+        )
+
+    def texts_of(self, part: str) -> pa.ChunkedArray | None:
+        """Return the `currency` or the `side` beside each amount, None where no amount has one."""
+        if not any(amount and getattr(amount, part) for amount in self.odd.values()):
+            return None
+        meanings = {text: getattr(amount, part) for text, amount in self.odd.items() if amount}
+        return cells.each(self.column, lambda text: meanings.get(text, ""), schema.TEXT)
+
+    @property
+    def marks(self) -> set[Mark]:
+        """The decimal marks that the amounts show."""
+        if self.is_numeric:
+            return set()
+        marks = {Mark(mark) for mark, _ in self.plain if mark}
+        return marks | {
+            mark for amount in self.odd.values() if amount and (mark := mark_of(amount.digits)) is not None
+        }
+
+    def values(self, decimal: str) -> tuple[pa.ChunkedArray, Mask]:
+        """Return the amounts as decimals under a mark, null without one, and the cells that are no amount."""
+        decimal = "." if self.is_numeric else decimal
+        bad = np.zeros(len(self.column), dtype=bool)
+        texts = self.column
+        for mark, rows in self.plain:
+            if mark and decimal not in (mark, EACH):
+                bad |= rows
+            elif mark:
+                texts = _with_point(texts, mark, rows)
+        values = {
+            text: None if amount is None else self._value(amount, decimal)
+            for text, amount in self.odd.items()
+        }
+        wrong = [
+            text for text, value in values.items() if value is None and (self.odd[text] or _NOTHING).digits
+        ]
+        wrong += [text for text, amount in self.odd.items() if amount is None]
+        bad |= self.rows_where(wrong)
+        if values:
+            meant = {text: None if value is None else f"{value:f}" for text, value in values.items()}
+            odd = cells.each(self.column, meant.get, schema.TEXT)
+            is_odd = self.rows_where(meant)
+            texts = pc.if_else(pa.array(is_odd), odd, texts)
+        scale = max([_PLAIN_DECIMALS, *(_decimals(value) for value in values.values() if value is not None)])
+        bad |= cells.matches(texts, rf"[1-9]\d{{{_MOST_WHOLE}}}") & ~cells.mask(pc.is_null(texts))
+        texts = pc.if_else(pa.array(bad | self.blank), pa.scalar(None, schema.TEXT), texts)
+        return pc.cast(texts, pa.decimal128(LONGEST, scale)), bad
+
+    def _value(self, amount: Money, decimal: str) -> Decimal | None:
+        return number(amount, decimal) if amount.digits else None
+
+    @property
+    def residues(self) -> Mask:
+        """The cells with digits that sums in binary have left."""
+        texts = [text for text, amount in self.odd.items() if amount and _RESIDUE.search(amount.digits)]
+        return self.rows_where([text for text in texts if len(re.split("[.,]", text)[-1]) > _MOST_DECIMALS])
+
+
+def _decimals(value: Decimal) -> int:
+    exponent = value.as_tuple().exponent
+    return -exponent if isinstance(exponent, int) and exponent < 0 else 0
+
+
+def _with_point(texts: pa.ChunkedArray, mark: str, rows: Mask) -> pa.ChunkedArray:
+    """Return texts with a point for the decimal mark and without marks of thousands in these rows."""
+    changed = texts
+    if mark == "." and pc.any(pc.match_substring(texts, ",")).as_py():
+        changed = pc.replace_substring(texts, ",", "")
+    elif mark == ",":
+        changed = pc.replace_substring(pc.replace_substring(texts, ".", ""), ",", ".")
+    return changed if changed is texts or rows.all() else pc.if_else(pa.array(rows), changed, texts)
+
+
+def decimal_mark(figures: Collection[Figures], options: Options, currency: str, problems: Problems) -> str:
+    """Return the decimal mark that columns of amounts share; where none of them shows it, it is a problem.
+
+    The decimals of the one currency of a file, if it has one, settle amounts such as 1.255.
     """
-    if decimal not in (None, ".", ","):
-        raise ArgumentError(name_of("decimal"), "must be . or ,", decimal)
-    plain = _read_plain(table, place, decimal)
-    if plain is not None:
-        return plain
-    column = cells.or_null(cells.trimmed(table.columns[place]))
-    numbers = _signed(column)
-    unsigned = pc.replace_substring_regex(numbers, "^-", "")
-    decimal = "." if place in table.numeric else decimal or _decimal_mark(table, place, unsigned)
-    cells.refuse(
-        table, place, ~_fits(unsigned, decimal), f"must hold amounts whose decimal mark is {decimal!r}"
-    )
-    bare = pc.replace_substring_regex(numbers, rf"[^0-9{decimal}-]", "")
-    return _exact(table, place, pc.replace_substring(bare, decimal, "."))
-
-
-def _read_plain(table: Table, place: int, decimal: str | None) -> pa.ChunkedArray | None:
-    """Return amounts with two decimals, or a workbook's numbers, in few steps; None for other amounts."""
-    column = table.columns[place]
-    if place in table.numeric and cells.matches(column, r"^(?:-?\d{1,20}(?:\.\d{1,15})?)?$").all():
-        return _exact(table, place, cells.or_null(column))
-    for mark in (mark for mark in ".," if mark == ("." if place in table.numeric else decimal or mark)):
-        look = rf"^(?:-?\d{{1,30}}[{mark}]\d\d)?$"
-        some = column.slice(0, _FIRST_ROWS)
-        if (
-            cells.matches(some, look).all()
-            and cells.matches(some, r"\d").any()
-            and cells.matches(column, look).all()
-        ):
-            return pc.cast(cells.or_null(pc.replace_substring(column, mark, ".")), pa.decimal128(LONGEST, 2))
-    return None
-
-
-def _signed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return amounts whose sign, if any, is one minus in front."""
-    if cells.matches(column, _PLAIN).all():
-        return column
-    if not cells.matches(column, _NIL).all():
-        # A dash is zero, but only in a column that has other amounts.
-        column = pc.replace_substring_regex(column, _NIL, "0")
-    for pattern, instead in _OF_ARABIC:
-        column = pc.replace_substring(column, pattern, instead)
-    column = _without_currency(column)
-    for pattern, instead in (*_SIDES, *_SIGNS):
-        column = pc.replace_substring_regex(column, pattern, instead)
-    return column
-
-
-def _without_currency(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return amounts without the currency beside them, if it is the same one everywhere."""
-    parts = pc.extract_regex(column, _WITH_CURRENCY)
-    texts = {
-        text for side in ("front", "behind") for text in pc.unique(pc.struct_field(parts, side)).to_pylist()
-    }
-    if len(texts - {None, ""}) != 1:
-        return column
-    return pc.if_else(
-        pc.is_valid(parts),
-        pc.binary_join_element_wise(
-            *(pc.struct_field(parts, part) for part in ("sign", "number", "end")),
-            pa.scalar("", column.type),
-            null_handling="replace",
-        ),
-        column,
-    )
-
-
-def _fits(unsigned: pa.ChunkedArray, decimal: str) -> cells.Mask:
-    return cells.matches(unsigned, _PATTERNS[decimal])
-
-
-def _decimal_mark(table: Table, place: int, unsigned: pa.ChunkedArray) -> str:
-    point, comma = _fits(unsigned, "."), _fits(unsigned, ",")
-    marked = cells.mask(pc.match_substring_regex(unsigned, "[.,]"))
-    if point.all() and comma.all() and marked.any():
-        first = int(marked.argmax())
-        example = unsigned[first].as_py()
-        # Money hardly has three decimals, as each of these amounts would have.
-        likely = _mark_beside(table, place) or ("," if "." in example else ".")
-        other = "." if likely == "," else ","
-        raise table.error(
-            f"{table.headings[place]!r} holds amounts such as {example!r} that could be thousands or "
-            "decimals",
-            int(table.lines[first]),
-            details=[f"Or with the other mark: {setting('decimal', other)}"],
-            decimal=likely,
+    if options.decimal:
+        return options.decimal
+    marks = {mark for one in figures for mark in one.marks}
+    clear = {mark.mark for mark in marks if not mark.is_open}
+    open_marks = {mark.mark for mark in marks if mark.is_open}
+    if len(clear) == 1:
+        return clear.pop()
+    if clear:
+        is_each_clear = not open_marks and not any(mark.is_grouped for mark in marks)
+        ways = [EACH] if is_each_clear else [".", ","]
+        problems.ask("decimal_marks", [{"decimal": way} for way in ways])
+        return EACH
+    if not open_marks:
+        return "."
+    mark = min(open_marks) if len(open_marks) == 1 else "."
+    decimals = MINOR_UNITS.get(currency, USUAL) if currency else USUAL
+    if decimals == USUAL:
+        text = next(
+            amount.digits
+            for one in figures
+            for amount in one.odd.values()
+            if amount and (shown := mark_of(amount.digits)) and shown.is_open
         )
-    if point.all() or comma.all():
-        return "." if point.all() else ","
-    cells.refuse(table, place, ~point & ~comma, "must hold amounts")
-    raise table.error(
-        f"{table.headings[place]!r} mixes decimal marks: a point on {cells.lines_of(table, ~comma)}, "
-        f"a comma on {cells.lines_of(table, ~point)}; write all amounts alike"
-    )
-
-
-def _mark_beside(table: Table, place: int) -> str | None:
-    """Return the decimal mark that another column of amounts with decimals shows, None without one."""
-    for beside, column in enumerate(table.columns):
-        numbers = pc.replace_substring_regex(
-            cells.or_null(cells.trimmed(column.slice(0, _FIRST_ROWS))), r"^-", ""
+        problems.ask(
+            "decimal",
+            [{"decimal": mark}, {"decimal": _OTHER[mark]}],
+            value=text,
+            as_thousands=text.replace(mark, ""),
+            as_decimals=text.replace(mark, "."),
         )
-        marked = cells.matches(numbers, r"[.,]\d{1,2}$") & cells.mask(pc.is_valid(numbers))
-        fitting = [mark for mark in _PATTERNS if marked.any() and _fits(numbers, mark).all()]
-        if beside != place and len(fitting) == 1 and not cells.matches(numbers, _DAY_AND_MONTH).all():
-            return fitting[0]
-    return None
-
-
-def _exact(table: Table, place: int, numbers: pa.ChunkedArray) -> pa.ChunkedArray:
-    scale = pc.max(pc.utf8_length(pc.replace_substring_regex(numbers, r"^[^.]*\.?", ""))).as_py() or 0
-    # Arrow's cast overflows without a word.
-    fitting = rf"^-?0*\d{{0,{LONGEST - scale}}}(?:\.|$)" if scale <= LONGEST else "^$"
-    rule = f"must have at most {LONGEST} digits at a scale of {scale}"
-    cells.refuse(table, place, ~cells.matches(numbers, fitting), rule)
-    return pc.cast(numbers, pa.decimal128(LONGEST, scale))
+        return "."
+    return mark if decimals else _OTHER[mark]

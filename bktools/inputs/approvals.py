@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import setting
 from bktools.frames import schema
 from bktools.inputs import cells, words
-from bktools.inputs.columns import Reading
-from bktools.inputs.words import normal
+from bktools.inputs.reading import Reading
 from bktools.visible import first_of
 
 _SHOWN_WORDS = 8
@@ -24,44 +22,45 @@ EXPORTED, QUEUED, IN_PROGRESS, NOT_EXPORTED = EXPORT_STATUS = (
 )
 
 
-def read_approvals(reading: Reading, approved_values: str | None) -> list[str]:
-    """Read `status`, `approved` and `export_status`, and return notes of what was taken as approved.
+def read_approvals(reading: Reading) -> None:
+    """Read `status`, `approved` and `export_status`, and note what was taken as approved.
 
-    An unknown value, in a column headed as one of approvals, is an `InputError` that counts such values.
+    An unknown value in a column headed as one of approvals is a problem that counts such values: nothing is
+    approved by a guess.
     """
     _read_export_status(reading)
     saying = next((field for field in ("approved", "status") if reading.has(field)), None)
     if saying is None:
-        return []
-    said = reading.column(saying)
+        return
+    column = reading.column(saying)
     reading.result["status"] = reading.or_null("status" if reading.has("status") else saying)
-    if approved_values is not None:
-        approving = {normal(value) for value in approved_values.split(",")} - {""}
+    stated = reading.options.approved_values
+    if stated is not None:
+        approving = {words.normal(value) for value in stated.split(",")} - {""}
     else:
         approving = {*words.values("approved"), *(words.values("yes") if saying == "approved" else ())}
-        _refuse_unknown(reading, saying, approving)
-    reading.result["approved"] = words.are(said, frozenset(approving))
-    return [*_taken_as(said, reading.result["approved"])]
+        _ask_unknown(reading, saying, approving)
+    approved = cells.each(column, lambda text: words.normal(text) in approving, schema.FLAG)
+    reading.result["approved"] = approved
+    for rows, code in ((approved, "approved"), (pc.invert(approved), "not_approved")):
+        if counts := _counts(column.filter(rows)):
+            reading.note(code, values=_shown(counts))
 
 
-def _refuse_unknown(reading: Reading, saying: str, approving: set[str]) -> None:
-    heading = normal(reading.heading(saying))
+def _ask_unknown(reading: Reading, saying: str, approving: set[str]) -> None:
     is_named = (
-        saying == "approved" or reading.is_settled(saying) or heading in words.headings("approval_status")
+        saying == "approved"
+        or reading.is_asked(saying)
+        or not words.headings("approval_status").isdisjoint(words.forms(reading.heading(saying)))
     )
-    known = {*approving, *words.values("not_approved"), *words.values("no"), ""}
+    known = {*approving, *words.values("not_approved", "no"), ""}
     counts = _counts(reading.column(saying))
-    unknown = {value: count for value, count in counts.items() if normal(value) not in known}
-    if not is_named or not unknown:
-        return
-    shown = first_of([f"{cells.quoted(value)} ({count})" for value, count in unknown.items()], _SHOWN_WORDS)
-    # Nothing is approved by a guess: what is not known is proposed as not approved.
-    sure = [value.strip() for value in counts if normal(value) in approving]
-    raise reading.table.error(
-        f"{reading.heading(saying)!r} holds values that may be approvals or not: {shown}",
-        details=["Add the values that count as approved, separated by commas."],
-        approved_values=",".join(dict.fromkeys(sure)) or "none",
-    )
+    unknown = {value: count for value, count in counts.items() if words.normal(value) not in known}
+    if is_named and unknown:
+        sure = [value.strip() for value in counts if words.normal(value) in approving]
+        every = [*sure, *(value.strip() for value in unknown)]
+        choices = [{"approved_values": ",".join(dict.fromkeys(values)) or "none"} for values in (sure, every)]
+        reading.problems.ask("approvals", choices, heading=reading.heading(saying), values=_shown(unknown))
 
 
 def _read_export_status(reading: Reading) -> None:
@@ -74,36 +73,30 @@ def _read_export_status(reading: Reading) -> None:
             **dict.fromkeys(words.values("no"), NOT_EXPORTED),
         }
         column = reading.column("export_status")
-        codes = words.codes(column, meanings | of_flags)
+        codes = _codes(column, meanings | of_flags)
         unknown = _counts(column.filter(pc.and_(pc.is_null(codes), pa.array(~cells.blank(column)))))
         if unknown:
-            shown = first_of(
-                [f"{cells.quoted(value)} ({count})" for value, count in unknown.items()], _SHOWN_WORDS
-            )
-            raise reading.table.error(
-                f"{reading.heading('export_status')!r} holds values that do not say whether an entry was "
-                f"exported: {shown}",
-                columns={"export_status": ""},
+            heading = reading.heading("export_status")
+            reading.problems.ask(
+                "export_status", [{"columns": {"export_status": ""}}], heading=heading, values=_shown(unknown)
             )
     if reading.has("exported_at"):
         has_time = pa.array(~cells.blank(reading.column("exported_at")))
-        codes = pc.coalesce(
-            codes, pc.if_else(has_time, EXPORTED, pa.scalar(None, schema.TEXT)).cast(schema.TEXT)
-        )
+        exported = pc.if_else(has_time, EXPORTED, pa.scalar(None, schema.TEXT)).cast(schema.TEXT)
+        codes = pc.coalesce(codes, exported)
     if reading.has("status"):
-        codes = pc.coalesce(codes, words.codes(reading.column("status"), meanings))
+        codes = pc.coalesce(codes, _codes(reading.column("status"), meanings))
     if codes.null_count < len(codes):
         reading.result["export_status"] = codes
+
+
+def _codes(column: pa.ChunkedArray, meanings: Mapping[str, str]) -> pa.ChunkedArray:
+    return cells.each(column, lambda text: meanings.get(words.normal(text)), schema.TEXT)
 
 
 def _counts(column: pa.ChunkedArray) -> Mapping[str, int]:
     return {counted["values"]: counted["counts"] for counted in pc.value_counts(column).to_pylist()}
 
 
-def _taken_as(column: pa.ChunkedArray, approved: pa.ChunkedArray) -> Iterator[str]:
-    """Yield which words were taken as an approval and which were not."""
-    for rows, said in ((approved, "approved"), (pc.invert(approved), "not approved")):
-        if counts := _counts(column.filter(rows)):
-            shown = [f"{cells.quoted(value)} ({count})" for value, count in counts.items()]
-            way = f" (else set {setting('approved_values')})" if said == "not approved" else ""
-            yield f"taken as {said}: {first_of(shown, _SHOWN_WORDS)}{way}"
+def _shown(counts: Mapping[str, int]) -> str:
+    return first_of([f"{cells.quoted(value)} ({count})" for value, count in counts.items()], _SHOWN_WORDS)

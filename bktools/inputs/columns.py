@@ -1,574 +1,284 @@
-"""Which column of a file holds which field, by its heading or the caller's word; others are only proposed."""
+"""The column of each field: by option, else by a heading of the dictionary; cells veto, or propose."""
 
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from difflib import get_close_matches
-from functools import cached_property
-from os import PathLike
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import permutations
+from typing import Final
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from bktools.caller import is_command, name_of, setting
-from bktools.errors import ArgumentError, FileNoteWarning, InputError
-from bktools.frames import schema
-from bktools.inputs import cells, looks, words
-from bktools.inputs.cells import leave_out, option, question, raise_all
-from bktools.inputs.file import read_table
-from bktools.inputs.heading_row import NAMED, is_figure
-from bktools.inputs.refusals import way_out
-from bktools.inputs.running_sums import balance_by, running_sums
+from bktools.contract import rules
+from bktools.inputs import cells, words
+from bktools.inputs.amounts import has_digits, is_not_zero, mark_of, money
+from bktools.inputs.currencies import holds_currencies
+from bktools.inputs.days import is_day, is_serial
+from bktools.inputs.options import Options
+from bktools.inputs.question import Choice, Problems
 from bktools.inputs.table import Table
-from bktools.inputs.words import normal, without_extras
-from bktools.visible import first_of
 
-Columns = Mapping[str, str | None]
-# Columns whose values look like a field, for fields that other tables know.
-Looks = Mapping[str, Callable[[], Sequence[int]]]
+MONEY: Final[tuple[str, ...]] = ("amount", "debit", "credit")
+# Fields of which two columns of one group are a question; of others the first one counts.
+_ASKED = {"date", *MONEY, "currency", "account_code", "code", "side", "id"}
+_IDENTITIES = {"id", "external_id", "company_id", "account_code", "side", "currency"}
+# The share of a column's cells that have the type of a field.
+_MOST = 0.8
+# Cells that tell the type of a column.
+_TELLING = 400
+_FIGURES_OF_CODES = 9
 
-# Fields without which a row is somebody else's: a column that holds none is not theirs.
-IDENTITIES = ("id", "external_id")
-# If several columns could be one of these fields, none is taken, with a note; for other fields it is a
-# question.
-TEXTS = frozenset({"description", "supplier", "cost_centre", "type", "text", "document_number", "split_line"})
 
-_SHOWN_HEADINGS, _SHOWN_CANDIDATES = 20, 4
-_LONGEST_HEADING = 200
-# Columns beside the codes and names of accounts that are neither: money, and codes of other accounts.
-_NOT_OF_ACCOUNT = ("balance", "amount", "debit", "credit", "total_amount", "of_another")
-# Tables of headings by field: one such word inside a heading tells the field where no other column has the
-# look of it. Beside them stand the tables of words with which a heading names something else.
-_TOLD_BY = {
-    "code": ("account_code", ("of_another", "balance")),
-    "account_code": ("account_code", ("of_another", "balance")),
-    "date": ("booking_date", ("other_day",)),
-    "amount": ("amount", ("other_amount", "without_tax", "tax", "balance")),
+def most(texts: Iterable[str], test: Callable[[str], object], share: float = _MOST) -> bool:
+    """Whether the test holds for such a share of the different filled cells; False without any."""
+    filled = [text for text in dict.fromkeys(texts) if text.strip()][:_TELLING]
+    return bool(filled) and sum(bool(test(text)) for text in filled) >= share * len(filled)
+
+
+def are_amounts(texts: Sequence[str], share: float = _MOST) -> bool:
+    """Whether cells are amounts."""
+    return most(texts, lambda text: money(text) is not None and (has_digits(text) or not is_day(text)), share)
+
+
+def side_of(text: str) -> str:
+    """Return debit or credit where a cell says it, "" elsewhere."""
+    return "" if text.strip() in ("-", "/", "") else words.sides().get(words.normal(text), "")
+
+
+def fits(field: str, texts: Sequence[str]) -> bool:
+    """Whether the cells of a column can be a field's, which settles a heading with two meanings."""
+    test = _TYPES.get(field)
+    return test is None or test(texts)
+
+
+def _are_flags(texts: Sequence[str]) -> bool:
+    known = words.values("approved", "not_approved", "yes", "no")
+    return most(texts, lambda text: words.normal(text) in known)
+
+
+def _are_days(texts: Sequence[str]) -> bool:
+    return most(texts, lambda text: is_day(text) or is_serial(text))
+
+
+def has_cents(texts: Iterable[str]) -> bool:
+    """Whether an amount among cells has a mark."""
+    return any((amount := money(text)) and mark_of(amount.digits) for text in texts)
+
+
+# Fields by the type that their cells must have.
+_TYPES: Mapping[str, Callable[[Sequence[str]], bool]] = {
+    "date": _are_days,
+    **dict.fromkeys(MONEY, are_amounts),
+    "currency": holds_currencies,
+    "side": lambda texts: most(texts, side_of, 1),
+    "debit_account": lambda texts: not has_cents(texts),
+    "credit_account": lambda texts: not has_cents(texts),
+    "approved": _are_flags,
 }
-# Two fields with opposite meanings: the wrong one would turn every account round.
-_OPPOSITES = {"archived": "active", "active": "archived"}
 
 
-_ENTRIES = ("entries", ("date", "amount"), "holds entries", "bktools spend", "read_entries")
-_CHART = ("chart", ("code", "name"), "is a chart of accounts", "bktools reconcile", "read_chart_of_accounts")
-# The kind of file that one of another kind may be instead: fields of which one settles that it is not, then
-# that kind, the fields that show it, what the file is, and how it is read.
-_OTHER_KINDS = {
-    "chart": ({"code"}, *_ENTRIES),
-    **dict.fromkeys(("entries", "ledger"), ({"id", "date", "amount", "debit", "credit"}, *_CHART)),
-}
+def are_codes(texts: Sequence[str]) -> bool:
+    """Whether figures are codes: days, long or with zeros in front, without marks."""
+    some = texts[:300]
+    if sum(map(is_day, some)) * 2 > len(some):
+        return True
+    plain = [text.strip() for text in some if text.strip().isdigit()]
+    return len(plain) * 10 > len(some) * 9 and any(
+        len(text) > _FIGURES_OF_CODES or (text[0] == "0" and len(text) > 1) for text in plain
+    )
 
 
-class Vocabulary:
-    """The headings of one kind of file (chart, accounts, entries or ledger), and the caller's choices.
-
-    `chosen` has field to heading; an empty heading leaves the field out.
-    """
-
-    def __init__(self, kind: str, chosen: Columns | None = None) -> None:
-        self.kind = kind
-        self.fields = words.fields(kind)
-        self.chosen = dict(chosen or {})
-        for field, heading in self.chosen.items():
-            if field not in self.fields:
-                close = get_close_matches(field, self.fields, n=1, cutoff=0.7)
-                meant = f" (did you mean {close[0]}?)" if close else ""
-                raise ArgumentError(
-                    name_of("columns"), f"may map these fields{meant}: {', '.join(self.fields)}", field
-                )
-            if heading is not None and not isinstance(heading, str):
-                raise ArgumentError(f"columns[{field!r}]", "must be a heading of the file", heading)
-            self._refuse_opposite(field, heading)
-        # How sheets of a workbook are called that hold this kind.
-        self.sheet_names = words.values("chart_sheet") if kind == "chart" else frozenset()
-        self._words = frozenset().union(*map(self.words_of, self.fields))
-        self._chosen = {normal(heading) for heading in self.chosen.values() if heading}
-
-    def words_of(self, field: str) -> frozenset[str]:
-        """Return all headings of a field."""
-        return frozenset().union(*(tier.words for tier in self.fields[field]))
-
-    def score(self, row: Sequence[str]) -> int:
-        """Return how many cells of a row are headings known here; those the caller named count most."""
-        # Lines that were not cut into cells, and figures, are no known headings.
-        short = [cell for cell in row if len(cell) <= _LONGEST_HEADING]
-        texts = {normal(cell) for cell in short}
-        cut = {without_extras(cell) for cell in short if not is_figure(cell)}
-        return len((texts | cut) & self._words) + NAMED * len(texts & self._chosen)
-
-    def _refuse_opposite(self, field: str, heading: str | None) -> None:
-        other = _OPPOSITES.get(field, "")
-        if heading and other in self.fields and normal(heading) in self.fields[other][0].words:
-            raise ArgumentError(
-                option(field, heading),
-                f"must not be a column that says {other}: use {option(other, heading)}",
-            )
-
-
-class Reading:
-    """A file that is being read: its rows, each field's column and values, its problems, and its notes.
-
-    Readers leave out the rows that are none of theirs.
-    """
-
-    def __init__(self, table: Table, vocabulary: Vocabulary) -> None:
-        self.table = table
-        self.vocabulary = vocabulary
-        # A format says which column is which, unless the caller does.
-        self.places = {} if vocabulary.chosen else dict(table.places)
-        # A format's own statement counts as the caller's.
-        self.chosen = {**dict.fromkeys(self.places), **vocabulary.chosen}
-        self.problems: list[InputError] = []
-        self.notes: list[str] = []
-        # The notes of rows that were left out.
-        self.skipped: list[str] = []
-        # Fields that a check needs and that only look like a column.
-        self.in_question: dict[str, str] = {}
-        self.result: dict[str, pa.ChunkedArray] = {}
-        # The column of which rows that hold nothing in it are left out.
-        self.rows_with: int | None = None
-        self._looks: Looks = {}
-
-    def has(self, *fields: str) -> bool:
-        """Whether each of the fields has a column."""
-        return {*fields} <= self.places.keys()
-
-    def is_settled(self, *fields: str) -> bool:
-        """Whether the caller named a column for each of the fields, or left the field out."""
-        return {*fields} <= self.chosen.keys()
-
-    def column(self, field: str) -> pa.ChunkedArray:
-        """Return the cells of a field."""
-        return self.table.columns[self.places[field]]
-
-    def heading(self, field: str) -> str:
-        """Return the heading over the cells of a field."""
-        return self.table.headings[self.places[field]]
-
-    def blank(self, field: str) -> cells.Mask:
-        """Return where the cells of a field hold nothing."""
-        return cells.blank(self.column(field))
-
-    def or_null(self, field: str) -> pa.ChunkedArray:
-        """Return a field's text with nulls for empty cells, or only nulls if the file has no such column."""
-        if field in self.places:
-            return cells.or_null(self.column(field))
-        return self.constant(None, schema.TEXT)
-
-    def constant(self, value: object, kind: pa.DataType) -> pa.ChunkedArray:
-        """Return a column that says the same in every row."""
-        return pa.chunked_array([pa.repeat(pa.scalar(value, kind), len(self.table.lines))])
-
-    def lines(self) -> pa.ChunkedArray:
-        """Return the line of the file that each row starts on."""
-        return pa.chunked_array([pa.array(self.table.lines, type=schema.COUNT)])
-
-    @contextmanager
-    def trying(self) -> Iterator[None]:
-        """Add the error that is raised meanwhile to the problems and go on."""
-        try:
-            yield
-        except InputError as error:
-            self.problems.append(error)
-
-    def read(self, field: str, make: Callable[..., pa.ChunkedArray], *arguments: Any, **options: Any) -> None:
-        """Keep the values that a function reads from the field's column, if any; an error is a problem."""
-        if field in self.places:
-            with self.trying():
-                self.result[field] = make(self.table, self.places[field], *arguments, **options)
-
-    def refuse(self, field: str, wrong: cells.Mask, rule: str, **instead: Any) -> None:
-        """Raise an error that names the first wrong cell of a field, as `cells.refuse` does."""
-        cells.refuse(self.table, self.places[field], wrong, rule, **instead)
-
-    def settle(self, **places: int) -> None:
-        """Give columns to fields as the caller's own choice."""
-        self.places |= places
-        self.chosen |= dict.fromkeys(places)
-
-    def leave(self, *fields: str) -> None:
-        """Take these fields' columns for no field."""
-        for field in fields:
-            self.places.pop(field, None)
-
-    def skip(self, rows_by_remark: Mapping[str, cells.Mask], what: str) -> None:
-        """Leave out rows, which notes count; if no row is left, raise that none is one of `what`."""
-        table = self.table
-        self.note_skipped(rows_by_remark)
-        others = ~np.logical_or.reduce([*rows_by_remark.values()])
-        if not others.any():
-            raise table.error(f"no row below the headings is one of {what}", table.heading_line)
-        self.table = table.rows(others)
-
-    def note_skipped(self, rows_by_remark: Mapping[str, cells.Mask]) -> None:
-        """Note rows that are left out."""
-        remarks = cells.counted(self.table, rows_by_remark)
-        self.notes += remarks
-        self.skipped += remarks
-
-    def provenance(self, rows: int, places: Mapping[str, int], *notes: str, **others: str) -> dict[str, Any]:
-        """Return the provenance of a frame, as `Table.provenance` does, with what this reading knows."""
-        about = self.table.provenance(rows, places, [*self.notes, *notes], **others)
-        return {**about, "skipped": self.skipped, "in_question": self.in_question}
-
-    def warn_of_notes(self) -> None:
-        """Warn the caller of a reader of its notes; a command prints them."""
-        if self.notes and not is_command():
-            shown = "".join(f"\n- {note}" for note in self.notes)
-            # From here: the reader, the function that proposes options, and its caller.
-            warnings.warn(f"{self.table.source}:{shown}", FileNoteWarning, stacklevel=4)
-
-    def skip_broken(self) -> None:
-        """Leave out rows with a broken cell, so that they cause no second problem; the first is a problem."""
-        places = self.places.values()
-        with self.trying():
-            cells.refuse_broken(self.table, places)
-        whole = ~np.isin(self.table.lines, [cell.line for cell in self.table.broken if cell.place in places])
-        self.table = self.table.rows(whole) if whole.any() else self.table
-
-    def free(self) -> list[int]:
-        """Return the columns that are no field."""
-        return [place for place in range(len(self.table.headings)) if place not in self.places.values()]
-
-    def assign(self, required: Sequence[str], looks_of: Looks | None = None) -> None:
-        """Find the column of each field, before rows are left out.
-
-        A required field without a column, and a field with several, is a problem; a note tells of fields that
-        are not required and have several columns, or one that only looks like it. A column without a value is
-        taken where no other has the heading, and never as an identity.
-
-        `looks_of` has functions by field, which return the columns whose values look like it. Headings of
-        another kind of file are an error.
-        """
-        self._looks = looks_of or {}
-        for field, heading in self.chosen.items():
-            if heading:
-                with self.trying():
-                    self.places[field] = self._named(field, heading)
-        for field in self.vocabulary.fields:
-            if field not in self.chosen:
-                self._take(field, is_required=field in required)
-        self.problems += self._doubts(required)
-        for field in _TOLD_BY:
-            if field in self.vocabulary.fields and not self.is_settled(field):
-                self._take_told(field)
-        self._refuse_other_kind()
-        self._look_for_others(required)
-        if any("split_account" in dict(error.settings) for error in self.problems):
-            # The names come with the codes.
-            self.problems = [error for error in self.problems if error.field not in ("name", "account_name")]
-        self.rows_with = self.places.pop("rows_with", None)
-
-    def _look_for_others(self, required: Sequence[str]) -> None:
-        """Add a problem for each required field without a column, and a note for others with a candidate."""
-        settled = self.places.keys() | {error.field for error in self.problems}
-        for field in dict.fromkeys([*required, *self._looks]):
-            if field not in self.vocabulary.fields:
-                raise ArgumentError(
-                    "required", f"may name these fields: {', '.join(self.vocabulary.fields)}", field
-                )
-            if field in settled:
-                continue
-            if field in required:
-                self.problems.append(self.missing(field))
-            elif field not in self.chosen and (candidates := self._candidates(field)):
-                way = option(field, cells.heading_of(self.table, candidates[0]))
-                look = "looks" if len(candidates) == 1 else "look"
-                self.in_question[field] = cells.heading_of(self.table, candidates[0])
-                self.notes.append(
-                    f"no column found for {field!r}, {self._listed(candidates)} {look} like it: "
-                    f"choose one with {way}, or leave it out with {leave_out(field)}"
-                )
-
-    def missing(self, field: str) -> InputError:
-        """Return the problem that a field has no column, with the columns that look like it."""
-        table = self.table
-        candidates = self._candidates(field)
-        # A word that names one of the two sides is no amount of both.
-        free = [place for place in self.free() if self._is_amount(place)]
-        pair = looks.debit_and_credit(table, free, candidates) if field == "amount" else None
-        if field in ("code", "account_code") and (joined := self._codes_and_names()) is not None:
-            why = f"{table.headings[joined]!r} holds the code and the name of an account in one cell"
-            return table.error(why, field=field, split_account=True)
-        if pair:
-            columns = {
-                side: cells.heading_of(table, place)
-                for side, place in zip(("debit", "credit"), pair, strict=True)
-            }
-        else:
-            # Entries may have no date at all; that is said, not guessed.
-            nothing = "" if field == "date" and self.vocabulary.kind == "entries" else "HEADING"
-            columns = {field: cells.heading_of(table, candidates[0]) if candidates else nothing}
-        details = [f"Its headings: {_listed(table.headings)}"]
-        if len(candidates) > 1 and not pair:
-            details.append(f"Several columns look like {field!r}: {self._listed(candidates)}")
-        if self.vocabulary.kind == "entries" and field in ("date", "amount") and "" not in columns.values():
-            details.append(f"Without it: {leave_out(field)}")
-        return table.error(f"no column found for {field!r}", field=field, details=details, columns=columns)
-
-    def _codes_and_names(self) -> int | None:
-        """Return the first column that holds the code and the name of an account in each of its cells."""
-        places = self.free()
-        return next((place for place in places if looks.hold_codes_and_names(self.table, place)), None)
-
-    def names_of_accounts(self) -> int | None:
-        """Return the one column that says the accounts by their names, where none could hold their codes."""
-        table, (telling, *_) = self.table, self.vocabulary.fields["account_code"]
-        free = [place for place in self.free() if place not in self._empty]
-        free = [place for place in free if not looks.count_rows(table, place)]
-        codes = {
-            *looks.all_like("account_code", table, free),
-            *self._with_word_inside("account_code", free, telling.words),
-        }
-        headed = [place for place in free if normal(table.headings[place]) in telling.by_cells]
-        named = [self.places["account_name"]] if self.has("account_name") else headed
-        is_clear = not codes and len(named) == 1 and looks.is_full(table, named[0])
-        return named[0] if is_clear and looks.fits("account_name", table, named[0]) else None
-
-    def may_lack(self, field: str) -> bool:
-        """Whether entries may lack a date or an amount: the caller says so, or no column could hold it."""
-        if field == "date" and self.has("amount") and not any(map(self._may_say_day, self.free())):
-            return True
-        figures = (cells.matches(looks.filled(self.table, place), r"^\W*\d").any() for place in self.free())
-        return field in self.chosen or (bool(self.places) and not any(figures))
-
-    def _may_say_day(self, place: int) -> bool:
-        """Whether heading or cells may say the day of an entry, or a part of it."""
-        of_days = frozenset().union(*map(words.headings, ("booking_date", "part_of_day")))
-        heading = self.table.headings[place]
-        return (
-            not heading.strip() or words.are_inside(heading, of_days) or looks.may_say_days(self.table, place)
-        )
-
-    def _take(self, field: str, *, is_required: bool) -> None:
-        """Take the column with a field's heading; several are a problem, or a note for a field of text."""
-        taken = {place for other, place in self.places.items() if other != "rows_with"}
-        passed_over = [taken | self._empty]
-        if field not in IDENTITIES:
-            passed_over.append(taken)
-        if is_required:
-            # A column that the caller gave to another field may serve twice: the code is an external ID, too.
-            passed_over += [self._empty, set()]
-        try:
-            places = (self.recognised(field, others) for others in passed_over)
-            place = next((place for place in places if place is not None), None)
-        except InputError as error:
-            if field in TEXTS and not is_required:
-                self.notes.append(f"{error.why}{way_out(error.settings)}")
+def assigned(table: Table, kind: str, options: Options, problems: Problems) -> dict[str, int]:
+    """Return the column of each field; several columns of one group of headings are a question."""
+    places: dict[str, int] = {}
+    for field, heading in options.columns.items():
+        if heading:
+            place = named(table, heading)
+            if place is None:
+                problems.ask("no_such_heading", field=field, value=heading, headings=list(table.headings))
             else:
-                self.problems.append(error)
-        else:
-            self.places |= {} if place is None else {field: place}
+                places[field] = place
+    for field, groups in words.fields(kind).items():
+        if field in options.columns or _is_other_way(field, options):
+            continue
+        for group in groups:
+            matching = _matching(table, field, group, {*places.values()})
+            if len(matching) > 1 and field in _ASKED:
+                matching = _one_of(table, field, matching, problems)
+            if matching:
+                places[field] = matching[0]
+                break
+    return places
 
-    def _take_told(self, field: str) -> None:
-        """Take the one column whose heading has a word of the field inside, if no other looks like the field.
 
-        Columns with a word for something else, such as a due date or a budget, are neither.
-        """
-        if field in self.places or field in {error.field for error in self.problems}:
-            return
-        if field == "amount" and {"debit", "credit"} & self.places.keys():
-            return
-        table, (known, others) = self.table, _TOLD_BY[field]
-        not_it = frozenset().union(*map(words.headings, others))
-        free = [place for place in self.free() if not words.are_inside(table.headings[place], not_it)]
-        if field == "amount":
-            free = [place for place in free if place not in self._running_sums]
-        told = self._with_word_inside(field, free, words.headings(known))
-        alike = {*looks.all_like(field, table, free), *told}
-        if len(told) == len(alike) == 1 and looks.is_full(table, place := told[0]):
-            self.places[field] = place
-            self.notes.append(
-                f"{table.headings[place]!r} is taken for {field!r}: no other column looks like it"
-            )
+def named(table: Table, heading: str) -> int | None:
+    """Return the column that an option names by its heading or its number."""
+    wanted = words.normal(heading)
+    if heading in table.named:
+        return table.named[heading]
+    by_normal = [place for place, own in enumerate(table.headings) if words.normal(own) == wanted]
+    number = re.fullmatch(r"column (\d+)", heading.strip(), re.ASCII | re.IGNORECASE)
+    if not by_normal and number and 0 < int(number[1]) <= len(table.headings):
+        return int(number[1]) - 1
+    return by_normal[0] if by_normal else None
 
-    def recognised(self, field: str, passed_over: Collection[int] = ()) -> int | None:
-        """Return the column whose heading says a field, None without one; several are an `InputError`."""
-        headings = self.table.headings
-        free = [place for place in range(len(headings)) if place not in passed_over]
-        for tier in self.vocabulary.fields[field]:
-            for reading in (normal, without_extras):
-                matches = [
-                    place
-                    for place in free
-                    if (word := reading(headings[place])) in tier.certain
-                    or (word in tier.by_cells and looks.fits(field, self.table, place))
-                ]
-                if len(matches) > 1:
-                    raise self._ambiguous(field, matches)
-                if matches:
-                    return matches[0]
-        return None
 
-    def _named(self, field: str, heading: str) -> int:
-        """Return the column that the caller named."""
-        headings = self.table.headings
-        exact = [place for place, text in enumerate(headings) if text == heading]
-        matches = exact
-        # Punctuation does not count, but a sign would: it is never taken in silence.
-        if not exact and not heading.lstrip().startswith("-"):
-            matches = [place for place, text in enumerate(headings) if normal(text) == normal(heading)]
-        number = re.fullmatch(r"column (\d+)", heading.strip(), re.ASCII | re.IGNORECASE)
-        if not matches and number and 0 < int(number[1]) <= len(headings):
-            return int(number[1]) - 1
-        if not matches:
-            details = [f"Its headings: {_listed(headings)}"]
-            if heading.startswith("-"):
-                details.append(
-                    f"A heading has no sign; where spending is negative: {setting('spending', 'negative')}"
-                )
-            raise self.table.error(
-                f"no column has the heading {heading!r} for {field!r}", field=field, details=details
-            )
-        if len(matches) > 1:
-            raise self._ambiguous(field, matches)
-        return matches[0]
+def _is_other_way(field: str, options: Options) -> bool:
+    """Whether an option chose another way to say the amount than by this field."""
+    pair = {"debit", "credit"}
+    if field == "amount":
+        return any(options.columns.get(side) for side in pair)
+    return field in pair and bool(options.columns.get("amount"))
 
-    def _doubts(self, required: Sequence[str]) -> Iterator[InputError]:
-        """Yield a problem where a vague heading was taken and other cells look like the field, too."""
-        table = self.table
-        settled: dict[str, int] = {}
-        for field, place in self.places.items():
-            if field in self.chosen or field not in {*required, "date", "amount", "account_code"}:
-                continue
-            if field in ("code", "account_code") and looks.hold_codes_and_names(table, place):
-                yield table.error(
-                    f"{table.headings[place]!r} holds the code and the name of an account in one cell",
-                    split_account=True,
-                )
-                continue
-            tiers, heading = self.vocabulary.fields[field], table.headings[place]
-            read_as = {normal(heading), without_extras(heading)}
-            tier = next(at for at, headings in enumerate(tiers) if read_as & headings.words)
-            if tier > 0 and looks.count_rows(table, place):
-                message = f"{heading!r} only counts the rows, so that it may not be {field!r}"
-                yield question(table, message, {field: cells.heading_of(table, place)})
-                continue
-            alike: list[int] = []
-            # Among several columns, those with a more telling word in their headings come first.
-            telling = frozenset[str]().union(*(earlier.words for earlier in tiers[:tier]))
-            if 0 < tier == len(tiers) - 1:
-                alike = [
-                    other for other in looks.columns_like(field, table, self.free()) if self._is_amount(other)
-                ]
-            elif normal(heading) not in tiers[tier].words:
-                # `Amount USD` may stand beside the amount in another currency.
-                alike = self._with_word_inside(field, self.free(), tiers[tier].words)
-            if alike:
-                order = dict.fromkeys([*self._with_word_inside(field, alike, telling), place, *alike])
-                both = looks.likeliest_first(field, table, [*order], beside_currency=self.has("currency"))
-                both = self._different(both) if field == "amount" else both
-                if field == "name" and len(named := self._with_word_inside(field, both, tiers[0].words)) == 1:
-                    both = named
-                if len(both) > 1:
-                    yield self._ambiguous(field, both)
-                else:
-                    settled[field] = both[0]
-        self.places |= settled
 
-    def _different(self, amounts: Sequence[int]) -> list[int]:
-        """Return columns of amounts that may be the amount, without copies of the first one.
+def has_heading(heading: str, group: Collection[str]) -> bool:
+    """Whether a heading is one of a group of tables."""
+    base = re.sub(r" \(column \d+\)$", "", heading)
+    return not words.headings(*group).isdisjoint(words.forms(base))
 
-        None is one in a currency that its heading names where the column of currencies has another one, too.
-        """
-        columns = self.table.columns
-        if self.has("currency"):
-            stated = {text.strip().upper() for text in pc.unique(self.column("currency")).to_pylist()} - {""}
-            named = {place: words.currency_in(self.table.headings[place]) for place in amounts}
-            amounts = [
-                place for place in amounts if named[place] is None or stated <= {named[place]}
-            ] or amounts
-        return [
-            amounts[0],
-            *(place for place in amounts[1:] if not columns[place].equals(columns[amounts[0]])),
+
+def _matching(table: Table, field: str, group: Sequence[str], taken: Collection[int]) -> list[int]:
+    certain = [table_name for table_name in group if table_name not in words.two_meanings()]
+    matching = [
+        place
+        for place, heading in enumerate(table.headings)
+        if place not in taken
+        and has_heading(heading, group)
+        and (has_heading(heading, certain) or _may_be(field, table.samples[place]))
+    ]
+    if field in _IDENTITIES:
+        # An empty column of IDs is none.
+        matching = [place for place in matching if not cells.are_blank(table.columns[place])]
+    if len(matching) > 1:
+        # An empty column counts where no other has the heading, and the same column twice is one.
+        matching = [place for place in matching if not cells.are_blank(table.columns[place])] or matching
+        first = table.columns[matching[0]]
+        matching = matching[:1] if all(table.columns[place].equals(first) for place in matching) else matching
+    return matching
+
+
+def _may_be(field: str, texts: Sequence[str]) -> bool:
+    return not any(map(str.strip, texts)) or fits(field, texts)
+
+
+def _one_of(table: Table, field: str, matching: Sequence[int], problems: Problems) -> list[int]:
+    fitting = [place for place in matching if fits(field, table.samples[place])]
+    if len(fitting) != 1:
+        several = fitting or matching
+        headings = [table.headings[place] for place in several]
+        problems.ask(
+            "several_columns",
+            [table.choice(field, place) for place in several],
+            field=field,
+            headings=headings,
+        )
+    return list(fitting or matching)
+
+
+def can_be(field: str, table: Table, taken: Collection[int]) -> list[int]:
+    """Return the free columns that can be a field by the type of their cells: what a question names."""
+    # Few rows may have a credit.
+    least = {"amount": _MOST, "credit": 0.02}.get(field, 0.2)
+    found = []
+    for place, heading in enumerate(table.headings):
+        sample = table.samples[place]
+        filled = [cell for cell in sample if cell.strip()]
+        if place in taken or not filled or len(filled) < least * len(sample):
+            continue
+        is_balance = has_heading(heading, ["balance"]) and field != "date"
+        is_other = (field == "date" and most(filled, is_serial)) or (field in MONEY and are_codes(filled))
+        if not is_balance and not is_other and fits(field, filled):
+            found.append(place)
+    if field in MONEY:
+        return [place for place in found if has_cents(table.samples[place])] or found
+    return found
+
+
+def pairs(table: Table, taken: Collection[int]) -> list[tuple[int, int]]:
+    """Return pairs of columns of which each full row has exactly one filled."""
+    found = can_be("credit", table, taken)
+    filled = {place: [is_not_zero(cell) for cell in table.samples[place]] for place in found}
+    both = []
+    for debit, credit in permutations(found, 2):
+        counts = Counter(zip(filled[debit], filled[credit], strict=True))
+        neither = counts[False, False] * 20 <= len(filled[debit])
+        if not counts[True, True] and neither and counts[True, False] and counts[False, True]:
+            both.append((debit, credit))
+    return both
+
+
+def says_another(heading: str) -> bool:
+    """Whether a heading says a price, a rate or the like, which is no amount of an entry."""
+    words_of_others = words.headings("other_amount", "tax") - words.headings("debit", "credit")
+    return words.are_inside(heading, words_of_others)
+
+
+def ask_amount(table: Table, places: dict[str, int], problems: Problems) -> None:
+    """Ask for the amount: two columns, or one."""
+    taken = {*places.values()}
+    both = pairs(table, taken)
+    in_pairs = {place for pair in both for place in pair}
+    choices: list[Choice] = [
+        {"columns": {"debit": table.headings[debit], "credit": table.headings[credit]}}
+        for debit, credit in both
+    ]
+    choices += [
+        table.choice("amount", place) for place in can_be("amount", table, taken) if place not in in_pairs
+    ]
+    headings = [heading for choice in choices for heading in choice["columns"].values()]
+    is_doubtful = bool(headings) and all(map(says_another, headings))
+    _ask("amount", table, places, choices, problems, is_doubtful=is_doubtful)
+
+
+def ask_column(field: str, table: Table, places: dict[str, int], problems: Problems) -> None:
+    """Ask for a field that no heading names, with the columns that can be it."""
+    taken = {*places.values()}
+    found = can_be(field, table, taken)
+    if field == "date":
+        found = found or [
+            place
+            for place in range(len(table.columns))
+            if place not in taken and most(table.samples[place], is_day, 0.6)
         ]
-
-    def _refuse_other_kind(self) -> None:
-        """Refuse a file of entries where a chart is wanted, or a chart where entries are wanted."""
-        if self.vocabulary.kind not in _OTHER_KINDS:
-            return
-        own, kind, shown_by, what, command, function = _OTHER_KINDS[self.vocabulary.kind]
-        if own & {*self.places, *self.chosen}:
-            return
-        known: list[int | None] = [None]
-        with suppress(InputError):
-            known = [*map(Reading(self.table, Vocabulary(kind)).recognised, shown_by)]
-        if None not in known and ("date" in shown_by or not self._candidates("date")):
-            shown = " and ".join(repr(self.table.headings[place]) for place in known if place is not None)
-            reader = command if is_command() else function
-            raise_all([self.table.error(f"{what}, as {shown} show: read it with {reader}")], self.table)
-
-    def _candidates(self, field: str) -> list[int]:
-        """Return the columns that could be a field, the likeliest first: by words in headings, and cells."""
-        table = self.table
-        free = [place for place in self.free() if place not in self._empty]
-        free = [place for place in free if table.headings[place].strip()]
-        if field == "amount":
-            free = [place for place in free if self._is_amount(place)]
-        if field in ("code", "account_code", "name"):
-            others = frozenset().union(*map(words.headings, _NOT_OF_ACCOUNT))
-            free = [place for place in free if not words.are_inside(table.headings[place], others)]
-        if field in ("code", "account_code"):
-            free = [place for place in free if not looks.count_rows(table, place)]
-        if field == "account_code" and self.has("debit", "credit"):
-            sides = self.places["debit"], self.places["credit"]
-            free = [place for place in free if not balance_by(table, place, sides)]
-        alike = self._looks[field]() if field in self._looks else looks.columns_like(field, table, free)
-        by_cells = [place for place in alike if place in free]
-        known = self.vocabulary.words_of(field)
-        by_word = self._with_word_inside(field, free, known)
-        # A heading says more than cells do, also where some of its cells cannot be read.
-        by_cells.sort(key=lambda place: not words.are_inside(table.headings[place], known))
-        both = [place for place in by_word if place in by_cells]
-        # A ledger may know its accounts by their names alone.
-        named = self.vocabulary.fields[field][0].by_cells if field == "account_code" else frozenset()
-        headed = [place for place, heading in enumerate(table.headings) if normal(heading) in named]
-        own_names = [self.places["account_name"]] if named and self.has("account_name") else []
-        first, second = (by_word, by_cells) if field in looks.FITS else (by_cells, by_word)
-        candidates = dict.fromkeys([*headed, *both, *first, *second, *own_names])
-        return looks.likeliest_first(field, table, [*candidates])
-
-    def _with_word_inside(self, field: str, free: Sequence[int], known: frozenset[str]) -> list[int]:
-        """Return columns with one of the words inside their headings, and cells that suit the field."""
-        inside = (place for place in free if words.are_inside(self.table.headings[place], known))
-        return [place for place in inside if looks.fits(field, self.table, place)]
-
-    def _is_amount(self, place: int) -> bool:
-        """Whether a column may hold amounts: neither heading nor values are those of a running balance."""
-        heading = self.table.headings[place]
-        return not words.are_inside(heading, words.headings("balance")) and place not in self._running_sums
-
-    @cached_property
-    def _running_sums(self) -> set[int]:
-        return running_sums(self.table, range(len(self.table.headings)))
-
-    @cached_property
-    def _empty(self) -> set[int]:
-        """The columns that hold nothing in any row, where another one holds something."""
-        empty = {place for place, column in enumerate(self.table.columns) if cells.are_blank(column)}
-        return empty if len(empty) < len(self.table.columns) else set()
-
-    def _listed(self, candidates: Sequence[int]) -> str:
-        shown = [cells.quoted(self.table.headings[place]) for place in candidates]
-        return first_of(shown, _SHOWN_CANDIDATES)
-
-    def _ambiguous(self, field: str, matches: Sequence[int]) -> InputError:
-        shown = [f"{cells.quoted(self.table.headings[place])} (column {place + 1})" for place in matches]
-        both = first_of(shown, _SHOWN_CANDIDATES, between=" and ")
-        columns = {field: cells.heading_of(self.table, matches[0])}
-        return self.table.error(f"{both} could each be {field!r}", field=field, columns=columns)
+    _ask(field, table, places, [table.choice(field, place) for place in found], problems)
 
 
-def opened(path: str | PathLike[str], vocabulary: Vocabulary, **form: Any) -> Reading:
-    """Return a table that is to be read; `form` is the arguments of `read_table`."""
-    return Reading(read_table(path, vocabulary.score, sheet_names=vocabulary.sheet_names, **form), vocabulary)
+def _ask(
+    field: str,
+    table: Table,
+    places: dict[str, int],
+    choices: Sequence[Choice],
+    problems: Problems,
+    *,
+    is_doubtful: bool = False,
+) -> None:
+    headings = ["/".join(choice["columns"].values()) for choice in choices]
+    if field == "date" and not choices:
+        choices = [{"columns": {field: ""}}]
+    code = "no_column" if headings else "no_column_like_it"
+    problems.ask(code, choices, is_doubtful=is_doubtful, field=field, headings=headings)
+    # So that its cells are asked about in the same question.
+    places |= {
+        own: table.named[heading]
+        for own, heading in (choices[0]["columns"] if choices else {}).items()
+        if heading
+    }
 
 
-def _listed(headings: Sequence[str]) -> str:
-    """Return the headings of a file for a message."""
-    return first_of([heading for heading in headings if heading.strip()], _SHOWN_HEADINGS, repr) or "none"
+def is_uuid_column(table: Table, place: int) -> bool:
+    """Whether each row of a column has a UUID of its own."""
+    column = table.columns[place]
+    return (
+        len(column) > 0
+        and bool(cells.matches(column.slice(0, 100), rules.UUID_REGEX).all())
+        and bool(cells.matches(column, rules.UUID_REGEX).all())
+        and len(cells.unique(column)) == len(column)
+    )
+
+
+def shown_columns(table: Table) -> list[str]:
+    """Return a line for each column with its first different cells, for a question."""
+    lines = []
+    for heading, column in list(zip(table.headings, table.columns, strict=True))[:30]:
+        filled = [cell.strip() for cell in column.slice(0, 1000).to_pylist() if cell.strip()]
+        lines.append(f"  {heading[:30]:30} {', '.join(dict.fromkeys(filled[:50]))[:70]}"[:104].rstrip())
+    return lines

@@ -1,128 +1,177 @@
-"""Delimited text → columns of text, to the letter."""
+"""Delimited text → a grid of cells, to the letter."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import setting
 from bktools.errors import InputError
 from bktools.frames.delimited import SIGNS
-from bktools.inputs import cells
-from bktools.inputs.encoding import to_utf8
-from bktools.inputs.heading_row import Head, is_figure, read_head
-from bktools.inputs.regular_text import Body, regular_body
-from bktools.inputs.table import Rows, Score, Table
+from bktools.inputs import cells, words
+from bktools.inputs.encoding import Reading, read_text
+from bktools.inputs.notes import note
+from bktools.inputs.regular_text import regular_body
+from bktools.inputs.table import HEAD_ROWS, Grid, Rows
 
-_LONGEST_TITLE = 1 << 12
-
+# Where several part the rows alike, a comma may be a decimal mark.
+_DELIMITERS = "\t;,|"
+# Lines in which the delimiter is looked for.
+_SAMPLE_LINES, _SAMPLE_BYTES = 200, 1 << 18
+# The share of lines that have the usual number of cells.
+_MOST_LINES = 0.9
+# Cells of a text that are held in memory at most.
+_MOST_CELLS = 400_000_000
 # ="0400" keeps a spreadsheet from reading a number; a quote inside is doubled.
 _KEPT = r'(?s)^="((?:[^"]|"")+)"$'
 # `to_csv` puts an apostrophe before what a spreadsheet takes for a formula, even after apostrophes.
 _LED = f"^'('*{SIGNS})"
-_FORMULA = f"^{SIGNS}"
-_NUMBER = r"^[+-][\d.,]+$"
+_FORMULA, _NUMBER = f"^{SIGNS}", r"^[+-][\d.,]+$"
 
 
 def read_delimited(
-    data: bytes, score: Score, *, delimiter: str | None, encoding: str | None, prefer: str, source: str
-) -> Table:
-    """Return the cells of a delimited text, those that were written for a spreadsheet as it shows them.
-
-    Bytes that do not fit the encoding, a row of more cells than headings, and a quote that is not closed are
-    an `InputError`.
-    """
-    text, read_as = to_utf8(data, encoding, source)
-    head = read_head(text, score, delimiter=delimiter, prefer=prefer, source=source)
-    _refuse_cut_off(text, head, source)
-    body = regular_body(text, first_line=head.body_line, width=len(head.cells), delimiter=head.delimiter)
-    columns, lines = body or careful_body(text, head, source)
-    table = Table(
-        source,
-        head.cells,
-        columns,
-        lines,
-        head.line,
-        delimiter=head.delimiter,
-        encoding=read_as,
-        notes=head.notes,
-        title=b" ".join(text[:_LONGEST_TITLE].split(b"\n")[: head.line - 1]).decode(errors="replace"),
-    )
-    return _as_shown(table, text)
-
-
-def _refuse_cut_off(text: bytes, head: Head, source: str) -> None:
-    """Refuse a text whose last line has no end and is shorter than the line before.
-
-    The line before has a figure where this one begins.
-    """
-    end = text.rfind(b"\n")
-    if end < 0:
-        return
-    lines = (text[text.rfind(b"\n", 0, end) + 1 : end], text[end + 1 :])
-    whole, cut = (line.decode().split(head.delimiter) for line in lines)
-    if len(whole) == len(head.cells) > len(cut) > 1 and is_figure(whole[0]) and is_figure(cut[0]):
-        raise InputError(
-            f"the last line has {len(cut)} of {len(whole)} cells and no end: the file seems to be cut off; "
-            "export it again, or delete the line",
-            source=source,
-            line=text.count(b"\n") + 1,
-        )
-
-
-def careful_body(text: bytes, head: Head, source: str) -> Body:
-    """Return the rows below the headings to the letter; refuse a row with more cells than headings."""
-    rows = Rows(*head.cells)
-    width = len(head.cells)
-    line = 1
-    lines = io.TextIOWrapper(io.BytesIO(text), "utf-8", newline="")
-    reader = csv.reader(lines, delimiter=head.delimiter, strict=True)
+    data: bytes, kind: str, *, delimiter: str | None, encoding: str | None, source: str
+) -> tuple[Grid, Reading]:
+    """Return the cells of a delimited text, and how its bytes were read."""
+    reading = read_text(data, encoding, source, lambda text: _known(text, kind))
+    text = reading.text
+    if (first := re.match(rb"sep=(.)\r?\n", text)) and delimiter is None:
+        delimiter, text = first[1].decode(), b"\n" + text[first.end() :]
+    mark = delimiter or delimiter_of(text, kind)
     try:
-        for own in reader:
-            if line >= head.body_line and own:
-                if any(cell.strip() for cell in own[width:]):
-                    why = (
-                        f"{len(own)} cells, but {width} headings (line {head.line}): "
-                        f"put a cell that holds the delimiter {head.delimiter!r} in quotes, "
-                        f"or name another one with {setting('delimiter')}"
-                    )
-                    raise InputError(why, source=source, line=line)
-                rows.add(line, *own[:width], *[""] * (width - len(own)))
+        head, head_lines, end = _head(text, mark, source)
+        grid = Grid(head, head_lines, [], np.empty(0, np.int64), delimiter=mark)
+        grid = grid if end is None else _with_rest(grid, text, end, source)
+    except InputError as error:
+        grid = _by_lines(text, mark, error)
+    return _as_shown(replace(grid, encoding=reading.encoding), text), reading
+
+
+def delimiter_of(text: bytes, kind: str) -> str:
+    """Return the delimiter under which most headings are known, then most rows are of one width."""
+    head = "\n".join(text[:_SAMPLE_BYTES].decode(errors="replace").splitlines()[:_SAMPLE_LINES])
+
+    def fitness(mark: str) -> tuple[int, int, int]:
+        rows = list(_rows_of(head, mark))
+        widths = Counter(len(row) for row in rows if len(row) > 1)
+        width, count = widths.most_common(1)[0] if widths else (0, 0)
+        known = max(
+            (sum(map(bool, (words.fields_of(cell, kind) for cell in row))) for row in rows), default=0
+        )
+        return known if known > 1 else 0, count, width
+
+    return max([mark for mark in _DELIMITERS if mark in head] or [","], key=fitness)
+
+
+def _known(text: str, kind: str) -> set[str]:
+    """Return the known headings of the first lines, in small letters."""
+    mark = delimiter_of(text.encode(), kind)
+    lines = "\n".join(text.splitlines()[:60])
+    cells_ = (cell.casefold().strip("# ") for row in _rows_of(lines, mark) for cell in row)
+    return {cell for cell in cells_ if words.fields_of(cell, kind)}
+
+
+def _rows_of(text: str, mark: str) -> Iterator[list[str]]:
+    # A sample may end within a quoted cell.
+    try:
+        yield from csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=True)
+    except csv.Error:
+        return
+
+
+def _head(text: bytes, mark: str, source: str) -> tuple[list[list[str]], list[int], int | None]:
+    """Return the first rows, their lines, and the line behind them; None where no line is."""
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    for line, row in _careful_rows(text, mark, source):
+        if len(rows) == HEAD_ROWS:
+            return rows, lines, line
+        rows.append(row)
+        lines.append(line)
+    return rows, lines, None
+
+
+def _careful_rows(text: bytes, mark: str, source: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield each row and the line it starts on."""
+    line = 1
+    stream = io.TextIOWrapper(io.BytesIO(text), "utf-8", newline="")
+    # Where quotes stand behind a space, the space is none of the cell.
+    is_spaced = f'{mark} "'.encode() in text[:_SAMPLE_BYTES]
+    # A quote that is not closed would swallow rows.
+    reader = csv.reader(stream, delimiter=mark, skipinitialspace=is_spaced, strict=True)
+    try:
+        for row in reader:
+            yield line, row
             line = reader.line_num + 1
     except csv.Error as error:
-        why = f"a quoted cell that starts here is not closed properly ({error}); double the quotes inside it"
+        why = f"a quoted cell that starts here is not closed ({error}): double the quotes inside it"
         if "field limit" in str(error):
-            why = (
-                f"a cell has more than {csv.field_size_limit():,} characters: "
-                "is a quote before it not closed?"
-            )
+            most = csv.field_size_limit()
+            why = f"a cell has more than {most:,} characters: is a quote before it not closed?"
         raise InputError(why, source=source, line=line) from None
-    return Body(*rows.columns())
 
 
-def _as_shown(table: Table, text: bytes) -> Table:
-    """Return the table with ="0400" as 0400, and without the apostrophes by which `to_csv` leads formulas.
+def _with_rest(grid: Grid, text: bytes, first_line: int, source: str) -> Grid:
+    """Return the grid with the rows from a line on: by Arrow where all have one width, else row by row."""
+    widths = [len(row) for row in grid.head]
+    usual = Counter(widths).most_common(1)[0][0]
+    body = regular_body(text, first_line=first_line, width=usual, delimiter=grid.delimiter or ",")
+    wider: dict[int, list[str]] = {}
+    if body is None:
+        width = max(widths)
+        if width * (text.count(b"\n") + 1) > _MOST_CELLS:
+            raise InputError(
+                f"would have more than {_MOST_CELLS:,} cells: split it, by month or company", source=source
+            )
+        rows = Rows(*map(str, range(width)))
+        for line, row in _careful_rows(text, grid.delimiter or ",", source):
+            if line >= first_line and row:
+                if len(row) > width:
+                    wider[line] = row
+                rows.add(line, *row[:width], *[""] * (width - len(row)))
+        body = rows.body()
+    return replace(grid, columns=body.columns, lines=body.lines, wider=wider)
+
+
+def _by_lines(text: bytes, mark: str, error: InputError) -> Grid:
+    """Return the rows of a text with quotes inside of quoted cells; raise the error if lines are no rows."""
+    lines = text.decode(errors="replace").splitlines()
+    rows = [next(csv.reader([line], delimiter=mark), []) for line in lines]
+    widths = Counter(map(len, filter(None, rows)))
+    usual, count = widths.most_common(1)[0] if widths else (0, 0)
+    # A quote that is not closed would make fewer cells of its line.
+    if usual < max(widths, default=0) or count < _MOST_LINES * sum(widths.values()):
+        raise error
+    body = Rows(*map(str, range(usual)))
+    for line, row in enumerate(rows[HEAD_ROWS:], HEAD_ROWS + 1):
+        if row:
+            body.add(line, *row, *[""] * (usual - len(row)))
+    head = rows[:HEAD_ROWS]
+    return Grid(head, range(1, len(head) + 1), *body.body(), delimiter=mark, notes=[note("quotes_inside")])
+
+
+def _as_shown(grid: Grid, text: bytes) -> Grid:
+    """Return the grid with ="0400" as 0400, and without the apostrophes by which `to_csv` leads formulas.
 
     An apostrophe is taken away only where the whole file is as `to_csv` writes it for spreadsheets, and where
     one leads every formula. Anywhere else it may belong to the text.
     """
-    is_of_to_csv = (
-        table.encoding == "utf-8-sig" and table.delimiter in {",", ";"} and not text.startswith(b'"')
-    )
-    is_led = is_of_to_csv and b"'" in text and b"\r\n" in text and not any(map(_has_formula, table.columns))
+    is_of_to_csv = grid.encoding == "utf-8-sig" and grid.delimiter in {",", ";"} and not text.startswith(b'"')
+    is_led = False
+    if is_of_to_csv and b"'" in text and b"\r\n" in text:
+        first = cells.text_column([cell for row in grid.head for cell in row])
+        is_led = not any(map(_has_formula, [first, *grid.columns]))
     # A search for one byte is much faster than one for two.
     if b"=" in text and b'="' in text:
-        remark = 'rows with cells such as ="0400", read as the text in it'
-        table = _replaced(table, _KEPT, remark, doubled='"')
-    if is_led:
-        remark = "rows with text led by an apostrophe for a spreadsheet, read without"
-        table = _replaced(table, _LED, remark)
-    return table
+        grid = _replaced(grid, _KEPT, "kept_texts", doubled='"')
+    return _replaced(grid, _LED, "led_texts") if is_led else grid
 
 
 def _has_formula(column: pa.ChunkedArray) -> bool:
@@ -132,14 +181,20 @@ def _has_formula(column: pa.ChunkedArray) -> bool:
     return bool(is_bare.any())
 
 
-def _replaced(table: Table, pattern: str, remark: str, *, doubled: str = "") -> Table:
-    """Return the table with what the pattern's group holds in place of the cells that it matches."""
-    matches = [cells.matches(column, pattern) for column in table.columns]
-    columns = [*table.columns]
-    for place, rows in enumerate(matches):
-        if rows.any():
-            meant = pc.replace_substring_regex(columns[place], pattern, r"\1")
-            meant = pc.replace_substring(meant, doubled * 2, doubled) if doubled else meant
-            columns[place] = pc.if_else(pa.array(rows), meant, columns[place])
-    notes = cells.counted(table, {remark: np.logical_or.reduce(matches)})
-    return replace(table, columns=columns, notes=(*table.notes, *notes))
+def _replaced(grid: Grid, pattern: str, code: str, *, doubled: str = "") -> Grid:
+    """Return the grid with the pattern's group in place of the cells that it matches."""
+    columns = [_shown(column, pattern, doubled) for column in grid.columns]
+    head = [_shown(cells.text_column(row), pattern, doubled).to_pylist() for row in grid.head]
+    is_changed = head != grid.head or any(
+        new is not old for new, old in zip(columns, grid.columns, strict=True)
+    )
+    return replace(grid, head=head, columns=columns, notes=(*grid.notes, *[note(code)] * is_changed))
+
+
+def _shown(column: pa.ChunkedArray, pattern: str, doubled: str) -> pa.ChunkedArray:
+    rows = cells.matches(column, pattern)
+    if not rows.any():
+        return column
+    meant = pc.replace_substring_regex(column, pattern, r"\1")
+    meant = pc.replace_substring(meant, doubled * 2, doubled) if doubled else meant
+    return pc.if_else(pa.array(rows), meant, column)

@@ -1,129 +1,97 @@
-"""Bytes of a text file → UTF-8, with the encoding named or found.
+"""Bytes of a text → UTF-8: by marks, else by every encoding that makes sound words of all lines.
 
-Without a mark, bytes that are not UTF-8 are read with every encoding in `_CHANCES`, and each reading is
-weighed by `letters.weighed`. One reading must be far more likely than every other one; else the file is
-refused, and the message shows the likeliest readings of one line with the option that chooses each.
+A wrong encoding leaves signs inside of words, letters of two scripts in one word, or controls. Of those that
+are left, the ones count in which most headings are known, then those whose letters are all of the languages
+of these headings. What is still open is asked.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-import warnings
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from bktools.caller import name_of, setting
-from bktools.errors import ArgumentError, GuessedEncodingWarning, InputError
-from bktools.inputs.letters import Reading, costs_of_ascii, weighed
-from bktools.inputs.refusals import Settings, refusal
+from bktools.caller import name_of
+from bktools.errors import ArgumentError, InputError
+from bktools.inputs import words
 
-# A longer mark stands before the shorter one that it starts with.
-_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
+_ENCODINGS = (
+    *(
+        "cp1252",
+        "cp1250",
+        "cp1251",
+        "cp1253",
+        "cp1254",
+        "cp1255",
+        "cp1257",
+        "cp850",
+        "cp852",
+        "cp437",
+        "cp866",
+    ),
+    *("iso8859-2", "iso8859-15", "mac_roman", "gb18030", "big5", "shift_jis", "cp949"),
 )
-
-# How likely an encoding is before reading, as a logarithm; of two that read alike the first is named.
-_CHANCES = {
-    encoding: chance
-    for chance, encodings in {
-        0.0: "cp1252 cp1251 cp874",
-        -2.0: """cp932 gb18030 big5hkscs cp949 cp1250 cp1253 cp1254 cp1255 cp1256 cp1257 iso8859-1 iso8859-15
-            iso8859-2""",
-        -4.0: """cp850 cp852 cp866 cp437 mac_roman iso8859-5 iso8859-7 iso8859-8 iso8859-9 koi8-r cp858 euc_jp
-            iso8859-13 iso8859-4 cp775 cp857 cp865""",
-        -7.0: """cp1258 iso8859-3 iso8859-6 iso8859-10 iso8859-14 cp737 cp855 cp860 cp861 cp862 cp863 koi8-u
-            mac_latin2 mac_cyrillic mac_greek mac_iceland cp864 cp869""",
-        # Romanian with commas is cp1250 with cedillas byte for byte; ß of German is ş in mac_turkish.
-        -13.0: "iso8859-16 mac_turkish",
-    }.items()
-    for encoding in encodings.split()
-}
-# How many times as likely the best reading is, as a logarithm: to be taken with a warning, or at all.
-_CERTAIN, _CLEAR = 30.0, 10.0
-# A reading in which a character costs more than this makes no words.
-_WORDLESS = 11.0
-
-_SAMPLE_LINES = 300
-_LONGEST_SAMPLE = 1000
-_LANGUAGE_BYTES = 8192
-_SHOWN_READINGS = 3
-_SHOWN_CHARACTERS = 50
-# Escapes that change the alphabet, in text of seven bits.
-_ESCAPES = {b"\x1b$B": "iso2022_jp", b"\x1b$@": "iso2022_jp", b"\x1b$)C": "iso2022_kr"}
+_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+# Python's check of a whole large text would hold it in memory once more, and wider.
+_PART = 1 << 22
+# Lines beyond ASCII that are looked at, and one more for each byte that they lack.
+_SAMPLE_LINES, _LONGEST_SAMPLE = 2000, 500
 _LINE_WITH_HIGH = re.compile(rb"[^\r\n]*[\x80-\xff][^\r\n]*")
+# Controls and boxes; a sign inside of a word; signs of Latin-1 beside a word; a capital after a small letter.
+_UNSOUND = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd\u2500-\u25ff]"
+    r"|[^\W\d_][^\w\s\x00-\x7f’‘“”–—…•·€£º°«»][^\W\d_]|[¡-©«-´¶-¹»-¿×÷]+[^\W\d_]{2}"
+    r"|[^\W\d_]{2}[¡-©¬-´¶¹¿×÷¼-¾]"
+    r"|\b[A-Z][À-ÖØ-Þ][a-zà-öø-ÿ]"
+    r"|[a-z][À-ÖØ-ÞĀ-Ž](?<![a-zà-öø-ÿāăąćčďđēęěģīķļłńňőœřśşšţťūůűźżžğıßășțľĺŕ])[a-z ]"
+)
+_EASTERN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff61-\uff9f]")
+_LONE_EASTERN = re.compile(rf"[A-Za-z]{_EASTERN.pattern}(?=[A-Za-z])|[A-Za-z]{_EASTERN.pattern}\b")
+_REPLACED = re.compile(r"[\ufffd\ue000-\uf8ff]")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_EASTERN_SCRIPTS = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "KATAKANA-HIRAGANA", "FULLWIDTH"}
+_SHOWN_CHARACTERS = 40
 
-_PART = 1 << 24
+
+class Reading(NamedTuple):
+    """A text in UTF-8 by one encoding; `others` are the encodings that read it as well, each with a word."""
+
+    encoding: str
+    text: bytes
+    others: Sequence[tuple[str, str]] = ()
+    # Whether some encoding fits all lines.
+    is_whole: bool = True
 
 
-def to_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]:
-    """Return the text as UTF-8 without a mark, and the encoding it was in.
-
-    Bytes that do not fit the encoding, could be in several, or hold NUL characters are an `InputError`. An
-    encoding found by evidence that is clear but not certain is a `GuessedEncodingWarning`.
-    """
-    mark, of_mark = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
-    name = of_mark
+def read_text(
+    data: bytes, encoding: str | None, source: str, headings_in: Callable[[str], set[str]]
+) -> Reading:
+    """Return a text in UTF-8; `headings_in` returns the known headings of a text's first lines."""
+    mark, marked = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", ""))
     if encoding is not None:
-        try:
-            # Reading a letter refuses what is a codec but no encoding of files, such as base64 and idna.
-            b"a".decode(encoding, errors="ignore")
-            name = codecs.lookup(encoding).name
-        except (LookupError, TypeError, ValueError):
-            raise ArgumentError(
-                name_of("encoding"), "must be an encoding such as utf-8 or cp1252", encoding
-            ) from None
-        # A mark says the order of bytes that utf-16 and utf-32 leave open.
-        if of_mark.startswith(name.removesuffix("-sig")):
-            name = of_mark
-        elif of_mark and name.startswith("utf-"):
-            raise InputError(
-                f"begins with the mark of {of_mark}, not of {name}: leave {setting('encoding')} out",
-                source=source,
-            )
-        else:
-            mark = b""
-    body = data[len(mark) :]
-    name = name or _unmarked_utf16(body) or "utf-8"
-    error = utf8_error(body) if name == "utf-8" else None
-    if encoding is None and name == "utf-8":
-        if error is not None and not mark:
-            name = _by_evidence(body, error, source)
-        elif error is None and b"\x1b" in body:
-            name = next((of_escape for escape, of_escape in _ESCAPES.items() if escape in body), name)
-    text = body if name == "utf-8" and error is None else _recoded(body, name, source)
-    if b"\0" in text:
+        reading = _asked(data, encoding)
+    elif marked == "utf-8-sig" or not (marked or unmarked_utf16(data)):
+        body = data.removeprefix(mark)
+        is_utf8 = utf8_error(body) is None
+        reading = Reading(marked or "utf-8", body) if is_utf8 else _by_letters(body, headings_in)
+    else:
+        reading = _asked(data, marked or unmarked_utf16(data))
+    nul = reading.text.find(b"\0")
+    if nul >= 0:
+        line = reading.text.count(b"\n", 0, nul) + 1
         raise InputError(
-            "the text has a NUL byte: the file is damaged, "
-            f"or in another encoding (set {setting('encoding')})",
-            source=source,
-            line=text.count(b"\n", 0, text.index(b"\0")) + 1,
+            "is no text, it holds NUL bytes: export it again as CSV (UTF-8)", source=source, line=line
         )
-    return text, "utf-8-sig" if mark == codecs.BOM_UTF8 else name
-
-
-def _unmarked_utf16(body: bytes) -> str | None:
-    sample = body[: 1 << 16]
-    if b"\0" not in sample or len(body) % 2:
-        return None
-    for name in ("utf-16-le", "utf-16-be"):
-        # Line ends tell the order of bytes, in any alphabet.
-        lines = sample.decode(name, errors="ignore").count("\n")
-        if 2 * lines > sample.count(b"\n") and _decoded(body, name) is not None:
-            return name
-    return None
+    return reading
 
 
 def utf8_error(body: bytes) -> int | None:
     """Return the place of the first byte that is not valid UTF-8."""
-    if body.isascii():
-        return None
     start = 0
-    while start < len(body):
-        # Parts end with a line: decoded at once, a large file would be held in memory again and wider.
+    while start < len(body) and not body.isascii():
+        # Parts end with a line.
         end = body.find(b"\n", start + _PART) + 1 or len(body)
         try:
             str(memoryview(body)[start:end], "utf-8")
@@ -133,117 +101,112 @@ def utf8_error(body: bytes) -> int | None:
     return None
 
 
-def _recoded(body: bytes, encoding: str, source: str) -> bytes:
+def recoded(data: bytes, encoding: str, source: str) -> bytes:
+    """Return bytes of an encoding that a format states as UTF-8; other bytes are an `InputError`."""
+    reading = _asked(data, encoding)
+    if not reading.is_whole:
+        place = reading.text.find("\ufffd".encode())
+        line = reading.text.count(b"\n", 0, place) + 1
+        raise InputError(f"is not valid {encoding}: choose another encoding", source=source, line=line)
+    return reading.text
+
+
+def _asked(data: bytes, encoding: str) -> Reading:
     try:
-        return body.decode(encoding).encode()
-    except UnicodeError as error:
-        line, why = None, f"is not valid {encoding}"
-        # Some codecs do not say where, and some take half a character for a whole one.
-        if isinstance(error, UnicodeDecodeError):
-            line = body[: error.start].decode(encoding, errors="ignore").count("\n") + 1
-            why = f"byte 0x{body[error.start]:02X} {why}"
-        way_out = f"set {setting('encoding')}, or save the file as UTF-8"
-        raise InputError(f"{why}; {way_out}", source=source, line=line) from None
+        name = codecs.lookup(encoding).name
+        text = data.decode(encoding, "replace").removeprefix("\ufeff")
+    except (LookupError, TypeError):
+        raise ArgumentError(
+            name_of("encoding"), "must be the name of an encoding such as cp1252", encoding
+        ) from None
+    return Reading(name, text.encode("utf-8", "replace"), is_whole="\ufffd" not in text)
 
 
-def _by_evidence(body: bytes, at: int, source: str) -> str:
-    """Return the encoding whose reading is far more likely than all others; refuse a text without one."""
-    lines = _sample(body)
-    readings = sorted(_readings(b"\n".join(lines)), key=_chance, reverse=True)
-    # An encoding that fits the sample may not fit the rest.
-    readings = [reading for reading in readings if _decoded(body, reading.encoding) is not None]
-
-    def refused(why: str, details: Sequence[str] = (), settings: Settings = ()) -> InputError:
-        line = body.count(b"\n", 0, at) + 1
-        why = f"byte 0x{body[at]:02X} is not valid UTF-8, {why}"
-        return refusal(why, source, line, details=details, settings=settings)
-
-    if readings and _is_mixed(lines, readings[0]):
-        raise refused(
-            "other characters are: encodings are mixed; save the file in one encoding, "
-            f"or set {setting('encoding')}"
-        )
-    best = readings[0] if readings else None
-    if best is None or -best.beyond_ascii > _WORDLESS * sum(
-        not character.isascii() for character in best.text
-    ):
-        raise refused(f"and no other encoding known here makes words of the text; set {setting('encoding')}")
-    ahead = _chance(best) - _chance(readings[1]) if len(readings) > 1 else _CERTAIN
-    if ahead < _CLEAR:
-        likeliest = [reading for reading in readings if _chance(reading) > _chance(best) - _CLEAR * 2]
-        shown = _shown(likeliest[:_SHOWN_READINGS])
-        raise refused("and it could be in several encodings", shown, [("encoding", best.encoding)])
-    if ahead < _CERTAIN:
-        warnings.warn(
-            f"{source}: read as {best.encoding}, which is likely but not certain: compare"
-            f" {'; '.join(_shown(readings[:2]))}",
-            GuessedEncodingWarning,
-            stacklevel=2,
-        )
-    return best.encoding
+def unmarked_utf16(data: bytes) -> str:
+    """Return the name of UTF-16 without a mark by its line ends; "" for other texts."""
+    sample = data[: 1 << 16]
+    if b"\0" not in sample or len(data) % 2:
+        return ""
+    for name in ("utf-16-le", "utf-16-be"):
+        # Half of the line feeds of bytes may be halves of other letters.
+        if 2 * sample.decode(name, errors="ignore").count("\n") > sample.count(b"\n"):
+            return name
+    return ""
 
 
-def _sample(body: bytes) -> list[bytes]:
-    """Return different lines: the first, the first with bytes beyond ASCII, and one for each other byte.
+def _by_letters(data: bytes, headings_in: Callable[[str], set[str]]) -> Reading:
+    sample = b"\n".join(_sample(data))
+    readings: dict[str, str] = {}
+    for name in _ENCODINGS:
+        try:
+            reading = sample.decode(name)
+        except UnicodeDecodeError:
+            continue
+        if is_sound(reading) and reading not in readings.values():
+            readings[name] = reading
+    if not readings:
+        # No encoding fits all lines, so that nothing may settle it.
+        both = ("cp1252", "utf-8")
+        shown = _differing([sample.decode(name, "replace") for name in both])
+        text = data.decode(both[0], "replace").encode()
+        return Reading(both[0], text, tuple(zip(both, shown, strict=True)), is_whole=False)
+    names = _by_headings(readings, data, headings_in) if len(readings) > 1 else [*readings]
+    shown = _differing([readings[name] for name in names])
+    others = tuple(zip(names, shown, strict=True)) if len(names) > 1 else ()
+    return Reading(names[0], data.decode(names[0], "replace").encode(), others)
 
-    Lines in ASCII tell the language.
-    """
-    lines = dict.fromkeys(line[:_LONGEST_SAMPLE] for line in body[:_LANGUAGE_BYTES].splitlines()[:-1])
-    for line in _LINE_WITH_HIGH.finditer(body):
+
+def _sample(data: bytes) -> list[bytes]:
+    """Return different lines beyond ASCII: the first ones, and one for each byte that they do not have."""
+    lines: dict[bytes, None] = {}
+    for line in _LINE_WITH_HIGH.finditer(data):
         lines[line[0][:_LONGEST_SAMPLE]] = None
-        if len(lines) >= 2 * _SAMPLE_LINES:
+        if len(lines) >= _SAMPLE_LINES:
             break
     for byte in frozenset(range(128, 256)).difference(b"".join(lines)):
-        at = body.find(byte)
+        at = data.find(byte)
         if at >= 0:
-            begin = max(body.rfind(b"\n", 0, at) + 1, at - _LONGEST_SAMPLE)
-            lines[body[begin : at + _LONGEST_SAMPLE].split(b"\n", 1)[0]] = None
+            begin = max(data.rfind(b"\n", 0, at) + 1, at - _LONGEST_SAMPLE)
+            lines[data[begin : at + _LONGEST_SAMPLE].split(b"\n", 1)[0]] = None
     return list(lines)
 
 
-def _readings(sample: bytes) -> list[Reading]:
-    """Return the different texts that the bytes are, each with the first encoding that makes it."""
-    texts: dict[str, str] = {}
-    for encoding in _CHANCES:
-        text = _decoded(sample, encoding)
-        if text is not None:
-            texts.setdefault(text, encoding)
-    ascii_costs = costs_of_ascii(sample)
-    return [weighed(text, encoding, ascii_costs) for text, encoding in texts.items()]
+def is_sound(text: str) -> bool:
+    """Return whether each word is of one script and without signs inside, as no wrong encoding leaves it."""
+    if _EASTERN.search(text):
+        # Letters of the East stand in runs, not alone among Latin ones.
+        return not (_LONE_EASTERN.search(text) or _REPLACED.search(text))
+    if _UNSOUND.search(text):
+        return False
+    beyond = {word for word in _WORD.findall(text) if not word.isascii()}
+    return all(len({_script(letter) for letter in word if letter not in "ªºµ"}) <= 1 for word in beyond)
 
 
-def _chance(reading: Reading) -> float:
-    return _CHANCES[reading.encoding] + reading.whole
+def _script(letter: str) -> str:
+    name = unicodedata.name(letter, "?").split()[0]
+    return "CJK" if name in _EASTERN_SCRIPTS else name
 
 
-def _decoded(body: bytes, encoding: str) -> str | None:
-    try:
-        return body.decode(encoding)
-    except UnicodeDecodeError:
-        return None
-
-
-def _is_mixed(lines: Sequence[bytes], best: Reading) -> bool:
-    """Whether lines that are UTF-8 are far more likely so than in the encoding that the others are in."""
-    whole = b"\n".join(line for line in lines if utf8_error(line) is None and not line.isascii())
-    costs = costs_of_ascii(whole)
-    as_utf8, as_best = (weighed(whole.decode(name), name, costs).whole for name in ("utf-8", best.encoding))
-    return as_utf8 - as_best > _CLEAR
-
-
-def _shown(readings: Sequence[Reading]) -> list[str]:
-    """Return one line as each encoding reads it, with the option that chooses each."""
-    columns = [reading.text.split("\n") for reading in readings]
-    # A line in which they all differ shows most.
-    rows = [row for row in zip(*columns, strict=False) if len(set(row)) > 1]
-    row = max(rows, key=lambda row: len(set(row)))
-    return [
-        f"{_around_difference(text, row)!r} with {setting('encoding', reading.encoding)}"
-        for text, reading in zip(row, readings, strict=True)
+def _by_headings(readings: dict[str, str], data: bytes, headings_in: Callable[[str], set[str]]) -> list[str]:
+    """Return the encodings with most known headings, then those with letters of their languages alone."""
+    # A letter that the cut may spoil is in no heading.
+    head = data[: 1 << 16]
+    known = {name: headings_in(head.decode(name, "replace")) for name in readings}
+    most = max(map(len, known.values()))
+    left = [name for name in readings if len(known[name]) == most]
+    languages = words.languages_of(words.normal(heading) for name in left for heading in known[name])
+    letters = frozenset().union(*(words.letters().get(language, frozenset()) for language in languages))
+    fitting = [
+        name
+        for name in left
+        if all(one in letters for one in readings[name].casefold() if ord(one) > 127 and one.isalpha())
     ]
+    return fitting or left
 
 
-def _around_difference(text: str, others: Sequence[str]) -> str:
-    at = next((at for at, letters in enumerate(zip(*others, strict=False)) if len(set(letters)) > 1), 0)
-    begin = max(0, at - _SHOWN_CHARACTERS // 2)
-    return text[begin : begin + _SHOWN_CHARACTERS].strip()
+def _differing(texts: Sequence[str]) -> list[str]:
+    """Return the first word that all readings read differently, else the first that two do."""
+    rows = list(zip(*(text.split() for text in texts), strict=False))
+    row = next((row for row in rows if len(set(row)) == len(row)), None)
+    row = row or next((row for row in rows if len(set(row)) > 1), tuple("" for _ in texts))
+    return [word[:_SHOWN_CHARACTERS] for word in row]

@@ -1,4 +1,4 @@
-"""Mappings: options that read a file, remembered as a TOML file for files with the same headings."""
+"""Mappings: options that read a file, kept as a TOML file for files with the same headings, or named."""
 
 from __future__ import annotations
 
@@ -6,50 +6,28 @@ import json
 import re
 import tomllib
 import unicodedata
-import warnings
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
+import pandas as pd
 
 from bktools.disk import PRIVATE_FOLDER, file_name, storage_errors, write_whole
-from bktools.errors import ArgumentError, GuessedEncodingWarning, InputError
+from bktools.errors import ArgumentError, InputError
 from bktools.inputs import words
-from bktools.inputs.columns import Vocabulary
-from bktools.inputs.file import OPTIONS_OF, is_unicode, read_headings
-from bktools.inputs.formats.format import File
-from bktools.inputs.heading_row import made_headings
-from bktools.inputs.table import Score
+from bktools.inputs.options import OF_KIND, Options
+from bktools.inputs.source import Source
 from bktools.settings import config_path
 
 KINDS = ("chart", "entries", "accounts", "ledger")
-_FLAGS = ("split_lines", "split_account")
-# A flag whose False is an answer, too.
-_EITHER = "reverse_sign"
-OPTIONS = (
-    *(
-        "delimiter",
-        "encoding",
-        "sheet",
-        "decimal",
-        "date_format",
-        "currency",
-        "spending",
-        "approved_values",
-        "fill_down",
-        "report_rows",
-        "style",
-    ),
-    *_FLAGS,
-    _EITHER,
-)
-
+# What a ledger's frame keeps for matching beside the options that read it.
+_KEPT = ("style", "reverse_sign", "verify")
 _NAME = re.compile(r"\w[\w -]{0,62}", re.ASCII)
 _LARGEST = 1 << 20
+_SUFFIX = ".toml"
 _Kind = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(KINDS)})$")]
-_Option = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(OPTIONS)})$")]
 
 
 class FileMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,21 +36,25 @@ class FileMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # The name of the mapping's file, without the suffix.
     name: str
     kind: _Kind
-    headings: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
-    columns: dict[str, str] = msgspec.field(default_factory=dict)
-    options: dict[_Option, str] = msgspec.field(default_factory=dict)
+    headings: tuple[str, ...]
+    options: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def toml(self) -> str:
         """Return the mapping as its file has it."""
-        lines = [
-            f"kind = {_quoted(self.kind)}",
-            "headings = [",
-            *(f"    {_quoted(text)}," for text in self.headings),
-            "]",
-        ]
-        for table, values in (("columns", self.columns), ("options", self.options)):
+        lines = [f"kind = {_quoted(self.kind)}", "headings = ["]
+        lines += [*(f"    {_quoted(text)}," for text in self.headings), "]"]
+        plain = {name: value for name, value in self.options.items() if not isinstance(value, Mapping)}
+        tables = {name: value for name, value in self.options.items() if isinstance(value, Mapping)}
+        for title, values in (
+            ("options", plain),
+            *((f"options.{name}", own) for name, own in tables.items()),
+        ):
             if values:
-                lines += ["", f"[{table}]", *(f"{name} = {_quoted(value)}" for name, value in values.items())]
+                lines += [
+                    "",
+                    f"[{title}]",
+                    *(f"{_quoted(name)} = {_quoted(value)}" for name, value in values.items()),
+                ]
         return "\n".join([*lines, ""])
 
 
@@ -82,7 +64,9 @@ def folder() -> Path:
 
 
 def path_of(name: str) -> Path:
-    """Return the file of a mapping; a name that is none is an `ArgumentError`."""
+    """Return the file of a mapping: by its name, or a TOML file that a team keeps beside its scripts."""
+    if name.endswith(_SUFFIX):
+        return Path(name)
     if not _NAME.fullmatch(name):
         raise ArgumentError(
             "the name of a mapping", "must be letters, digits, spaces, - and _ (at most 63)", name
@@ -90,12 +74,12 @@ def path_of(name: str) -> Path:
     if file_name(name) != name:
         # On every system, because mappings are handed on to colleagues.
         raise ArgumentError("the name of a mapping", "must not be one that Windows reserves or changes", name)
-    return folder() / f"{name}.toml"
+    return folder() / f"{name}{_SUFFIX}"
 
 
 def all_mappings() -> list[FileMapping]:
     """Return all mappings by name; a damaged one is an `InputError` that names its file."""
-    return [read_mapping(path) for path in sorted(folder().glob("*.toml"))]
+    return [read_mapping(path) for path in sorted(folder().glob(f"*{_SUFFIX}"))]
 
 
 def read_mapping(path: Path) -> FileMapping:
@@ -105,13 +89,19 @@ def read_mapping(path: Path) -> FileMapping:
             raise InputError("is too large for a mapping: delete it", source=str(path))
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         mapping = msgspec.convert({**content, "name": path.stem}, FileMapping)
+        Options(**{name: value for name, value in mapping.options.items() if name not in _KEPT})
     except FileNotFoundError:
-        raise InputError("there is no such mapping; see: bktools mappings list", source=str(path)) from None
+        raise InputError("there is no such mapping; see: bktools mappings", source=str(path)) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise _unreadable(path, error.strerror if isinstance(error, OSError) else error) from None
+    except (ArgumentError, TypeError) as error:
+        raise _unreadable(path, error) from None
+    known = (*OF_KIND[mapping.kind], *_KEPT)
+    for name in mapping.options.keys() - {*known}:
+        raise _unreadable(path, f"[options] has {name!r}; there are {', '.join(known)}")
     fields = words.fields(mapping.kind)
-    for field in mapping.columns.keys() - fields.keys():
-        raise _unreadable(path, f"[columns] has {field!r}; there are {', '.join(fields)}")
+    for field in mapping.options.get("columns", {}).keys() - fields.keys():
+        raise _unreadable(path, f"[options.columns] has {field!r}; there are {', '.join(fields)}")
     return mapping
 
 
@@ -119,25 +109,27 @@ def _unreadable(path: Path, why: object) -> InputError:
     return InputError(f"is not a readable mapping ({why}): correct it or delete it", source=str(path))
 
 
-def write_mapping(mapping: FileMapping) -> Path:
+def write_mapping(mapping: FileMapping, path: Path | None = None) -> Path:
     """Write a mapping for its owner alone, instead of an earlier one of its name."""
-    path = path_of(mapping.name)
+    path = path or path_of(mapping.name)
     with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
     return write_whole(path, lambda file: file.write(mapping.toml().encode()))
 
 
-def mapping_for(
-    path: str | PathLike[str], kind: str, reader_options: Mapping[str, Any]
-) -> FileMapping | None:
-    """Return the mapping whose headings a file has; None without one.
+def mapping_for(path: str | PathLike[str], kind: str, named: str | None = None) -> FileMapping | None:
+    """Return the mapping of a name, else the one whose headings a file has; None without one.
 
-    Of the reader's arguments, those that are not None go before the mapping's. A damaged mapping, and several
-    for these headings, are an `InputError`.
+    A mapping of another kind, a damaged one, and several for these headings are an `InputError`.
     """
+    if named is not None:
+        mapping = read_mapping(path_of(named))
+        if mapping.kind != kind:
+            raise InputError(f"is a mapping of {mapping.kind}, not of {kind}", source=named)
+        return mapping
     # A pipe is not opened: the reader refuses it.
-    known = all_mappings() if Path(path).is_file() else []
-    fitting = [mapping for mapping in known if mapping.kind == kind and _fits(path, mapping, reader_options)]
+    known = [one for one in all_mappings() if one.kind == kind] if Path(path).is_file() else []
+    fitting = _fitting(Source(path, kind), known) if known else []
     if len(fitting) > 1:
         names = " and ".join(repr(mapping.name) for mapping in fitting)
         raise InputError(
@@ -147,73 +139,47 @@ def mapping_for(
     return fitting[0] if fitting else None
 
 
-def arguments(
-    path: str | PathLike[str], mapping: FileMapping, reader_options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the arguments that read a file with a mapping; the options of a person go before its own."""
-    unknown = {name for names in OPTIONS_OF.values() for name in names} - set(OPTIONS_OF[File.at(path).kind])
-    if "encoding" in mapping.options and is_unicode(path):
-        # The file says it itself: another encoding would spoil every letter beyond ASCII.
-        unknown.add("encoding")
-    own: dict[str, Any] = {
+def _fitting(source: Source, known: Iterable[FileMapping]) -> list[FileMapping]:
+    """Return the mappings whose headings are a row of the file's first rows."""
+    fitting = []
+    for mapping in known:
+        form: dict[str, Any] = {
+            name: mapping.options.get(name) for name in ("delimiter", "encoding", "sheet")
+        }
+        wanted = _comparable(mapping.headings)
+        try:
+            grids = source.read(Options(**form)).grids
+        except (InputError, ArgumentError, OSError, ValueError):
+            # The reader says what is wrong with the file, whatever mappings there are.
+            continue
+        if wanted and any(_comparable(row) == wanted for grid in grids for row in grid.head):
+            fitting.append(mapping)
+    return fitting
+
+
+def arguments(mapping: FileMapping, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that read a file with a mapping; the given options go before its own."""
+    stated = {
         name: value
-        for name, value in mapping.options.items()
-        if name not in unknown and name in reader_options
+        for name, value in given.items()
+        # To keep the sign is a wish; another flag that is not given says nothing.
+        if value is not None and (value is not False or name == "reverse_sign") and value != {}
     }
-    own |= {flag: own[flag] == str(True) for flag in (*_FLAGS, _EITHER) if flag in own}
-    chosen = _answers(reader_options)
-    columns = {**mapping.columns, **(chosen.get("columns") or {})}
-    return {**reader_options, **own, **chosen, "columns": columns or None}
+    merged = {**given, **mapping.options, **stated}
+    for name in ("columns", "sides"):
+        if name in mapping.options:
+            merged[name] = {**mapping.options[name], **(given.get(name) or {})}
+    return merged
 
 
-def made_from(
-    path: str | PathLike[str], name: str, kind: str, reader_options: Mapping[str, Any]
-) -> FileMapping | None:
-    """Return the mapping of a file that was read with these arguments; None for a file without headings."""
-    columns = reader_options.get("columns") or {}
-    vocabulary = Vocabulary(kind, columns)
-    headings = _headings(path, vocabulary.score, reader_options, vocabulary.sheet_names)
-    if headings == made_headings(len(headings)):
-        return None
-    answers = _answers(reader_options)
-    options = {option: str(answers[option]) for option in OPTIONS if option in answers}
-    return FileMapping(name, kind, tuple(filter(str.strip, headings)), columns, options)
+def made_from(frame: pd.DataFrame, name: str, kind: str) -> FileMapping | None:
+    """Return the mapping that reads files as a frame was read; None where it was read without any option.
 
-
-def _answers(reader_options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that a person gave."""
-    return {
-        name: value
-        for name, value in reader_options.items()
-        if value is not None and (value is not False or name == _EITHER)
-    }
-
-
-def _fits(path: str | PathLike[str], mapping: FileMapping, reader_options: Mapping[str, Any]) -> bool:
-    wanted = _comparable(mapping.headings)
-    try:
-        headings = _headings(
-            path,
-            lambda row: len({*wanted}.intersection(_comparable(row))),
-            arguments(path, mapping, reader_options),
-        )
-    except (InputError, ArgumentError, OSError, ValueError):
-        # The reader says what is wrong with the file, whatever mappings there are.
-        return False
-    return _comparable(headings) == wanted
-
-
-def _headings(
-    path: str | PathLike[str],
-    score: Score,
-    reader_options: Mapping[str, Any],
-    sheet_names: frozenset[str] = frozenset(),
-) -> tuple[str, ...]:
-    form = {name: reader_options.get(name) for name in ("delimiter", "encoding", "sheet")}
-    with warnings.catch_warnings():
-        # The reader warns of its own guess.
-        warnings.simplefilter("ignore", GuessedEncodingWarning)
-        return read_headings(path, score, sheet_names=sheet_names, **form)
+    That of a file without headings, such as SIE, is found by its name alone.
+    """
+    about = frame.attrs["bktools"]
+    options = {**about["options"], **{one: about[one] for one in _KEPT if about.get(one) is not None}}
+    return FileMapping(name, kind, tuple(about["headings"]), options) if options else None
 
 
 def _comparable(texts: Iterable[str]) -> list[str]:
@@ -221,6 +187,6 @@ def _comparable(texts: Iterable[str]) -> list[str]:
     return sorted(filter(None, spaced))
 
 
-def _quoted(text: str) -> str:
-    # Strings of JSON are strings of TOML, but for one control character.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _quoted(value: Any) -> str:
+    # Values of JSON are values of TOML, but for one control character.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -14,7 +14,7 @@ from rapidfuzz import process
 from bktools.contract.rules import UUID_PATTERN
 from bktools.frames import schema
 from bktools.inputs import cells
-from bktools.inputs.cells import leave_out
+from bktools.inputs.notes import Note, note
 from bktools.inputs.table import Table
 from bktools.visible import first_of
 
@@ -38,7 +38,7 @@ def key(text: str) -> str:
 
 
 def identifiers(
-    table: Table, place: int, field: str, frame: pd.DataFrame, company: str | None, notes: list[str]
+    table: Table, place: int, field: str, frame: pd.DataFrame, company: str | None, notes: list[Note]
 ) -> pa.ChunkedArray:
     """Return the identifier of the row that each cell names; empty cells are null, unknown names stay.
 
@@ -57,11 +57,19 @@ def identifiers(
     if wrong:
         remarks = first_of(wrong, _SHOWN, lambda text: _remark(text, ids_of[text], named), between="; ")
         rows = cells.mask(pc.is_in(column, value_set=pa.array(wrong, schema.TEXT)))
-        unknown = f"{table.headings[place]!r} holds unknown or ambiguous names: {remarks}"
         if len(wrong) == len(ids_of):
-            why = f"{unknown}; correct the file, or leave the column out: {leave_out(field)}"
-            raise table.error(why, int(table.lines[rows][0]), field=field, columns={field: ""})
-        notes.append(f"{unknown}; their entries are not ready ({cells.lines_of(table, rows)})")
+            why = f"{table.headings[place]!r} holds unknown or ambiguous names: {remarks}"
+            raise table.error(why, int(table.lines[rows][0]))
+        lines = table.lines_of(rows)
+        notes.append(
+            note(
+                "unknown_names",
+                heading=table.headings[place],
+                names=remarks,
+                count=len(lines),
+                lines=lines[:4],
+            )
+        )
     values = [
         next(iter(ids)) if len(ids) == 1 else text.lower() if UUID_PATTERN.match(text) else text
         for text, ids in ids_of.items()

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from bktools.frames import schema
 from bktools.frames.incoming import plain_column
 from bktools.frames.unpacking import parquet_table
-from bktools.inputs.table import Broken, Table
+from bktools.inputs.notes import note
+from bktools.inputs.table import HEAD_ROWS, Grid
 
 _BYTES = (
     pa.types.is_binary,
@@ -21,44 +22,31 @@ _BYTES = (
 )
 
 
-def read_parquet(data: bytes, source: str) -> Table:
+def read_parquet(data: bytes, source: str) -> Grid:
     """Return the cells of a Parquet file as text; a file that is damaged or too large is an `InputError`."""
     table, left_out = parquet_table(data, source=source)
+    read = [
+        (name, column, _as_text(column))
+        for name, column in zip(table.column_names, map(_plain, table.columns), strict=True)
+    ]
+    left_out += [name for name, _, text in read if text is None]
+    columns = [text for *_, text in read if text is not None]
+    head = zip(*(column.slice(0, HEAD_ROWS - 1).to_pylist() for column in columns), strict=True)
     # Lines as if the headings stood above the rows, as in every other kind of file.
-    lines = np.arange(2, table.num_rows + 2, dtype=np.int64)
-    headings: list[str] = []
-    columns: list[pa.ChunkedArray] = []
-    numeric: set[int] = set()
-    broken: list[Broken] = []
-    for name, column in zip(table.column_names, map(_plain, table.columns), strict=True):
-        text = _as_text(column)
-        if text is None:
-            left_out.append(name)
-            continue
-        for row, value in _no_numbers(column):
-            broken.append(
-                Broken(len(columns), int(lines[row]), f"{name!r} holds {value}: write a null or a number")
-            )
-        if _is_number(column.type):
-            numeric.add(len(columns))
-        headings.append(name)
-        columns.append(text)
-    notes = (f"columns that are no text are not read: {', '.join(left_out)}",) if left_out else ()
-    return Table(
-        source, tuple(headings), columns, lines, 1, numeric=frozenset(numeric), notes=notes, broken=broken
+    rows = [[name for name, _, text in read if text is not None], *map(list, head)]
+    are_numbers = [_is_number(column.type) for _, column, text in read if text is not None]
+    return Grid(
+        rows,
+        range(1, len(rows) + 1),
+        [column.slice(HEAD_ROWS - 1) for column in columns],
+        np.arange(HEAD_ROWS + 1, max(table.num_rows + 2, HEAD_ROWS + 1), dtype=np.int64),
+        numbers=[np.full(table.num_rows + 1, is_number) for is_number in are_numbers],
+        notes=[note("columns_not_text", names=left_out)] if left_out else [],
     )
 
 
 def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-
-
-def _no_numbers(column: pa.ChunkedArray) -> list[tuple[int, str]]:
-    """Return where NaN and infinity are; a null is neither."""
-    if not pa.types.is_floating(column.type):
-        return []
-    wrong = np.flatnonzero(pc.fill_null(pc.invert(pc.is_finite(column)), False).to_numpy())
-    return [(int(row), str(column[row].as_py())) for row in wrong]
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

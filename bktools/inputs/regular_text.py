@@ -6,14 +6,13 @@ careful reader in `delimited.py`, which says what is wrong with it; both read re
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 from bktools.frames import schema
+from bktools.inputs.table import Body
 
 Places = npt.NDArray[np.int64]
 
@@ -21,13 +20,6 @@ Places = npt.NDArray[np.int64]
 _BLOCK, _LONGEST_LINE = 1 << 22, 1 << 17
 _PART = 1 << 24
 _LINE_FEED, _CARRIAGE_RETURN, _QUOTE = b'\n\r"'
-
-
-class Body(NamedTuple):
-    """Columns of text, and the line of the file that each row is on."""
-
-    columns: list[pa.ChunkedArray]
-    lines: Places
 
 
 def regular_body(

@@ -1,9 +1,10 @@
-"""A file of an ERP as a table of text with headings, whatever its format."""
+"""Text cells of a file: `Grid` before anything is known of headings, `Table` below them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,66 +14,71 @@ import pyarrow as pa
 from bktools.contract.accounts import CompanyInFile
 from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs.refusals import refusal
+from bktools.inputs.notes import Note
 
 ROWS_A_CHUNK = 1 << 16
+# The rows in which headings are looked for, and those whose cells show the type of a column.
+HEAD_ROWS, SAMPLE_ROWS = 200, 3000
 
-# How many cells of a row are known headings.
-Score = Callable[[Sequence[str]], int]
+Mask = npt.NDArray[np.bool_]
+Lines = npt.NDArray[np.int64]
 
 
-class Broken(NamedTuple):
-    """A cell without a value: its column, its line, and the problem with the way out."""
+@dataclass(frozen=True)
+class Grid:
+    """Cells of a sheet, or of one reading of a text: the first rows as they are, the others as columns."""
 
-    place: int
-    line: int
-    why: str
+    head: Sequence[Sequence[str]]
+    head_lines: Sequence[int]
+    # The rows below the head, all of one width, and the line of each.
+    columns: Sequence[pa.ChunkedArray]
+    lines: Lines
+    # Rows below the head that have more cells, by line.
+    wider: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    sheet: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    # By column of a sheet: the cells that are numbers, from the first row on.
+    numbers: Sequence[Mask] = ()
+    # Cells of a sheet (line, column from 0) that hold an error or a formula without a value.
+    broken: Callable[[], Mapping[tuple[int, int], str]] = dict
+    notes: Sequence[Note] = ()
 
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of a file as text, with where each came from; an empty cell is an empty text."""
+    """Rows below their headings as columns of text; an empty cell is an empty text."""
 
     source: str
     headings: tuple[str, ...]
     columns: list[pa.ChunkedArray]
     # The line of the file on which each row starts.
-    lines: npt.NDArray[np.int64]
+    lines: Lines
+    # 0 for a file without headings.
     heading_line: int
-    # The delimiter, encoding and sheet that were found, where the file has them.
     delimiter: str | None = None
     encoding: str | None = None
     sheet: str | None = None
     # Columns of a workbook or Parquet file whose cells are numbers, so that their decimal mark is a point.
     numeric: frozenset[int] = frozenset()
-    # Notes that a person should know.
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     sha256: str = ""
-    # Cells below the headings that hold no value though something was meant to be there.
-    broken: Sequence[Broken] = ()
-    # The workbook's other sheets, likeliest first, if the caller named none, and why they were not taken.
-    other_sheets: tuple[str, ...] = ()
-    why_not_others: str = ""
-    # The text above the headings.
-    title: str = ""
     # Field to column, and the company, where the file's format says them.
     places: Mapping[str, int] = field(default_factory=dict)
     company: CompanyInFile | None = None
+    # Whether the row of headings is known, rather than proposed.
+    is_known: bool = True
+    # Rows that an option leaves out: their dates still tell the order of day and month.
+    left_out: Sequence[pa.ChunkedArray] = ()
+    # What the currency can be that stands above the table, behind a heading for it.
+    currency: tuple[str, ...] = ()
+    broken: Callable[[], Mapping[tuple[int, int], str]] = dict
 
-    def error(
-        self,
-        why: str,
-        line: int | None = None,
-        *,
-        field: str = "",
-        details: Sequence[str] = (),
-        **settings: Any,
-    ) -> InputError:
-        """Return an error that names the file and a line of it; the settings are arguments that settle it."""
-        values = [(name, value) for name, value in settings.items() if value]
-        return refusal(why, self.source, line, field=field, details=details, settings=values)
+    def error(self, why: str, line: int | None = None) -> InputError:
+        """Return an error that names the file and a line of it."""
+        return InputError(why, source=self.source, line=line)
 
-    def rows(self, chosen: npt.NDArray[np.bool_]) -> Table:
+    def rows(self, chosen: Mask) -> Table:
         """Return the table with those rows alone."""
         if chosen.all():
             return self
@@ -81,34 +87,50 @@ class Table:
             self, columns=[column.filter(flags) for column in self.columns], lines=self.lines[chosen]
         )
 
-    def head(self, rows: int) -> Table:
-        """Return the table with its first rows alone."""
-        if len(self.lines) <= rows:
-            return self
-        return replace(
-            self, columns=[column.slice(0, rows) for column in self.columns], lines=self.lines[:rows]
-        )
+    @cached_property
+    def samples(self) -> list[list[str]]:
+        """Cells of each column in the first rows that are about as full as most: no titles or footers."""
+        first = [column.slice(0, SAMPLE_ROWS).to_pylist() for column in self.columns]
+        counts = [sum(1 for cell in row if cell.strip()) for row in zip(*first, strict=True)]
+        usual = max(set(counts), key=counts.count, default=0)
+        full = [row for row, count in enumerate(counts) if count * 10 >= usual * 6]
+        return [[cells[row] for row in full] for cells in first]
 
-    def provenance(
-        self, rows: int, places: Mapping[str, int], notes: Sequence[str], *, others: str = "columns not read"
-    ) -> dict[str, Any]:
-        """Return the provenance of a frame; `others` describes the columns that are no field."""
-        unread = [
-            heading for place, heading in enumerate(self.headings) if place not in places.values() and heading
-        ]
-        left = [f"{others}: {', '.join(map(repr, unread))}"] if unread else []
-        about = {
-            "source": self.source,
-            "sha256": self.sha256,
-            "rows": rows,
-            "columns": {field: self.headings[place] for field, place in places.items()},
-            "delimiter": self.delimiter,
-            "encoding": self.encoding,
-            "sheet": self.sheet,
-            "heading_line": self.heading_line,
-            "notes": [*self.notes, *notes, *left],
-        }
-        return about if self.company is None else {**about, "company_in_file": self.company}
+    @cached_property
+    def named(self) -> dict[str, int]:
+        """The column of each heading; of a heading that is there twice, the first one."""
+        return {heading: place for place, heading in reversed(list(enumerate(self.headings)))}
+
+    def choice(self, field_name: str, place: int) -> dict[str, Any]:
+        """Return the option that takes a column for a field."""
+        return {"columns": {field_name: self.headings[place]}}
+
+    def lines_of(self, rows: Mask) -> list[int]:
+        """Return the lines of rows."""
+        numbers: list[int] = self.lines[rows].tolist()
+        return numbers
+
+    def skip(self, rows: Mask) -> dict[str, Any]:
+        """Return the option that leaves rows out."""
+        return {"skip_rows": ranges(self.lines_of(rows))}
+
+
+def ranges(lines: Sequence[int]) -> str:
+    """Return lines as `skip_rows` takes them: 3,7-9."""
+    spans: list[list[int]] = []
+    for line in sorted(set(lines)):
+        if spans and line == spans[-1][1] + 1:
+            spans[-1][1] = line
+        else:
+            spans.append([line, line])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
+
+
+class Body(NamedTuple):
+    """Columns of text, and the line of the file that each row is on."""
+
+    columns: list[pa.ChunkedArray]
+    lines: Lines
 
 
 class Rows:
@@ -116,7 +138,7 @@ class Rows:
 
     def __init__(self, *headings: str) -> None:
         self.headings = headings
-        self._rows: list[tuple[str, ...]] = []
+        self._rows: list[Sequence[str]] = []
         self._lines: list[int] = []
         self._chunks: list[list[pa.Array]] = [[] for _ in headings]
 
@@ -139,13 +161,12 @@ class Rows:
             chunks.append(pa.array(cells, schema.TEXT))
         self._rows = []
 
-    def columns(self) -> tuple[list[pa.ChunkedArray], npt.NDArray[np.int64]]:
+    def body(self) -> Body:
         """Return the rows as columns, and the line of each."""
         self._pack()
-        return [pa.chunked_array(chunks, schema.TEXT) for chunks in self._chunks], np.array(
-            self._lines, dtype=np.int64
-        )
+        columns = [pa.chunked_array(chunks, schema.TEXT) for chunks in self._chunks]
+        return Body(columns, np.array(self._lines, dtype=np.int64))
 
     def table(self, source: str, **about: Any) -> Table:
         """Return the rows as a table, with what else is known of it."""
-        return Table(source, self.headings, *self.columns(), **about)
+        return Table(source, self.headings, *self.body(), **about)

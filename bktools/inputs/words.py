@@ -1,221 +1,245 @@
-"""The words of files, from `words.toml`: headings by kind of file and field, and values of cells."""
+"""The dictionary of files, from `words.toml`: headings by kind of file and field, and values of cells."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
+from bktools.currencies import MINOR_UNITS
 
-from bktools.frames import schema
+# A field's headings: groups of tables, the most telling one first.
+Groups = Sequence[Sequence[str]]
 
 # Spellings of systems that have no umlauts.
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae", "ß": "ss"})
-CURRENCY_CODES = (
-    "EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|CZK|HUF|RON|BGN|TRY|JPY|CNY|INR|AUD|CAD|NZD|ZAR|BRL|MXN"
-    "|RUB|UAH|ISK|KRW|SGD|HKD|THB|IDR|MYR|PHP|VND|AED|SAR|ILS|COP|CLP|ARS|PEN|NGN|KES|EGP|MAD"
-)
-CURRENCY_SIGNS = "$€£¥₹₽₺₴₩₪฿"
-_SHORTEST_WORD = 2
-_MOST_WORDS = 4
-_LONGEST_ALONE, _SMALL_WORD = 60, 3
-_PUNCTUATION = re.compile(r"[^\w%]|_")
+_MARKS = re.compile(r"[^\w%#]|_")
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\uff08[^\uff08\uff09]*\uff09")
-_CURRENCY = re.compile(rf"(?:\bin\s+)?\b(?:{CURRENCY_CODES})\b|[{CURRENCY_SIGNS}]", re.IGNORECASE)
-
-_CODE = re.compile(rf"\b(?:{CURRENCY_CODES})\b", re.IGNORECASE)
-
-
-class Headings(NamedTuple):
-    """Headings of a field, compared by `normal`: those that are certain, and those whose cells decide."""
-
-    certain: frozenset[str]
-    by_cells: frozenset[str]
-
-    @property
-    def words(self) -> frozenset[str]:
-        """All of them."""
-        return self.certain | self.by_cells
+# What may be a currency inside a heading.
+_PARTS = re.compile(r"[A-Z]{1,2}\$|[^\W\d_]+|[€£¥₹₽₺₴₩₪฿$￥₸₾]")
+# The tables of words that a report has in rows which are no entries.
+REPORTS: Final = ("total", "balance", "turnover")
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(1 << 16)
 def normal(text: str) -> str:
     """Return text for comparison: no case, accents, spaces or marks; `%` tells a rate from a code."""
-    letters = _PUNCTUATION.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    letters = _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    letters = "".join(letter for letter in letters if not unicodedata.combining(letter)).strip("#")
     # A text of punctuation alone, such as #, is itself.
     return letters or text.strip()
 
 
-def without_words(heading: str, words: frozenset[str]) -> str:
-    """Return a heading without those of its words, such as Withdrawal of Withdrawal Amt."""
-    parts = re.findall(r"[^\W_]+", heading)
-    return " ".join([part for part in parts if normal(part) not in words] or parts)
-
-
-@lru_cache(maxsize=1 << 12)
-def without_extras(heading: str) -> str:
-    """Return a heading for comparison without text in brackets and without currencies."""
-    return normal(_CURRENCY.sub(" ", _BRACKETS.sub(" ", heading.replace("_", " "))))
-
-
-def currency_in(heading: str) -> str | None:
-    """Return the one currency whose code a heading has, such as EUR of Amount (EUR)."""
-    codes = {code.upper() for code in _CODE.findall(heading.replace("_", " "))}
-    return codes.pop() if len(codes) == 1 else None
-
-
-def are_inside(heading: str, words: frozenset[str]) -> bool:
-    """Whether one or more whole words of a heading are one of the words."""
-    parts = re.findall(r"[^\W_]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", heading))
-    spans = (parts[begin:end] for begin in range(len(parts)) for end in range(begin + 1, len(parts) + 1))
-    return any(len(word := normal("".join(span))) >= _SHORTEST_WORD and word in words for span in spans)
-
-
 @cache
 def _file() -> Mapping[str, Any]:
-    content: Mapping[str, Any] = tomllib.loads(
-        files(__package__).joinpath("words.toml").read_text(encoding="utf-8")
-    )
+    text = files(__package__).joinpath("words.toml").read_text(encoding="utf-8")
+    content: Mapping[str, Any] = tomllib.loads(text)
     return content
 
 
-@cache
-def _table(kind: str, name: str) -> frozenset[str]:
-    words = [word for text in _file()[kind][name].values() for word in text.casefold().split("|")]
-    return frozenset(map(normal, [*words, *(word.translate(_UMLAUTS) for word in words)])) - {""}
-
-
-def headings(name: str) -> frozenset[str]:
-    """Return the words of a table of headings, such as `company_id`."""
-    return _table("headings", name)
-
-
-def values(name: str) -> frozenset[str]:
-    """Return the words of a table of values, such as `yes`."""
-    return _table("values", name)
+def split(text: str) -> list[str]:
+    """Return the words between |."""
+    return [word.strip() for word in text.split("|") if word.strip()]
 
 
 @cache
-def currencies() -> Mapping[str, str]:
-    """Return the code of each currency by its signs, its names and its own code."""
-    return {
-        normal(word): code
-        for code, text in _file()["currencies"].items()
-        for word in (code, *text.split("|"))
-        if word.strip()
-    }
-
-
-def pairs(name: str) -> list[tuple[str, str]]:
-    """Return the pairs of short words for debit and credit: `letters`, or those that are `asked` about."""
-    letters = (pair.split() if " " in pair else list(pair) for pair in _file()["pairs"][name])
-    return [(normal(debit), normal(credit)) for debit, credit in letters]
+def _by_language(part: str, table: str) -> Mapping[str, frozenset[str]]:
+    words: dict[str, frozenset[str]] = {}
+    for language, text in _file()[part][table].items():
+        listed = split(text.casefold())
+        words[language] = frozenset(map(normal, [*listed, *(word.translate(_UMLAUTS) for word in listed)]))
+    return words
 
 
 @cache
-def fields(kind: str) -> Mapping[str, tuple[Headings, ...]]:
-    """Return the fields of a kind of file with headings.
-
-    The kinds are chart, accounts, entries and ledger; the most telling headings come first.
-    """
-    by_cells = {*_file()["two_meanings"]["tables"]}
-
-    def words_of(tables: Iterable[str]) -> frozenset[str]:
-        return frozenset().union(*map(headings, tables))
-
-    return {
-        field: tuple(Headings(words_of({*tier} - by_cells), words_of({*tier} & by_cells)) for tier in tiers)
-        for field, tiers in _file()["fields"][kind].items()
-    }
-
-
-def in_column(column: pa.ChunkedArray, meanings: Mapping[str, bool]) -> pa.ChunkedArray:
-    """Return what each cell means; a cell whose word has no meaning is null."""
-    return _each(column, lambda text: meanings.get(normal(text)))
-
-
-def codes(column: pa.ChunkedArray, meanings: Mapping[str, str]) -> pa.ChunkedArray:
-    """Return the code that each cell means; a cell whose word has no meaning is null."""
-    encoded = pc.dictionary_encode(column).combine_chunks()
-    meant = pa.array(
-        [meanings.get(normal(text or "")) for text in encoded.dictionary.to_pylist()], schema.TEXT
+def headings(*tables: str) -> frozenset[str]:
+    """Return the words of tables of headings, such as `company_id`."""
+    return frozenset().union(
+        *(words for table in tables for words in _by_language("headings", table).values())
     )
-    return pa.chunked_array([meant.take(encoded.indices)], schema.TEXT)
-
-
-def are(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
-    """Return whether each cell is one of the words."""
-    return pc.fill_null(in_column(column, dict.fromkeys(words, True)), False)
-
-
-def begin(column: pa.ChunkedArray, words: frozenset[str]) -> pa.ChunkedArray:
-    """Return whether each cell begins with one of the words, such as `Total income` with total."""
-
-    def begins(text: str) -> bool:
-        parts = re.split(r"[\s:;,.]+", text.strip()[:100])
-        # The first word of a text, or its first few together.
-        return any(normal(" ".join(parts[:count])) in words for count in range(1, _MOST_WORDS + 1))
-
-    return _each(column, begins)
 
 
 @cache
-def beginnings(*tables: str) -> str:
-    """Return a pattern of the cells that may begin with a word of these tables of values: a quick test.
-
-    Words are compared as the tables write them, with or without their accents.
-    """
-    words = {
-        word.strip()
-        for table in tables
-        for text in _file()["values"][table].values()
-        for word in text.split("|")
-    }
-    plain = {unicodedata.normalize("NFD", word) for word in words}
-    plain = {"".join(letter for letter in word if not unicodedata.combining(letter)) for word in plain}
-    # Only the first word, because several stand apart in many ways.
-    firsts = {word.split()[0] for word in words | plain if word.strip()}
-    return rf"(?i)^\W*(?:{'|'.join(sorted(map(re.escape, firsts)))})"
-
-
-def are_alone(column: pa.ChunkedArray, words: frozenset[str], names: Collection[str] = ()) -> pa.ChunkedArray:
-    """Return whether each cell is one of the words, with figures, months and small words at most.
-
-    One of `names` may stand behind the word, too, as in `Total for Travel`; the form of a company may not:
-    `Total SA`.
-    """
-
-    def is_alone(text: str) -> bool:
-        parts = re.split(r"[\s:;,.]+", text.strip()[:_LONGEST_ALONE])
-        counts = range(min(_MOST_WORDS, len(parts)), 0, -1)
-        count = next((count for count in counts if normal(" ".join(parts[:count])) in words), 0)
-        behind = parts[count:]
-        if not count or normal("".join(behind)) in values("company_form"):
-            return False
-        is_small = all(len(part) <= _SMALL_WORD or any(map(str.isdigit, part)) for part in behind)
-        return is_small or any(normal(" ".join(behind[at:])) in names for at in range(len(behind)))
-
-    return _each(column, is_alone)
-
-
-def _each(column: pa.ChunkedArray, meaning: Callable[[str], bool | None]) -> pa.ChunkedArray:
-    encoded = pc.dictionary_encode(column).combine_chunks()
-    meant = [meaning(text or "") for text in encoded.dictionary.to_pylist()]
-    return pa.chunked_array([pc.take(pa.array(meant, type=schema.FLAG), encoded.indices)])
+def values(*tables: str) -> frozenset[str]:
+    """Return the words of tables of values, such as `yes`."""
+    return frozenset().union(*(words for table in tables for words in _by_language("values", table).values()))
 
 
 @cache
-def months() -> dict[str, list[str]]:
-    """Return the names of each month in the languages of files, by its short name in English."""
+def fields(kind: str) -> Mapping[str, Groups]:
+    """Return the fields of a kind of file (chart, accounts, entries, ledger), each with its headings."""
     return {
-        english: [name.strip() for name in names.split("|")] for english, names in _file()["months"].items()
+        field: [group.split() for group in text.split("|")] for field, text in _file()["fields"][kind].items()
     }
+
+
+@cache
+def two_meanings() -> frozenset[str]:
+    """Return the tables of headings that say several things, so that the cells below decide."""
+    return frozenset(_file()["two_meanings"]["tables"].split())
+
+
+@lru_cache(1 << 14)
+def forms(heading: str) -> tuple[str, ...]:
+    """Return a heading for comparison: whole, without text in brackets, and without its currency."""
+    bare = _BRACKETS.sub(" ", heading)
+    parts = bare.replace("_", " ").split()
+    plain = [word for word in parts if not currencies_of(word)]
+    if len(plain) < len(parts) and plain[-1:] == ["in"]:
+        plain.pop()
+    texts = (heading, bare, " ".join(plain))
+    return tuple(dict.fromkeys(normal(text) for text in texts if text.strip()))
+
+
+@cache
+def _fields_by_word(kind: str) -> Mapping[str, frozenset[str]]:
+    by_word: dict[str, set[str]] = {}
+    for field, groups in fields(kind).items():
+        for word in headings(*(table for group in groups for table in group)):
+            by_word.setdefault(word, set()).add(field)
+    return {word: frozenset(names) for word, names in by_word.items()}
+
+
+def fields_of(heading: str, kind: str) -> frozenset[str]:
+    """Return the fields that a heading can be."""
+    by_word = _fields_by_word(kind)
+    return frozenset().union(*(by_word.get(form, frozenset()) for form in forms(heading)))
+
+
+def are_inside(heading: str, words: Collection[str]) -> bool:
+    """Whether a whole word of a heading is one of these words."""
+    parts = re.findall(r"[^\W\d_]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", heading))
+    return any(normal(part) in words for part in parts)
+
+
+@cache
+def codes() -> frozenset[str]:
+    """Return the codes of currencies."""
+    return frozenset([*MINOR_UNITS, *_file()["currencies"]["others"].split()])
+
+
+@lru_cache(1 << 14)
+def currencies_of(text: str) -> tuple[str, ...]:
+    """Return the currencies that a code, a sign or a name can be."""
+    word = text.strip().strip(".").upper()
+    return (word,) if word in codes() else tuple(_file()["currencies"]["signs"].get(word, "").split())
+
+
+@lru_cache(1 << 12)
+def currencies_in(heading: str) -> tuple[str, ...]:
+    """Return what the one currency that a heading names can be, such as EUR of Amount (EUR)."""
+    # Two letters are a word of the language, such as "kr" or "Rs", unless they stand before a sign.
+    parts = [part for part in _PARTS.findall(heading) if len(part) != 2 or "$" in part]
+    # A word in small letters, such as "all" or "top", is a code at the end alone: amount_eur.
+    is_code = (not part.islower() or len(part) > 3 or part == parts[-1] for part in parts)
+    named = {currencies_of(part) for part, may_be in zip(parts, is_code, strict=True) if may_be} - {()}
+    return named.pop() if len(named) == 1 else ()
+
+
+@cache
+def months() -> Mapping[str, int]:
+    """Return the number of each month by its names."""
+    return {
+        normal(word): number
+        for number, (english, others) in enumerate(_file()["months"].items(), 1)
+        for word in (english, *split(others))
+    }
+
+
+@cache
+def sides() -> Mapping[str, str]:
+    """Return debit or credit by the words for them; an empty cell is neither."""
+    by_word = dict.fromkeys(values("debit", "money_out"), "debit")
+    by_word |= dict.fromkeys(values("credit", "money_in"), "credit")
+    for pair in _file()["pairs"]["letters"]:
+        debit, credit = map(normal, pair.split() if " " in pair else pair)
+        by_word.setdefault(debit, "debit")
+        # D is the debit of every pair but MD and D.
+        by_word.setdefault(credit, "debit" if credit == "d" else "credit")
+    return by_word | {"+": "credit"}
+
+
+@cache
+def letters() -> Mapping[str, frozenset[str]]:
+    """Return the letters beyond ASCII of each language that the dictionary has: they tell encodings apart."""
+    by_language: dict[str, set[str]] = {}
+    for part in ("headings", "values"):
+        for table in _file()[part].values():
+            for language, text in table.items():
+                by_language.setdefault(language, set()).update(
+                    filter(lambda one: ord(one) > 127, text.casefold())
+                )
+    return {language: frozenset(own) for language, own in by_language.items()}
+
+
+def languages_of(known: Iterable[str]) -> list[str]:
+    """Return the languages that have most of these headings, which are in the form of `normal`."""
+    words = frozenset(known)
+    counts = Counter(
+        language
+        for table in _file()["headings"]
+        for language, own in _by_language("headings", table).items()
+        for _ in own & words
+    )
+    most = max(counts.values(), default=0)
+    return [language for language, count in counts.items() if count == most]
+
+
+@cache
+def report_pattern() -> str:
+    """Return a pattern of cells that may begin with a word of a report, also with spaced letters."""
+    words = {
+        word.replace(" ", "")
+        for table in REPORTS
+        for text in _file()["values"][table].values()
+        for word in split(text.casefold())
+    }
+    beginnings = sorted({word[:5] for word in words | values(*REPORTS) if len(word) > 1})
+    return r"(?i)^[^\pL]*(?:" + "|".join(r"[\s.]?".join(map(re.escape, word)) for word in beginnings) + ")"
+
+
+@cache
+def _report_words() -> Mapping[str, Sequence[tuple[str, bool]]]:
+    """Return the words of reports by their first two letters, each with whether it is one for a balance."""
+    words: dict[str, list[tuple[str, bool]]] = {}
+    for table in REPORTS:
+        for word in values(table):
+            if len(word) > 1:
+                words.setdefault(word[:2], []).append((word, table == "balance"))
+    return words
+
+
+# How surely a text is one of a report, by rank.
+NO_REPORT, MAYBE, BEGINS, WHOLE = range(4)
+_LONGEST_REPORT_TEXT = 90
+
+
+@lru_cache(1 << 18)
+def report_rank(text: str) -> int:
+    """Return whether a text is a word of a report, begins with one for a balance, or with another one."""
+    if len(text) > _LONGEST_REPORT_TEXT:
+        return NO_REPORT
+    plain, rank = normal(text), NO_REPORT
+    for word, is_balance in _report_words().get(plain[:2], ()):
+        if plain == word:
+            return WHOLE
+        if plain.startswith(word) and _ends_at_a_word(text, word):
+            rank = max(rank, BEGINS if is_balance else MAYBE)
+    return rank
+
+
+def _ends_at_a_word(text: str, beginning: str) -> bool:
+    joined = ""
+    for part in re.findall(r"\w+", text):
+        joined += normal(part)
+        if len(joined) >= len(beginning):
+            return joined == beginning
+    return False
 
 
 TOTALS = values("total")

@@ -1,223 +1,250 @@
-"""Workbooks → columns of text: numbers as Excel shows them, dates in ISO form."""
+"""Workbooks → grids of text: numbers as Excel shows them, dates in ISO form."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
-from math import ceil
-from typing import Any, NamedTuple
+import datetime as dt
+import io
+import posixpath
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from functools import cache, partial
+from typing import Any
+from xml.sax.saxutils import unescape
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+import python_calamine as calamine
 
-from bktools.caller import setting
-from bktools.contract import rules
-from bktools.errors import ArgumentError, InputError, SheetNotFoundError
+from bktools.errors import InputError, SheetNotFoundError
+from bktools.frames import schema
 from bktools.frames.unpacking import MIB, archive_size
-from bktools.inputs import workbook_process
-from bktools.inputs.heading_row import NAMED, Head, Row, head_of
-from bktools.inputs.table import Broken, Score, Table
-from bktools.inputs.words import normal
-from bktools.visible import first_of
+from bktools.inputs.table import HEAD_ROWS, Grid, Mask
 
-# The limits of the other process: this much, and more by the workbook's unpacked size.
-MEMORY, MEMORY_PER_BYTE = 512 * MIB, 16
-SECONDS, SECONDS_PER_BYTE = 20.0, 1 / MIB
-BUSY = 10
-
-_SAMPLE_ROWS = 50
-_SHOWN_SHEETS = 10
 _ZIP = b"PK"
-_NO_CELLS = Head((), -1, 0, 0)
-_UNSEEN = (
-    "cells with an error such as #DIV/0! look empty in workbooks of this kind: "
-    "where amounts are missing, save it as XLSX"
+# A sheet as Excel's own limits have it would fill the memory; a table of a million rows has few columns.
+_MOST_CELLS = 60_000_000
+_LARGEST_OLD_WORKBOOK = 256 * MIB
+# A cell of a sheet's XML: its place, its attributes, and what is in it.
+_CELL = re.compile(rb"<c\b([^>]*?)(?:/>|>(.*?)</c>)", re.DOTALL)
+_PLACE, _STYLE = re.compile(rb' r="([A-Z]+)(\d+)"'), re.compile(rb'\bs="(\d+)"')
+_ERROR, _VALUE = re.compile(rb'\bt="e"'), re.compile(rb"<v>(.*?)</v>", re.DOTALL)
+# A cell far to the right or far below, which would make a sheet of empty cells.
+_FAR = re.compile(rb' r="(?:[A-Z]{3}\d|[A-Z]{2}\d{5}|[A-Z]*\d{6})')
+# A format of zeros alone, such as 000000, shows a code with its leading zeros.
+_ZEROS = re.compile(
+    rb'<numFmt\b[^>]*\bnumFmtId="(\d+)"[^>]*\bformatCode="(0{2,20})"|<numFmt\b[^>]*'
+    rb'\bformatCode="(0{2,20})"[^>]*\bnumFmtId="(\d+)"'
 )
-_FAILURES = {
-    "locked": "the workbook is locked with a password: save it without",
-    "damaged": "is not a readable workbook ({why}); save it again as XLSX",
-    "too large": "takes more memory or time to read than a workbook of its size should: "
-    "delete what lies far below and to the right of the table, or save the table as CSV (UTF-8)",
-}
 
 
-class _Sheet(NamedTuple):
-    """The columns of a sheet: the text of each cell, which cells are filled, and which are numbers."""
+def read_workbook(data: bytes, sheet: str | int | None, source: str) -> list[Grid]:
+    """Return the sheet that is asked for, else all that are shown and hold cells.
 
-    columns: list[pa.LargeStringArray]
-    filled: list[npt.NDArray[np.bool_]]
-    numbers: list[npt.NDArray[np.bool_]]
-
-    def rows(self, count: int) -> list[tuple[str, ...]]:
-        """Return the first rows."""
-        return [*zip(*(column.slice(0, count).to_pylist() for column in self.columns), strict=True)]
-
-
-def read_workbook(
-    data: bytes, score: Score, *, sheet: str | int | None, sheet_names: frozenset[str], source: str
-) -> Table:
-    """Return the sheet asked for, or the first visible one with most headings that are known.
-
-    A sheet with known headings that has one of the names, such as Chart of Accounts, goes before others, and
-    none of them is proposed beside it.
-
-    A workbook that cannot be read, is locked, unpacks to more than it may, or has no such sheet or no cells
-    is an `InputError`.
+    A workbook that cannot be read, is locked, is larger than it may be, or has no such sheet is an
+    `InputError`.
     """
-    sheet = rules.plain(sheet)
-    if isinstance(sheet, bool) or not isinstance(sheet, str | int | None):
-        raise ArgumentError("sheet", "must be the name of a sheet, or its position from 0", sheet)
-    book = _parsed(data, sheet, source)
-    names: list[str] = book["names"]
-    _refuse_missing(names, sheet, source)
-    sheets: dict[str, _Sheet] = book["sheets"]
-    heads = {name: _head(own, score) for name, own in sheets.items()}
-    has_own_name = {name for name in sheets if heads[name].known > 0 and normal(name) in sheet_names}
-    name = max(sheets, key=lambda one: (heads[one].known // NAMED, one in has_own_name, heads[one].known))
-    head = heads[name]
-    if head == _NO_CELLS:
-        hidden = [other for other in names if other not in sheets]
-        way = (
-            f" on a sheet that is shown: read a hidden one with {setting('sheet', hidden[0])}"
-            if hidden
-            else ""
-        )
-        raise InputError(f"the workbook has no cells{way}", source=source)
-    above = head.body_line - 1
-    filled = [own[above:] for own in sheets[name].filled]
-    # Rows without a cell are none.
-    is_row = np.logical_or.reduce(filled)
-    rows = pa.array(is_row)
-    others = [other for other in names if other != name]
-    likely = sorted(others, key=lambda other: -heads.get(other, _NO_CELLS).known)
-    notes = [f"read the sheet {name!r}; not read: {', '.join(map(repr, others))}"] * bool(others)
-    notes += [*head.notes, *[_UNSEEN] * (book["broken"] is None)]
-    return Table(
-        source,
-        head.cells,
-        [pa.chunked_array([column[above:].filter(rows)]) for column in sheets[name].columns],
-        np.flatnonzero(is_row) + head.body_line,
-        head.line,
-        sheet=name,
-        numeric=frozenset(
-            place
-            for place, (own, numbers) in enumerate(zip(filled, sheets[name].numbers, strict=True))
-            if own.any() and numbers[above:][own].all()
-        ),
-        title=" ".join(cell for row in sheets[name].rows(head.line - 1) for cell in row),
-        other_sheets=tuple(likely) if sheet is None and name not in has_own_name else (),
-        why_not_others=_not_taken(name, others, heads, likely[0]) if likely else "",
-        notes=tuple(notes),
-        broken=[
-            _broken(name, *cell)
-            for cell in (book["broken"] or {}).get(name, ())
-            if cell[0] + 1 >= head.body_line
-        ],
-    )
-
-
-def _not_taken(name: str, others: Sequence[str], heads: Mapping[str, Head], likeliest: str) -> str:
-    """Return why the other sheets were not taken, and the option that chooses the likeliest of them."""
-
-    def known(sheet: str) -> str:
-        # Headings that the caller named count a hundred.
-        count = max(heads[sheet].known % NAMED, heads[sheet].known // NAMED)
-        return f"{count or 'no'} known heading{'s' * (count != 1)}"
-
-    listed = []
-    for other in others:
-        why = f"has {known(other)}" if other in heads else "is hidden or no table"
-        why = "is empty" if heads.get(other) == _NO_CELLS else why
-        listed.append(f"{other!r} {why}")
-    return (
-        f"read the sheet {name!r} with {known(name)}; {first_of(listed, _SHOWN_SHEETS)}: choose one with"
-        f" {setting('sheet', likeliest)}"
-    )
-
-
-def _parsed(data: bytes, sheet: str | int | None, source: str) -> dict[str, Any]:
-    """Parse the workbook in another process, which a hostile file ends instead of this one."""
-    size = archive_size(data, kind="workbook", source=source) if data.startswith(_ZIP) else len(data)
-    seconds = SECONDS + SECONDS_PER_BYTE * size
-    limits = {"memory": MEMORY + MEMORY_PER_BYTE * size, "seconds": ceil(seconds)}
-    request = json.dumps({"sheet": sheet, **limits}).encode()
+    if data.startswith(_ZIP):
+        archive_size(data, kind="workbook", source=source)
+    elif len(data) > _LARGEST_OLD_WORKBOOK:
+        raise InputError("is too large for a workbook of this kind: save it as XLSX", source=source)
+    parts = _Parts(data)
     try:
-        # By its path, so that nothing is found in the present folder, or imported beside the parser.
-        done = subprocess.run(  # noqa: S603 - a file of ours
-            [sys.executable, "-P", workbook_process.__file__],
-            input=request + b"\n" + data,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            # The process limits its own processor time: a busy machine refuses no file that it could read.
-            timeout=BUSY * seconds,
-            check=True,
-        )
-        book = _book(done.stdout)
-    except (subprocess.SubprocessError, MemoryError, ValueError):
-        book = {"failure": "too large"}
-    except OSError as error:
-        raise InputError(f"no other process can be started to read it ({error})", source=source) from None
-    if "failure" in book:
-        raise InputError(_FAILURES[book["failure"]].format(why=book.get("why")), source=source)
-    return book
+        book = calamine.load_workbook(io.BytesIO(data))
+        names = _asked(book, sheet, source)
+        for name in names:
+            _refuse_cells(parts, name, source)
+        grids = [_grid(book, name, parts) for name in names]
+    except InputError:
+        raise
+    except calamine.PasswordError:
+        raise InputError("the workbook is locked with a password: save it without", source=source) from None
+    # A panic of the parser is no Exception.
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
+        why = " ".join(str(error).split())[:200] or type(error).__name__
+        raise InputError(
+            f"is not a readable workbook ({why}); save it again as XLSX", source=source
+        ) from None
+    filled = [grid for grid in grids if any(map(any, grid.head))]
+    if not filled:
+        raise InputError("the workbook has no cells on a sheet that is shown", source=source)
+    return filled
 
 
-def _book(answer: bytes) -> dict[str, Any]:
-    """Return the other process's answer, with the columns of each sheet."""
-    end = answer.index(b"\n") + 1
-    book: dict[str, Any] = json.loads(answer[:end])
-    cells = memoryview(answer)[end:]
-
-    def taken(count: int) -> memoryview:
-        nonlocal cells
-        part, cells = cells[:count], cells[count:]
-        return part
-
-    for name, sizes in book.get("sheets", {}).items():
-        columns = [_column(taken(size), taken(numbers)) for size, numbers in sizes]
-        book["sheets"][name] = (
-            _Sheet(*map(list, zip(*columns, strict=True))) if columns else _Sheet([], [], [])
-        )
-    return book
-
-
-def _column(
-    texts: memoryview, numbers: memoryview
-) -> tuple[pa.LargeStringArray, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return the texts of a column, which of its cells hold something, and which of them are numbers."""
-    data = np.frombuffer(texts, np.uint8)
-    is_end = data == 0
-    ends = np.flatnonzero(is_end)
-    # The NUL behind each cell is left out.
-    offsets = np.concatenate([[0], ends - np.arange(len(ends))])
-    column = pa.LargeStringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(data[~is_end]))
-    is_number = np.frombuffer(numbers, np.bool_) if len(numbers) else np.zeros(len(ends), dtype=bool)
-    return column, np.diff(offsets) > 0, is_number
-
-
-def _refuse_missing(names: Sequence[str], sheet: str | int | None, source: str) -> None:
+def _asked(book: Any, sheet: str | int | None, source: str) -> list[str]:
+    names: list[str] = book.sheet_names
     if isinstance(sheet, int) and not 0 <= sheet < len(names):
-        raise SheetNotFoundError(
-            f"there is no sheet {sheet}, positions are 0 to {len(names) - 1}", source=source
-        )
+        why = f"there is no sheet {sheet}, positions are 0 to {len(names) - 1}"
+        raise SheetNotFoundError(why, source=source)
     if isinstance(sheet, str) and sheet not in names:
         raise SheetNotFoundError(
             f"there is no sheet {sheet!r}; found: {', '.join(map(repr, names))}", source=source
         )
+    if sheet is not None:
+        return [names[sheet] if isinstance(sheet, int) else sheet]
+    shown = (calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet)
+    return [one.name for one in book.sheets_metadata if (one.visible, one.typ) == shown] or names
 
 
-def _broken(sheet: str, row: int, place: int, what: str) -> Broken:
-    from xlsxwriter.utility import xl_rowcol_to_cell
-
-    return Broken(
-        place, row + 1, f"the cell {xl_rowcol_to_cell(row, place)} of the sheet {sheet!r} holds {what}"
+def _grid(book: Any, name: str, parts: _Parts) -> Grid:
+    rows = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
+    columns: list[pa.Array] = []
+    numbers: list[Mask] = []
+    for cells in zip(*rows, strict=True):
+        columns.append(_texts(cells))
+        kinds = {*map(type, cells)} & {int, float}
+        numbers.append(
+            np.array([*map(kinds.__contains__, map(type, cells))]) if kinds else np.zeros(len(cells), bool)
+        )
+    columns = parts.with_zeros(name, columns)
+    head = [list(row) for row in zip(*(column[:HEAD_ROWS].to_pylist() for column in columns), strict=True)]
+    return Grid(
+        head,
+        range(1, len(head) + 1),
+        [pa.chunked_array([column[HEAD_ROWS:]], schema.TEXT) for column in columns],
+        np.arange(HEAD_ROWS + 1, max(len(rows), HEAD_ROWS) + 1, dtype=np.int64),
+        sheet=name,
+        numbers=numbers,
+        broken=partial(parts.broken, name),
     )
 
 
-def _head(sheet: _Sheet, score: Score) -> Head:
-    sample = [Row(line, line + 1, row) for line, row in enumerate(sheet.rows(_SAMPLE_ROWS), 1)]
-    filled = [row for row in sample if any(cell.strip() for cell in row.cells)]
-    return head_of(filled, [score(row.cells) for row in filled]) if filled else _NO_CELLS
+def _texts(cells: Sequence[Any]) -> pa.Array:
+    if {*map(type, cells)} != {str}:
+        cells = [cell if cell.__class__ is str else _WRITERS[type(cell)](cell) for cell in cells]
+    return pa.array(cells, schema.TEXT)
+
+
+def _of_number(number: float) -> str:
+    """Return a number as text; a whole one has no decimals, so that account 400 is not 400.0."""
+    # Fifteen digits are what Excel keeps and shows: a sum stored as 0.30000000000000004 is 0.3 there.
+    text = f"{number:.15g}"
+    if "e" not in text:
+        return text
+    return str(int(number)) if number.is_integer() else f"{Decimal(text):f}"
+
+
+def _of_time(moment: dt.datetime) -> str:
+    return moment.date().isoformat() if moment.time() == dt.time() else moment.isoformat()
+
+
+class _Writers(dict[type, Callable[[Any], str]]):
+    """How a cell of each type is written."""
+
+    def __missing__(self, kind: type) -> Callable[[Any], str]:
+        return str
+
+
+_WRITERS: Mapping[type, Callable[[Any], str]] = _Writers(
+    {
+        float: _of_number,
+        bool: lambda cell: str(cell).lower(),
+        dt.datetime: _of_time,
+        dt.date: dt.date.isoformat,
+        dt.time: dt.time.isoformat,
+    }
+)
+
+
+class _Parts:
+    """What an XLSX says beside the values that the parser gives: sizes, formats of numbers, broken cells."""
+
+    def __init__(self, data: bytes) -> None:
+        self._archive = zipfile.ZipFile(io.BytesIO(data)) if data.startswith(_ZIP) else None
+        self._xml = cache(self._read_sheet)
+
+    def _part(self, name: str) -> bytes:
+        with suppress(KeyError):
+            return self._archive.read(name) if self._archive else b""
+        return b""
+
+    def _read_sheet(self, name: str) -> bytes:
+        """Return the XML of a sheet, empty for a workbook of another kind."""
+        targets = dict(
+            _attributes(self._part("xl/_rels/workbook.xml.rels"), b"Relationship", b"Id", b"Target")
+        )
+        sheets = dict(_attributes(self._part("xl/workbook.xml"), b"sheet", b"name", b"r:id"))
+        target = targets.get(sheets.get(name, ""), "")
+        return self._part(posixpath.normpath(posixpath.join("/xl", target))[1:]) if target else b""
+
+    def count(self, name: str) -> int:
+        """Return how many cells a sheet with far cells has: its last line times its last column."""
+        xml = self._xml(name)
+        if not _FAR.search(xml):
+            return 0
+        places = _PLACE.findall(xml)
+        return max(int(line) for _, line in places) * (1 + max(_column(letters) for letters, _ in places))
+
+    def with_zeros(self, name: str, columns: list[pa.Array]) -> list[pa.Array]:
+        """Return columns in which a number of the format 000000 has its leading zeros."""
+        styles = self._part("xl/styles.xml")
+        widths = {own or other: len(zeros or behind) for own, zeros, behind, other in _ZEROS.findall(styles)}
+        cell_formats = re.search(rb"<cellXfs\b.*?</cellXfs>", styles, re.DOTALL)
+        if not widths or not cell_formats:
+            return columns
+        ids = re.findall(rb'<xf\b[^>]*?\bnumFmtId="(\d+)"', cell_formats[0])
+        by_style = {b"%d" % style: widths[one] for style, one in enumerate(ids) if one in widths}
+        texts: dict[int, list[str]] = {}
+        for place, line, attributes, _ in _cells_of(self._xml(name)):
+            style = _STYLE.search(attributes)
+            if style and style[1] in by_style and place < len(columns):
+                column = texts.setdefault(place, columns[place].to_pylist())
+                if column[line - 1].isdecimal():
+                    column[line - 1] = column[line - 1].zfill(by_style[style[1]])
+        return [
+            pa.array(texts[place], schema.TEXT) if place in texts else one
+            for place, one in enumerate(columns)
+        ]
+
+    def broken(self, name: str) -> Mapping[tuple[int, int], str]:
+        """Return the cells (line, column) that hold an error, or a formula whose value was not saved."""
+        wrong: dict[tuple[int, int], str] = {}
+        for place, line, attributes, inside in _cells_of(self._xml(name)):
+            found = _VALUE.search(inside)
+            value = found[1].decode(errors="replace")[:20] if found else ""
+            cell = _PLACE.search(attributes)
+            at = b"".join(cell.groups()).decode() if cell else ""
+            if _ERROR.search(attributes):
+                wrong[line, place] = f"{at} holds the error {value}"
+            elif b"<f" in inside and not value and b't="str"' not in attributes:
+                wrong[line, place] = f"{at} holds a formula whose value was not saved"
+        return wrong
+
+
+def _refuse_cells(parts: _Parts, name: str, source: str) -> None:
+    if parts.count(name) > _MOST_CELLS:
+        why = (
+            f"the sheet {name!r} takes up more than {_MOST_CELLS:,} cells: delete what lies far below and to "
+            "the right of the table, or save the table as CSV (UTF-8)"
+        )
+        raise InputError(why, source=source)
+
+
+def _attributes(xml: bytes, element: bytes, *names: bytes) -> Iterator[tuple[str, str]]:
+    """Yield two attributes of each element of a name, in any order."""
+    for tag in re.findall(rb"<(?:\w+:)?" + element + rb"\s[^>]*>", xml):
+        found = [re.search(rb"\b" + name + rb'\s*=\s*"([^"]*)"', tag) for name in names]
+        if all(found):
+            first, second = (
+                unescape(one[1].decode(errors="replace"), {"&quot;": '"'}) for one in found if one
+            )
+            yield first, second
+
+
+def _cells_of(xml: bytes) -> Iterator[tuple[int, int, bytes, bytes]]:
+    """Yield column (from 0), line, attributes and content of each cell."""
+    for attributes, inside in _CELL.findall(xml):
+        if place := _PLACE.search(attributes):
+            yield _column(place[1]), int(place[2]), attributes, inside
+
+
+@cache
+def _column(letters: bytes) -> int:
+    place = 0
+    for letter in letters:
+        place = place * 26 + letter - 64
+    return place - 1

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
 from bktools.connection import service_or_default
-from bktools.contract import rules
-from bktools.contract.accounts import LONGEST_TEXT, CompanyInFile
-from bktools.errors import ArgumentError, InputError
-from bktools.frames.incoming import arrow_of
+from bktools.contract.accounts import CompanyInFile
 from bktools.frames.schema import ACCOUNTS, KNOWN_STATES, to_pandas
-from bktools.inputs.accounts import read_accounts
-from bktools.inputs.columns import Columns
 from bktools.journal.journal import Journal
 from bktools.journal.records import INSERT_EVENT, Row, dumped, loaded, now
-from bktools.journal.said import said
+from bktools.journal.sentences import sentence_of
 from bktools.journal.tables import opened, table_of
-from bktools.journal.writing import WritableJournal, open_for_writing
+from bktools.journal.writable import WritableJournal
 from bktools.service import Service
 
 # The columns of the journal's accounts: their identity, and what is known of them.
@@ -37,14 +31,12 @@ KNOWN = (
     "facts",
     "updated_at",
 )
+_NUMBERS = ", ".join(f"${number}" for number in range(1, len(KEY + KNOWN) + 1))
 _WRITE = (
-    f"INSERT INTO accounts ({', '.join(KEY + KNOWN)}) VALUES ({', '.join('?' * len(KEY + KNOWN))}) "
+    f"INSERT INTO accounts ({', '.join(KEY + KNOWN)}) VALUES ({_NUMBERS}) "
     "ON CONFLICT (company_id, external_id) "
     f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in KNOWN)}"
 )
-
-# The optional columns of a list of accounts.
-OPTIONAL = ("name", "code", "tax_code_external_id", "archived", "metadata")
 
 # The event of an account that a complete list lacks; it is no longer among the accounts.
 RETIRED = "RETIRED"
@@ -63,7 +55,7 @@ def record_accounts(
     if not rows:
         return []
     stamp, listed = now().isoformat(), set(map(key_of, rows))
-    with journal.transaction() as connection:
+    with journal.right_transaction() as connection:
         before = known_accounts(journal, listed)
         written, changes = [], []
         for row in rows:
@@ -77,7 +69,7 @@ def record_accounts(
         connection.executemany(_WRITE, written)
         missing = _missing(journal, listed) if complete else []
         for key in missing:
-            connection.execute("DELETE FROM accounts WHERE company_id = ? AND external_id = ?", key)
+            connection.execute("DELETE FROM accounts WHERE company_id = $1 AND external_id = $2", key)
             changes.append((key, RETIRED, {"list": complete}))
         connection.executemany(
             INSERT_EVENT,
@@ -87,13 +79,14 @@ def record_accounts(
                     "account",
                     state,
                     company_id,
-                    *(None,) * 3,
+                    *(None,) * 4,
                     *journal.writer(),
                     dumped({"external_id": name, **facts}),
                 )
                 for (company_id, name), state, facts in changes
             ),
         )
+    journal.remember()
     return missing
 
 
@@ -112,7 +105,7 @@ def known_accounts(journal: Journal, keys: Iterable[tuple[str, str]]) -> dict[tu
 
 def _missing(journal: Journal, listed: set[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the known accounts of the listed companies that the list lacks."""
-    sql = "SELECT company_id, external_id, state FROM accounts WHERE company_id = ?"
+    sql = "SELECT company_id, external_id, state FROM accounts WHERE company_id = $1"
     rows = [
         row
         for company_id in {company_id for company_id, _ in listed}
@@ -124,7 +117,7 @@ def _missing(journal: Journal, listed: set[tuple[str, str]]) -> list[tuple[str, 
 def remember_chart(journal: WritableJournal, company_id: str, named: CompanyInFile) -> None:
     """Write which company the file of a chart names, unless it is the one of the last chart."""
     if companies_in_charts(journal).get(company_id) != named:
-        with journal.transaction() as connection:
+        with journal.right_transaction() as connection:
             journal.record(connection, "chart_used", company_id=company_id, facts={"chart": [*named]})
 
 
@@ -185,134 +178,9 @@ def load_accounts(company: str | None = None, *, service: Service | None = None)
 def accounts_in(journal: Journal, company_id: str | None) -> pa.Table:
     """Return the accounts of an open journal, of a company or of all."""
     sql = """SELECT *, account_id AS id FROM accounts
-        WHERE CAST(?1 AS TEXT) IS NULL OR company_id = ?1 ORDER BY company_id, external_id"""
+        WHERE CAST($1 AS TEXT) IS NULL OR company_id = $1 ORDER BY company_id, external_id"""
     rows = [
-        {**row, "message": said(row["state"], loaded(row["facts"])) or None}
+        {**row, "message": sentence_of(row["state"], loaded(row["facts"])) or None}
         for row in journal.rows(sql, company_id)
     ]
     return table_of([rows], ACCOUNTS)
-
-
-def import_accounts(
-    source: str | Path | pd.DataFrame,
-    *,
-    company: str | None = None,
-    columns: Columns | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | int | None = None,
-    complete: bool = False,
-    service: Service | None = None,
-) -> pd.DataFrame:
-    """Import accounts that were created elsewhere, from the list that the service's user interface exports.
-
-    Parameters
-    ----------
-    source : path or DataFrame
-        Columns id (UUID) and external_id; optionally name, code, archived, tax_code_external_id, company_id.
-        A field without a column keeps its value in the journal.
-    company : str, optional
-        UUID or short name of the company, for a list without company_id. Default: the configured company.
-    columns : mapping, optional
-        For a file: field to heading, for headings not recognised. An empty heading leaves the field out.
-    delimiter, encoding : str, optional
-        For a text file.
-    sheet : str or int, optional
-        For a workbook: name of the sheet, or its position from 0.
-    complete : bool
-        True if the list has all accounts of its companies: accounts of these companies that it lacks are
-        known no longer. The journal's events keep them.
-    service : Service, optional
-        Default: the configured one. Only its journal is written; nothing is sent.
-
-    Returns
-    -------
-    DataFrame
-        All accounts in the journal afterwards, as `load_accounts` returns them. For a file,
-        `attrs["bktools"]["imported"]` describes how it was read; `attrs["bktools"]["retired"]` lists the
-        external IDs that a complete list lacks.
-
-    Raises
-    ------
-    ArgumentError, InputError
-        When the list cannot be read, a value breaks a rule, an external ID is repeated, or the company is
-        unknown; nothing was changed.
-
-    Notes
-    -----
-    Accounts: interface, section 2.4.
-
-    Examples
-    --------
-    >>> import bktools, pandas as pd
-    >>> row = {"id": "123e4567-e89b-42d3-a456-426614174000", "external_id": "0400", "name": "Bank"}
-    >>> made = pd.DataFrame([row])
-    >>> with bktools.Sandbox() as service:
-    ...     known = bktools.import_accounts(made, service=service)
-    >>> known["state"].to_list()
-    ['IMPORTED']
-    """
-    service, about = service_or_default(service), None
-    reading: dict[str, Any] = {
-        "columns": columns,
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "sheet": sheet,
-    }
-    if isinstance(source, pd.DataFrame):
-        for argument, value in reading.items():
-            if value is not None:
-                raise ArgumentError(argument, "is for a file, not for a frame", value)
-        name, frame = "the frame", source
-    else:
-        name = str(source)
-        frame = read_accounts(source, **reading)
-        about = frame.attrs["bktools"]
-        # The reader adds empty columns for missing fields; they must not clear known values.
-        frame = frame[list(about["columns"])]
-    rows = list(_imported(frame, name, company or service.settings.company))
-    if rules.flag("complete", complete) and not rows:
-        raise InputError("has no account, so it cannot be complete: nothing was changed", source=name)
-    with open_for_writing(service.settings) as journal:
-        retired = record_accounts(journal, rows, complete=Path(name).name if complete else None)
-    accounts = load_accounts(service=service)
-    accounts.attrs["bktools"]["retired"] = [external_id for _, external_id in retired]
-    accounts.attrs["bktools"]["imported"] = about
-    return accounts
-
-
-def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterator[dict[str, Any]]:
-    """Yield each account of a list as a checked row for the journal."""
-    missing = [column for column in ("id", "external_id") if column not in frame.columns]
-    if missing:
-        raise InputError(
-            f"has no column {missing[0]}; it has {', '.join(map(str, frame.columns))}", source=source
-        )
-    seen: dict[tuple[str, str], int] = {}
-    for number, row in enumerate(arrow_of(frame).to_pylist(), 1):
-        where = f"of account {number} in {source}"
-        company_id = row.get("company_id") or fallback
-        if company_id is None:
-            raise InputError(
-                "has no company_id: name the company of its accounts with company= (--company)", source=source
-            )
-        account: dict[str, Any] = {
-            "company_id": rules.uuid_text(f"company_id {where}", company_id),
-            "external_id": rules.text(
-                f"external_id {where}", row["external_id"], shortest=1, longest=LONGEST_TEXT
-            ),
-            "account_id": rules.uuid_text(f"id {where}", row["id"]),
-            "state": "IMPORTED",
-            "facts": {"file": Path(source).name},
-        }
-        for name in row.keys() & OPTIONAL:
-            check = rules.flag if name == "archived" else rules.text
-            account[name] = None if row[name] is None else check(f"{name} {where}", row[name])
-        first = seen.setdefault(key_of(account), number)
-        if first != number:
-            raise InputError(
-                f"has the external ID {account['external_id']} twice (accounts {first} and {number}): "
-                "keep one of them",
-                source=source,
-            )
-        yield account

@@ -18,39 +18,49 @@ from bktools.frames.schema import COMPARED, ENTRY_DATA
 
 COLUMNS = (*ENTRY_DATA, "period")
 
-# The events of a claim: its data stand in rows, or are not known after an older backup was restored.
-KEPT, NOT_KEPT = "entries_kept", "entries_not_kept"
-_IS_CLAIM = f"code IN ('{KEPT}', '{NOT_KEPT}')"
+# The event of a claim.
+KEPT = "entries_kept"
+_IS_CLAIM = f"code = '{KEPT}'"
 
 NEWEST_CLAIMS = f"SELECT batch_id, max(event_id) AS claim FROM events WHERE {_IS_CLAIM} GROUP BY 1"
 NEWEST_CLAIM = f"""
     SELECT event_id, code, json_extract(facts, '$.sha256') AS sha256 FROM events
-    WHERE {_IS_CLAIM} AND batch_id = ? ORDER BY event_id DESC LIMIT 1
+    WHERE {_IS_CLAIM} AND batch_id = $1 ORDER BY event_id DESC LIMIT 1
 """
 CLAIMS = (
     f"SELECT event_id, batch_id, json_extract(facts, '$.sha256') AS sha256 FROM events WHERE code = '{KEPT}'"
 )
 OF_CLAIM = (
-    f"SELECT entry_id, split_line, {', '.join(COLUMNS)} FROM entry_data WHERE batch_id = ? AND claim = ? "
+    f"SELECT entry_id, split_line, {', '.join(COLUMNS)} FROM entry_data WHERE batch_id = $1 AND claim = $2 "
     "ORDER BY entry_id, split_line"
 )
+PERIODS = f"""
+    SELECT DISTINCT period FROM entry_data
+    WHERE batch_id = $1 AND claim = (SELECT max(event_id) FROM events WHERE {_IS_CLAIM} AND batch_id = $1)
+"""
 # The newest claim of the batch that a query names.
 NEWEST_CLAIM_OF = f"(SELECT max(event_id) FROM events WHERE {_IS_CLAIM} AND batch_id = {{}})"
 DATED = f"""
     SELECT batch_entries.entry_id, date FROM batch_entries LEFT JOIN entry_data
-    ON entry_data.entry_id = batch_entries.entry_id AND entry_data.batch_id = ?1
-    AND claim = {NEWEST_CLAIM_OF.format("?1")}
-    WHERE batch_entries.batch_id = ?1
+    ON entry_data.entry_id = batch_entries.entry_id AND entry_data.batch_id = $1
+    AND claim = {NEWEST_CLAIM_OF.format("$1")}
+    WHERE batch_entries.batch_id = $1
 """
-INSERT = f"INSERT INTO entry_data VALUES (?, ?, ?, ?{', ?' * len(COLUMNS)})"
+
+
+def _values(count: int) -> str:
+    return ", ".join(f"${number}" for number in range(1, count + 1))
+
+
+INSERT = f"INSERT INTO entry_data VALUES ({_values(4 + len(COLUMNS))})"
 
 HELD_BACK = ("close", "place", "entry_id", "split_line", "reason", "message", *ENTRY_DATA)
-INSERT_HELD_BACK = f"INSERT INTO held_back VALUES (?, ?{', ?' * len(HELD_BACK[2:])})"
+INSERT_HELD_BACK = f"INSERT INTO held_back VALUES ({_values(len(HELD_BACK))})"
 CLOSES = """
     SELECT event_id, period, json_extract(facts, '$.held_back_sha256') AS sha256
     FROM events WHERE code = 'close_applied'
 """
-OF_CLOSE = f"SELECT {', '.join(HELD_BACK[2:])} FROM held_back WHERE close = ? ORDER BY place"
+OF_CLOSE = f"SELECT {', '.join(HELD_BACK[2:])} FROM held_back WHERE close = $1 ORDER BY place"
 
 # The ID of an entry, and its date, None where that is not known.
 Dated = tuple[str, str | None]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from bktools import disk
 from bktools.contract import rules
 from bktools.errors import ConfigurationError, JournalError
-from bktools.journal.folders import FILE, renamed
+from bktools.journal.folders import FILE
 from bktools.journal.journal import Journal
-from bktools.journal.records import this_user
-from bktools.journal.sent_log import ABOUT, FOLDER, read_about
-from bktools.journal.writing import WritableJournal
+from bktools.journal.memory import MEMORY, read_memory, remember
+from bktools.journal.records import now, this_user
+from bktools.journal.sqlite import File
+from bktools.journal.writable import WritableJournal
 from bktools.settings import Settings, folder_name_of, name_of
+
+# What a person changes here is not asked.
+_CHANGED = ("another_environment", "another_address", "another_name")
 
 
 def changed_address(settings: Settings) -> tuple[str, str] | None:
@@ -29,72 +32,88 @@ def accept_address(settings: Settings, by: str | None = None) -> tuple[str, str]
     Raises
     ------
     JournalError
-        When the journal is an old copy, or the new address has a journal of its own; nothing was recorded.
+        When this is not the right journal, or the new address has a journal of its own; nothing was recorded.
     """
+    person = this_user() if by is None else rules.a_name("by", by)
     with WritableJournal(settings) as journal:
         before, after = journal.origin()["address"], settings.identity
         if before == after:
             return None
-        journal.require_current(any_origin=True)
-        journal.machine = journal.sent_log.machine()
-        with journal.transaction() as connection:
+        with journal.right_transaction(but=("another_address",)) as connection:
             facts = {"address": after, "before": before}
-            journal.record(connection, "address_accepted", person=by or this_user(), facts=facts)
-        journal.sent_log.describe()
+            journal.record(connection, "address_accepted", person=person, facts=facts)
+        journal.remember()
     return before, after
 
 
 def rename(settings: Settings, old: str, *, by: str) -> str:
     """Give the journal of an environment the name that the settings have; return where it is.
 
-    Safe to run again after a kill. For a database, each machine of the team runs it once for its own folders.
+    Its address may have changed, too. Safe to run again after a kill. For a database, each machine of the
+    team runs it once for its own folders.
 
     Raises
     ------
     ConfigurationError
         When both names are the same, or the sandbox is one of them.
     JournalError
-        When no journal has the old name, or both names have one, or it is an old copy; nothing was changed.
+        When no journal has the old name, both names have one, or it is not the right one; nothing was
+        changed.
     """
-    by = rules.not_blank("by", by)
+    by = rules.a_name("by", by)
     old, new = name_of(old), name_of(settings.environment)
     if old == new or settings.is_sandbox or old == "sandbox":
         raise ConfigurationError(
             f"{old!r} cannot become {new!r}: give two names of environments, of which none is the sandbox"
         )
-    for root in (settings.data_dir, settings.sent_log_dir):
-        _rename(root / folder_name_of(old), root / folder_name_of(new))
-    for folder in (settings.state_dir / FOLDER, settings.sent_log_dir / folder_name_of(new)):
-        about = read_about(folder)
-        if about and about["environment"] == old:
-            disk.replace_content(folder / ABOUT, json.dumps(about | {"environment": new}, indent=1).encode())
-    if settings.journal is None and not (settings.state_dir / FILE).exists():
+    roots = (settings.data_dir, settings.sent_log_dir)
+    if settings.journal is None and not any(
+        (roots[0] / folder_name_of(name) / FILE).exists() for name in (old, new)
+    ):
         raise JournalError(f"there is no journal of {old!r} in {settings.data_dir}: nothing was changed")
+    data, machine = (root / folder_name_of(new) for root in roots)
+    if (roots[0] / folder_name_of(old)).exists() and (
+        _has_batches(data / FILE) or read_memory(machine).companies
+    ):
+        raise JournalError(f"entries were exported as {old!r} and as {new!r}: nothing was changed")
+    for root in roots:
+        _rename(root / folder_name_of(old), root / folder_name_of(new))
+    if read_memory(machine).environment == old:
+        # The file's location changes with the folder's name.
+        location = (
+            str(settings.state_dir / FILE) if settings.journal is None else read_memory(machine).location
+        )
+        remember(machine, environment=new, location=location)
     with WritableJournal(settings) as journal:
-        if journal.origin()["environment"] not in {old, new}:
+        origin = journal.origin()
+        if origin["environment"] not in {old, new}:
             raise JournalError(
-                f"the journal {journal.location} belongs to {journal.origin()['environment']!r}, "
+                f"the journal {journal.location} belongs to {origin['environment']!r}, "
                 f"not to {old!r}: nothing was recorded"
             )
-        journal.require_current(any_origin=True)
-        journal.machine = journal.sent_log.machine()
-        if journal.origin()["environment"] != new:
-            with journal.transaction() as connection:
-                facts = {"environment": new, "before": old}
+        with journal.right_transaction(but=_CHANGED) as connection:
+            if origin != {"environment": new, "address": settings.identity}:
+                facts = {"environment": new, "address": settings.identity, "before": old}
                 journal.record(connection, "environment_renamed", person=by, facts=facts)
-        if journal.sent_log.journal_in_use():
-            journal.sent_log.describe()
+        journal.remember()
         return journal.location
 
 
+def _has_batches(path: Path) -> bool:
+    if not path.exists():
+        return False
+    with File(path) as file:
+        return file.row("SELECT 1 AS one FROM batches LIMIT 1") is not None
+
+
 def _rename(old: Path, new: Path) -> None:
+    """Rename a folder. One that has the new name, with which nothing was exported, is put aside."""
     if not old.exists():
         return
     with disk.storage_errors(new):
         if new.exists():
-            is_empty = not any(new.rglob("*.sqlite")) and not any(new.rglob("about.json"))
-            if not is_empty:
-                raise JournalError(
-                    f"both {old} and {new} hold a journal or its sent log: nothing was changed"
-                )
-        renamed(old, new)
+            # Its memory is none of another environment.
+            (new / MEMORY).unlink(missing_ok=True)
+            new.rename(new.with_name(f"{new.name}-unused-{now():%Y%m%dT%H%M%S%f}"))
+        old.rename(new)
+        disk.folder_to_disk(new.parent)

@@ -13,7 +13,9 @@ from bktools.errors import ArgumentError
 from bktools.frames.schema import EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT, to_pandas
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, loaded, named
-from bktools.journal.said import said
+from bktools.journal.resolving import resolve
+from bktools.journal.right_journal import first_export
+from bktools.journal.sentences import sentence_of
 from bktools.journal.tables import opened, table_of, with_words
 from bktools.journal.unknown_outcomes import how_to_settle
 from bktools.journal.writing import open_for_writing
@@ -89,7 +91,7 @@ def load_export_jobs(
     with opened(company, service) as (journal, company_id):
         table = history_of(journal, kind, company_id, batch)
         if batch is not None and not len(table):
-            raise journal.no_such_batch(batch)
+            journal.batch(batch)
         about = {"environment": service.settings.environment, "table": "export jobs", "journal": journal.id}
     return to_pandas(table, about | {"rows": len(table), "complete": True})
 
@@ -106,7 +108,7 @@ def history_of(
 
 
 def _batches(rows: Sequence[Row]) -> Sequence[Row]:
-    return [{**row, "message": said(row["code"], loaded(row["facts"])) or None} for row in rows]
+    return [{**row, "message": sentence_of(row["code"], loaded(row["facts"])) or None} for row in rows]
 
 
 def _sent(rows: Sequence[Row]) -> Sequence[Row]:
@@ -125,21 +127,36 @@ _WORDS: dict[str, Callable[[Sequence[Row]], Sequence[Row]]] = {
 def open_questions(
     company: str | None = None, *, batch: str | None = None, service: Service | None = None
 ) -> list[str]:
-    """Return a line for each batch of unknown outcome: entries to look up, and the command to resolve it."""
+    """Return a line for each question that a person must answer, with the command.
+
+    These are the batches of unknown outcome, and those whose entries two jobs may have booked.
+    """
     with opened(company, service) as (journal, company_id):
-        return [how_to_settle(journal, row) for row in journal.unknown(company_id, batch)]
+        twice = [row for row in journal.booked_twice(company_id) if batch in {None, row["batch_id"]}]
+        return [
+            *(f"booked twice? {_booked_twice(journal, row)}" for row in twice),
+            *(
+                f"outcome unknown: {how_to_settle(journal, row)}"
+                for row in journal.unknown(company_id, batch)
+            ),
+        ]
 
 
-def answer_to_all(company: str | None = None, *, service: Service | None = None) -> str:
-    """Return the line that resolves all batches with unknown outcome as booked, "" for less than two."""
+def first_export_question(company: str, *, service: Service) -> str:
+    """Return the question before the first export of a company from here, "" where none is open."""
     with opened(company, service) as (journal, company_id):
-        batches = [row["batch_id"] for row in journal.unknown(company_id)]
-        resolve = journal.command(f"export resolve {' '.join(batches)}")
-    if len(batches) <= 1:
-        return ""
+        question = first_export(journal, company_id or company)
+    return "" if question is None else str(question)
+
+
+def _booked_twice(journal: Journal, row: Row) -> str:
+    jobs = loaded(row["facts"])
+    tick = journal.command(f"export tick-off {row['event_id']}", row["company_id"])
+    other = jobs["other_job_id"] or f"another request (its batch was {jobs['state']})"
     return (
-        f"these {len(batches)} batches were all found booked: "
-        f'{resolve} --outcome accepted --evidence "..." --by NAME (several can only be accepted)'
+        f"batch {row['batch_id']} of company {row['company_id']} was answered with job "
+        f"{jobs['job_id']} at {row['at'][:19]} UTC, after {other}: look up its entries in the accounting "
+        f'system, reverse what is there twice, and tick it off: {tick} --evidence "..." --by NAME'
     )
 
 
@@ -162,9 +179,9 @@ def resolve_export_job(
         "accepted": its entries were booked. "released": they were not, and may be exported again. "released"
         also withdraws a PLANNED batch that was never sent.
     evidence : str
-        Where you looked and the result; kept permanently.
+        Where you looked and the result, in two words at least; kept permanently.
     by : str
-        Name of the person who looked.
+        Name of the person who looked; no placeholder of a printed command.
     job_id : str, optional
         UUID of the job, if you found it.
     service : Service, optional
@@ -175,8 +192,8 @@ def resolve_export_job(
     ArgumentError
         When evidence or name is missing, or the outcome is another word.
     JournalError
-        When the batch is not found, its outcome is known, the job belongs to another batch, or another
-        process is sending for its company.
+        When the batch is not found, its outcome is known, the job belongs to another batch, another process
+        is sending for its company, or it is to be released on the day of its request.
 
     Notes
     -----
@@ -195,24 +212,6 @@ def resolve_export_job(
     batch_id = rules.text("batch_id", batch_id)
     if rules.text("outcome", outcome) not in RESOLVED:
         raise ArgumentError("outcome", f"must be one of {', '.join(RESOLVED)}", outcome)
-    evidence, by = rules.not_blank("evidence", evidence), rules.not_blank("by", by)
     job = None if job_id is None else rules.uuid_text("job_id", job_id)
     with open_for_writing(service_or_default(service).settings) as journal:
-        journal.resolve(batch_id, RESOLVED[outcome], evidence=evidence, by=by, job_id=job)
-
-
-def accept_export_jobs(
-    batches: Sequence[str], *, evidence: str, by: str, service: Service | None = None
-) -> None:
-    """Record that each of these export jobs, whose outcome is unknown, was booked.
-
-    All of them are looked at first: one that is not found, or whose outcome is known, is refused before any
-    is recorded. When another process is sending for a company, `JournalError` is raised, and the batches
-    before it are recorded.
-    """
-    evidence, by = rules.not_blank("evidence", evidence), rules.not_blank("by", by)
-    with open_for_writing(service_or_default(service).settings) as journal:
-        for batch in batches:
-            journal.require_resolvable(batch, RESOLVED["accepted"])
-        for batch in batches:
-            journal.resolve(batch, RESOLVED["accepted"], evidence=evidence, by=by)
+        resolve(journal, batch_id, RESOLVED[outcome], evidence=evidence, by=by, job_id=job)

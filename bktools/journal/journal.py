@@ -1,43 +1,44 @@
-"""The journal of an environment: a SQLite file in the data folder, or a PostgreSQL database of a team.
+"""The journal of an environment, to read: a SQLite file in the data folder, or a team's PostgreSQL database.
 
-`Journal` reads. `bktools.journal.writing` writes.
+`bktools.journal.writing` opens it, compares it and writes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
-from bktools.caller import in_shell
 from bktools.errors import JournalError
 from bktools.frames.batches import BatchRequest
 from bktools.journal import entry_data
-from bktools.journal.database_restores import DatabaseRestores
 from bktools.journal.folders import (
     FILE,
+    command_for,
     environment_of,
     folder_of,
-    is_own,
-    journals_of_address,
+    machine_folder,
+    memories_of_address,
     origin_of,
-    other_names,
-    outer_folder,
-    require_one_environment,
-    take_folder_of_version_0,
-    take_sent_log_of_version_0,
+    renaming,
 )
-from bktools.journal.lock import LOCKS
-from bktools.journal.postgres import Postgres, is_database, location_of
-from bktools.journal.records import Facts, Records, Row, command_for, loaded
-from bktools.journal.sent_log import FOLDER, SentLog, another_journal, imports, read_about
-from bktools.journal.sqlite import File, Sqlite
-from bktools.journal.undelivered import UndeliveredAnswers
+from bktools.journal.memory import Memory, read_memory
+from bktools.journal.postgres import Postgres, location_of
+from bktools.journal.records import Connection, Facts, Records, Row, begin_journal, contradiction, loaded
+from bktools.journal.sent_log import SentLine, lines_from
+from bktools.journal.sentences import refusal
+from bktools.journal.sqlite import Sqlite
 from bktools.settings import Settings
 
-# Entries that a person recorded as exported outside of this journal, and that this was wrong.
+# Entries that a person recorded as exported outside of this journal, that this was wrong, and entries that a
+# person found not to be booked.
 EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE = "exported_elsewhere", "exported_elsewhere_undone"
+NOT_BOOKED = "not_booked"
 
-_WANTED = "(CAST(?1 AS TEXT) IS NULL OR company_id = ?1) AND (CAST(?2 AS TEXT) IS NULL OR batch_id = ?2)"
+_WANTED = "(CAST($1 AS TEXT) IS NULL OR company_id = $1) AND (CAST($2 AS TEXT) IS NULL OR batch_id = $2)"
+_BATCHES_WANTED = (
+    "(CAST($1 AS TEXT) IS NULL OR batches.company_id = $1) AND (CAST($2 AS TEXT) IS NULL OR batch_id = $2)"
+)
 # The sender of each batch's newest request, by its event.
 _SENDERS = """
     SELECT batch_id, login, machine, process FROM events WHERE event_id IN (
@@ -56,7 +57,7 @@ _HISTORY = {
         LEFT JOIN ({entry_data.NEWEST_CLAIMS}) AS newest USING (batch_id)
         LEFT JOIN ({_SENDERS}) AS senders USING (batch_id)
         LEFT JOIN entry_data AS data USING (batch_id, claim, entry_id)
-        WHERE {_WANTED.replace("company_id", "batches.company_id")}
+        WHERE {_BATCHES_WANTED}
         ORDER BY planned_at, batch_id, entry_id, split_line
     """,
     "events": f"""
@@ -65,6 +66,14 @@ _HISTORY = {
         FROM events WHERE state IS NOT NULL AND batch_id IS NOT NULL AND {_WANTED} ORDER BY event_id
     """,
 }
+# An answer for a batch that is accepted with another job, until a person ticks it off.
+_BOOKED_TWICE = """
+    SELECT event_id, at, company_id, batch_id, facts FROM events AS event
+    WHERE code = 'booked_twice' AND (CAST($1 AS TEXT) IS NULL OR company_id = $1) AND NOT EXISTS (
+        SELECT 1 FROM events AS tick WHERE tick.code = 'booked_twice_ticked_off'
+            AND tick.attempt = event.attempt)
+    ORDER BY event_id
+"""
 
 
 class Journal(Records):
@@ -75,149 +84,170 @@ class Journal(Records):
     StorageError
         When the file cannot be opened, or is damaged.
     JournalError
-        When its tables are of a newer version, it was moved, or it is missing although export jobs were sent.
+        When its tables are of another version, it was moved, or it is missing although export jobs were sent.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, *, may_forget: bool = False) -> None:
+        self.settings = settings
         # The newest event about entries exported elsewhere, and what these events say.
         self._elsewhere: tuple[int | None, dict[str, Row]] = (None, {})
-        take_folder_of_version_0(settings)
-        self.folder = folder_of(settings)
-        self.path: Path | None = None
-        if settings.journal is None:
-            self.path = self.folder / FILE
-            if not self.path.exists():
+        self.folder = machine_folder(settings)
+        self.path = folder_of(settings) / FILE if settings.journal is None else None
+        location = str(self.path) if self.path else location_of_database(settings)
+        begin = partial(_begin, settings=settings, location=location, may_forget=may_forget)
+        if self.path:
+            if not self.path.exists() and not may_forget:
                 # Asked before there is a file, and again by whoever creates the tables.
-                self._refuse_to_forget(str(self.path))
-            super().__init__(Sqlite(self.path), origin_of(settings), self._refuse_to_forget)
+                _refuse_to_forget(settings, location)
+            super().__init__(Sqlite(self.path), begin)
         else:
-            super().__init__(Postgres(settings.journal), origin_of(settings), self._refuse_to_forget)
-        try:
-            self.require_here()
-            self.sent_log = SentLog(self.folder, outer_folder(settings), self, origin_of(settings))
-            self.undelivered = UndeliveredAnswers(self.folder)
-            if take_sent_log_of_version_0(self.sent_log, self.folder, settings, self):
-                self.undelivered.take(self.folder / "shared" / self.id)
-            # Only a database that a team shares is restored without bktools.
-            self.restores = None
-            if isinstance(self._database, Postgres):
-                self.restores = DatabaseRestores(self, self._database, self.sent_log, self.command)
-                # A journal of another environment, or of a second name, is not remembered.
-                if is_own(settings, self.origin()) and not other_names(settings):
-                    self.restores.see()
-        except BaseException:
+            assert settings.journal is not None
+            super().__init__(Postgres(settings.journal), begin)
+        moved = self.path and self.about("moved_to")
+        if moved:
             self.close()
-            raise
+            raise refusal("moved", location=location, to=moved)
 
-    def command(self, words: str) -> str:
-        """Return a command ready to be run: it names this journal's environment."""
-        return command_of(self._settings, words)
+    def command(self, text: str, company_id: str | None = None) -> str:
+        """Return a command ready to be run: it names this environment, and the company where it is given."""
+        return command_for(environment_of(self.settings), text, company_id)
 
-    def problems(self) -> list[str]:
-        """Check the journal's file, events and sent log; return a line for each fault."""
-        faults = self.damage()
-        try:
-            self.require_current()
-        except JournalError as error:
-            faults.append(str(error))
-        else:
-            missing = [] if self.restores is None else self.restores.missing()
-            if missing:
-                faults.append(f"a restore is not confirmed by {', '.join(missing)}")
-        return faults
+    # What this machine knows
 
-    # Rules that must hold before anything is written
+    def memory(self) -> Memory:
+        """Return what this machine remembers of the environment's journal."""
+        return read_memory(self.folder)
 
-    def require_current(self, *, any_origin: bool = False) -> None:
-        """Compare the journal with all that this machine knows as sent; raise where it lacks something.
+    def is_in_place(self) -> bool:
+        """Whether this is still the opened file or connection, with all its locks."""
+        return self._database.is_in_place()
 
-        An old copy, a second journal of the environment, and one that this user of this machine never used
-        are refused, and one of another environment or address unless `any_origin`.
-        """
-        self.require_in_place()
-        require_one_environment(self._settings)
-        if not any_origin:
-            self._require_origin()
-        if self.restores is not None:
-            self._require_moved()
-        self.sent_log.require_own()
-        if self.restores is not None:
-            if self.restores.is_needed():
-                raise JournalError(self.restores.noticed())
-            return
-        assert self.path is not None
-        refuse_elsewhere(self.sent_log, self.path, self.id, origin_of(self._settings))
-        self.sent_log.require_current()
-        was_sent = self.rows("SELECT 1 AS found FROM events WHERE code = 'sending' LIMIT 1")
-        if was_sent and not self.sent_log.are_known_outside():
+    def last_restore(self) -> Facts | None:
+        """Return the facts of the last restore that a person recorded, and when; None where there is none."""
+        row = self.row("SELECT at, facts FROM events WHERE code = 'restored' ORDER BY event_id DESC LIMIT 1")
+        return None if row is None else {**loaded(row["facts"]), "at": row["at"]}
+
+    def missing_batches(self) -> list[SentLine]:
+        """Return the intents of this machine's sent log that the journal has no event of."""
+        intents = {line.attempt: line for line in lines_from(self.folder)[0] if line.is_intent}
+        self.wanted(intents)
+        known = self.rows("SELECT DISTINCT attempt FROM events WHERE attempt IN (SELECT id FROM wanted)")
+        in_journal = {row["attempt"] for row in known}
+        return [line for attempt, line in intents.items() if attempt not in in_journal]
+
+    # Reading batches
+
+    def state_of(self, batch_id: str) -> Row | None:
+        """Return the row of a batch, None where there is none."""
+        return self.row("SELECT * FROM batches WHERE batch_id = $1", batch_id)
+
+    def batch(self, batch_id: str) -> Row:
+        """Return the row of a batch; raise `JournalError` where there is none."""
+        row = self.state_of(batch_id)
+        if row is None:
             raise JournalError(
-                f"the journal {self.location} has sent export jobs, but was never used by this user on this "
-                "machine: it may be an old copy of a journal in use elsewhere. Nothing was sent. "
-                "If it is the newest one, confirm it once: "
-                f'{self.command("journal restore")} --evidence "..." --by NAME '
-                "(where you looked for later exports; "
-                f"the sent log is kept in {self.sent_log.outer}; BKTOOLS_SENT_LOG_DIR names another folder)"
+                f"batch {batch_id} was not found in the journal: {self.command('export history')} lists all "
+                "batches"
             )
+        return row
 
-    def _require_origin(self) -> None:
-        """Refuse a journal of another environment, and an address that nobody has accepted."""
-        origin, asked = self.origin(), origin_of(self._settings)
-        if is_own(self._settings, origin):
-            return
-        if origin["environment"] != asked["environment"]:
-            renames = (
-                f"journal rename {in_shell(origin['environment'])} {in_shell(asked['environment'])} --by NAME"
-            )
-            raise JournalError(
-                f"the journal {self.location} belongs to the environment {origin['environment']!r}, not to "
-                f"{asked['environment']!r}: nothing was sent or changed; use that name, "
-                f"or give the journal the new one: bktools {renames}"
-            )
-        if origin["address"] != asked["address"] and not self._settings.is_sandbox:
-            raise JournalError(
-                f"the address of {asked['environment']} was {origin['address']} and is {asked['address']} "
-                "now: nothing was sent or changed; if that is the same service, say so once: "
-                f"{self.command('check --accept-address')}"
-            )
+    def unknown(self, company_id: str | None = None, batch_id: str | None = None) -> list[Row]:
+        """Return the UNKNOWN batches, oldest first, of all companies or of one; each blocks its company."""
+        sql = f"SELECT * FROM batches WHERE {_WANTED} AND state = 'UNKNOWN' ORDER BY sent_at, batch_id"
+        return self.rows(sql, company_id, batch_id)
 
-    def _require_moved(self) -> None:
-        """Refuse a database without the history of the environment's file, if this machine sent with it."""
-        file = self.folder / FILE
-        if not file.exists():
-            return
-        with File(file, origin_of(self._settings), str(file)) as own:
-            is_used = own.row("SELECT 1 AS found FROM events WHERE code IN ('sending', 'moved') LIMIT 1")
-            if is_used and own.id not in {self.id, *imports(self)}:
-                raise JournalError(
-                    f"the journal of {environment_of(self._settings)} is the file {file}, "
-                    f"and its history is not in {self.location}: nothing was sent; move it there: "
-                    f"{self.command('journal move')} --by NAME"
-                )
+    def booked_twice(self, company_id: str | None = None) -> list[Row]:
+        """Return the events "booked twice" that no person has ticked off, oldest first."""
+        return self.rows(_BOOKED_TWICE, company_id)
+
+    def newest_accepted(self, company_id: str) -> Row | None:
+        """Return the ACCEPTED batch of a company that was sent last."""
+        sql = (
+            "SELECT * FROM batches WHERE company_id = $1 AND state = 'ACCEPTED' ORDER BY sent_at DESC LIMIT 1"
+        )
+        return self.row(sql, company_id)
+
+    def other_with(self, job_id: str | None, batch_id: str) -> Row | None:
+        """Return another batch than this one that a job answered for, None where there is none."""
+        sql = "SELECT batch_id, company_id, state FROM batches WHERE job_id = $1 AND batch_id <> $2"
+        return self.row(sql, job_id, batch_id)
+
+    def sender_of(self, batch_id: str) -> Row:
+        """Return login, machine and process of a batch's newest request; an empty row where it is unknown."""
+        sql = (
+            "SELECT login, machine, process FROM events WHERE batch_id = $1 AND code = 'sending' "
+            "ORDER BY event_id DESC LIMIT 1"
+        )
+        return self.row(sql, batch_id) or {}
+
+    def changed_since(self, batch: BatchRequest) -> list[str]:
+        """Return the entries of a batch that were sent with other data than they have now."""
+        sent = [row for piece in self.history("entries", None, batch.batch_id) for row in piece]
+        return entry_data.changed(sent, batch)
+
+    def history(
+        self, table: str, company_id: str | None = None, batch_id: str | None = None
+    ) -> Iterator[list[Row]]:
+        """Yield batches, entries or events, in lists of rows."""
+        return self.pieces(_HISTORY[table], company_id, batch_id)
+
+    def dated_entries(self, batch_id: str) -> list[entry_data.Dated]:
+        """Return ID and date of the entries of a batch."""
+        return [(row["entry_id"], row["date"]) for row in self.rows(entry_data.DATED, batch_id)]
+
+    def periods_of(self, batch_id: str) -> set[str | None]:
+        """Return the months that the entries of a batch belong to, None for one that is not known."""
+        return {row["period"] for row in self.rows(entry_data.PERIODS, batch_id)}
+
+    def looked_up(self, batch_id: str) -> Facts | None:
+        """Return what the ledger of a batch's plan shows not to be booked, None where none was asked."""
+        sql = (
+            "SELECT facts FROM events WHERE batch_id = $1 AND code = 'planned' ORDER BY event_id DESC LIMIT 1"
+        )
+        row = self.row(sql, batch_id)
+        return None if row is None else loaded(row["facts"]).get("looked_up")
+
+    def found_not_booked(self, company_id: str, day: str) -> set[str]:
+        """Return the entries of which a person said, on a later day, that they are not booked."""
+        sql = "SELECT facts FROM events WHERE code = $1 AND company_id = $2 AND at >= $3"
+        rows = self.rows(sql, NOT_BOOKED, company_id, f"{day}T24")
+        return {entry["entry_id"] for row in rows for entry in loaded(row["facts"])["entries"]}
+
+    # Why entries are not sent
 
     def obstacle(self, batch: BatchRequest) -> str:
         """Return the reason why a batch cannot be sent, "" when it can.
 
         It cannot when another batch has sent one of its entries or may have, when one is PLANNED in a batch
-        of another company, or when a batch that has or had one was changed by hand. A PLANNED batch of the
-        same company is no obstacle: `claim` releases it.
+        of another company, when one was exported elsewhere, or when a batch that has or had one was changed
+        by hand. A PLANNED batch of the same company is no obstacle: `claim` releases it.
         """
-        return self.changed_by_hand(batch.entry_ids) or self._taken(batch)
+        return self.hand_obstacle(batch.entry_ids) or self.claim_obstacle(batch)
 
-    def _taken(self, batch: BatchRequest) -> str:
-        if elsewhere := self.exported_elsewhere(batch.batch_id, batch.entry_ids):
+    def hand_obstacle(self, entry_ids: Iterable[str]) -> str:
+        """Return why entries cannot be sent: a batch that has or had one was changed by hand. "" for none."""
+        row = self.changed_by_hand(entry_ids)
+        if row is None:
+            return ""
+        return (
+            f"{contradiction(row)}. The journal {self.location} was changed by hand: nothing was sent; undo "
+            f"that change, or restore a backup ({self.command('journal verify')} lists every such batch)"
+        )
+
+    def claim_obstacle(self, batch: BatchRequest) -> str:
+        """Return why other batches, or an export elsewhere, have entries of a batch; "" for none."""
+        if elsewhere := self.elsewhere_obstacle(batch.batch_id, batch.entry_ids):
             return elsewhere
         waiting = [
             row
-            for row in self._claims(batch)
+            for row in self.other_claims(batch)
             if (row["state"], row["company_id"]) != ("PLANNED", batch.company_id)
         ]
         if not waiting:
             return ""
         other = waiting[0]
-        resolve = self.command(f"export resolve {other['batch_id']}")
         way_out = (
-            f"withdraw that batch first ({resolve} {WITHDRAWN})"
+            f"withdraw that batch first ({self.settling(other['batch_id'], other['company_id'], 'released')})"
             if other["state"] == "PLANNED"
             else "compose again with history=load_export_jobs(entries=True)"
         )
@@ -227,9 +257,13 @@ class Journal(Records):
             f"nothing was sent; {way_out}"
         )
 
-    def exported_elsewhere(self, batch_id: str, entry_ids: Iterable[str]) -> str:
+    def other_claims(self, batch: BatchRequest) -> list[Row]:
+        """Return the other batches that hold entries of a batch, PLANNED ones last."""
+        return [row for row in self.holding(batch.entry_ids) if row["batch_id"] != batch.batch_id]
+
+    def elsewhere_obstacle(self, batch_id: str, entry_ids: Iterable[str]) -> str:
         """Return why a batch is not sent: a person recorded entries as exported elsewhere. "" for none."""
-        events = self._events_elsewhere()
+        events = self.exported_elsewhere()
         entries = [entry_id for entry_id in entry_ids if entry_id in events] if events else []
         if not entries:
             return ""
@@ -240,81 +274,37 @@ class Journal(Records):
             "nothing was sent; compose again without them"
         )
 
-    def _events_elsewhere(self) -> dict[str, Row]:
-        """Return by entry the event that records it as exported elsewhere; re-read after new events."""
+    def exported_elsewhere(self, company_id: str | None = None) -> dict[str, Row]:
+        """Return by entry the event that records it as exported elsewhere, unless that was undone."""
         codes = (EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE)
-        newest = self.row("SELECT max(event_id) AS number FROM events WHERE code IN (?, ?)", *codes) or {}
+        newest = self.row("SELECT max(event_id) AS number FROM events WHERE code IN ($1, $2)", *codes) or {}
+        # Asked for each batch, so the events are read again only after new ones.
         if newest.get("number") != self._elsewhere[0]:
-            sql = "SELECT event_id, code, person, facts FROM events WHERE code IN (?, ?) ORDER BY event_id"
+            sql = (
+                "SELECT event_id, code, company_id, person, facts FROM events WHERE code IN ($1, $2) "
+                "ORDER BY event_id"
+            )
             words = [(row, loaded(row["facts"])) for row in self.rows(sql, *codes)]
             undone = {facts["word"] for row, facts in words if row["code"] == EXPORTED_ELSEWHERE_UNDONE}
             standing = [(row, facts) for row, facts in words if facts["word"] not in undone]
             events = {entry["entry_id"]: row for row, facts in standing for entry in facts.get("entries", ())}
             self._elsewhere = (newest["number"], events)
-        return self._elsewhere[1]
-
-    def waiting(self, company_id: str, entries: Iterable[entry_data.Dated]) -> str:
-        """Return why some entries wait until a restored database is confirmed, "" if they do not."""
-        return "" if self.restores is None else self.restores.obstacle(company_id, entries)
-
-    def sender_of(self, batch_id: str) -> Row:
-        """Return login, machine and process of a batch's newest request; an empty row where it is unknown."""
-        sql = (
-            "SELECT login, machine, process FROM events WHERE batch_id = ? AND code = 'sending' "
-            "ORDER BY event_id DESC LIMIT 1"
-        )
-        return self.row(sql, batch_id) or {}
-
-    def history(
-        self, table: str, company_id: str | None = None, batch_id: str | None = None
-    ) -> Iterator[list[Row]]:
-        """Yield batches, entries or events, in lists of rows."""
-        return self.pieces(_HISTORY[table], company_id, batch_id)
-
-    # Reading batches
-
-    def state_of(self, batch_id: str) -> Row | None:
-        """Return the row of a batch, None where there is none."""
-        return self.row("SELECT * FROM batches WHERE batch_id = ?", batch_id)
-
-    def unknown(self, company_id: str | None = None, batch_id: str | None = None) -> list[Row]:
-        """Return the UNKNOWN batches, oldest first, of all companies or of one; each blocks its company."""
-        sql = f"SELECT * FROM batches WHERE {_WANTED} AND state = 'UNKNOWN' ORDER BY sent_at, batch_id"
-        return self.rows(sql, company_id, batch_id)
-
-    def newest_accepted(self, company_id: str) -> Row | None:
-        """Return the ACCEPTED batch of a company that was sent last."""
-        sql = (
-            "SELECT * FROM batches WHERE company_id = ? AND state = 'ACCEPTED' ORDER BY sent_at DESC LIMIT 1"
-        )
-        return self.row(sql, company_id)
-
-    def changed_since(self, batch: BatchRequest) -> list[str]:
-        """Return the entries of a batch that were sent with other data than they have now."""
-        sent = [row for piece in self.history("entries", None, batch.batch_id) for row in piece]
-        return entry_data.changed(sent, batch)
-
-    def no_such_batch(self, batch_id: str) -> JournalError:
-        """Return the error for a batch that is not in the journal."""
-        return JournalError(
-            f"batch {batch_id} was not found in the journal: {self.command('export history')} lists all "
-            "batches"
-        )
-
-    def _claims(self, batch: BatchRequest) -> list[Row]:
-        """Return the other batches that hold entries of a batch, PLANNED ones last."""
-        return [row for row in self.holding(batch.entry_ids) if row["batch_id"] != batch.batch_id]
+        return {
+            entry: row
+            for entry, row in self._elsewhere[1].items()
+            if company_id is None or row["company_id"] == company_id
+        }
 
     def require_open(self, company_id: str, periods: Iterable[str | None]) -> None:
         """Refuse to send into a closed period, or an entry without one while a period is closed."""
         asked = set(periods)
-        sql = "SELECT * FROM periods WHERE company_id = ? AND state = 'CLOSED' ORDER BY period"
+        sql = "SELECT * FROM periods WHERE company_id = $1 AND state = 'CLOSED' ORDER BY period"
         for row in self.rows(sql, company_id):
             if row["period"] in asked or None in asked:
                 undated, way_out = "an entry has no date, and ", "it may belong there, so give it a date, or "
                 if row["period"] in asked:
                     undated = way_out = ""
-                reopen = self.command(f"periods reopen {row['period']}")
+                reopen = self.command(f"periods reopen {row['period']}", company_id)
                 raise JournalError(
                     f"{undated}the period {row['period']} of company {company_id} was closed by "
                     f"{row['person']} on {row['at'][:10]}: nothing was sent; "
@@ -322,56 +312,52 @@ class Journal(Records):
                     f'or open it again: {reopen} --by NAME --reason "..."'
                 )
 
-    def require_here(self) -> None:
-        """Refuse a file whose history was moved to a database."""
-        moved = self.path and self.about("moved_to")
-        if moved:
-            raise JournalError(
-                f"the history of the journal {self.location} was moved to {moved}: "
-                "nothing was read or sent; set BKTOOLS_JOURNAL to that database"
+    def settling(self, batch_id: str, company_id: str, outcome: str = "accepted|released") -> str:
+        """Return the command with which a person records the outcome of one batch."""
+        # Quoted, because a shell would pipe at the bar.
+        outcome = f'"{outcome}"' if "|" in outcome else outcome
+        resolve = self.command(f"export resolve {batch_id}", company_id)
+        return f'{resolve} --outcome {outcome} --evidence "..." --by NAME'
+
+
+def location_of_database(settings: Settings) -> str:
+    """Return where the database of the settings is, without user and password."""
+    assert settings.journal is not None
+    return location_of(settings.journal)
+
+
+def _begin(
+    records: Records, connection: Connection, *, settings: Settings, location: str, may_forget: bool
+) -> None:
+    if not may_forget:
+        _refuse_to_forget(settings, location)
+    begin_journal(records, connection, origin_of(settings))
+
+
+def _refuse_to_forget(settings: Settings, location: str) -> None:
+    """Refuse to create a journal where this machine knows one: an empty one would send all again."""
+    memory, environment = read_memory(machine_folder(settings)), environment_of(settings)
+    for known in memories_of_address(settings):
+        if known.environment != environment:
+            facts = {"before": known.environment, "asked": environment, "other": known.location}
+            raise refusal(
+                "another_name",
+                address=known.address,
+                command=renaming(known.environment, environment),
+                **facts,
             )
-
-    def _refuse_to_forget(self, location: str) -> None:
-        """Refuse to create a journal where export jobs were sent: an empty one would allow them again."""
-        require_one_environment(self._settings)
-        known = read_about(outer_folder(self._settings)) or next(
-            iter(journals_of_address(self._settings)), {}
-        )
-        if known and known["location"] != location:
-            # A file that exists is moved to a new database, and is not forgotten.
-            is_to_move = is_database(location) and Path(known["location"]).is_file()
-            if not is_to_move and (is_database(known["location"]) or Path(known["location"]).is_file()):
-                raise another_journal(known, location)
-        if self.path:
-            was_used = known or any((self.folder / name).exists() for name in (LOCKS, FOLDER))
-            restore = self.command("journal restore")
-            backup = (
-                f"a backup ({restore} FILE --by NAME), or go on without one ({restore} --by NAME): "
-                "a batch is UNKNOWN then if its line in the sent log has no job"
-            )
-        else:
-            was_used = known.get("location") == location
-            backup = "the database from a backup (pg_restore)"
-        if was_used:
-            raise JournalError(
-                f"the journal {location} is missing or empty, but export jobs were sent with it: "
-                f"nothing was sent; restore {backup}"
-            )
-
-
-# Options that a person adds to `export resolve BATCH`; quoted, because a shell would pipe at the bar.
-WITHDRAWN = '--outcome released --evidence "..." --by NAME'
-THE_OUTCOME = '--outcome "accepted|released" --evidence "..." --by NAME'
-
-
-def command_of(settings: Settings, words: str) -> str:
-    """Return a command ready to be run: it names the environment of the settings."""
-    return command_for(settings.environment, words)
+    if not memory.journal:
+        return
+    if memory.location != location and settings.journal is not None and Path(memory.location).is_file():
+        command = command_for(environment, "journal move --by NAME")
+        raise refusal("history_left_in_file", location=location, other=memory.location, command=command)
+    command = command_for(environment, 'journal restore --by NAME --evidence "..."')
+    code = "missing" if memory.location == location else "another_journal"
+    raise refusal(code, location=location, other=memory.location, command=command)
 
 
 def has_none_yet(settings: Settings) -> bool:
     """Whether the journal is a file that does not exist yet."""
-    take_folder_of_version_0(settings)
     return settings.journal is None and not (folder_of(settings) / FILE).exists()
 
 
@@ -379,21 +365,7 @@ def identity_of(settings: Settings) -> str:
     """Return one line with a journal's identity and location. No file is created, and no database opened."""
     if settings.journal is not None:
         return f"the database {location_of(settings.journal)}"
-    path = folder_of(settings) / FILE
     if has_none_yet(settings):
-        return f"none yet; it will be {path}"
-    with File(path, origin_of(settings), str(path)) as file:
-        return f"{file.id}  ({path})"
-
-
-def refuse_elsewhere(sent_log: SentLog, path: Path, journal_id: str, origin: Facts) -> None:
-    """Refuse a copy of a file whose original still exists and sent last. `path` is the copy's place."""
-    known = sent_log.journal_in_use()
-    last = Path(known["location"]) if known else path
-    if last.is_file() and last != path and not (path.exists() and path.samefile(last)):
-        with File(last, origin, str(last)) as file:
-            if file.id == journal_id:
-                raise JournalError(
-                    f"{path} is a copy of the journal {last}, which still exists: nothing was sent; "
-                    f"use the original (set BKTOOLS_DATA_DIR to {last.parent.parent}), or remove it first"
-                )
+        return f"none yet; it will be {folder_of(settings) / FILE}"
+    with Journal(settings) as journal:
+        return f"{journal.id}  ({journal.path})"

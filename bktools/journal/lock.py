@@ -1,8 +1,10 @@
-"""The lock of a company: one process at a time may send for it."""
+"""Locks of files: of a company, for which one process at a time sends, and of this machine's own records."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,29 +12,73 @@ from pathlib import Path
 import filelock
 
 from bktools import disk
-from bktools.errors import JournalBusyError
+from bktools.errors import JournalBusyError, StorageError
 from bktools.journal.records import LOCK_PATIENCE, now, this_process
 
-LOCKS = "locks"  # created before the first batch is sent, and after the journal
+LOCKS = "locks"
+
+# Errors of a lock that another process holds; all others say that the drive has no locks.
+_IS_HELD = frozenset({errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES})
 
 
 @contextmanager
 def held(path: Path, patience: float, busy: Callable[[], str]) -> Iterator[None]:
     """Hold the lock of a file; the operating system releases it when the process dies.
 
-    Raise `JournalBusyError` with the message that `busy` returns, when another process holds it.
+    Raises
+    ------
+    JournalBusyError
+        With the message that `busy` returns, when another process holds it.
+    StorageError
+        When the drive does not lock files, or only says so.
     """
     lock = filelock.FileLock(path, mode=disk.PRIVATE_FILE)
     with disk.storage_errors(path):
         disk.private_folder(path.parent)
+        path.touch(disk.PRIVATE_FILE)
+        if reason := _without_locks(path):
+            raise no_locks(path, reason)
         try:
             lock.acquire(timeout=patience)
         except filelock.Timeout:
             raise JournalBusyError(busy()) from None
     try:
+        if not disk.ON_WINDOWS and _flock(path, exclusive=True) is None:
+            raise no_locks(path, "it gives one lock to two at once")
         yield
     finally:
         lock.release()
+
+
+def no_locks(path: Path, reason: str) -> StorageError:
+    """Return the error for a drive without locks that hold, with the way out."""
+    return StorageError(
+        f"the drive of {path.parent} does not lock files ({reason}), so two processes could send the same "
+        "entries: nothing was sent; choose a folder on a drive of this computer (BKTOOLS_DATA_DIR, "
+        "BKTOOLS_SENT_LOG_DIR), or share the journal in PostgreSQL (BKTOOLS_JOURNAL)"
+    )
+
+
+def _without_locks(path: Path) -> str:
+    """Return why a drive does not lock files, "" where it does."""
+    error = _flock(path, exclusive=False)
+    return "" if error is None or error.errno in _IS_HELD else error.strerror or str(error)
+
+
+def _flock(path: Path, *, exclusive: bool) -> OSError | None:
+    """Take a lock of a file for a moment, with an opening of its own; return the error where that fails."""
+    try:
+        import fcntl
+    except ImportError:  # Windows, which always locks files
+        return None
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except OSError as error:
+        return error
+    finally:
+        os.close(descriptor)
+    return None
 
 
 @contextmanager

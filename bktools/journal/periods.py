@@ -17,14 +17,25 @@ from bktools.connection import company_named, service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError
 from bktools.frames.columns import split_lines, texts_of
-from bktools.frames.schema import COUNT, ENTRY_DATA, INSTANT, MAYBE_SENT, PERIODS, TEXT, Month, to_pandas
+from bktools.frames.schema import (
+    ALREADY_BOOKED,
+    COUNT,
+    ENTRY_DATA,
+    INSTANT,
+    MAYBE_SENT,
+    PERIODS,
+    TEXT,
+    Month,
+    to_pandas,
+)
 from bktools.frames.sums import summed
 from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, NEWEST_CLAIM_OF, digest_of
 from bktools.journal.export_jobs import history_of
-from bktools.journal.journal import THE_OUTCOME, WITHDRAWN, Journal
+from bktools.journal.journal import Journal
 from bktools.journal.records import Row, dumped, loaded
 from bktools.journal.tables import opened, table_of, with_words
-from bktools.journal.writing import WritableJournal, open_for_writing
+from bktools.journal.writable import WritableJournal
+from bktools.journal.writing import open_for_writing
 from bktools.service import Service
 from bktools.settings import Settings
 
@@ -35,7 +46,7 @@ CHANGED = {CLOSED: "period_closed", OPEN: "period_opened"}
 HELD = pa.schema(
     {"period": TEXT}
     | dict.fromkeys(HELD_BACK[2:], TEXT)
-    | {"split_line": COUNT, **ENTRY_DATA, "held_at": INSTANT}
+    | {"split_line": COUNT, **ENTRY_DATA, "held_at": INSTANT, "first_held_in": TEXT}
     | {"outcome": TEXT, "resolved_period": TEXT, "resolved_at": INSTANT, "resolved_job_id": TEXT}
 )
 CLOSES = pa.schema({"at": INSTANT, "prepared_by": TEXT, "approved_by": TEXT, "plan_id": TEXT})
@@ -43,7 +54,7 @@ EVENTS = pa.schema(
     dict.fromkeys(("code", "state", "batch_id", "at", "message", "done_by", "facts"), TEXT) | {"at": INSTANT}
 )
 # Parts of a month that are counted and added by currency.
-PARTS = ("exported", "in_doubt", "held_back", "resolved", "open")
+PARTS = ("exported", "in_doubt", "in_books", "held_back", "resolved", "open")
 TOTALS = pa.schema(
     [("currency", TEXT)]
     + [
@@ -59,36 +70,36 @@ _HAS_NEWEST_CLAIM = (
 # Batches that can still become an export of a period: of it, or of an entry without one.
 _UNFINISHED = f"""
     SELECT batch_id, state FROM batches
-    WHERE company_id = ?1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
-        SELECT 1 FROM entry_data AS data WHERE {_HAS_NEWEST_CLAIM} AND coalesce(data.period, ?2) = ?2)
+    WHERE company_id = $1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
+        SELECT 1 FROM entry_data AS data WHERE {_HAS_NEWEST_CLAIM} AND coalesce(data.period, $2) = $2)
 """
 _HELD = f"""
     SELECT period, event_id AS close, at AS held_at,
         {", ".join(f"held_back.{name}" for name in HELD_BACK[2:])}
     FROM events JOIN held_back ON close = event_id
-    WHERE code = 'close_applied' AND company_id = ?
+    WHERE code = 'close_applied' AND company_id = $1
     ORDER BY event_id, place
 """
 _CLOSES = """
     SELECT period, at, person AS prepared_by, facts FROM events
-    WHERE code = 'close_applied' AND company_id = ?1 AND (CAST(?2 AS TEXT) IS NULL OR period = ?2)
+    WHERE code = 'close_applied' AND company_id = $1 AND (CAST($2 AS TEXT) IS NULL OR period = $2)
     ORDER BY event_id
 """
 _CHANGES = """
     SELECT period, state, person AS changed_by, at AS changed_at, json_extract(facts, '$.reason') AS reason
-    FROM periods WHERE company_id = ?
+    FROM periods WHERE company_id = $1
 """
 # The newest verification of each month.
 _VERIFIED = """
     SELECT period, at, person, facts FROM events WHERE event_id IN (
-        SELECT max(event_id) FROM events WHERE code = 'verified' AND company_id = ? GROUP BY period)
+        SELECT max(event_id) FROM events WHERE code = 'verified' AND company_id = $1 GROUP BY period)
 """
 _EVENTS = """
     SELECT code, state, batch_id, at, facts, person, login, machine, process FROM events
-    WHERE (batch_id IS NULL AND company_id = ?1 AND period = ?2)
+    WHERE (batch_id IS NULL AND company_id = $1 AND period = $2)
         OR batch_id IN (
             SELECT DISTINCT batch_id FROM entry_data JOIN batches USING (batch_id)
-            WHERE batches.company_id = ?1 AND entry_data.period = ?2)
+            WHERE batches.company_id = $1 AND entry_data.period = $2)
     ORDER BY event_id
 """
 
@@ -108,10 +119,10 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
     DataFrame
         One row per month and currency, oldest first: company_id, period, state (OPEN, CLOSED), currency; the
         number and the exact amount of entries exported, in doubt (their batch's outcome is unknown),
-        held_back by the closes of the month, and of those still open today; prepared_by, approved_by and
-        applied_at (UTC) of the last close; changed_by, changed_at (UTC) and reason of the last change of the
-        state; verified_by, verified_at (UTC), verified_against (the ledger) and verified_result (JSON) of the
-        last verification. Amounts of currencies are never added.
+        in the books already (in_books), held_back by the closes of the month, and of those still open today;
+        prepared_by, approved_by and applied_at (UTC) of the last close; changed_by, changed_at (UTC) and
+        reason of the last change of the state; verified_by, verified_at (UTC), verified_against (the ledger)
+        and verified_result (JSON) of the last verification. Amounts of currencies are never added.
 
     Raises
     ------
@@ -262,14 +273,15 @@ def reopen_period(
     ...     bktools.load_periods(service=service)["reason"].to_list()
     ['a late invoice']
     """
-    rules.not_blank("reason", reason)
+    rules.reason("reason", reason)
     _change(OPEN, month, by, company, reason, service)
 
 
 def _change(
     state: str, month: Month, by: str, company: str | None, reason: str | None, service: Service | None
 ) -> None:
-    period, by = rules.month("month", month), rules.not_blank("by", by)
+    period, by = rules.month("month", month), rules.a_name("by", by)
+    reason = None if reason is None else rules.reason("reason", reason)
     settings = service_or_default(service).settings
     company_id = required_company(company, settings)
     with open_for_writing(settings) as journal:
@@ -286,7 +298,7 @@ def required_company(company: str | None, settings: Settings) -> str:
 
 def state_of(journal: Journal, company_id: str, month: str) -> tuple[str, str | None]:
     """Return OPEN or CLOSED, and the person who changed it last; None where nobody did."""
-    sql = "SELECT state, person FROM periods WHERE company_id = ? AND period = ?"
+    sql = "SELECT state, person FROM periods WHERE company_id = $1 AND period = $2"
     row = journal.row(sql, company_id, month)
     return (OPEN, None) if row is None else (str(row["state"]), str(row["person"]))
 
@@ -343,15 +355,15 @@ def _set_state(
                 unfinished[0]["batch_id"],
                 f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else "",
             )
-            way_out = journal.command(f"export resolve {batch}")
             # A batch that was not sent can be sent, or withdrawn; the outcome of a sent one is looked up
             # first.
             is_unsent = unfinished[0]["state"] == "PLANNED"
             step = "send it, or withdraw it" if is_unsent else "look up its entries and settle it"
+            outcome = {"outcome": "released"} if is_unsent else {}
             raise JournalError(
                 f"the period {month} of company {company_id} stays open: batch {batch} of it is "
                 f"{unfinished[0]['state']}{more}; "
-                f"{step} first ({way_out} {WITHDRAWN if is_unsent else THE_OUTCOME})"
+                f"{step} first ({journal.settling(batch, company_id, **outcome)})"
             )
         facts = {"reason": reason} if reason else {}
         journal.record(
@@ -367,10 +379,12 @@ def _set_state(
 
 def totals_of(sent: pa.Table, held: pa.Table) -> list[dict[str, Any]]:
     """Return a row per month and currency: number and exact amount, as text, of each of PARTS."""
+    booked, held = booked_and_held(held)
     is_open, is_accepted = pc.equal(held["outcome"], "open"), pc.equal(sent["state"], "ACCEPTED")
     parts = {
         "exported": sent.filter(is_accepted),
         "in_doubt": sent.filter(pc.invert(is_accepted)),
+        "in_books": booked,
         "held_back": held,
         "resolved": held.filter(pc.invert(is_open)),
         "open": held.filter(is_open),
@@ -382,6 +396,12 @@ def totals_of(sent: pa.Table, held: pa.Table) -> list[dict[str, Any]]:
             total = totals.setdefault((row["period"], row["currency"]), about)
             total |= {name: row["entries"], f"{name}_amount": row["amount"] and f"{row['amount']:f}"}
     return sorted(totals.values(), key=lambda row: (row["currency"] is None, row["currency"] or ""))
+
+
+def booked_and_held(waiting: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """Return the entries that the ledger had already, and those that closes held back."""
+    is_booked = pc.fill_null(pc.equal(waiting["reason"], ALREADY_BOOKED), False)
+    return waiting.filter(is_booked), waiting.filter(pc.invert(is_booked))
 
 
 def sent_entries(
@@ -411,7 +431,7 @@ def not_kept(journal: Journal, company_id: str) -> int:
     """Return the number of sent entries of a company without data."""
     sql = f"""
         SELECT count(*) AS entries FROM batches JOIN batch_entries USING (batch_id)
-        WHERE company_id = ? AND state IN ('ACCEPTED', 'SENDING', 'UNKNOWN') AND NOT EXISTS (
+        WHERE company_id = $1 AND state IN ('ACCEPTED', 'SENDING', 'UNKNOWN') AND NOT EXISTS (
             SELECT 1 FROM entry_data AS data WHERE {_HAS_NEWEST_CLAIM})
     """
     return int(journal.rows(sql, company_id)[0]["entries"])
@@ -421,14 +441,16 @@ def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | No
     """Return the entries that closes held back, each in one month, and their outcome.
 
     An entry belongs to the month of the date that it had when it was first held back, or without a date to
-    the month of that close. It is shown as the last close of its month saw it, or the last of all where none
-    of its month met it. An entry without an ID cannot be followed: only the last close of a month shows it,
-    and it stays open. `sent` are the company's sent entries.
+    the month of that close; `first_held_in` is the month of the close that met it first. It is shown as the
+    last close of its month saw it, or the last of all where none of its month met it. An entry without an ID
+    cannot be followed: only the last close of a month shows it, and it stays open. `sent` are the company's
+    sent entries.
     """
     closes = journal.rows(_HELD, company_id)
     last_close = {row["period"]: row["close"] for row in closes}
     rows: dict[Any, dict[str, Any]] = {}
     met_in: dict[Any, str] = {}
+    first_held_in: dict[Any, str] = {}
     alike: Counter[Any] = Counter()
     for row in closes:
         key: Any = (row["entry_id"], row["split_line"])
@@ -439,8 +461,10 @@ def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | No
             alike[row["close"], data] += 1
             key = (data, alike[row["close"], data])
         period = rows[key]["period"] if key in rows else (row["date"] or row["period"])[: len("2026-10")]
+        first = first_held_in.setdefault(key, row["period"])
         if met_in.get(key) != period or row["period"] == period:
-            rows[key], met_in[key] = {**row, "period": period, "outcome": "open"}, row["period"]
+            about = {"period": period, "outcome": "open", "first_held_in": first}
+            rows[key], met_in[key] = {**row, **about}, row["period"]
     wanted = [row for row in rows.values() if month in {None, row["period"]}]
     ids = pa.array({row["entry_id"] for row in wanted}, TEXT)
     accepted = sent.filter(pc.and_(pc.equal(sent["state"], "ACCEPTED"), pc.is_in(sent["entry_id"], ids)))

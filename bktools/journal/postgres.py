@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import re
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,14 +13,16 @@ from urllib.parse import quote
 from bktools import disk
 from bktools.caller import install_command
 from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
-from bktools.journal import migrations, version_0
-from bktools.journal.records import LOCK_PATIENCE, PATIENCE, Database, Facts, Records, Row, now, this_process
-from bktools.journal.rendering import POSTGRES, SCHEMA, WRITE_LOCK
-from bktools.journal.schema import SCHEMA_VERSION
+from bktools.journal.records import LOCK_PATIENCE, PATIENCE, Connection, Database, Row, this_process
+from bktools.journal.schema import RULES, TABLES
 from bktools.settings import Secret
 
 if TYPE_CHECKING:
     import psycopg
+
+# The schema of the journal's tables, and the lock that a transaction holds until its end.
+SCHEMA = "bktools"
+WRITE_LOCK = int.from_bytes(b"bktools\0")
 
 CONNECT_TIMEOUT = 10  # seconds
 
@@ -44,15 +44,12 @@ _ABOUT_SERVER = """
         current_setting('synchronous_standby_names') AS standbys
 """
 # Another server, another database of it, a history that branched off after a restore or a failover, or tables
-# that were restored in place. What is on the server's disk survives a crash, so its log never ends before
-# that again.
-_POSITION = f"""
+# that were restored in place. A dump has none of these.
+_TOKEN = f"""
     SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()),
         (SELECT oid FROM pg_database WHERE datname = current_database()),
         substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8),
-        to_regclass('{SCHEMA}.events')::oid) AS database,
-        (pg_current_wal_flush_lsn() - '0/0')::bigint AS flushed,
-        (pg_current_wal_insert_lsn() - '0/0')::bigint AS inserted
+        to_regclass('{SCHEMA}.events')::oid) AS token
 """
 _BEGIN = f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_advisory_xact_lock({WRITE_LOCK})"
 _HOLDER = """
@@ -61,50 +58,36 @@ _HOLDER = """
         || ' (database user ' || usename || ')' AS name
     FROM pg_locks JOIN pg_stat_activity USING (pid)
     WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND pg_locks.database = datid
-        AND (classid::bigint << 32 | objid::bigint) = ? LIMIT 1
+        AND (classid::bigint << 32 | objid::bigint) = $1 LIMIT 1
 """
 
-# The roles that the owner has given rights on the journal.
-_MEMBERS = """
-    SELECT DISTINCT pg_get_userbyid(grantee) AS role FROM pg_namespace, aclexplode(nspacl)
-    WHERE nspname = ? AND grantee NOT IN (0, nspowner)
+# What SQLite has by these names, and an event's column that only the server fills.
+_LIKE_SQLITE = f"""
+    CREATE SCHEMA IF NOT EXISTS {SCHEMA};
+    CREATE DOMAIN blob AS bytea;
+    CREATE FUNCTION json_extract(document TEXT, path TEXT) RETURNS TEXT LANGUAGE sql IMMUTABLE STRICT
+    AS $$ SELECT document::json ->> substr(path, 3) $$;
+    CREATE FUNCTION json_valid(document TEXT) RETURNS boolean LANGUAGE sql IMMUTABLE
+    AS $$ SELECT document::json IS NOT NULL $$;
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+    AS $$ BEGIN RAISE check_violation USING MESSAGE = TG_ARGV[0]; END $$
 """
-
-# The rights that a member of the team needs; none of them can change past events.
-RIGHTS = """\
--- The least rights of a member of the team. Run it as the owner of the journal, in its database.
-GRANT CONNECT, TEMPORARY ON DATABASE {database} TO {role};
-GRANT USAGE ON SCHEMA bktools TO {role};
-GRANT SELECT ON ALL TABLES IN SCHEMA bktools TO {role};
-GRANT INSERT ON bktools.events, bktools.chain, bktools.batches, bktools.batch_entries, bktools.entry_data,
-    bktools.held_back, bktools.accounts TO {role};
-GRANT UPDATE (state, code, facts, plan_id, job_id, job, planned_at, sent_at, settled_at, settled_by,
-    changed_at, login, machine, process) ON bktools.batches TO {role};
-GRANT UPDATE (live) ON bktools.batch_entries TO {role};
-GRANT UPDATE, DELETE ON bktools.accounts TO {role};
-"""
+_USER_OF_AN_EVENT = "ALTER TABLE events ALTER database_user SET DEFAULT session_user"
 
 
 class _Connection:
-    """A connection with the parameters and rows that `bktools.journal.records.Connection` describes."""
+    """A connection with the parameters and rows that `records.Connection` describes."""
 
     def __init__(self, raw: psycopg.Connection[dict[str, Any]]) -> None:
         self.raw = raw
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        cursor = self.raw.execute(_numbered(sql), [*map(_stored, parameters)] or None)
+        cursor = self.raw.execute(sql, [*map(_stored, parameters)] or None)
         return [] if cursor.description is None else [*cursor]
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         with self.raw.cursor() as cursor:
-            cursor.executemany(_numbered(sql), ([*map(_stored, row)] for row in rows))
-
-
-def _numbered(sql: str) -> str:
-    """Return SQL with PostgreSQL's names of parameters: $1 for ?1, or for the first ?."""
-    numbers = count(1)
-    # No query of this project has a question mark in a text.
-    return re.sub(r"\?(\d*)", lambda match: f"${match[1] or next(numbers)}", sql)
+            cursor.executemany(sql, ([*map(_stored, row)] for row in rows))
 
 
 def _stored(value: Any) -> Any:
@@ -127,60 +110,28 @@ class Postgres(Database):
         with self.errors("opened"):
             self._open()
 
-    def prepare(self, records: Records, origin: Facts, on_new: Callable[[str], None]) -> None:
-        """Create the tables in an empty database, or upgrade older ones, which only their owner can do."""
-        with self.errors("opened"):
-            if self._is_empty():
-                with self.transaction() as connection:
-                    # Another process may have created the tables while this one waited for the transaction.
-                    # The catalogue is read, because looking up the name again may give the answer of before.
-                    sql = "SELECT 1 AS one FROM pg_tables WHERE schemaname = ? AND tablename = 'about'"
-                    if not [*connection.execute(sql, [SCHEMA])]:
-                        on_new(self.location)
-                        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-                        migrations.create(records, connection, POSTGRES, secrets.token_hex(16), origin)
-                        connection.execute(
-                            "INSERT INTO about VALUES ('incarnation', ?)", [self.position()["database"]]
-                        )
-            if migrations.version_of(self.connection, self.location) < SCHEMA_VERSION:
-                self._upgrade(records, origin)
+    def is_empty(self) -> bool:
+        """Whether the journal's tables are missing."""
+        # The catalogue is read, because looking up the name again may give the answer of before.
+        sql = "SELECT 1 AS one FROM pg_tables WHERE schemaname = $1 AND tablename = 'about'"
+        return not self.connection.execute(sql, [SCHEMA])
 
-    def _upgrade(self, records: Records, origin: Facts) -> None:
-        """Bring the tables to the present version in one transaction; the older ones stay as a copy."""
-        set_aside = f"{SCHEMA}_version_0_{now():%Y%m%d%H%M%S}"
-        with ExitStack() as stack, self.transaction() as connection:
-            if migrations.version_of(connection, self.location) == SCHEMA_VERSION:
-                return
-            self.require_owner("upgraded")
-            for row in connection.execute("SELECT DISTINCT company_id FROM batches"):
-                stack.enter_context(self.lock(row["company_id"], patience=0))
-            if fault := version_0.broken_chain(connection):
-                raise StorageError(f"the journal {self.location} is damaged: {fault}; it was not upgraded")
-            before = self.position()["database"]
-            members = connection.execute(_MEMBERS, [SCHEMA])
-            connection.execute(f"ALTER SCHEMA {SCHEMA} RENAME TO {set_aside}; CREATE SCHEMA {SCHEMA}")
-            facts = {"database_before": before}
-            migrations.upgrade(
-                records, connection, POSTGRES, lambda table: f"{set_aside}.{table}", origin, **facts
-            )
+    def create(self, connection: Connection, fill: Callable[[], None]) -> None:
+        """Create the tables in an empty database, fill them, and then create their rules."""
+        connection.execute(_LIKE_SQLITE)
+        connection.execute(TABLES)
+        fill()
+        for rule in RULES:
             connection.execute(
-                "UPDATE about SET value = ? WHERE name = 'incarnation'", [self.position()["database"]]
+                f"CREATE TRIGGER {rule.name} BEFORE {rule.event} ON {rule.table} FOR EACH ROW "
+                f"WHEN ({rule.refused}) EXECUTE FUNCTION refuse('{rule.message}')"
             )
-            for member in members:
-                connection.execute(rights(self._address, member["role"]))
+        connection.execute(_USER_OF_AN_EVENT)
 
-    def require_owner(self, what: str) -> None:
-        """Refuse what only the owner of the tables can do; a role of another user is named in the message."""
-        (row,) = self.connection.execute(
-            "SELECT pg_get_userbyid(relowner) AS name, pg_has_role(relowner, 'USAGE') AS is_own "
-            "FROM pg_class WHERE oid = to_regclass('events')"
-        )
-        if not row["is_own"]:
-            raise JournalError(
-                f"the tables of the journal {self.location} belong to the database user {row['name']}: "
-                f"nothing was {what}; do this once with that user in BKTOOLS_JOURNAL, "
-                "then use your own again"
-            )
+    def drop(self) -> None:
+        """Remove the journal's tables, of a move that was not finished."""
+        with self.transaction() as connection:
+            connection.execute(f"DROP SCHEMA {SCHEMA} CASCADE")
 
     def close(self) -> None:
         """Close the connection."""
@@ -211,14 +162,8 @@ class Postgres(Database):
             self.connection.raw, f"pieces_{next(self._numbers)}", withhold=True
         ) as cursor:
             cursor.row_factory = psycopg.rows.dict_row
-            cursor.execute(_numbered(sql), [*parameters] or None)
+            cursor.execute(sql, [*parameters] or None)
             yield from iter(lambda: cast("list[Row]", cursor.fetchmany(size)), [])
-
-    def wanted(self, ids: Iterable[str]) -> None:
-        """Fill the table `wanted`, which only this connection sees."""
-        self.connection.execute('CREATE TEMP TABLE IF NOT EXISTS wanted (id TEXT COLLATE "C" PRIMARY KEY)')
-        self.connection.execute("DELETE FROM wanted")
-        self.connection.execute("INSERT INTO wanted SELECT unnest(CAST(? AS TEXT[]))", [[*ids]])
 
     @contextmanager
     def lock(self, company_id: str, *, patience: float = LOCK_PATIENCE) -> Iterator[None]:
@@ -235,26 +180,18 @@ class Postgres(Database):
             self._lost.discard(company_id)
             # A lock goes with its connection; where it was lost, there is nothing to give back.
             with suppress(psycopg.OperationalError):
-                self.connection.execute("SELECT pg_advisory_unlock(?)", [number])
+                self.connection.execute("SELECT pg_advisory_unlock($1)", [number])
 
-    def require_in_place(self) -> None:
-        """Raise when the connection was cut: another process may have taken the locks since."""
+    def token(self) -> str:
+        """Return server, database, timeline and number of the table of events: a copy has others."""
+        with self.errors("read"):
+            return str(self.connection.execute(_TOKEN)[0]["token"])
+
+    def is_in_place(self) -> bool:
+        """Whether the connection was not cut: another process may have taken its locks since."""
         with self.errors("read"):
             process = self.connection.execute("SELECT pg_backend_pid() AS process")[0]["process"]
-        if self._lost or process != self._process:
-            raise JournalError(
-                f"the connection to the journal {self.location} was cut, and with it the lock of the "
-                "company was lost: nothing was sent; run again"
-            )
-
-    def position(self) -> Row:
-        """Return where the database is in its history.
-
-        `database` is server, database, timeline and number of the table of events; `flushed` and `inserted`
-        are the ends of the server's log, on its disk and in memory.
-        """
-        with self.errors("read"):
-            return self.connection.execute(_POSITION)[0]
+        return not self._lost and process == self._process
 
     def reconnect(self) -> bool:
         """Connect again if the connection was cut; return whether it was."""
@@ -291,45 +228,29 @@ class Postgres(Database):
             yield
         except (psycopg.IntegrityError, errors.InvalidTextRepresentation) as error:
             raise JournalError(
-                f"the journal refused a change that breaks one of its rules: {self._said(error)}"
+                f"the journal refused a change that breaks one of its rules: {self._shown(error)}"
             ) from error
-        except errors.InsufficientPrivilege as error:
+        except (errors.InsufficientPrivilege, errors.UndefinedTable) as error:
+            # Without the right to use their schema, a user does not see the tables.
             raise JournalError(
-                f"the journal {self.location} cannot be {what} by this database user: {self._said(error)}; "
-                "its owner does this, or grants the rights that bktools journal rights ROLE prints"
+                f"the journal {self.location} cannot be {what} by this database user: {self._shown(error)}; "
+                "its owner does this, or grants the rights on the tables of the schema bktools"
             ) from error
         except (psycopg.Error, UnicodeEncodeError) as error:
             raise StorageError(
-                f"the journal {self.location} cannot be {what}: {self._said(error)}"
+                f"the journal {self.location} cannot be {what}: {self._shown(error)}"
             ) from error
 
-    def _said(self, error: Exception) -> str:
-        import psycopg
-
-        primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
-        text = primary or " ".join(str(error).split()) or type(error).__name__
-        password = _parts(self._address).get("password")
-        return text.replace(str(password), "…") if password else text
+    def _shown(self, error: Exception) -> str:
+        """Return the first line of an error; the address may have a password, which it does not have."""
+        return _without_password(error, self._address)
 
     def _open(self) -> None:
-        import psycopg
-        from psycopg.rows import dict_row
-        from psycopg.types.string import StrDumper
-
-        parts = _parts(self._address)
-        raw = psycopg.connect(
-            self._address.reveal(),
-            autocommit=True,
-            cursor_factory=psycopg.RawCursor,
-            row_factory=dict_row,
-            client_encoding="utf8",
-            prepare_threshold=None,
-            application_name=parts.get("application_name") or this_process()[:63],
-            connect_timeout=parts.get("connect_timeout") or CONNECT_TIMEOUT,
-        )
+        raw = _connected(self._address)
+        if isinstance(raw, str):
+            # Raised here, because the frames of the driver hold the address.
+            raise StorageError(f"the journal {self.location} cannot be opened: {raw}")
         try:
-            # Text as text: PostgreSQL does not guess the type of every parameter.
-            raw.adapters.register_dumper(str, StrDumper)
             connection = _Connection(raw)
             (about,) = connection.execute(_ABOUT_SERVER)
             _refuse_unsafe(self.location, about, raw.info.backend_pid)
@@ -346,7 +267,7 @@ class Postgres(Database):
 
         def take() -> None:
             with self.errors("locked"):
-                sql = "SELECT pg_try_advisory_lock(?) AS is_held"
+                sql = "SELECT pg_try_advisory_lock($1) AS is_held"
                 if is_free and self.connection.execute(sql, [number])[0]["is_held"]:
                     return
                 holders = [row["name"] for row in self.connection.execute(_HOLDER, [number])] or [
@@ -360,10 +281,39 @@ class Postgres(Database):
         disk.repeated(take, JournalBusyError, patience if is_free else 0)
         return number
 
-    def _is_empty(self) -> bool:
-        return (
-            self.connection.execute("SELECT to_regclass(?) AS name", [f"{SCHEMA}.about"])[0]["name"] is None
+
+def _connected(address: Secret) -> psycopg.Connection[dict[str, Any]] | str:
+    """Return a connection with our settings, or why there is none."""
+    import psycopg
+    from psycopg.rows import dict_row
+    from psycopg.types.string import StrDumper
+
+    parts = _parts(address)
+    try:
+        raw = psycopg.connect(
+            address.reveal(),
+            autocommit=True,
+            cursor_factory=psycopg.RawCursor,
+            row_factory=dict_row,
+            client_encoding="utf8",
+            prepare_threshold=None,
+            application_name=parts.get("application_name") or this_process()[:63],
+            connect_timeout=parts.get("connect_timeout") or CONNECT_TIMEOUT,
         )
+    except (psycopg.Error, UnicodeEncodeError) as error:
+        return _without_password(error, address)
+    # Text as text: PostgreSQL does not guess the type of every parameter.
+    raw.adapters.register_dumper(str, StrDumper)
+    return raw
+
+
+def _without_password(error: Exception, address: Secret) -> str:
+    import psycopg
+
+    primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+    text = primary or " ".join(str(error).split()) or type(error).__name__
+    password = _parts(address).get("password")
+    return text.replace(str(password), "…") if password else text
 
 
 def _refuse_unsafe(location: str, about: Row, promised: int) -> None:
@@ -389,19 +339,28 @@ def _refuse_unsafe(location: str, about: Row, promised: int) -> None:
 def _parts(address: Secret) -> dict[str, Any]:
     """Return the parts of an address. Its text is not shown, because it may hold a password."""
     try:
-        from psycopg import ProgrammingError
-        from psycopg.conninfo import conninfo_to_dict
+        from psycopg.conninfo import conninfo_to_dict  # noqa: F401 - whether it is installed
     except ImportError:
         raise ConfigurationError(
             f"a journal in PostgreSQL needs a library that is not installed: {install_command('postgres')}"
         ) from None
-    try:
-        return dict(conninfo_to_dict(address.reveal()))
-    except ProgrammingError:
+    parts = _read_parts(address)
+    if parts is None:
         raise ConfigurationError(
             "journal (BKTOOLS_JOURNAL) must be the address of a PostgreSQL database, such as "
             "postgresql://user@host:5432/name"
-        ) from None
+        )
+    return parts
+
+
+def _read_parts(address: Secret) -> dict[str, Any] | None:
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        return dict(conninfo_to_dict(address.reveal()))
+    except ProgrammingError:
+        return None
 
 
 def location_of(address: Secret) -> str:
@@ -410,21 +369,3 @@ def location_of(address: Secret) -> str:
     host, port = (quote(str(parts.get(name) or ""), safe=":,.") for name in ("host", "port"))
     host = host or quote(str(parts.get("hostaddr") or ""), safe=":,.")
     return f"postgresql://{host}{f':{port}' if port else ''}/{quote(str(parts.get('dbname') or ''))}"
-
-
-def is_database(location: str) -> bool:
-    """Whether the location of a journal is a database, not a file."""
-    return location.startswith("postgresql://")
-
-
-def rights(address: Secret, role: str) -> str:
-    """Return the SQL that grants a role the least rights for the journal."""
-    return RIGHTS.format(
-        database=_quoted(str(_parts(address).get("dbname") or "postgres")), role=_quoted(role)
-    )
-
-
-def _quoted(name: str) -> str:
-    if not name or "\0" in name:
-        raise ConfigurationError("a role of a database must have a name")
-    return '"' + name.replace('"', '""') + '"'

@@ -1,6 +1,6 @@
 """The records of a journal: what a SQLite file and a PostgreSQL database have in common.
 
-Every query here and in the modules above is SQL of both. `Database` lists what differs between them.
+Every statement here and in the modules above is SQL of both. `Database` lists what differs between them.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import hashlib
 import json
 import os
 import platform
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from bktools.caller import in_shell
+from bktools.errors import JournalError
 from bktools.journal import entry_data
-from bktools.journal.schema import LIVE_STATES
-from bktools.settings import SANDBOX
+from bktools.journal.schema import FIRST_VERSION, LIVE_STATES, texts
 
 ROWS_AT_ONCE = 10_000
 
@@ -29,17 +29,16 @@ LOCK_PATIENCE = 0.5
 # Seconds that a write waits for the write of another process.
 PATIENCE = 30.0
 
+# The last commit that reads journals of version 1, which was never released.
+READS_VERSION_1 = "2b6b6900"
+
 Row = Mapping[str, Any]
 # The facts of an event, as they stand in its JSON.
 Facts = Mapping[str, Any]
 
-
-def command_for(environment: str, words: str) -> str:
-    """Return a command ready to be run: it names an environment."""
-    return (
-        f"bktools {words} "
-        f"{'--sandbox' if environment == SANDBOX else f'--environment {in_shell(environment)}'}"
-    )
+# Functions that each bring the tables to the next version, in the transaction that upgrades them, and with
+# them the texts of `schema`. Nothing was released yet.
+MIGRATIONS: list[Callable[[Connection], None]] = []
 
 
 def named(login: str | None, machine: str | None = None, process: int | None = None) -> str:
@@ -49,7 +48,7 @@ def named(login: str | None, machine: str | None = None, process: int | None = N
 
 
 class Connection(Protocol):
-    """A connection to a database. Parameters in SQL are written ? or ?1; NULL needs a CAST to be compared."""
+    """A connection to a database. Parameters in SQL are written $1, $2; NULL needs a CAST to be compared."""
 
     def execute(self, sql: str, parameters: Sequence[Any] = ..., /) -> Iterable[Row]:
         """Run a statement; return its rows."""
@@ -59,18 +58,16 @@ class Connection(Protocol):
 
 
 class Database(Protocol):
-    """An open database: the methods of both kinds."""
+    """An open database: what differs between both kinds."""
 
     location: str
-    # As `Connection` describes it, and what only one kind has.
-    connection: Any
+    connection: Connection
 
-    def prepare(self, records: Records, origin: Facts, on_new: Callable[[str], None]) -> None:
-        """Create the journal's tables in an empty database, or upgrade those of an older version.
+    def is_empty(self) -> bool:
+        """Whether the journal's tables are missing."""
 
-        `origin` has the environment and the address that it is opened for. `on_new` is called with the
-        location before a new journal is created, and raises to refuse it.
-        """
+    def create(self, connection: Connection, fill: Callable[[], None]) -> None:
+        """Create the tables in an empty database, fill them, and then create their rules."""
 
     def errors(self, what: str) -> AbstractContextManager[None]:
         """Turn the database's errors into `JournalError` and `StorageError` of one line."""
@@ -84,14 +81,14 @@ class Database(Protocol):
     def pieces(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
         """Yield the rows of a query in lists of at most `size`, so that memory is the same for any table."""
 
-    def wanted(self, ids: Iterable[str]) -> None:
-        """Fill the temporary table `wanted` with IDs, for joins; only this connection sees it."""
-
     def lock(self, company_id: str, *, patience: float = ...) -> AbstractContextManager[None]:
         """Hold the lock of a company, see `bktools.journal.lock`; it is free as soon as the process dies."""
 
-    def require_in_place(self) -> None:
-        """Raise when this is no longer the opened database, or a lock was lost with a connection."""
+    def token(self) -> str:
+        """Return what a copy of the database does not have; "" for a file, whose copies are equal."""
+
+    def is_in_place(self) -> bool:
+        """Whether this is still the opened database, with all its locks."""
 
     def reconnect(self) -> bool:
         """Connect again if the connection was cut; return whether it was. A file has none."""
@@ -115,16 +112,25 @@ class Database(Protocol):
 class Records:
     """The tables of an open journal. Use them from one thread, and close them."""
 
-    # The identity of this machine's sent log; None where it has none yet.
+    # The identity of this machine; None where it has none yet.
     machine: str | None = None
 
-    def __init__(
-        self, database: Database, origin: Facts, on_new: Callable[[str], None] = lambda _: None
-    ) -> None:
+    def __init__(self, database: Database, fill: Callable[[Records, Connection], None]) -> None:
+        """Use an open database; `fill` is called for an empty one, and begins the journal or refuses it."""
         self._database = database
         self.location = database.location
         try:
-            database.prepare(self, origin, on_new)
+            with database.errors("opened"):
+                if database.is_empty():
+                    with database.transaction() as connection:
+                        # Another process may have created them while this one waited for the transaction.
+                        if database.is_empty():
+                            database.create(connection, lambda: fill(self, connection))
+                            self.extend_chain()
+                _require_known_version(database.connection, self.location)
+                if _version(database.connection) < FIRST_VERSION + len(MIGRATIONS):
+                    with database.transaction() as connection:
+                        _upgrade(connection)
         except BaseException:
             database.close()
             raise
@@ -167,28 +173,20 @@ class Records:
 
     def about(self, name: str) -> str | None:
         """Return a property of the journal, None where it is not set."""
-        row = self.row("SELECT value FROM about WHERE name = ?", name)
+        row = self.row("SELECT value FROM about WHERE name = $1", name)
         return None if row is None else str(row["value"])
 
     def digest_at(self, event_id: int) -> str | None:
         """Return the chain's digest at an event, None where the journal has no such event."""
-        row = self.row("SELECT digest FROM chain WHERE event_id = ?", event_id)
+        row = self.row("SELECT digest FROM chain WHERE event_id = $1", event_id)
         return None if row is None else str(row["digest"])
-
-    def other_with(self, job_id: str | None, batch_id: str) -> Row | None:
-        """Return another batch than this one that a job answered for, None where there is none."""
-        sql = "SELECT batch_id, company_id, state FROM batches WHERE job_id = ? AND batch_id <> ?"
-        return self.row(sql, job_id, batch_id)
 
     def origin(self) -> dict[str, Any]:
         """Return the environment and the address of this journal, from its newest event about them."""
         known: dict[str, Any] = {}
         for row in self.rows(_ORIGINS):
-            known |= {
-                name: value
-                for name, value in loaded(row["facts"]).items()
-                if name in {"environment", "address"}
-            }
+            about = loaded(row["facts"])
+            known |= {name: about[name] for name in ("environment", "address") if name in about}
         return known
 
     def record(
@@ -200,22 +198,14 @@ class Records:
         company_id: str | None = None,
         period: str | None = None,
         batch_id: str | None = None,
+        attempt: str | None = None,
         person: str | None = None,
-        facts: Facts | None = None,
+        facts: Facts | str | None = None,
     ) -> int:
         """Add an event and return its number. Call it in the transaction of the change that it records."""
-        event = (
-            now().isoformat(),
-            code,
-            state,
-            company_id,
-            period,
-            batch_id,
-            person,
-            *self.writer(),
-            dumped(facts or {}),
-        )
-        (row,) = connection.execute(f"{INSERT_EVENT} RETURNING event_id", event)
+        text = facts if isinstance(facts, str) else dumped(facts or {})
+        event = (now().isoformat(), code, state, company_id, period, batch_id, attempt, person)
+        (row,) = connection.execute(f"{INSERT_EVENT} RETURNING event_id", (*event, *self.writer(), text))
         return int(row["event_id"])
 
     def writer(self) -> tuple[str, str | None, int]:
@@ -224,15 +214,15 @@ class Records:
 
     def companies(self) -> list[str]:
         """Return the companies that have batches."""
-        return [
-            row["company_id"]
-            for row in self.rows("SELECT DISTINCT company_id FROM batches ORDER BY company_id")
-        ]
+        return [row["company_id"] for row in self.rows("SELECT DISTINCT company_id FROM batches ORDER BY 1")]
 
     def last_event(self) -> Row:
-        """Return the number and digest of the last event, 0 and "" where there is none."""
-        last = self.row("SELECT event_id, digest FROM chain ORDER BY event_id DESC LIMIT 1")
-        return last or {"event_id": 0, "digest": ""}
+        """Return number, digest and time of the last event."""
+        (last,) = self.rows(
+            "SELECT event_id, digest, at FROM chain JOIN events USING (event_id) "
+            "ORDER BY event_id DESC LIMIT 1"
+        )
+        return last
 
     def newest_claim(self, batch_id: str) -> Row:
         """Return the event of the newest claim of a batch's entries; an empty row where there is none."""
@@ -241,27 +231,36 @@ class Records:
     def wanted(self, ids: Iterable[str]) -> None:
         """Fill the temporary table `wanted` with IDs, for joins; only this connection sees it."""
         with self._database.errors("read"):
-            self._database.wanted(ids)
+            connection = self._database.connection
+            connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (id TEXT PRIMARY KEY)")
+            connection.execute("DELETE FROM wanted")
+            connection.executemany("INSERT INTO wanted VALUES ($1)", ((id_,) for id_ in dict.fromkeys(ids)))
 
-    def changed_by_hand(self, entry_ids: Iterable[str]) -> str:
-        """Return why entries cannot be sent: a batch that has or had one was changed by hand. "" for none."""
+    def changed_by_hand(self, entry_ids: Iterable[str]) -> Row | None:
+        """Return a batch that has or had one of some entries and was changed by hand, None where none was."""
         self.wanted(entry_ids)
-        for row in self.rows(_CONTRADICTIONS_OF_WANTED):
-            verify = command_for(self.origin()["environment"], "journal verify")
-            return (
-                f"{_contradiction(row)}. The journal {self.location} was changed by hand: "
-                f"nothing was sent; undo that change, or restore a backup ({verify} lists every such batch)"
-            )
-        return ""
+        return self.row(_CONTRADICTIONS_OF_WANTED)
 
     def holding(self, entry_ids: Iterable[str]) -> list[Row]:
         """Return the live batches with any of some entries, their number and the first; PLANNED ones last."""
         self.wanted(entry_ids)
         return self.rows(_HOLDING_WANTED)
 
-    def require_in_place(self) -> None:
-        """Raise when the journal was moved, replaced or disconnected since it was opened."""
-        self._database.require_in_place()
+    def token(self) -> str:
+        """Return what a copy of this database does not have; "" for a file."""
+        return self._database.token()
+
+    def lock(self, company_id: str, *, patience: float = LOCK_PATIENCE) -> AbstractContextManager[None]:
+        """Hold the lock of a company; raise `JournalBusyError` where another process has it."""
+        return self._database.lock(company_id, patience=patience)
+
+    def reconnect(self) -> bool:
+        """Connect again if the connection was cut; return whether it was."""
+        return self._database.reconnect()
+
+    def regain_lock(self, company_id: str) -> bool:
+        """Connect again and regain a company's lock, if they were lost; return whether the lock was."""
+        return self._database.regain(company_id)
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy of the journal to a new file; no partial copy is left."""
@@ -270,30 +269,29 @@ class Records:
     def damage(self) -> list[str]:
         """Check every stored byte, constraint and chained digest; return a line for each fault."""
         with self._database.errors("read"):
-            return [*self._database.faults(), *self.contradictions()]
+            return [*self._database.faults(), *self._contradictions()]
 
-    def contradictions(self) -> list[str]:
-        """Check what the rows say of each other, and every digest; return a line for each fault."""
-        return [
-            *self._broken_chain(),
-            *map(_contradiction, self.rows(_CONTRADICTIONS)),
-            *(
-                f"batch {row['batch_id']}: its body was changed after it was planned"
-                for piece in self.pieces("SELECT batch_id, body, body_sha256 FROM batches", size=100)
-                for row in piece
-                if hashlib.sha256(row["body"]).hexdigest() != row["body_sha256"]
-            ),
-            *(
-                f"batch {row['batch_id']}: the data of its entries was changed after it was claimed"
-                for row in self.rows(entry_data.CLAIMS)
-                if self._digest(entry_data.OF_CLAIM, row["batch_id"], row["event_id"]) != row["sha256"]
-            ),
-            *(
-                f"close of {row['period']}: the entries that it held back were changed after it was written"
-                for row in self.rows(entry_data.CLOSES)
-                if self._digest(entry_data.OF_CLOSE, row["event_id"]) != row["sha256"]
-            ),
-        ]
+    def _contradictions(self) -> Iterator[str]:
+        """Check what the rows say of each other, and every digest; yield a line for each fault."""
+        yield from self._broken_chain()
+        yield from map(contradiction, self.rows(_CONTRADICTIONS))
+        for piece in self.pieces("SELECT batch_id, body, body_sha256 FROM batches", size=100):
+            for row in piece:
+                if hashlib.sha256(row["body"]).hexdigest() != row["body_sha256"]:
+                    yield f"batch {row['batch_id']}: its body was changed after it was planned"
+        for row in self.rows(entry_data.CLAIMS):
+            # Databases order texts in different ways.
+            data = self.rows(entry_data.OF_CLAIM, row["batch_id"], row["event_id"])
+            lines = sorted((tuple(line.values()) for line in data), key=lambda line: line[:2])
+            if entry_data.digest_of(lines) != row["sha256"]:
+                yield f"batch {row['batch_id']}: the data of its entries was changed after it was claimed"
+        for row in self.rows(entry_data.CLOSES):
+            data = self.rows(entry_data.OF_CLOSE, row["event_id"])
+            if entry_data.digest_of([tuple(line.values()) for line in data]) != row["sha256"]:
+                yield (
+                    f"close of {row['period']}: the entries that it held back were changed "
+                    "after it was written"
+                )
 
     def extend_chain(self) -> None:
         """Write the digests of the events that have none, in the transaction that wrote the events."""
@@ -303,40 +301,54 @@ class Records:
             for event in events:
                 digest = _link(digest, event)
                 links.append((event["event_id"], digest))
-            self._database.connection.executemany("INSERT INTO chain VALUES (?, ?)", links)
+            self._database.connection.executemany("INSERT INTO chain VALUES ($1, $2)", links)
 
-    def _digest(self, sql: str, *parameters: Any) -> str:
-        return entry_data.digest_of([tuple(row.values()) for row in self.rows(sql, *parameters)])
-
-    def _broken_chain(self) -> list[str]:
+    def _broken_chain(self) -> Iterator[str]:
         digest = ""
         for piece in self.pieces(_CHAINED):
             for event in piece:
                 digest = _link(digest, event)
                 if event["digest"] != digest:
-                    return [f"event {event['event_id']} of {event['at']} was changed after it was written"]
-        for upgrade in self.rows(
-            "SELECT event_id, facts FROM events WHERE code = 'upgraded' ORDER BY event_id"
-        ):
-            facts = loaded(upgrade["facts"])
-            if (
-                self.digest_of_events(upgrade["event_id"] - facts["events"], upgrade["event_id"])
-                != facts["sha256"]
-            ):
-                return [f"an event before the upgrade (event {upgrade['event_id']}) was changed after it"]
-        return []
-
-    def digest_of_events(self, begin: int, end: int) -> str:
-        """Return the digest of events without their numbers, from one number up to the one before another."""
-        digest = hashlib.sha256()
-        sql = f"SELECT {', '.join(_SAID)} FROM events WHERE event_id >= ? AND event_id < ? ORDER BY event_id"
-        for piece in self.pieces(sql, begin, end):
-            for event in piece:
-                digest.update(json.dumps([*event.values()]).encode())
-        return digest.hexdigest()
+                    yield f"event {event['event_id']} of {event['at']} was changed after it was written"
+                    return
 
 
-def _contradiction(row: Row) -> str:
+def begin_journal(records: Records, connection: Connection, origin: Facts) -> None:
+    """Write the identity of a new journal and whose it is: `origin` has its environment and address."""
+    about = {"id": secrets.token_hex(16), "schema_version": str(FIRST_VERSION + len(MIGRATIONS))}
+    connection.executemany("INSERT INTO about VALUES ($1, $2)", about.items())
+    records.record(connection, "created", facts={**origin, "database": records.token()})
+
+
+def _version(connection: Connection) -> int:
+    rows = [*connection.execute("SELECT value FROM about WHERE name = 'schema_version'")]
+    return int(rows[0]["value"]) if rows else 0
+
+
+def _require_known_version(connection: Connection, location: str) -> None:
+    """Refuse a journal of a newer version, and one of before the first release."""
+    version, newest = _version(connection), FIRST_VERSION + len(MIGRATIONS)
+    if version > newest:
+        raise JournalError(
+            f"the journal {location} has version {version}, this release knows versions up to {newest}: "
+            "nothing was sent or changed; install a newer release to use it"
+        )
+    if version < FIRST_VERSION:
+        raise JournalError(
+            f"the journal {location} was made before the first release: nothing was sent or changed; "
+            f"keep it, and use bktools at commit {READS_VERSION_1} to read it"
+        )
+
+
+def _upgrade(connection: Connection) -> None:
+    """Bring the tables to the present version; another process may have done so meanwhile."""
+    for number, migrate in enumerate(MIGRATIONS, FIRST_VERSION + 1):
+        if _version(connection) < number:
+            migrate(connection)
+            connection.execute("UPDATE about SET value = $1 WHERE name = 'schema_version'", [str(number)])
+
+
+def contradiction(row: Row) -> str:
     """Return the line about a batch whose rows do not say what its events say."""
     lines = {
         "entries_missing": "its entries are not all there",
@@ -361,10 +373,8 @@ def _contradictions(batches: str) -> str:
         WHERE last_state IS NULL OR state <> last_state
         UNION ALL
         SELECT DISTINCT batch_id, 'entries_freed', state, NULL
-        FROM batches JOIN batch_entries AS own USING (batch_id)
-        WHERE {batches} AND live = 0
-            AND state IN ({", ".join(f"'{state}'" for state in LIVE_STATES)}) AND NOT EXISTS (
-            SELECT 1 FROM batch_entries AS other WHERE other.entry_id = own.entry_id AND other.live = 1)
+        FROM batches JOIN batch_entries USING (batch_id)
+        WHERE {batches} AND live = 0 AND state IN ({texts(LIVE_STATES)})
     """
 
 
@@ -380,24 +390,30 @@ _HOLDING_WANTED = """
     GROUP BY batch_id, company_id, state, job_id ORDER BY state = 'PLANNED', batch_id
 """
 
-# The columns of an event, beside its number and its time.
-_SAID = (
+_WRITTEN = (
+    "at",
     "code",
     "state",
     "company_id",
     "period",
     "batch_id",
+    "attempt",
     "person",
     "login",
     "machine",
     "process",
     "facts",
 )
-_EVENT = ", ".join(("event_id", "at", *_SAID, "database_user"))
-INSERT_EVENT = f"INSERT INTO events (at, {', '.join(_SAID)}) VALUES (?{', ?' * len(_SAID)})"
+_EVENT = ", ".join(("event_id", *_WRITTEN, "database_user"))
+# Numbered without gaps, because a number that is missing would be an event that was removed.
+INSERT_EVENT = (
+    f"INSERT INTO events (event_id, {', '.join(_WRITTEN)}) VALUES ("
+    "(SELECT coalesce(max(event_id), 0) + 1 FROM events), "
+    f"{', '.join(f'${number}' for number in range(1, len(_WRITTEN) + 1))})"
+)
 # Events that say whose journal this is.
 _ORIGINS = """
-    SELECT facts FROM events WHERE code IN ('created', 'upgraded', 'address_accepted', 'environment_renamed')
+    SELECT facts FROM events WHERE code IN ('created', 'address_accepted', 'environment_renamed')
     ORDER BY event_id
 """
 # With the digest of the last event that is in the chain.
@@ -407,16 +423,10 @@ _UNCHAINED = f"""
 """
 _CHAINED = f"SELECT {_EVENT}, digest FROM events LEFT JOIN chain USING (event_id) ORDER BY event_id"
 
-# The fact with version 0's event: subject, its ID, state before and after, message, and who did it.
-VERSION_0 = "version_0"
-
 
 def _link(before: str, event: Row) -> str:
-    """Return the digest of an event and the one before it; an event of version 0 keeps its old digest."""
-    facts = loaded(event["facts"])
+    """Return the digest of an event and the one before it."""
     values = [value for name, value in event.items() if name != "digest"]
-    if VERSION_0 in facts:
-        values = [event["event_id"], event["at"], *facts[VERSION_0], event["database_user"]]
     return hashlib.sha256(json.dumps([before, *values]).encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""The journal's SQLite file: page checksums, its format, transactions, backups."""
+"""The journal's SQLite file: page checksums, transactions, backups, and what differs from PostgreSQL."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import secrets
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from ctypes import addressof, c_int
 from functools import cache
 from itertools import islice
@@ -19,14 +19,9 @@ import apsw.sqlite_extra
 
 from bktools import disk
 from bktools.errors import JournalError, StorageError
-from bktools.journal import migrations, version_0
-from bktools.journal.lock import sending_for
-from bktools.journal.records import LOCK_PATIENCE, PATIENCE, ROWS_AT_ONCE, Database, Facts, Records, Row
-from bktools.journal.rendering import SQLITE
-from bktools.journal.schema import SCHEMA_VERSION
-
-# How the tables of an older version are named while their rows are copied.
-_SET_ASIDE = "version_0_"
+from bktools.journal.lock import no_locks, sending_for
+from bktools.journal.records import LOCK_PATIENCE, PATIENCE, ROWS_AT_ONCE, Connection, Database, Records, Row
+from bktools.journal.schema import RULES, TABLES
 
 CHECKSUM_BYTES = 8  # at the end of each page
 COMPANIONS = ("-journal", "-wal", "-shm")  # suffixes of the files that SQLite keeps beside a database
@@ -50,132 +45,100 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_turns.clear)
 
 
+class _Connection:
+    """A connection with the parameters and rows that `records.Connection` describes."""
+
+    def __init__(self, raw: apsw.Connection) -> None:
+        self.raw = raw
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Iterable[Row]:
+        return self.raw.execute(sql, _numbered(parameters))
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        self.raw.executemany(sql, map(_numbered, rows))
+
+
+def _numbered(parameters: Sequence[Any]) -> dict[str, Any]:
+    return {str(number): value for number, value in enumerate(parameters, 1)}
+
+
 class Sqlite(Database):
-    """An open SQLite file of the journal, which is created when it does not exist.
+    """An open SQLite file of the journal, which is created when it does not exist."""
 
-    `location` is what messages name where the file is a copy of another one. Such a copy is upgraded as it
-    is; of a journal in use, a copy is kept beside it.
-    """
-
-    connection: apsw.Connection
+    connection: _Connection
 
     def __init__(self, path: Path, location: str = "") -> None:
         self._path = path
-        self._is_copy = location not in {"", str(path)}
         self.location = location or str(path)
         with self.errors("opened"):
-            self.connection = connect(path, self.location)
+            self.connection = _Connection(connect(path))
         self._opened = _inode(path)
 
-    def prepare(self, records: Records, origin: Facts, on_new: Callable[[str], None]) -> None:
-        """Create the tables in a new file, or upgrade those of an older version."""
-        with self.errors("opened"):
-            if _is_empty(self.connection):
-                with self.transaction() as connection:
-                    # Another process may have created the tables while this one waited for the transaction.
-                    if _is_empty(self.connection):
-                        on_new(self.location)
-                        migrations.create(records, connection, SQLITE, secrets.token_hex(16), origin)
-            elif migrations.version_of(self.connection, self.location) < SCHEMA_VERSION:
-                self._upgrade(records, origin)
+    def is_empty(self) -> bool:
+        """Whether the journal's tables are missing."""
+        return _is_empty(self.connection.raw)
 
-    def _upgrade(self, records: Records, origin: Facts) -> None:
-        """Copy the file, check the copy, and bring the tables to the present version in one transaction."""
-        with ExitStack() as stack:
-            if not self._is_copy:
-                # A process of the older version may be sending.
-                for row in list(self.connection.execute("SELECT DISTINCT company_id FROM batches")):
-                    stack.enter_context(sending_for(self._path.parent, row["company_id"]))
-                self._keep_copy()
-            # Rows are copied before the rows that they refer to.
-            self.connection.pragma("foreign_keys", 0)
-            try:
-                with self.transaction() as connection:
-                    if migrations.version_of(connection, self.location) == SCHEMA_VERSION:
-                        return
-                    for kind in ("trigger", "view", "index"):
-                        sql = "SELECT name FROM sqlite_schema WHERE type = ? AND sql IS NOT NULL"
-                        for row in list(connection.execute(sql, [kind])):
-                            connection.execute(f"DROP {kind} {row['name']}")
-                    for table in version_0.TABLES:
-                        connection.execute(f"ALTER TABLE {table} RENAME TO {_SET_ASIDE}{table}")
-                    migrations.upgrade(
-                        records, connection, SQLITE, lambda table: f"{_SET_ASIDE}{table}", origin
-                    )
-                    for table in version_0.TABLES:
-                        connection.execute(f"DROP TABLE {_SET_ASIDE}{table}")
-            finally:
-                self.connection.pragma("foreign_keys", 1)
-
-    def _keep_copy(self) -> None:
-        """Keep a copy of a file of version 0 beside it, after every byte of the copy was checked."""
-        target = self._path.with_name(f"{self._path.stem}-version-0.sqlite")
-        unfinished = target.with_name(f"{target.name}.{secrets.token_hex(4)}.unfinished")
-        try:
-            with disk.storage_errors(target):
-                disk.exclusive(unfinished).close()
-                _copy(self.connection, unfinished)
-                with closing(apsw.Connection(str(unfinished))) as copied:
-                    copied.row_trace = _as_mapping
-                    faults = [version_0.broken_chain(copied), *_faults(copied)]
-                if found := [*filter(None, faults)]:
-                    raise StorageError(
-                        f"the journal {self.location} is damaged: {found[0]}; it was not upgraded"
-                    )
-                disk.replace(unfinished, target)
-                disk.folder_to_disk(target.parent)
-        finally:
-            remove_with_companions(unfinished)
+    def create(self, connection: Connection, fill: Callable[[], None]) -> None:
+        """Create the tables in an empty file, fill them, and then create their rules."""
+        connection.execute(TABLES)
+        fill()
+        for rule in RULES:
+            connection.execute(
+                f"CREATE TRIGGER {rule.name} BEFORE {rule.event} ON {rule.table} WHEN {rule.refused} "
+                f"BEGIN SELECT RAISE(ABORT, '{rule.message}'); END"
+            )
 
     def close(self) -> None:
         """Close the file."""
-        self.connection.close()
+        self.connection.raw.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[apsw.Connection]:
+    def transaction(self) -> Iterator[_Connection]:
         """Yield the connection inside a transaction. No other process writes until it ends."""
-        turn = _turns[self._path.absolute()]
+        raw, turn = self.connection.raw, _turns[self._path.absolute()]
         # Without a turn SQLite decides, and tells that the journal is locked.
         has_turn = turn.acquire(timeout=PATIENCE)
         try:
-            self.connection.execute("BEGIN IMMEDIATE")
+            raw.execute("BEGIN IMMEDIATE")
             yield self.connection
-            self.connection.execute("COMMIT")
+            raw.execute("COMMIT")
         finally:
             try:
-                if self.connection.in_transaction:
-                    self.connection.execute("ROLLBACK")
+                if raw.in_transaction:
+                    raw.execute("ROLLBACK")
             finally:
                 if has_turn:
                     turn.release()
 
     def pieces(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
         """Yield the rows of a query in lists of at most `size`."""
-        cursor = self.connection.execute(sql, parameters)
+        cursor = iter(self.connection.execute(sql, parameters))
         yield from iter(lambda: list(islice(cursor, size)), [])
-
-    def wanted(self, ids: Iterable[str]) -> None:
-        """Fill the table `wanted`, which is in memory and private to this connection."""
-        self.connection.execute("DELETE FROM wanted")
-        self.connection.executemany("INSERT INTO wanted VALUES (?)", ((id_,) for id_ in ids))
 
     def lock(self, company_id: str, *, patience: float = LOCK_PATIENCE) -> AbstractContextManager[None]:
         """Hold the lock of a company, a file beside the journal."""
         return sending_for(self._path.parent, company_id, patience=patience)
 
-    def require_in_place(self) -> None:
-        """Raise when the file was moved or replaced since it was opened."""
-        if _inode(self._path) != self._opened:
-            raise JournalError(
-                f"the journal {self.location} was moved or replaced while it was open: nothing was sent, "
-                "run again"
-            )
+    def token(self) -> str:
+        """Return nothing: a copy of a file cannot be told from the file."""
+        return ""
+
+    def is_in_place(self) -> bool:
+        """Whether the file was neither moved nor replaced since it was opened."""
+        return _inode(self._path) == self._opened
 
     def faults(self) -> list[str]:
         """Check every page and constraint of the file."""
         # Copying reads every page, empty ones too, which verifies its checksum.
-        _copy(self.connection, ":memory:")
-        return _faults(self.connection)
+        _copy(self.connection.raw, ":memory:")
+        checks = ("integrity_check", "foreign_key_check")
+        answers = [
+            value
+            for check in checks
+            for row in self.connection.execute(f"PRAGMA {check}")
+            for value in row.values()
+        ]
+        return [f"SQLite says: {answer}" for answer in answers if answer != "ok"]
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy of the journal to a new file; no partial copy is left."""
@@ -183,7 +146,7 @@ class Sqlite(Database):
         with disk.new_file(target, "the backup"):
             try:
                 disk.exclusive(unfinished).close()
-                _copy(self.connection, unfinished)
+                _copy(self.connection.raw, unfinished)
                 disk.replace(unfinished, target)
                 disk.folder_to_disk(target.parent)
             except (OSError, apsw.Error) as error:
@@ -203,21 +166,28 @@ class Sqlite(Database):
         except (apsw.Error, OSError, UnicodeError) as error:
             if isinstance(error, StorageError):
                 raise
+            code = getattr(error, "extendedresult", 0)
+            if code == apsw.SQLITE_IOERR_LOCK:
+                raise no_locks(self._path, str(error)) from error
             reason = f"cannot be {what}: {error}"
-            if isinstance(error, _DAMAGE) or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:
+            if isinstance(error, _DAMAGE) or code == apsw.SQLITE_IOERR_DATA:
                 reason = (
-                    f"is damaged ({error}): nothing was sent; restore a backup with bktools journal "
-                    "restore FILE"
+                    f"is damaged ({error}): nothing was sent; restore a backup of it (bktools journal "
+                    "restore)"
                 )
             raise StorageError(f"the journal {self.location} {reason}") from error
 
 
 class File(Records):
-    """The records of a SQLite file, whichever environment it is for."""
+    """The records of a SQLite file that exists, whichever environment it is for."""
 
-    def __init__(self, path: Path, origin: Facts, location: str = "") -> None:
-        super().__init__(Sqlite(path, location), origin)
+    def __init__(self, path: Path, location: str = "") -> None:
+        super().__init__(Sqlite(path, location), _refuse_empty)
         self.path = path
+
+
+def _refuse_empty(records: Records, _: Connection) -> None:
+    raise JournalError(f"{records.location} is no journal: nothing was read or changed")
 
 
 @cache
@@ -227,8 +197,8 @@ def _checksums() -> None:
         apsw.sqlite_extra.load(connection, "cksumvfs")
 
 
-def connect(path: Path, location: str = "") -> apsw.Connection:
-    """Open a journal's SQLite file. A new one gets page checksums; one of another format stays as it is."""
+def connect(path: Path) -> apsw.Connection:
+    """Open a journal's SQLite file. A new one gets page checksums; one of another version is not changed."""
     _checksums()
     is_new = not path.parent.exists()
     disk.private_folder(path.parent)
@@ -246,15 +216,9 @@ def connect(path: Path, location: str = "") -> apsw.Connection:
         if is_empty:
             checksum = c_int(CHECKSUM_BYTES)
             connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, addressof(checksum))
-        elif not _is_empty(connection):
-            # The log of a process that was killed stays beside a file that is refused.
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            migrations.version_of(connection, location or str(path))
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         _require_wal(connection, path)
         for pragma in SAFE:
             connection.execute(f"PRAGMA {pragma}")
-        connection.execute("CREATE TEMP TABLE wanted (id TEXT PRIMARY KEY) WITHOUT ROWID")
     except BaseException:
         connection.close()
         raise
@@ -265,9 +229,7 @@ def _require_wal(connection: apsw.Connection, path: Path) -> None:
     # When processes open a new file at once, SQLite refuses some without waiting.
     mode = disk.repeated(lambda: connection.pragma("journal_mode", "wal"), apsw.BusyError, PATIENCE)
     if mode != "wal":
-        raise StorageError(
-            f"the journal {path} cannot be kept safely on this file system: choose another data_dir"
-        )
+        raise no_locks(path, "SQLite cannot share memory on it")
 
 
 def _as_mapping(cursor: apsw.Cursor, values: tuple[Any, ...]) -> Row:
@@ -275,15 +237,7 @@ def _as_mapping(cursor: apsw.Cursor, values: tuple[Any, ...]) -> Row:
 
 
 def _is_empty(connection: apsw.Connection) -> bool:
-    return not list(connection.execute("SELECT 1 AS found FROM sqlite_schema LIMIT 1"))
-
-
-def _faults(connection: apsw.Connection) -> list[str]:
-    checks = ("integrity_check", "foreign_key_check")
-    answers = [
-        value for check in checks for row in connection.execute(f"PRAGMA {check}") for value in row.values()
-    ]
-    return [f"SQLite says: {answer}" for answer in answers if answer != "ok"]
+    return not list(connection.execute("SELECT 1 AS one FROM sqlite_schema LIMIT 1"))
 
 
 def _copy(source: apsw.Connection, target: Path | str) -> None:

@@ -1,19 +1,56 @@
-"""What people state, as events: verified months, and entries exported elsewhere or found not booked."""
+"""What people state, as events: verified months, first exports, entries exported elsewhere or not booked."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError
-from bktools.journal.events import Event, events_by_code, record
-from bktools.journal.journal import EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE, Journal
-from bktools.journal.writing import WritableJournal
+from bktools.journal.journal import EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE, NOT_BOOKED, Journal
+from bktools.journal.records import loaded
+from bktools.journal.right_journal import first_export
+from bktools.journal.writable import WritableJournal
 
 VERIFIED = "verified"
-NOT_BOOKED = "not_booked"
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event about a company as it was written; its facts are JSON values by name."""
+
+    event_id: int
+    # ISO 8601, UTC.
+    at: str
+    # The state of the account or the period afterwards.
+    state: str | None
+    company_id: str | None
+    person: str | None
+    facts: Mapping[str, Any]
+
+
+_EVENTS = f"""
+    SELECT {", ".join(field.name for field in fields(Event))} FROM events
+    WHERE code = $3 AND (CAST($1 AS TEXT) IS NULL OR company_id = $1)
+        AND (CAST($2 AS TEXT) IS NULL OR period = $2)
+    ORDER BY event_id
+"""
+
+
+def events_by_code(
+    journal: Journal, code: str, *, company_id: str | None = None, period: str | None = None
+) -> list[Event]:
+    """Return the events of a code, oldest first, of a company and a period or of all."""
+    rows = journal.rows(_EVENTS, company_id, period, code)
+    return [Event(**{**row, "facts": loaded(row["facts"])}) for row in rows]
+
+
+def record(journal: WritableJournal, code: str, *, company_id: str, **event: Any) -> int:
+    """Add a person's event about a company, under its lock; return its number."""
+    with journal.recording(company_id) as connection:
+        return journal.record(connection, code, company_id=company_id, **event)
 
 
 def record_verification(
@@ -47,10 +84,11 @@ def record_verification(
         Known differences that are carried, each with a `reason`.
     """
     for difference in differences:
-        if not str(difference.get("reason") or "").strip():
+        if not difference.get("reason"):
             raise ArgumentError("differences", "must have a reason for each difference that is carried")
+        rules.reason("reason", difference["reason"])
     facts = {"ledger": {**ledger}, "result": {**result}, "entries": [*entries], "differences": [*differences]}
-    period, by = rules.month("month", month), rules.not_blank("by", by)
+    period, by = rules.month("month", month), rules.a_name("by", by)
     return record(journal, VERIFIED, company_id=company_id, period=period, person=by, facts=facts)
 
 
@@ -80,7 +118,7 @@ def record_exported_elsewhere(
     JournalError
         When an entry was sent from here; nothing was recorded.
     """
-    by, evidence = rules.not_blank("by", by), rules.not_blank("evidence", evidence)
+    by, evidence = rules.a_name("by", by), rules.evidence("evidence", evidence)
     ids = rules.unique_uuids("entries", [entry["entry_id"] for entry in entries])
     if not ids:
         raise ArgumentError("entries", "must have at least one entry")
@@ -98,31 +136,31 @@ def record_exported_elsewhere(
 
 def undo_exported_elsewhere(journal: WritableJournal, event_id: int, *, by: str, evidence: str) -> None:
     """Record that an event of entries exported elsewhere was wrong: they may be sent from here again."""
-    by, evidence = rules.not_blank("by", by), rules.not_blank("evidence", evidence)
+    by, evidence = rules.a_name("by", by), rules.evidence("evidence", evidence)
     events = {event.event_id: event for event in events_by_code(journal, EXPORTED_ELSEWHERE)}
     event = events.get(event_id)
     if event is None or event.company_id is None:
-        raise JournalError(f"event {event_id} is none of entries exported elsewhere: nothing was recorded")
+        raise JournalError(f"event {event_id} is not about entries exported elsewhere: nothing was recorded")
     facts = {"word": event.facts["word"], "evidence": evidence}
     record(journal, EXPORTED_ELSEWHERE_UNDONE, company_id=event.company_id, person=by, facts=facts)
 
 
-def exported_elsewhere(journal: Journal, company_id: str | None = None) -> dict[str, Event]:
-    """Return the event that records each entry as exported elsewhere, unless it was undone."""
-    undone = {event.facts["word"] for event in events_by_code(journal, EXPORTED_ELSEWHERE_UNDONE)}
-    return {
-        entry["entry_id"]: event
-        for event in events_by_code(journal, EXPORTED_ELSEWHERE, company_id=company_id)
-        if event.facts["word"] not in undone
-        for entry in event.facts["entries"]
-    }
+def record_first_export(journal: WritableJournal, company_id: str, *, by: str) -> int | None:
+    """Record a person's word that a company's entries were exported from nowhere else before.
+
+    Return the number of the event, None where no such question is open.
+    """
+    by = rules.a_name("by", by)
+    if first_export(journal, company_id) is None:
+        return None
+    return record(journal, "first_export", company_id=company_id, person=by, facts={})
 
 
 def record_not_booked(
     journal: WritableJournal, company_id: str, entry_ids: Iterable[str], *, by: str, evidence: str
 ) -> int:
     """Record a person's word that entries of a ledger are not booked; return the number of the event."""
-    by, evidence = rules.not_blank("by", by), rules.not_blank("evidence", evidence)
+    by, evidence = rules.a_name("by", by), rules.evidence("evidence", evidence)
     ids = rules.unique_uuids("entry_ids", entry_ids)
     if not ids:
         raise ArgumentError("entry_ids", "must have at least one entry")

@@ -13,7 +13,7 @@ from bktools.connection import company_named, service_or_default
 from bktools.frames.schema import COUNT, DIGITS, FLAG, TEXT
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, loaded, named
-from bktools.journal.said import said
+from bktools.journal.sentences import sentence_of
 from bktools.journal.writing import open_for_reading
 from bktools.service import Service
 
@@ -59,4 +59,4 @@ def with_words(row: Row) -> dict[str, Any]:
     """Return an event with its sentence, and with who did it: a person, or the process that wrote it."""
     facts = loaded(row["facts"])
     done_by = row["person"] or named(row["login"], row["machine"], row["process"])
-    return {**row, "message": said(row["code"], facts) or None, "done_by": done_by}
+    return {**row, "message": sentence_of(row["code"], facts) or None, "done_by": done_by}

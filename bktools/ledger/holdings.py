@@ -103,7 +103,7 @@ def _missing(own: Inputs, before: BeforeSending) -> dict[str, dt.date]:
     due = {}
     for entry, held in enumerate(before.held):
         begins = days[clock][entry] if clock != "sent_day" else None
-        # The voucher of an entry that is not covered yet may follow until a day that the ledger does not show.
+        # The voucher of an entry that is not covered yet may follow on a day that the ledger lacks.
         is_not_there = (
             verdict.status[entry] == Status.MISSING or verdict.reasons.get(entry) == Reason.NOT_COVERED
         )

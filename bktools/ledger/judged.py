@@ -71,7 +71,7 @@ class Judged:
     def month(self) -> pl.Series:
         """The number of each entry's month: that of its close, else of its date; null where none is known."""
         of_day = _numbers_of_months(self.entries["day"])
-        if not has_values(self.inputs.entries, "period"):
+        if self.entries.is_empty() or not has_values(self.inputs.entries, "period"):
             return of_day
         periods = pl.Series(pl.from_arrow(self.inputs.entries.column("period"))).cast(pl.String)
         numbers = {text: month_number(text) for text in periods.drop_nulls().unique().to_list()}
@@ -232,9 +232,11 @@ class Judged:
         """All open groups; where the ledger does not show how it books, one an account."""
         by_account: dict[tuple[str, ...], list[OpenGroup]] = {}
         groups = []
+        is_known = self.verdict.habits is not None and self.verdict.habits.is_known
         for group in self.verdict.open_groups:
-            if group.reason is Reason.STYLE_UNKNOWN:
-                by_account.setdefault(group.accounts, []).append(group)
+            is_sum = group.reason is Reason.OTHER_CURRENCY
+            if group.reason is Reason.STYLE_UNKNOWN or not (is_known or is_sum or group.postings):
+                by_account.setdefault(group.accounts, []).append(replace(group, reason=Reason.STYLE_UNKNOWN))
             elif group.reason is Reason.OTHER_CURRENCY and not group.postings:
                 groups.append(self._on_accounts([group]))
             else:
@@ -283,7 +285,13 @@ class Judged:
         """Return how the ledger books, as codes and numbers."""
         habits = self.verdict.habits
         if habits is None:
-            unknown = {"unit": None, "is_known": False, "share": 0, "sign": 1, "tax_rates": []}
+            unknown: dict[str, object] = {
+                "unit": None,
+                "is_known": False,
+                "share": 0,
+                "sign": 1,
+                "tax_rates": [],
+            }
             return {**unknown, "currency": self.currency}
         return {
             "unit": habits.unit,

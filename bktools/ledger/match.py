@@ -7,10 +7,10 @@ from typing import Any
 
 from bktools.contract import rules
 from bktools.frames.schema import Month
+from bktools.ledger.arrived_batches import verdict_by_batches
 from bktools.ledger.inputs import explained_rows, last_day_of, options_of, read
 from bktools.ledger.judged import Judged
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.model import verdict_of
 from bktools.ledger.tables import match_of
 from bktools.ledger.two_tables import entries_of, postings_of
 from bktools.wording import words
@@ -106,7 +106,7 @@ def match_ledger(
     looked_up = explained_rows(inputs.ledger, explained)
     entries, postings = entries_of(inputs.entries), postings_of(inputs.ledger)
     until = last_day_of(ledger, inputs)
-    verdict = verdict_of(entries, postings, explained=looked_up, until=until, **options)
+    verdict = verdict_by_batches(entries, postings, explained=looked_up, until=until, **options)
     judged = Judged(inputs, entries, postings, verdict, months, frozenset(looked_up), currency)
     return match_of(judged, words(language))
 

@@ -112,7 +112,7 @@ class _Evidence:
     ) -> None:
         self._exported, self._words = exported, words
         self._inputs = read(exported, ledger, are_sent=False)
-        self._entries, self._postings = entries_of(self._inputs.entries), postings_of(self._inputs.ledger)
+        self._entries = entries_of(self._inputs.entries)
         self._explained = explained
         self._is_dated = exported_at is not None
         self._exported_at = exported_at or dt.datetime.now(dt.UTC).date()
@@ -121,14 +121,13 @@ class _Evidence:
         shown: list[dt.date] = days.filter(is_shown).sort().to_list()
         self._first = shown[0] if shown else None
         self._last = shown[-1] if shown else None
-        # What is planned for a later day holds no entry, as what a person has explained.
-        planned = np.flatnonzero(~is_shown.fill_null(value=True).to_numpy()).tolist()
-        looked_up = explained_rows(self._inputs.ledger, explained)
-        self._options = {
-            **options_of(ledger, currency=currency),
-            "explained": sorted({*looked_up, *planned}),
-            "until": None if self._last is None else (self._last - dt.date(1970, 1, 1)).days,
-        }
+        # What is planned for a later day, or was looked up by a person, holds no entry.
+        may_hold = is_shown.fill_null(value=True).to_numpy().copy()
+        may_hold[explained_rows(self._inputs.ledger, explained)] = False
+        self._rows = np.flatnonzero(may_hold)
+        self._postings = postings_of(self._inputs.ledger)[self._rows]
+        until = None if self._last is None else (self._last - dt.date(1970, 1, 1)).days
+        self._options = {**options_of(ledger, currency=currency), "until": until}
 
     def settlement(self, batch: str, sending: Sending) -> Settlement:
         """Return the evidence about one batch."""
@@ -175,13 +174,25 @@ class _Evidence:
         """Return the evidence, if of the other batches in doubt those in `booked` were booked."""
         ids = self._exported["batch_id"]
         wanted = (self._exported["state"] == "ACCEPTED") | ids.isin([*booked, batch])
-        evidence = evidence_of(
-            self._entries.filter(pl.Series(wanted.to_numpy(dtype=bool))),
-            self._postings,
-            batch,
-            **self._options,
-        )
-        return _Proof(evidence.outcome, str(evidence.reason), {}, evidence.postings)
+        entries = self._entries.filter(pl.Series(wanted.to_numpy(dtype=bool)))
+        # How the ledger books is what the other batches show.
+        entries = entries.with_columns(sent=(pl.col("batch") != batch).fill_null(value=True))
+        evidence = evidence_of(entries, self._postings, batch, **self._options)
+        postings = evidence.postings
+        if evidence.outcome == "accepted" and (back := self._taken_back(postings)):
+            return _Proof(None, "taken_back", {}, self._own_rows({*postings, *back}))
+        return _Proof(evidence.outcome, str(evidence.reason), {}, self._own_rows(postings))
+
+    def _own_rows(self, postings: Collection[int]) -> tuple[int, ...]:
+        """Return the rows in the ledger of postings that may hold an entry."""
+        return tuple(self._rows[sorted(postings)].tolist())
+
+    def _taken_back(self, postings: Collection[int]) -> set[int]:
+        """Return the postings that take back one of these, on its day or later: an accrual is no booking."""
+        named = self._postings.with_row_index("row").select("row", "account", "day", "cents")
+        own = named[sorted(postings)].select("account", since="day", cents=-pl.col("cents"))
+        back = named.join(own, on=["account", "cents"]).filter(pl.col("day") >= pl.col("since"))
+        return {*back["row"].to_list()} - {*postings}
 
     def _gaps(self, batch: str, sending: Sending) -> Iterator[_Proof]:
         """Yield why the ledger shows nothing about a batch; nothing where it is whole for the question."""

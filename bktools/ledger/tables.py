@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -40,14 +40,15 @@ def match_of(judged: Judged, words: Words) -> LedgerMatch:
     """Return the match, with its sentences in a language."""
     everything = _with_evidence(judged)
     findings = findings_of(judged, everything, words)
-    shown = np.flatnonzero(judged.is_shown)
-    entries = _with_findings(everything, findings, words).take(pa.array(shown))
-    covered = judged.verdict.covered
-    first, last = map(day_of, covered) if covered else (None, None)
+    sentences = [finding.row(words) for finding in findings]
+    shown = pa.array(np.flatnonzero(judged.is_shown))
+    entries = _with_findings(everything, findings, sentences).take(shown)
+    rows, groups = _findings(everything, findings, sentences), _open_groups(judged, words)
+    first, last = map(day_of, judged.verdict.covered) if judged.verdict.covered else (None, None)
     return LedgerMatch(
         entries=to_pandas(entries.select(in_reading_order(entries.column_names))),
-        findings=to_pandas(_findings(everything, findings, words)),
-        open_groups=_open_groups(judged, words),
+        findings=to_pandas(rows),
+        open_groups=to_pandas(groups),
         unchecked=tuple(_unchecked(judged, words)),
         not_from_export=int(judged.is_not_from_export.sum()),
         ledger_from=first,
@@ -78,22 +79,25 @@ def _with_evidence(judged: Judged) -> pa.Table:
     )
 
 
-def _with_findings(entries: pa.Table, findings: Sequence[Finding], words: Words) -> pa.Table:
+def _with_findings(
+    entries: pa.Table, findings: Sequence[Finding], sentences: Sequence[Mapping[str, str]]
+) -> pa.Table:
     """Return the entries with the sentences of the first finding of each."""
     at = np.full(len(entries), NOTHING)
-    rows = [finding.row(words) for finding in findings]
     # The first finding of an entry is the most severe one.
     for number, finding in reversed([*enumerate(findings)]):
         at[[*finding.entries]] = number
     for name, source in {"differences": "message", "to_do": "to_do", "who": "who"}.items():
-        texts = pa.array([row[source] for row in rows], TEXT)
+        texts = pa.array([row[source] for row in sentences], TEXT)
         entries = entries.append_column(name, texts.take(_rows_of(at)))
     return entries
 
 
-def _findings(entries: pa.Table, findings: Sequence[Finding], words: Words) -> pa.Table:
+def _findings(
+    entries: pa.Table, findings: Sequence[Finding], sentences: Sequence[Mapping[str, str]]
+) -> pa.Table:
     """Return the findings with the columns of their entry, where they have one alone, the facts last."""
-    rows = pa.Table.from_pylist([finding.row(words) for finding in findings], OUTCOME)
+    rows = pa.Table.from_pylist(sentences, OUTCOME)
     alone = np.array([one.entries[0] if len(one.entries) == 1 else NOTHING for one in findings], np.int64)
     own = entries.drop_columns(["status", "reason"]).take(_rows_of(alone))
     for name in rows.column_names:
@@ -103,7 +107,7 @@ def _findings(entries: pa.Table, findings: Sequence[Finding], words: Words) -> p
     return own.select([*first, *others, "facts"])
 
 
-def _open_groups(judged: Judged, words: Words) -> pd.DataFrame:
+def _open_groups(judged: Judged, words: Words) -> pa.Table:
     """Return what is open, one row a group, with the likeliest entries and the vouchers to look at."""
     rows: dict[str, list[Any]] = {name: [] for name in OPEN_GROUPS.names}
     for group in judged.open_groups:
@@ -129,7 +133,7 @@ def _open_groups(judged: Judged, words: Words) -> pd.DataFrame:
     kinds = pa.schema(
         [field.with_type(money) if pa.types.is_decimal(field.type) else field for field in OPEN_GROUPS]
     )
-    return to_pandas(pa.table(rows, kinds))
+    return pa.table(rows, kinds)
 
 
 OPEN_GROUPS = pa.schema(
@@ -188,7 +192,8 @@ def _totals(judged: Judged) -> pd.DataFrame:
     difference = pl.col("ledger") + pl.col("on_other_accounts") - pl.col("not_from_export")
     both = both.with_columns(difference=difference - pl.col("exported") - pl.col("foreign"))
     if judged.months is not None:
-        both = both.filter(pl.col("month").is_between(*map(month_number, judged.months)))
+        first, last = map(month_number, judged.months)
+        both = both.filter(pl.col("month").is_between(first, last))
     both = both.sort("account", "month", nulls_last=False)
     names = _account_names(judged)
     table = {

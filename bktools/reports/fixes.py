@@ -21,8 +21,7 @@ from bktools.errors import InputError, SheetNotFoundError, StorageError
 from bktools.frames.columns import require_columns
 from bktools.frames.incoming import in_memory
 from bktools.frames.schema import COUNT, KNOWN_STATES, TEXT, Month, to_pandas
-from bktools.inputs.cells import refuse_broken
-from bktools.inputs.file import read_table
+from bktools.inputs.reading import read_headed
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 from bktools.reports.workbook import BETWEEN, FORMAT, LINES, account_label
@@ -105,7 +104,7 @@ def read_fixes(
         )
     headings = {name: words(hidden["language"])(f"report.column.{name}") for name in COLUMNS}
     sheet = words(hidden["language"])("report.sheet.to_do")
-    table = read_table(path, lambda cells: sum(cell in headings.values() for cell in cells), sheet=sheet)
+    table = read_headed(path, headings.values(), sheet)
     rows = list(_lines(table, headings, hidden))
     fixes = pa.Table.from_pylist(rows, schema=FIXES)
     about = {name: hidden[name] for name in BOOKS}
@@ -201,7 +200,7 @@ def _records(frame: Any) -> list[dict[str, Any]]:
 def _hidden_sheet(path: str | PathLike[str]) -> dict[str, Any]:
     """Return the contents of the hidden sheet by name; `lines` has the subject of each line by its ID."""
     try:
-        table = read_table(path, lambda cells: sum(cell in {"fact", "value"} for cell in cells), sheet=LINES)
+        table = read_headed(path, ("fact", "value"), LINES)
     except SheetNotFoundError as error:
         raise InputError("is not the workbook of a close (month-end.xlsx)", source=str(path)) from error
     pairs = list(zip(*(column.to_pylist() for column in table.columns[:2]), strict=True))
@@ -223,7 +222,6 @@ def _lines(table: Table, named: Mapping[str, str], hidden: Mapping[str, Any]) ->
             source=table.source,
         )
     places = {name: headings.index(normal(heading)) for name, heading in named.items()}
-    refuse_broken(table, places.values())
     cells = {name: table.columns[place].to_pylist() for name, place in places.items()}
     rows = [dict(zip(cells, values, strict=True)) for values in zip(*cells.values(), strict=True)]
     counts = Counter(row["line_id"] for row in rows)

@@ -49,14 +49,8 @@ WORKBOOK = "month-end.xlsx"
 REPORT = "report.html"
 README = "README.txt"
 
-# Folder of the same tables with plain values, for programs.
-MACHINE = "machine"
-
 JOBS = pa.schema(
     {"sent_at": INSTANT, "sent_by": TEXT, "fate": TEXT, "entries": COUNT, "job_id": TEXT, "batch_id": TEXT},
-)
-CREATED = pa.schema(
-    dict.fromkeys(("outcome", "code", "name", "external_id", "id", "message", "company_id"), TEXT)
 )
 
 
@@ -70,12 +64,10 @@ TABLES: dict[str, Callable[[Close], pa.Table]] = {
     "export_jobs.csv": lambda close: pa.Table.from_pylist(
         [{**job.keys, "entries": job.entries} for job in close.figures.jobs], JOBS
     ),
-    "reconciliation.csv": lambda close: close.after.table("findings", close.words),
-    "actions.csv": lambda close: close.after.table("actions", close.words),
+    "chart.csv": lambda close: close.after.table("actions", close.words),
     "coverage.csv": lambda close: close.tables["coverage"],
     "categories.csv": lambda close: close.tables["categories"],
     "employees.csv": lambda close: close.tables["employees"],
-    "accounts_created.csv": lambda close: pa.Table.from_pylist(close.run.created, schema=CREATED),
     "journal_events.csv": lambda close: close.record.tables["events"],
 }
 
@@ -148,12 +140,10 @@ def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
 
     with disk.storage_errors(folder):
         try:
-            for made in (staging, staging / MACHINE):
-                made.mkdir(mode=0o700)
+            staging.mkdir(mode=0o700)
             for name, table_of_close in TABLES.items():
                 table = table_of_close(close)
                 put(name, _csv(table, profile), rows=len(table), columns=table.column_names)
-                put(f"{MACHINE}/{name}", _csv(table, "machine"))
             inputs, copies = _inputs(close)
             pictures = pictures_of(close)
             documents = {WORKBOOK: workbook_of(close, pictures), REPORT: report_of(close, pictures)}
@@ -164,8 +154,7 @@ def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
                 _manifest(close, files, inputs, profile), indent=2, ensure_ascii=False, default=str
             )
             put(MANIFEST, f"{text}\n".encode())
-            for made in (staging / MACHINE, staging):
-                disk.folder_to_disk(made)
+            disk.folder_to_disk(staging)
             _put_in_place(staging, folder, close.run)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
@@ -260,7 +249,7 @@ def _readme(close: Close, inputs: Mapping[str, Mapping[str, Any]]) -> str:
     """Return what each file of the folder is."""
     words = close.words
     about = {REPORT: "report_html", WORKBOOK: "month_end_xlsx"}
-    about |= {name: name.replace(".", "_") for name in (*PICTURES, *TABLES)} | {f"{MACHINE}/": "machine"}
+    about |= {name: name.replace(".", "_") for name in (*PICTURES, *TABLES)}
     about |= {one["file"]: f"input_{name}" for name, one in inputs.items() if one["file"]} | {
         MANIFEST: "manifest_json"
     }

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.entries import BEFORE, EXPORTED, HELD, IN_DOUBT, OF_REASON, READY
+from bktools.close.entries import BEFORE, EXPORTED, HELD, IN_BOOKS, IN_DOUBT, OF_REASON, READY
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.export.plan import as_exported
@@ -38,6 +38,7 @@ ARRIVED, NOT_COMPARED, MISSING = IN_LEDGER = ("arrived", "not_compared", "missin
 # Outcomes of entries, in the order of the bars.
 STATES: dict[str, Look] = {
     EXPORTED: (DONE, ""),
+    IN_BOOKS: (NEUTRAL, ""),
     READY: (DONE, STRIPES),
     IN_DOUBT: (WAITING, STRIPES),
     HELD: (WAITING, ""),

@@ -12,7 +12,8 @@ from typing import Any, SupportsIndex
 import pandas as pd
 
 from bktools.close.close import Close
-from bktools.close.run import Closing
+from bktools.close.request import close_request
+from bktools.close.run import closed_month
 from bktools.connection import service_or_default
 from bktools.errors import StorageError
 from bktools.frames.delimited import profile_named
@@ -35,7 +36,7 @@ def close_month(
     apply: bool = False,
     max_entries: SupportsIndex = 500,
     wait: float | dt.timedelta = 300.0,
-    others_export: bool = False,
+    first_export: bool = False,
     by: str | None = None,
     approved_by: str | None = None,
     before_month_end: bool = False,
@@ -76,9 +77,10 @@ def close_month(
     max_entries : int
         Entries of an export job at most, 1 or more.
     wait : float or timedelta
-        Seconds to wait, for each batch, while an export job of the company is in progress.
-    others_export : bool
-        True where people also export by hand, as in `submit_export_jobs`.
+        Seconds that a company's job gets to end before its next batch, as in `submit_export_jobs`.
+    first_export : bool
+        True, with `by`, where nobody exported entries of the company before, on this computer or on any other
+        one: asked once, before the first export from here.
     by : str, optional
         Name of the person who prepares the close; an applied close keeps it for ever. Default: the system's
         user.
@@ -139,13 +141,13 @@ def close_month(
         name: value for name, value in locals().items() if name not in {"folder", "profile", "service"}
     }
     profile_named(profile)
-    closing = Closing(service_or_default(service), **arguments)
+    request = close_request(service_or_default(service), arguments)
     # Folders are checked before anything is sent, too.
-    target = Path(folder or f"month-end-{closing.period}")
+    target = Path(folder or f"month-end-{request.period}")
     target = target if apply else planned_beside(target)
-    settings = closing.service.settings
-    check_target(target, settings.environment, closing.company_id, settings.name_of(closing.company_id))
-    close = closing.run()
+    settings = request.service.settings
+    check_target(target, settings.environment, request.company, settings.name_of(request.company))
+    close = closed_month(request)
     earlier = earlier_close(target, applied=apply)
     try:
         written = write_folder(close, target, profile)

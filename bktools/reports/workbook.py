@@ -167,6 +167,13 @@ def _blocks(close: Close) -> Iterator[Block]:
         ]
         shares = {name: Share(line.share) for name, line in lines.items()}
         against.append(["%", None, *map(shares.get, close.figures.currencies)])
+        for fate in dict.fromkeys(fate for line in lines.values() for fate in line.parts):
+            for place, month_name in enumerate((last, now)):
+                label = f"{words.name('fate', fate)}, {month_name}"
+                amounts = {
+                    name: line.parts[fate][place] for name, line in lines.items() if fate in line.parts
+                }
+                against.append(row(label, None, amounts))
         yield words("report.against", month=close.last_month), against, []
     first = [(_step(words, action), action) for action in close.actions[:3]]
     yield words("report.first_steps"), rows(first), []

@@ -23,6 +23,7 @@ from bktools.sandbox.faults import Fault, LostResponse, broken, rate_limited
 from bktools.sandbox.openapi import openapi_document
 from bktools.sandbox.routes import SERVED
 from bktools.sandbox.store import State
+from bktools.sandbox.validation import body_of
 
 # Called after each request with its method, path, status (None where no answer began) and seconds.
 OnRequest = Callable[[str, str, int | None, float], None]
@@ -68,11 +69,11 @@ def _answer_to(
         faults = await state.faults.hitting(endpoint.operation, request)
         await asyncio.sleep(state.latency + sum(fault.seconds for fault in faults if fault.kind == "latency"))
         instead = [substitute for fault in faults if (substitute := _answer_instead(fault, audience))]
-        if instead:
-            # Read the request first: a client whose write fails would not see the fault.
-            await request.body()
-            return instead[0]
         try:
+            if instead:
+                # Read the request first: a client whose write fails would not see the fault.
+                await body_of(request)
+                return instead[0]
             count()
             api_key = state.store.settings["api_key"] if endpoint.takes_api_key else None
             caller = authenticate(request.headers.get("authorization"), audience, api_key, state.store.caller)

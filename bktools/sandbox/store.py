@@ -8,6 +8,7 @@ under a write lock.
 from __future__ import annotations
 
 import json
+import math
 import os
 import secrets
 import shutil
@@ -38,7 +39,7 @@ CREATE TABLE companies (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, country TEXT NOT NULL, currency TEXT NOT NULL,
     has_integration FLAG NOT NULL, has_contra_accounts FLAG NOT NULL,
     current TEXT NOT NULL, available TEXT NOT NULL,
-    job_outcome TEXT NOT NULL DEFAULT 'completed', job_expires_in INTEGER NOT NULL DEFAULT 3600);
+    job_outcome TEXT NOT NULL DEFAULT 'completed', job_expires_in INTEGER);
 CREATE TABLE accounts (
     id TEXT PRIMARY KEY, company_id TEXT NOT NULL, external_id TEXT NOT NULL, name TEXT NOT NULL,
     archived FLAG NOT NULL, code TEXT, metadata TEXT, tax_code_external_id TEXT,
@@ -272,7 +273,8 @@ class Store:
         job_outcome : str, optional
             Of later jobs: "completed", "completed_with_errors", "failed", or "expired" (never started).
         job_expires_in : int, optional
-            Seconds until a job that does not start expires.
+            Seconds until a job that does not start expires. Default: what a job takes, in the next whole
+            second, so that a client that waits for the end of its jobs does not wait long.
         """
         if job_outcome is not None and job_outcome not in OUTCOMES:
             raise ArgumentError("job_outcome", f"must be one of {', '.join(OUTCOMES)}", job_outcome)
@@ -358,6 +360,8 @@ class Store:
                 return None
             sql = "SELECT job_outcome, job_expires_in FROM companies WHERE id = ?"
             outcome, expires_in = self._execute(sql, (job.company_id,)).fetchone()
+            if expires_in is None:
+                expires_in = math.floor(job.seconds) + 1
             job = job._replace(created_at=now, outcome=outcome, expires_in=expires_in)
             self._execute(
                 "INSERT INTO export_jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*job, job.ends_at)

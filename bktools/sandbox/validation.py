@@ -14,6 +14,9 @@ from starlette.requests import Request
 from bktools.sandbox.answers import Refusal, invalid
 from bktools.sandbox.schemas import Schema
 
+# Largest body of a request, in bytes.
+LARGEST_BODY = 64 * 2**20
+
 UUID_TEXT = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _DIGITS = re.compile(r"-?[0-9]{1,40}")
 
@@ -24,6 +27,17 @@ class Number(NamedTuple):
     text: str
 
 
+async def body_of(request: Request) -> bytes:
+    """Return the bytes of a body; refuse one larger than `LARGEST_BODY` before it is in memory."""
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LARGEST_BODY:
+            message = f"the body is larger than {LARGEST_BODY // 2**20} MiB"
+            raise Refusal(413, "REQUEST_TOO_LARGE", message, {"Connection": "close"})
+    return bytes(body)
+
+
 async def read_body(request: Request, schema: Schema) -> dict[str, Any]:
     """Return the value of every field, None for missing and null ones; refuse a body that breaks a rule.
 
@@ -32,7 +46,7 @@ async def read_body(request: Request, schema: Schema) -> dict[str, Any]:
     """
     _check_media_type(request.headers.get("content-type"))
     try:
-        text = (await request.body()).decode("utf-8")
+        text = (await body_of(request)).decode("utf-8")
         sent = _DECODER.decode(text)
     except RecursionError:
         raise invalid("the body is nested too deeply") from None

@@ -34,6 +34,9 @@ LONGEST_DETAIL = 300
 # Records that a warning names.
 SHOWN_NAMES = 5
 
+# A `type` in the form of section 7.1: a word of capitals and underscores.
+_REFUSAL_TYPE = re.compile("[A-Z]+(?:_[A-Z]+)*")
+
 # The sign in place of an invalid character.
 REPLACEMENT = "\ufffd"
 # An escape of JSON: a surrogate pair, a half of one, or any other.
@@ -44,20 +47,22 @@ _ESCAPE = re.compile(
 )
 
 EXISTS_ALREADY = (
-    "the account exists already, but its id is unknown: import the service's list (bktools "
-    "accounts import FILE)"
+    "the account exists already, but its id is unknown: import the service's list (bktools accounts import)"
 )
 _REDIRECTED = (
     "the address redirects, and redirects are not followed, so that no credential goes to another host: "
     "correct the address (bktools config shows it)"
 )
 
+_TOKENS_END = "token_command gives a new one in the middle of a load (bktools guide settings)"
+
 # The error and its advice by status, or by the class of statuses.
 BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
     3: (StatusError, _REDIRECTED),
     401: (
         AuthenticationError,
-        "the credential is missing, wrong or expired: renew it (bktools config shows its source)",
+        "the credential is missing, wrong or expired: renew it (bktools config shows its source); "
+        + _TOKENS_END,
     ),
     403: (
         ScopeError,
@@ -130,6 +135,7 @@ def _error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
     status, headers, body = answer
     content = _json(body)
     fields = content if isinstance(content, dict) else {"message": content}
+    is_service = _is_of_service(status, fields)
     kind, *details = (fields.get(name) for name in ("type", "message", "error", "detail"))
     kind = kind.strip().upper() if isinstance(kind, str) else ""
     detail = one_line(next((text for text in details if isinstance(text, str)), ""), LONGEST_DETAIL)
@@ -150,9 +156,22 @@ def _error_of(answer: Answer, endpoint: Endpoint) -> StatusError:
         type=kind,
         detail=detail,
         retry_after=_retry_after(headers.get("retry-after")),
-        is_service=bool(kind) or (isinstance(content, dict) and isinstance(content.get("message"), str)),
+        is_service=is_service,
     )
     return of_answer(refusal, headers)
+
+
+def _is_of_service(status: int, fields: dict[str, Any]) -> bool:
+    """Return whether a refusal has one of the service's own forms (interface, sections 7.1 and 7.2).
+
+    Gateways write other forms: a bare `message`, a `type` that is a URI, a page.
+    """
+    kind, message, error = (fields.get(name) for name in ("type", "message", "error"))
+    if not isinstance(message, str):
+        return False
+    if isinstance(kind, str) and _REFUSAL_TYPE.fullmatch(kind):
+        return True
+    return status in (401, 403) and fields.get("statusCode") == status and isinstance(error, str)
 
 
 def _json(body: bytes) -> Any:

@@ -46,6 +46,15 @@ def authorization(endpoint: Endpoint, settings: Settings) -> str:
     return f"Basic {_base64(settings.api_key.reveal() + ':')}"
 
 
+def renewed(endpoint: Endpoint, settings: Settings, header: str) -> bool:
+    """Return whether there is another token than the one in a header that the service refused.
+
+    A `token_command` or a function is asked once for all requests that were refused with one token.
+    """
+    token = settings.balance_token if endpoint.on_balance_host else settings.token
+    return token is not None and token.renew(header.removeprefix("Bearer "))
+
+
 def address(endpoint: Endpoint, settings: Settings) -> str:
     """Return the base URL of an operation; raise `ConfigurationError` when its host is not configured."""
     if not endpoint.on_balance_host:
@@ -64,7 +73,9 @@ def without_secrets(data: bytes, settings: Settings) -> bytes:
 
     Credentials are found verbatim, in Basic authentication, and with escapes of JSON, addresses and HTML.
     """
-    for core, pattern in _forms(settings.token, settings.api_key, settings.balance_token, settings.proxy):
+    credentials = (settings.token, settings.api_key, settings.balance_token)
+    texts = tuple(text for credential in credentials if credential for text in credential.texts())
+    for core, pattern in _forms(texts, settings.proxy):
         # The plain search is fast, and nearly always finds nothing.
         if core in data:
             data = pattern.sub(REMOVED, data)
@@ -72,13 +83,9 @@ def without_secrets(data: bytes, settings: Settings) -> bytes:
 
 
 @functools.lru_cache(maxsize=4096)
-def _forms(*credentials: Secret | None) -> tuple[tuple[bytes, re.Pattern[bytes]], ...]:
-    """Return, for each credential, a text that every spelling of it contains, and the pattern of them all.
-
-    The last credential is the proxy's.
-    """
-    *others, proxy = credentials
-    secrets = [item.reveal() for item in others if item]
+def _forms(credentials: tuple[str, ...], proxy: Secret | None) -> tuple[tuple[bytes, re.Pattern[bytes]], ...]:
+    """Return, for each credential, a text that every spelling of it contains, and the pattern of them all."""
+    secrets = [*credentials]
     if proxy is not None and urlsplit(proxy.reveal()).password:
         parts = urlsplit(proxy.reveal())
         # As it is sent, with the user name: a password alone may be an ordinary word.

@@ -18,15 +18,16 @@ from bktools.contract import NOUNS, accounts, balance, categories, employees, ex
 from bktools.contract.endpoint import Data, Endpoint
 from bktools.contract.noun import Noun
 from bktools.contract.paging import Page, page_query
-from bktools.errors import ArgumentError, StatusError
+from bktools.errors import ArgumentError, AuthenticationError, StatusError
 from bktools.service.answers import read_answer
+from bktools.service.auth import renewed
 from bktools.service.companies import ALL, Company, companies_among, company_ids
 from bktools.service.pages import LARGE_PAGE, Search, verified_pages
 from bktools.service.rate import Rate
 from bktools.service.retry import Budget, RetryPolicy, repeated
 from bktools.service.transport import Limits, Transport, request_of
 from bktools.service.workers import interruptible
-from bktools.settings import Settings
+from bktools.settings import Settings, require_writable
 
 Record = TypeVar("Record")
 
@@ -472,25 +473,43 @@ class Service:
         *,
         query: Query = (),
         body: bytes | None = None,
+        before_first_byte: Callable[[], None] | None = None,
     ) -> tuple[Record, int]:
         """Return the record that answers an operation, and its status; repeat the request if it may be."""
+        if not endpoint.repeatable:
+            require_writable(self.settings)
         limits = limits_of(self.settings, shortest=LONG) if endpoint.books_money else self._limits
         request = request_of(endpoint, self.settings, path, query=query, body=body)
+        may_renew = True
         end = math.inf if endpoint.books_money else time.monotonic() + self._retry.deadline
 
         def once() -> tuple[Record, int]:
-            nonlocal end
+            nonlocal end, may_renew, request
             # The client's own wait does not shorten the call.
             end += self._rate.wait(end, is_export=endpoint.books_money)
             answer = interruptible(
-                lambda: self._transport.send(request, limits, end, fresh=endpoint.books_money)
+                lambda: self._transport.send(
+                    request, limits, end, fresh=endpoint.books_money, before_first_byte=before_first_byte
+                )
             )
             try:
                 return read_answer(answer, kind, endpoint), answer[0]
+            except AuthenticationError:
+                # What writes is not sent again, but the next request has the new token.
+                asked_at = time.monotonic()
+                has_new_token = may_renew and renewed(
+                    endpoint, self.settings, request.headers["Authorization"]
+                )
+                end += time.monotonic() - asked_at
+                may_renew = False
+                if not (has_new_token and endpoint.repeatable):
+                    raise
+                request = request_of(endpoint, self.settings, path, query=query, body=body)
             except StatusError as error:
                 if error.status in BUSY and error.retry_after is not None:
                     self._rate.hold(error.retry_after)
                 raise
+            return once()
 
         return repeated(once, self._retry, self._budget, lambda: end) if endpoint.repeatable else once()
 
@@ -520,6 +539,22 @@ def for_many(service: Service) -> Service:
     service = copy.copy(service)
     service._budget = Budget(answers=1)  # noqa: SLF001 - one room
     return service
+
+
+def send_export_job(
+    service: Service, body: bytes, before_first_byte: Callable[[], None]
+) -> export_jobs.ExportJob:
+    """Send a prepared body as `create_export_job` does: one request, on a new connection, never repeated.
+
+    `before_first_byte` is called when the connection stands; what it raises is raised, and nothing is sent.
+    """
+    job, _ = service._answered(  # noqa: SLF001 - one room
+        export_jobs.CREATE_EXPORT_JOB,
+        Data[export_jobs.ExportJob],
+        body=body,
+        before_first_byte=before_first_byte,
+    )
+    return job.data
 
 
 def reserve(service: Service, sleep: Callable[[float], None]) -> None:

@@ -27,9 +27,13 @@ class TrackedConnection:
     def __init__(self, http: httpx.HTTPTransport) -> None:
         self.http = http
 
-    def begin(self, end: float) -> None:
-        """Begin a request of this thread that ends at `end` (monotonic seconds) at the latest."""
+    def begin(self, end: float, before_first_byte: Callable[[], None] | None = None) -> None:
+        """Begin a request of this thread that ends at `end` (monotonic seconds) at the latest.
+
+        `before_first_byte` is called when the connection stands; if it raises, nothing is sent.
+        """
         self._end, self._stop = end, stop_of_this_thread()
+        self._before_first_byte = before_first_byte
         self.is_sent = self.has_read = False
         self.tls_host = ""
         self.tls_error: BaseException | None = None
@@ -46,7 +50,10 @@ class TrackedConnection:
             case "start_tls.failed":
                 self.tls_error = info["exception"].__cause__
             case "send_request_headers.started":
-                self.is_sent = self.is_sent or info["request"].method != b"CONNECT"
+                if info["request"].method != b"CONNECT":
+                    if self._before_first_byte is not None:
+                        self._before_first_byte()
+                    self.is_sent = True
                 self.has_read = False
 
     def _bounded(self, read: Callable[..., bytes]) -> Callable[..., bytes]:

@@ -14,7 +14,7 @@ import ssl
 import threading
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,11 +114,20 @@ class Transport:
         # Read here, so that an unreadable file is an error before anything is sent.
         _certificates(settings.ca_bundle)
 
-    def send(self, request: httpx.Request, limits: Limits, end: float, *, fresh: bool = False) -> Answer:
+    def send(
+        self,
+        request: httpx.Request,
+        limits: Limits,
+        end: float,
+        *,
+        fresh: bool = False,
+        before_first_byte: Callable[[], None] | None = None,
+    ) -> Answer:
         """Send a request once; return the answer. The text of an error is shown, so it holds no credentials.
 
         It ends at `end` (monotonic seconds), or by the limits before that. A `fresh` connection is for what
-        books money, because an older one may already be broken.
+        books money, because an older one may already be broken. `before_first_byte` is called when the
+        connection stands, directly before the request; what it raises is raised, and nothing is sent.
 
         Raises
         ------
@@ -137,7 +146,7 @@ class Transport:
         # Nothing for this machine itself goes through a proxy, token and all.
         by_proxy = self._settings.proxy is not None and not is_loopback(request.url.host)
         with self._connection(by_proxy=by_proxy, fresh=fresh) as connection:
-            connection.begin(end)
+            connection.begin(end, before_first_byte)
             request.extensions |= {"timeout": timeout, "trace": connection.record}
             try:
                 with closing(connection.http.handle_request(request)) as response:

@@ -13,7 +13,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bktools import disk
 from bktools.contract import rules
+from bktools.errors import StorageError
 
 # The facts of a snapshot in the metadata of its file.
 METADATA = b"bktools"
@@ -126,7 +128,10 @@ class Snapshot:
     def about(self) -> About | None:
         """Return what the file says of itself, without reading its rows; None when it cannot be read."""
         try:
+            disk.refuse_foreign(self.path)
             return about_of(pq.read_schema(self.path))
+        except StorageError:
+            raise
         except (OSError, ValueError, pa.ArrowException):
             return None
 

@@ -27,7 +27,6 @@ import pyarrow.parquet as pq
 from bktools import disk
 from bktools.errors import StorageError
 from bktools.settings import Settings, name_of
-from bktools.snapshots import version_0
 from bktools.snapshots.pruning import Pruned, remove_left_over, superfluous
 from bktools.snapshots.snapshot import DAMAGED, METADATA, About, Facts, Query, Snapshot, about_of
 
@@ -52,16 +51,10 @@ class Store:
         self.settings = settings
         self._root = settings.cache_dir
         self._owner = (settings.environment, settings.identity)
-        if version_0.is_left(self._root):
-            with disk.storage_errors(self._root):
-                folders = list(self._folders())
-                version_0.take_over(
-                    self._root, folders, lambda about: self._folder(about.owner[0], about.query)
-                )
 
     def history(self, query: Query) -> list[Snapshot]:
         """Return every snapshot of a query, in the order of the commits, with those that were set aside."""
-        return _snapshots_in(self.folder(query))
+        return self._snapshots_in(self.folder(query))
 
     def append(
         self, query: Query, rows: pa.Table, facts: Facts, history: Sequence[Snapshot] | None = None
@@ -94,7 +87,10 @@ class Store:
         if snapshot.is_damaged:
             return None
         try:
+            disk.refuse_foreign(snapshot.path)
             content = snapshot.path.read_bytes()
+        except StorageError:
+            raise
         except OSError as error:
             log.warning("the snapshot %s cannot be read: %s", snapshot.path, error.strerror or error)
             return None
@@ -126,20 +122,34 @@ class Store:
 
     def folder(self, query: Query) -> Path:
         """Return the folder with a query's snapshots."""
-        return self._folder(self.settings.environment, query)
-
-    def _folder(self, environment: str, query: Query) -> Path:
-        text = json.dumps([name_of(environment), query.table, query.filters], sort_keys=True)
+        text = json.dumps([name_of(self.settings.environment), query.table, query.filters], sort_keys=True)
         return self._root / SNAPSHOTS / query.table / hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def _folders(self, table: str = "*") -> Iterator[tuple[Path, list[Snapshot], About]]:
         """Yield each folder of the cache with its snapshots and what the newest readable one says of it."""
         for folder in sorted((self._root / SNAPSHOTS).glob(f"{table}/*/")):
-            snapshots = _snapshots_in(folder)
+            snapshots = self._snapshots_in(folder)
             abouts = (snapshot.about() for snapshot in reversed(snapshots) if not snapshot.is_damaged)
             newest = next(filter(None, abouts), None)
             if newest is not None:
                 yield folder, snapshots, newest
+
+    def _snapshots_in(self, folder: Path) -> list[Snapshot]:
+        try:
+            # Somebody who may write to one of these folders can put a forged snapshot there.
+            for each in (*reversed(folder.parents[: len(folder.relative_to(self._root).parts)]), folder):
+                disk.refuse_foreign(each)
+            names = os.listdir(folder)  # noqa: PTH208 - a Path for each of thousands of files takes three times as long
+        except FileNotFoundError:
+            return []
+        except StorageError:
+            raise
+        except OSError as error:
+            raise StorageError(
+                f"the snapshots in {folder} cannot be read: {disk.reason_of(error)} (the cache folder is set "
+                "by BKTOOLS_CACHE_DIR)"
+            ) from error
+        return sorted(filter(None, (Snapshot.named(folder, name) for name in names)))
 
     def _prune_daily(self) -> None:
         """Prune at most once a day, in a thread that no load waits for."""
@@ -172,19 +182,6 @@ class Store:
             _pruning.release()
 
 
-def _snapshots_in(folder: Path) -> list[Snapshot]:
-    try:
-        names = os.listdir(folder)  # noqa: PTH208 - a Path for each of thousands of files takes three times as long
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise StorageError(
-            f"the snapshots in {folder} cannot be read: {disk.reason_of(error)} (the cache folder is set by "
-            "BKTOOLS_CACHE_DIR)"
-        ) from error
-    return sorted(filter(None, (Snapshot.named(folder, name) for name in names)))
-
-
 def _file_of(rows: pa.Table, about: About) -> pa.Buffer:
     """Return the content of a Parquet file with rows and what it says of itself."""
     target = pa.BufferOutputStream()
@@ -203,4 +200,4 @@ def asked_by(settings: Settings, query: Query) -> str:
     if query.filters.get("company_id") is not None:
         return ""
     credential = settings.token or settings.api_key
-    return hashlib.sha256(credential.reveal().encode()).hexdigest()[:16] if credential else ""
+    return hashlib.sha256(credential.identity.encode()).hexdigest()[:16] if credential else ""

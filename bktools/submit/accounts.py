@@ -27,12 +27,14 @@ from bktools.frames.schema import KNOWN_STATES, TEXT, to_pandas
 from bktools.inputs.words import is_total
 from bktools.journal.accounts import key_of, known_accounts, record_accounts, remember_chart
 from bktools.journal.records import Facts
-from bktools.journal.said import said
-from bktools.journal.writing import WritableJournal, open_for_writing
+from bktools.journal.sentences import sentence_of
+from bktools.journal.writable import WritableJournal
+from bktools.journal.writing import open_for_writing
 from bktools.progress import progress as progress_bar
 from bktools.reconcile.reconciliation import Reconciliation
 from bktools.service import Service
 from bktools.service.retry import Budget, RetryPolicy, is_repeatable, repeated
+from bktools.settings import require_writable
 
 # Most requests for an account. A repeat adds none: (externalId, companyId) is unique in the service.
 ATTEMPTS = 3
@@ -118,6 +120,8 @@ def create_accounts(
         )
     actions = reconciliation.table("actions")
     service, apply = service_or_default(service), rules.flag("apply", apply)
+    if apply:
+        require_writable(service.settings)
     with open_for_writing(service.settings) as journal:
         rows = create_with(
             journal,
@@ -214,7 +218,9 @@ def _created(
                     continue
                 answers.append(_sent(account, service, budget))
                 last = answers[-1]
-                yield _row(account, last["state"], last.get("account_id"), said(last["state"], last["facts"]))
+                yield _row(
+                    account, last["state"], last.get("account_id"), sentence_of(last["state"], last["facts"])
+                )
         finally:
             # A run that ends before this is written may leave accounts, which are safe to create again.
             record_accounts(journal, answers)

@@ -21,26 +21,36 @@ from bktools.errors import (
     StatusError,
     UnreadableAnswerError,
 )
-from bktools.journal.undelivered import BatchOutcome
+from bktools.journal.attempts import BatchOutcome
+from bktools.journal.records import Facts
 from bktools.service.workers import Stopped
+from bktools.visible import one_line
 
 # 4xx statuses after which the job may have been created all the same.
 UNCERTAIN = frozenset({408, 409, 425, 429})
 
-# Why a job in progress may be the one that this very request created: the codes of outcomes.
-OTHER_JOB = "other_job_in_progress"
-ITS_OWN = "job_may_be_its_own"
+# Words in the status of a job that did not succeed, or not for all entries; the interface names no statuses.
+FAILED = ("fail", "expire", "error", "cancel")
+LONGEST_REASON = 300
 
 # The outcome of a batch that met the service's rate limit.
 RATE_LIMITED = "rate_limited"
+# ASSUMED: the `type` of the service's own answer 429. The interface shows none.
+RATE_LIMIT_TYPE = "RATE_LIMITED"
+
+
+class Withheld(Exception):
+    """Raised before the first byte of a request that may not be sent, with the code of the reason."""
+
+    def __init__(self, code: str, facts: Facts) -> None:
+        super().__init__(code)
+        self.code, self.facts = code, facts
 
 
 @dataclass(frozen=True)
 class Outcome(BatchOutcome):
     """The outcome of a batch: PLANNED (nothing created, may be sent again), ACCEPTED, REJECTED or UNKNOWN."""
 
-    # Whether the batch is sent again after a pause, because another job of the company is in progress.
-    waits: bool = False
     # The batches of other companies would fail too.
     stops_all: bool = False
     is_rate_limited: bool = False
@@ -49,49 +59,58 @@ class Outcome(BatchOutcome):
 
 
 def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
-    """Return the outcome of a 2xx answer: ACCEPTED only when its job matches the request."""
-    text, job_id = msgspec.json.encode(job).decode(), None
+    """Return the outcome of a 2xx answer: ACCEPTED only when its job matches the request and did not fail."""
+    text, job_id = msgspec.json.encode(job).decode(), job.id.lower()
     if not UUID_PATTERN.match(job.id):
-        answered = f"a job whose id is not a UUID: {job.id[:40]!r}"
-    elif job.company_id.lower() != company_id:
-        answered = f"a job of another company: {job.company_id[:40]}"
-    elif job.number_of_items != entries:
-        answered, job_id = (
-            f"job {job.id} of {job.number_of_items} items, but {entries} were sent",
-            job.id.lower(),
-        )
+        return Outcome("UNKNOWN", "job_without_id", {"job_id": job.id[:40]}, job=text)
+    if job.company_id.lower() != company_id:
+        return Outcome("UNKNOWN", "job_of_another_company", {"company_id": job.company_id[:40]}, job=text)
+    code, facts = "", dict[str, Any]()
+    if job.number_of_items != entries:
+        code, facts = "job_of_another_size", {"items": job.number_of_items, "sent": entries}
+    elif reason := failure_of(job):
+        code, facts = "job_failed", {"reason": reason}
     else:
-        facts = {"job_id": job.id.lower(), "status": job.status or "no status"}
-        return Outcome("ACCEPTED", "accepted", facts, job_id=job.id.lower(), job=text)
-    return Outcome("UNKNOWN", "wrong_job", {"answered": answered}, job_id=job_id, job=text)
+        facts = {"job_id": job_id, "status": job.status or "no status"}
+        return Outcome("ACCEPTED", "accepted", facts, job_id=job_id, job=text)
+    return Outcome("UNKNOWN", code, {"job_id": job_id, **facts}, job_id=job_id, job=text)
 
 
-def of_error(error: BaseException, *, doubt: str, rate_limit_type: str) -> Outcome:
+def failure_of(job: ExportJob) -> str:
+    """Return the service's words about a failure of a new job; "" for none. Some entries may be booked."""
+    status = (job.status or "").lower()
+    has_failed = any(word in status for word in FAILED)
+    if not (has_failed or job.failure_reason or job.failure_reason_type or job.expired_at):
+        return ""
+    status = f"status {job.status}" if job.status else ""
+    expired = f"expired at {job.expired_at}" if job.expired_at else ""
+    reasons = (status, job.failure_reason, job.failure_reason_type, expired)
+    return one_line(", ".join(filter(None, reasons)), LONGEST_REASON)
+
+
+def of_error(error: BaseException) -> Outcome:
     """Return the outcome of a failed request.
 
-    `doubt` is the code of why a job in progress may be this very one; "" when it certainly is another, so
-    that waiting for it is safe. `rate_limit_type` is the type of the service's own answer 429; any other 429
-    leaves the outcome unknown.
+    A 429 that is not the service's own leaves the outcome unknown.
     """
     line = " ".join(str(error).split())
     facts: dict[str, Any] = {"said": line}
     if isinstance(error, StatusError):
         facts |= {"status": error.status, "type": error.type}
     match error:
+        case Withheld():
+            outcome = Outcome("PLANNED", error.code, error.facts)
         case NotSentError() | ConfigurationError() | ArgumentError() | Stopped():
             # These errors come before a byte of the request is sent; a worker that must stop raises
             # `Stopped`.
             facts = {"said": line or "not sent, because the submission was stopped"}
             outcome = Outcome("PLANNED", "not_sent", facts, stops_all=True)
         case ExportAlreadyInProgressError():
-            outcome = (
-                Outcome("UNKNOWN", doubt, facts)
-                if doubt
-                else Outcome("PLANNED", "job_in_progress", facts, waits=True)
-            )
+            # The job in progress may be this very request's, which a gateway has repeated.
+            outcome = Outcome("UNKNOWN", "job_in_progress", facts)
         case ExportRefusedError():
             outcome = Outcome("REJECTED", "refused", facts)
-        case RateLimitedError() if error.type and error.type == rate_limit_type:
+        case RateLimitedError() if error.type == RATE_LIMIT_TYPE:
             # ASSUMED: the service counts requests before it takes one up, so nothing was created.
             outcome = Outcome(
                 "PLANNED", RATE_LIMITED, facts, is_rate_limited=True, retry_after=error.retry_after

@@ -26,7 +26,7 @@ LIBRARIES = ("pandas", "pyarrow", "python-calamine")
 DAY = dt.date(2026, 1, 1)
 # The MiB that a process takes beyond its imports.
 PEAK = """
-import sys, pandas as pd, bktools, bktools.inputs.entries
+import sys, pandas as pd, bktools, bktools.inputs.readers.entries
 from pathlib import Path
 def peak():
     # What the kernel's other counter says begins with the memory of the parent.

@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 import sys
-import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,13 +36,13 @@ def _commands_are_built_once() -> Iterator[None]:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run `bktools` with arguments, and with environment variables beside those of the test."""
+    """Run `bktools` with a line or with arguments, and with variables beside those of the test."""
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
 
     def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
-        command = ["bktools", *map(str, arguments)]
+        words = shlex.split(str(arguments[0])) if len(arguments) == 1 else [*map(str, arguments)]
         output, errors = tmp_path / "output", tmp_path / "errors"
         with (
             pytest.MonkeyPatch.context() as patch,
@@ -54,19 +53,15 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             warnings.simplefilter("default")
             for name, value in variables.items():
                 patch.setenv(name, value)
-            for name, value in {"argv": command, "stdout": out, "stderr": err}.items():
+            for name, value in {"argv": ["bktools", *words], "stdout": out, "stderr": err}.items():
                 patch.setattr(sys, name, value)
-            try:
-                code = main()
-            except SystemExit as end:
-                code = end.code
-            except Exception:  # noqa: BLE001 - the interpreter would end like this
-                traceback.print_exc()
-                code = 1
+            with pytest.raises(SystemExit) as end:
+                main()
             sys.stdout.flush()
         # On a slow machine a command says that it is still running.
-        told = re.sub(r"bktools: still running after .*\n", "", errors.read_text(encoding="utf-8"))
-        return subprocess.CompletedProcess(command, code or 0, output.read_text(encoding="utf-8"), told)
+        stderr = re.sub(r"bktools: still running after .*\n", "", errors.read_text(encoding="utf-8"))
+        stdout = output.read_text(encoding="utf-8")
+        return subprocess.CompletedProcess(words, int(end.value.code or 0), stdout, stderr)
 
     return run
 
@@ -97,7 +92,7 @@ def typed(access: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 @pytest.fixture
 def command(typed: Callable[[str], Result]) -> Callable[[str], tuple[int, str]]:
-    """Run a line as `typed` does, and return its exit code and all that it says."""
+    """Run a line as `typed` does, and return its exit code and all that it prints."""
 
     def command(line: str) -> tuple[int, str]:
         done = typed(line)

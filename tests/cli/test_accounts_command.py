@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -39,16 +37,6 @@ def test_what_needs_a_person_comes_first(run):
     assert len(findings) > 0
 
 
-def test_all_rows_go_to_a_file(run):
-    """`list` and `create` write all rows to a file."""
-    planned = run("accounts", "create", "--sandbox", "--output", "planned.csv", "--profile", "machine")
-    assert "93 rows written to planned.csv" in planned.stderr
-    assert pd.read_csv("planned.csv")["outcome"].unique().tolist() == ["PLANNED"]
-    run("accounts", "create", "--sandbox", "--apply")
-    assert "93 rows written to all.csv" in run("accounts", "list", "--sandbox", "--output", "all.csv").stderr
-    assert Path("all.csv").read_text(encoding="utf-8-sig").count("\n") == 94
-
-
 def test_accounts_that_were_refused_are_no_success(run, sandbox, access):
     """What was asked was not done, so the exit code says it; run again without the fault, it is."""
     Path("chart.csv").write_text("Konto;Name\n990001;First\n990002;Second\n", encoding="utf-8")
@@ -61,17 +49,6 @@ def test_accounts_that_were_refused_are_no_success(run, sandbox, access):
     assert refused.returncode == Exit.INCOMPLETE
     made = run(*command, "--apply", **access)
     assert (made.stderr.splitlines()[-1], made.returncode) == ("2 CREATED", Exit.DONE)
-
-
-def test_a_table_may_be_standard_output(tmp_path, monkeypatch):
-    """The table alone is on /dev/stdout, and what is said of it beside it."""
-    monkeypatch.chdir(tmp_path)
-    Path("table.csv").symlink_to("/dev/stdout")
-    command = "-m bktools categories --sandbox --output table.csv --profile machine"
-    made = subprocess.run([sys.executable, *command.split()], capture_output=True, text=True, check=True)
-    assert made.stdout.startswith("name,archived,")
-    assert made.stdout.count("\n") == 241
-    assert "240 rows written to table.csv" in made.stderr
 
 
 def test_a_complete_list_says_what_it_lacks(run):

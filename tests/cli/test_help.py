@@ -1,4 +1,4 @@
-"""Help pages: short, in groups, in words, and quick; mistyped names get a suggestion."""
+"""Help pages: short, with an example, and quick; mistyped names get a suggestion."""
 
 from __future__ import annotations
 
@@ -10,55 +10,82 @@ import pytest
 from commands import every_command
 from typer.testing import CliRunner
 
-from bktools.cli.app import app
-from bktools.cli.options import SECTIONS
+from bktools.cli.app import app, common_first
+from bktools.cli.exits import exit_codes
+
+HELP = [(" ".join(path), command) for path, command in every_command()]
 
 
-def help_of(*path):
-    return CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": "80"}).output
+def help_of(path: str, width: int = 80) -> str:
+    return CliRunner().invoke(app, [*path.split(), "--help"], terminal_width=width).output
 
 
-def test_summaries_fit_and_values_have_names():
-    """In 80 columns no summary is cut, and the value of each option has a name in capitals or its choices."""
-    for path, _ in every_command():
-        text = help_of(*path).partition("\n")[2]
-        assert "..." not in re.sub(r"(MACHINE|BATCH|ENTRY)\.\.\.", "", text), path
-    found = [
-        help_of(*name.split()) for name in ("month-end", "categories", "export compose", "sandbox serve")
-    ]
-    assert not re.findall(r"--[\w-]+ <(?:str|int|float|path|list)\b.*", "".join(found))
-    assert "--column FIELD=HEADING" in found[0]
-    assert "--month YYYY-MM" in found[0]
+@pytest.mark.parametrize(("path", "command"), HELP, ids=[path for path, _ in HELP])
+def test_a_page_of_help(path, command):
+    """No summary is cut, every value has a name, a command has an example, the exit codes stand once."""
+    text = help_of(path)
+    # The summary of a nested command is one line.
+    assert "..." not in text.partition("\n")[2]
+    assert not re.findall(r"--[\w-]+ <(?:str|int|float|path|list)\b.*", text)
+    assert ("Exit codes" in text) == (path == "")
+    if not hasattr(command, "commands"):
+        assert re.search(rf"^Example: .*\bbktools .*\b{command.name}\b", command.help, re.MULTILINE)
+        assert "Also, in any place: --quiet" in text
 
 
-def test_options_are_in_sections():
-    """Every help has its sections in one order, and the options of every command are named below them."""
-    order = ["Arguments", *SECTIONS, "Commands"]
-    for path, _ in every_command():
-        headings = re.findall(r"^(\w[\w ]+):$", help_of(*path), re.MULTILINE)
-        assert headings == sorted(headings, key=order.index), path
-    text = help_of("month-end")
-    found = ", ".join(re.findall(r"^(\w[\w ]+):$", text, re.MULTILINE))
-    assert found == "Options, Service, Reading the chart, Reading the ledger, Reading the entries, Output"
-    assert "Also, in any place: --quiet" in text
+def test_reading_options_stand_on_three_commands():
+    """How a file is read is said on `chart`, `entries` and `ledger`, and nowhere else."""
+    reading = {
+        "--column",
+        "--delimiter",
+        "--encoding",
+        "--sheet",
+        "--decimal",
+        "--date-format",
+        "--skip-rows",
+    }
+    having = {path for path, command in HELP for one in command.params if reading & {*one.opts}}
+    assert having == {"chart", "entries", "ledger"}
 
 
 def test_the_longest_help_is_two_screens():
-    """In 100 columns the help of `month-end` has at most 74 lines."""
-    assert CliRunner().invoke(app, ["month-end", "--help"], terminal_width=100).output.count("\n") <= 74
+    """In 100 columns the longest help has at most 60 lines."""
+    assert max(help_of(path, 100).count("\n") for path, _ in HELP) <= 60
+
+
+def test_the_exit_codes_are_listed():
+    """`bktools --help` lists all exit codes."""
+    assert exit_codes() in " ".join(help_of("", 200).split())
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "ordered"),
     [
-        ("categories --formt json", r"No such option: --formt[\s\S]*--format"),
-        ("reconcile --sandbox --column kode=Konto", r"--column may map .* \(did you mean code\?\): "),
+        ("month-end --sandbox --quiet", "--quiet month-end --sandbox"),
+        ("export submit --apply --verbose", "--verbose export submit --apply"),
+        ("config --log-level debug", "--log-level=debug config"),
+        ("config --log-level=debug", "--log-level=debug config"),
+        ("config --log-level", "--log-level config"),
+        ("guide -- --quiet", "guide -- --quiet"),
     ],
 )
-def test_what_was_mistyped_gets_a_suggestion(line, said):
-    """The nearest option or field is named."""
-    done = CliRunner().invoke(app, line.split())
-    assert re.search(said, f"{done.output}{done.exception}")
+def test_common_options_stand_anywhere(line, ordered):
+    """The options of every command are moved to the front, with their value."""
+    assert common_first(line.split()) == ordered.split()
+
+
+def test_a_mistyped_option_gets_a_suggestion():
+    """The nearest option is named."""
+    done = CliRunner().invoke(app, ["categories", "--formt", "json"])
+    assert re.search(r"No such option: --formt[\s\S]*--format", done.output)
+
+
+def test_the_shell_completes_commands_and_options():
+    """Completion offers the commands and the options that begin as typed."""
+    for typed, offered in (("sandbox ", {"serve", "reset"}), ("check --comp", {"--company"})):
+        variables = {"_TYPER_COMPLETE_ARGS": f"bktools {typed}", "_BKTOOLS_COMPLETE": "complete_zsh"}
+        output = CliRunner().invoke(app, [], env=variables, prog_name="bktools").output
+        assert offered <= {*re.findall(r'^"([\w-]+)":', output.replace("(", "\n"), re.MULTILINE)}
 
 
 def test_help_imports_no_library_of_the_work():

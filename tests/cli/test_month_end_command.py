@@ -13,14 +13,19 @@ from pathlib import Path
 from bktools.cli.exits import Exit
 from bktools.sandbox.faults import Fault, Faults
 
-TABLES = ("accounts_created", "categories", "employees", "entries", "figures", "export_jobs", "to_do")
+TABLES = ("chart", "categories", "employees", "entries", "figures", "export_jobs", "to_do")
 FILES = {f"{name}.csv" for name in TABLES}
-FILES |= {"reconciliation.csv", "manifest.json", "coverage.png", "money.png"}
+FILES |= {"manifest.json", "coverage.png", "money.png"}
 
 
 def rows(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         return list(csv.DictReader(file))
+
+
+def accounts_of(folder: Path) -> dict[str, int]:
+    """Return how many accounts of the run have each outcome."""
+    return dict(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["run"]["accounts"])
 
 
 def test_first_and_second_run(run, samples):
@@ -30,8 +35,7 @@ def test_first_and_second_run(run, samples):
     folder = Path("month-end-2026-10")
     assert {path.name for path in folder.iterdir()} >= FILES
     the_manifest_is_true(folder)
-    outcomes = Counter(row["outcome"] for row in rows(folder / "accounts_created.csv"))
-    assert outcomes.keys() == {"CREATED", "MATCHED", "EXISTS"}
+    assert accounts_of(folder).keys() == {"CREATED", "MATCHED", "EXISTS"}
     assert [row["fate"] for row in rows(folder / "export_jobs.csv")] == ["exported"]
     entries = rows(folder / "entries.csv")
     reasons = Counter(row["reason"] for row in entries)
@@ -42,7 +46,7 @@ def test_first_and_second_run(run, samples):
 
     second = run("month-end", "--sandbox", "--apply")
     assert (second.returncode, second.stderr) == (Exit.DONE, "")
-    assert rows(folder / "accounts_created.csv") == []
+    assert accounts_of(folder) == {}
     assert rows(folder / "entries.csv") == entries
     kept = [path for path in Path().iterdir() if path.name.startswith("month-end-2026-10.")]
     assert len(kept) == 1
@@ -50,6 +54,16 @@ def test_first_and_second_run(run, samples):
     assert f"The earlier close is kept as {kept[0]}/" in second.stdout
     assert "nothing to send" in second.stdout
     an_entry_that_was_changed_after_its_export_is_named(run, samples[1].read_text(encoding="utf-8"), folder)
+
+
+def test_a_company_is_named_once(run, monkeypatch, tmp_path):
+    """The name given with the first close is in the titles of the next one, too."""
+    monkeypatch.setenv("BKTOOLS_CONFIG", str(tmp_path / "config.toml"))
+    (tmp_path / "config.toml").touch()
+    for name in (["--company-name", "Müller & Söhne GmbH"], []):
+        assert run("month-end", "--sandbox", *name).returncode == Exit.DONE
+        page = Path("month-end-2026-10/report.html").read_text(encoding="utf-8")
+        assert "Müller &amp; Söhne GmbH" in page
 
 
 def the_manifest_is_true(folder):
@@ -65,12 +79,11 @@ def the_manifest_is_true(folder):
     assert manifest["versions"].keys() >= {"bktools", "python", "pandas"}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_file()} == {0o600}
-    assert stat.S_IMODE((folder / "machine").stat().st_mode) == 0o700
 
 
 def an_entry_that_was_changed_after_its_export_is_named(run, text, folder):
     """The next close names the entry with both amounts; the exported one is kept beside the new one."""
-    sent = next(row for row in rows(folder / "machine" / "entries.csv") if row["fate"] == "exported")
+    sent = next(row for row in rows(folder / "entries.csv") if row["fate"] == "exported")
     changed = [
         line.replace(sent["amount"], "987654.32") if sent["id"] in line else line
         for line in text.splitlines()
@@ -82,9 +95,7 @@ def an_entry_that_was_changed_after_its_export_is_named(run, text, folder):
     told = next(place for place, line in enumerate(lines) if "→ 987,654.32" in line)
     assert (sent["date"] in lines[told - 1], " amount " in lines[told]) == (True, True)
     assert "Undo the change in the service" in lines[told - 2]
-    (changed,) = (
-        row for row in rows(folder / "machine" / "entries.csv") if row["reason"] == "changed_since_export"
-    )
+    (changed,) = (row for row in rows(folder / "entries.csv") if row["reason"] == "changed_since_export")
     assert (changed["id"], changed["fate"]) == (sent["id"], "exported")
     assert (changed["amount"], changed["file_amount"]) == (sent["amount"], "987654.32")
 
@@ -108,8 +119,7 @@ def test_without_apply_nothing_is_written(run, monkeypatch):
         assert run(noun, "--refresh", "--sandbox").returncode == Exit.DONE
     assert of_close == asked
     assert set(asked) == {"search_categories", "search_employees"}
-    made = rows(Path("month-end-2026-10/accounts_created.csv"))
-    assert {row["outcome"] for row in made} == {"PLANNED"}
+    assert accounts_of(Path("month-end-2026-10")).keys() == {"PLANNED"}
     assert run("accounts", "list", "--sandbox").stdout.count("\n") == 1
     assert run("export", "history", "--sandbox").stdout.count("\n") == 1
 
@@ -117,7 +127,8 @@ def test_without_apply_nothing_is_written(run, monkeypatch):
 def test_an_unknown_outcome_comes_first(run, sandbox, access, samples):
     """A close says first that an export job's outcome is unknown; the command in that line settles it."""
     sandbox.server.inject(Fault("drop", "create_export_job", times=1))
-    close = ("--month", "2026-10", "--chart", samples[0], "--entries", samples[1])
+    word = ("--first-export", "--by", "Ada")
+    close = ("--month", "2026-10", "--chart", samples[0], "--entries", samples[1], *word)
     assert run("month-end", "--apply", *close, **access).returncode == Exit.INCOMPLETE
     again = run("month-end", "--apply", *close, **access)
     assert again.returncode == Exit.INCOMPLETE

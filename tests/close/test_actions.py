@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from typing import Any
 
-import pyarrow as pa
+from step_results import entries_of, finding, in_coverage, made, of_account, results_of
 
-from bktools.close.actions import CATEGORY, ENTRY, Actions, key_of
-from bktools.close.entries import COLUMNS
+from bktools.close.actions import CATEGORY, ENTRY, actions_of, key_of, waiting_by_role
 from bktools.close.sentences import detail_of, name_of, said, table_of
 from bktools.findings.check import EMPLOYEE, ERP, PREPARER, SERVICE
 from bktools.frames.sums import Money
@@ -19,42 +17,6 @@ from bktools.wording import words
 ENGLISH, GERMAN = words("en"), words("de")
 
 
-def entries_of(*rows: dict[str, Any]) -> pa.Table:
-    """Return a table of entries: the columns of a row that are not given are null, and it is held back."""
-    usual = {"fate": "held_back", "currency": "EUR", "split_line": 0}
-    numbered = [usual | {"id": f"entry {number}", "line": number} | row for number, row in enumerate(rows)]
-    return pa.Table.from_pylist(
-        [{"amount": Decimal(row.pop("money", "1.00"))} | row for row in numbered], COLUMNS
-    )
-
-
-def found(check: str, entry: int | None, **columns: Any) -> dict[str, Any]:
-    """Return a finding of an entry by its number."""
-    usual = {"check": check, "severity": "error", "who": SERVICE, "id": f"entry {entry}", "line": entry}
-    return usual | {"facts": "{}", "category_id": None} | columns
-
-
-def in_coverage(category: str, state: str, **columns: Any) -> dict[str, Any]:
-    """Return a category by its name."""
-    names = dict.fromkeys(("account_id", "external_id", "account_name"))
-    usual = {"category_id": f"id of {category}", "name": category, "state": state, "archived": False}
-    return usual | names | columns
-
-
-def of_account(check: str, account: str, **columns: Any) -> dict[str, Any]:
-    """Return a finding of an account."""
-    names = dict.fromkeys(("about", "category_id", "account_id", "field", "erp_value", "service_value"))
-    usual = {"check": check, "severity": "warning", "who": SERVICE, "external_id": account, "facts": "{}"}
-    return usual | names | columns
-
-
-def made(entries: pa.Table, **given: Any) -> Actions:
-    """Return the actions of a close in which nothing is wrong but what is given."""
-    usual: dict[str, Any] = dict.fromkeys(("findings", "coverage", "accounts", "jobs", "created"), ())
-    usual |= {"unknown_outcomes": {}, "own": "EUR", "import_accounts": "bktools accounts import FILE"}
-    return Actions(entries, **(usual | given))
-
-
 def test_like_steps_are_one_action_with_the_most_money_first():
     """Three categories without an account are one action, each with its money, the largest first."""
     entries = entries_of(
@@ -62,10 +24,10 @@ def test_like_steps_are_one_action_with_the_most_money_first():
     )
     owners = ["small", "large", "small", "large"]
     findings = [
-        found("no_account", number, category_id=f"id of {name}") for number, name in enumerate(owners)
+        finding("no_account", number, category_id=f"id of {name}") for number, name in enumerate(owners)
     ]
     coverage = [in_coverage(name, "no_account") for name in ("small", "large")]
-    [action] = made(entries, findings=findings, coverage=coverage).all()
+    [action] = made(entries, findings=findings, coverage=coverage)
     assert [(thing.name["name"], thing.entries, thing.amounts) for thing in action.things] == [
         ("large", 2, {"EUR": Decimal("70.00"), "CHF": Decimal("9.00")}),
         ("small", 2, {"EUR": Decimal("7.50")}),
@@ -84,8 +46,8 @@ def test_like_steps_are_one_action_with_the_most_money_first():
 def test_what_no_entry_waits_for_stands_apart_and_last():
     """A category that no entry of the month has is another action, after all that entries wait for."""
     coverage = [in_coverage(name, "no_account") for name in ("used", "unused")]
-    findings = [found("no_account", 0, category_id="id of used"), found("not_approved", 1)]
-    actions = made(entries_of({}, {}), findings=findings, coverage=coverage).all()
+    findings = [finding("no_account", 0, category_id="id of used"), finding("not_approved", 1)]
+    actions = made(entries_of({}, {}), findings=findings, coverage=coverage)
     assert [(action.code, action.is_apart, len(action.things)) for action in actions] == [
         ("no_account", False, 1),
         ("not_approved", False, 1),
@@ -99,10 +61,10 @@ def test_an_unknown_category_is_named_as_the_file_names_it():
     """An unknown value is shown as in the file; an ID alone names no category, so its entry is shown."""
     identifier = "11aeb92f-966b-43f9-8823-f626c74dbe68"
     findings = [
-        found("unknown_category", 0, category_id="Reisekosten Inlnd", category_name="Reisekosten Inlnd"),
-        found("unknown_category", 1, category_id=identifier, category_name=None, supplier="ACME"),
+        finding("unknown_category", 0, category_id="Reisekosten Inlnd", category_name="Reisekosten Inlnd"),
+        finding("unknown_category", 1, category_id=identifier, category_name=None, supplier="ACME"),
     ]
-    [action] = made(entries_of({}, {}), findings=findings).all()
+    [action] = made(entries_of({}, {}), findings=findings)
     assert [name_of(ENGLISH, thing) for thing in action.things] == ["Reisekosten Inlnd", "ACME"]
     assert [thing.kind for thing in action.things] == [CATEGORY, ENTRY]
     assert said(ENGLISH, action).to_do == "Choose other categories for 2 entries in the service"
@@ -111,12 +73,12 @@ def test_an_unknown_category_is_named_as_the_file_names_it():
 def test_facts_that_a_sentence_names_are_the_same_for_its_things():
     """Entries of two unknown currencies are two actions; what differs between things is told beside each."""
     findings = [
-        found("unknown_currency", n, facts=json.dumps({"currency": code})) for n, code in enumerate("XYX")
+        finding("unknown_currency", n, facts=json.dumps({"currency": code})) for n, code in enumerate("XYX")
     ]
     twin = {"who": EMPLOYEE, "employee_name": "Ada", "severity": "warning"}
     same = [{"party_kind": "supplier", "same_lines": [line], "same_count": 1} for line in (7, 8)]
-    twins = [found("suspected_duplicate", n, **twin, facts=json.dumps(same[n])) for n in range(2)]
-    actions = made(entries_of({}, {}, {}), findings=[*findings, *twins]).all()
+    twins = [finding("suspected_duplicate", n, **twin, facts=json.dumps(same[n])) for n in range(2)]
+    actions = made(entries_of({}, {}, {}), findings=[*findings, *twins])
     assert [(action.code, action.facts, action.entries) for action in actions] == [
         ("unknown_currency", {"currency": "X"}, 2),
         ("unknown_currency", {"currency": "Y"}, 1),
@@ -135,9 +97,9 @@ def test_a_split_entry_counts_once_and_an_entry_without_id_by_its_line():
         {"id": "split", "split_line": 2, "money": "3.00"},
         {"id": None},
     )
-    findings = [found("not_approved", 0, id="split"), found("not_approved", 1, id="split")]
-    findings += [found("no_service_id", 2, id=None, who=PREPARER)]
-    split, without = made(entries, findings=findings).all()
+    findings = [finding("not_approved", 0, id="split"), finding("not_approved", 1, id="split")]
+    findings += [finding("no_service_id", 2, id=None, who=PREPARER)]
+    split, without = made(entries, findings=findings)
     assert (split.entries, split.amounts, len(split.things)) == (1, {"EUR": Decimal("5.00")}, 1)
     assert (without.entries, without.entry_ids, len(without.things)) == (1, (), 1)
     assert name_of(ENGLISH, without.things[0]) == "line 2"
@@ -148,7 +110,7 @@ def test_the_differences_of_an_account_are_one_thing():
     name = {"about": "0400 Bank", "field": "name", "erp_value": "Bank", "service_value": "Bnk"}
     tax = {"severity": "error", "field": "tax_code_external_id", "erp_value": "V19"}
     accounts = [of_account("name_differs", "0400", **name), of_account("tax_code_differs", "0400", **tax)]
-    [action] = made(entries_of(), accounts=accounts).all()
+    [action] = made(entries_of(), accounts=accounts)
     assert (action.code, action.severity, action.is_apart) == ("update_account", "error", True)
     assert said(ENGLISH, action)[1:] == (
         "Update the account in the service",
@@ -163,16 +125,16 @@ def test_a_job_in_doubt_comes_first_with_what_waits_for_it():
     entries = entries_of(
         {"batch_id": "b1", "fate": "in_doubt"}, {"reason": "blocked", "fate": "ready"}, {"money": "99"}
     )
-    actions = made(
-        entries, findings=[found("not_approved", 2)], unknown_outcomes={"b1": "bktools export resolve b1"}
+    everything = results_of(
+        entries, findings=[finding("not_approved", 2)], unknown_outcomes={"b1": "bktools export resolve b1"}
     )
-    first, _ = listed = actions.all()
+    first, _ = listed = actions_of(everything)
     assert (first.code, first.entries, first.ids) == ("in_doubt", 2, {"batch_id": "b1"})
     assert first.command == "bktools export resolve b1"
     told = said(ENGLISH, first)
     assert told.about == "Export job of 1 entry"
     assert "1 entry of later export jobs" in told.why
-    assert [(line.role, line.errors, line.money["EUR"]) for line in actions.by_role(listed)] == [
+    assert [(line.role, line.errors, line.money["EUR"]) for line in waiting_by_role(everything, listed)] == [
         (SERVICE, 1, Money(1, Decimal("99.00"))),
         (PREPARER, 1, Money(2, Decimal("2.00"))),
     ]
@@ -180,14 +142,14 @@ def test_a_job_in_doubt_comes_first_with_what_waits_for_it():
 
 def test_the_account_list_is_imported_once():
     """Categories on unknown accounts and accounts without ID are one action, an error for entries."""
-    findings = [found("unknown_account", 0, category_id="id of Travel", who=PREPARER)]
+    findings = [finding("unknown_account", 0, category_id="id of Travel", who=PREPARER)]
     travel = {"category_id": "id of Travel", "severity": "error", "who": PREPARER}
     accounts = [
         of_account("category_on_unknown_account", None, **travel),
         of_account("account_id_unknown", "0400", who=PREPARER),
     ]
     coverage = [in_coverage("Travel", "unknown_account")]
-    [action] = made(entries_of({}), findings=findings, accounts=accounts, coverage=coverage).all()
+    [action] = made(entries_of({}), findings=findings, accounts=accounts, coverage=coverage)
     assert (action.code, action.severity, action.entries) == ("unknown_account", "error", 1)
     assert [name_of(ENGLISH, thing) for thing in action.things] == ["Travel", "0400"]
     assert action.command == "bktools accounts import FILE"
@@ -196,8 +158,8 @@ def test_the_account_list_is_imported_once():
 def test_the_table_has_a_line_a_currency():
     """Each currency has a line, because they are never added; an action without entries has one."""
     entries = entries_of({}, {"currency": "CHF", "money": "2.00"})
-    findings = [found("not_approved", number) for number in range(2)]
-    actions = made(entries, findings=findings, coverage=[in_coverage("Fairs", "no_account")]).all()
+    findings = [finding("not_approved", number) for number in range(2)]
+    actions = made(entries, findings=findings, coverage=[in_coverage("Fairs", "no_account")])
     rows = table_of(ENGLISH, actions).to_pylist()
     assert [(row["check"], row["currency"], row["entries"], row["amount"]) for row in rows] == [
         ("not_approved", "EUR", 1, Decimal("1.00")),

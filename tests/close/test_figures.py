@@ -1,39 +1,62 @@
-"""The figures of a month: its largest entries, and what no month before had."""
+"""The figures of a month, each computed with plain pandas from the same entries as well."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 
+import pandas as pd
 import pyarrow as pa
+import pytest
+from step_results import entries_of, finding, results_of
 
-from bktools.close.figures import Figures
+from bktools.close.actions import CHANGED, actions_of
+from bktools.close.entries import COLUMNS
+from bktools.close.figures import LARGEST, LARGEST_OF_OTHERS, Figures, spent_table
+from bktools.close.sentences import name_of, said
+from bktools.frames.sums import Money, change_of
+from bktools.wording import words
 
-COLUMNS = pa.schema(
-    {"id": pa.large_string(), "supplier": pa.large_string(), "category_id": pa.large_string()}
-    | {"category_name": pa.large_string(), "amount": pa.decimal128(38, 2), "currency": pa.large_string()}
-)
+NAMES = ("id", "supplier", "category_id", "category_name", "amount", "currency", "fate")
 
 
 def _table(*rows: tuple) -> pa.Table:
-    columns = [*zip(*rows, strict=True)] if rows else [()] * len(COLUMNS)
-    return pa.table(
-        [pa.array(column, kind) for column, kind in zip(columns, COLUMNS.types, strict=True)], schema=COLUMNS
-    )
+    usual = dict.fromkeys(NAMES)
+    listed = [usual | dict(zip(NAMES, row, strict=False)) for row in rows]
+    listed = [row | {"fate": row["fate"] or "exported", "split_line": 0} for row in listed]
+    return pa.Table.from_pylist(listed, pa.schema([COLUMNS.field(name) for name in (*NAMES, "split_line")]))
 
 
 MONTH = _table(
     *((f"e{number}", "Bahn", "c1", "Travel", Decimal(number), "EUR") for number in range(1, 13)),
     ("credit", "Fair", "c2", "Fairs", Decimal(-500), "EUR"),
-    ("yen", "Hotel", "c1", "Travel", Decimal(48211), "JPY"),
+    *((f"y{number}", "Hotel", "c1", "Travel", Decimal(48211 + number), "JPY") for number in range(5)),
+    ("franc", "Hotel", "c1", "Travel", Decimal("9.50"), "CHF"),
     ("unknown", None, None, None, None, "EUR"),
+    ("of September", "Fair", "c2", "Fairs", Decimal(9000), "EUR", "exported_before"),
+    ("copy", "Fair", "c2", "Fairs", Decimal(9000), "EUR", "left_out"),
 )
 
 
-def test_the_ten_largest_entries_are_of_the_own_currency():
-    """By size, credits too, with amounts only; in the company's own currency, else the most used."""
-    largest = Figures(MONTH, "EUR", _table(), _table()).largest
-    assert largest["id"].to_pylist() == ["credit", *(f"e{number}" for number in range(12, 3, -1))]
-    assert Figures(MONTH, "JPY", _table(), _table()).largest["id"].to_pylist() == ["yen"]
+def largest_by_pandas(entries: pa.Table, own: str) -> list[str]:
+    """Return the IDs of the largest entries, currency by currency, the own one first."""
+    frame = entries.to_pandas().dropna(subset="amount")
+    frame = frame[~frame["fate"].isin(["exported_before", "left_out"])]
+    counts = frame["currency"].value_counts()
+    order = sorted(counts.index, key=lambda name: (name != own, -counts[name], name))
+    ids: list[str] = []
+    for place, currency in enumerate(order):
+        rows = frame[frame["currency"] == currency]
+        sizes = rows["amount"].abs().sort_values(ascending=False, kind="stable")
+        ids += rows.loc[sizes.index, "id"].head(LARGEST_OF_OTHERS if place else LARGEST).to_list()
+    return ids
+
+
+@pytest.mark.parametrize("own", ["EUR", "JPY"])
+def test_the_largest_entries_are_of_all_currencies(own):
+    """By size, credits too, with amounts only: ten of the company's own currency, and some of each other."""
+    largest = Figures(MONTH, own, _table(), _table()).largest
+    assert largest["id"].to_pylist() == largest_by_pandas(MONTH, own)
+    assert set(largest["currency"].to_pylist()) == {"EUR", "JPY", "CHF"}
     assert len(Figures(_table(), None, _table(), _table()).largest) == 0
 
 
@@ -41,9 +64,115 @@ def test_what_is_new_is_in_no_month_before():
     """New suppliers and categories have no entry in any month before; the first month has none."""
     earlier = _table(("a", "Bahn", "c1", "Travel", Decimal(1), "EUR"))
     new = Figures(MONTH, "EUR", earlier, earlier).new
-    assert {key: [part.keys for part in parts] for key, parts in new.items()} == {
-        "supplier": [{"id": "Fair", "name": "Fair"}, {"id": "Hotel", "name": "Hotel"}],
-        "category": [{"id": "c2", "name": "Fairs"}],
+    assert {key: [part.keys["id"] for part in parts] for key, parts in new.items()} == {
+        "supplier": ["Fair", "Hotel"],
+        "category": ["c2"],
     }
-    assert new["supplier"][0].amounts == {"EUR": Decimal("-500.00")}
+    assert new["supplier"][0].amounts == {"EUR": Decimal("17500.00")}
     assert Figures(MONTH, "EUR", _table(), _table()).new == {}
+
+
+SPENT = {"exported", "ready", "in_doubt", "in_books", "held_back"}
+OCTOBER = _table(
+    ("1", "A", None, None, Decimal("60.00"), "EUR", "exported"),
+    ("2", "A", None, None, Decimal("30.00"), "EUR", "in_books"),
+    ("3", "A", None, None, Decimal("12.50"), "EUR", "held_back"),
+    ("4", "A", None, None, Decimal("7.00"), "EUR", "in_doubt"),
+    ("5", "A", None, None, Decimal("99.00"), "EUR", "left_out"),
+    ("6", "A", None, None, Decimal("45.00"), "EUR", "exported_before"),
+    # An entry that September held back: September counts it.
+    ("7", "A", None, None, Decimal("20.00"), "EUR", "exported"),
+    ("8", "A", None, None, Decimal("5.00"), "USD", "exported"),
+)
+
+
+def test_months_are_compared_by_what_was_spent():
+    """Exported, in the books, in doubt and held back are all spent; each is beside the sum; none twice."""
+    september = _table(
+        ("6", "A", None, None, Decimal("45.00"), "EUR", "exported"),
+        ("7", "A", None, None, Decimal("20.00"), "EUR", "held_back"),
+    )
+    figures = Figures(OCTOBER, "EUR", september, september, pa.chunked_array([["7"]], pa.large_string()))
+    euro, dollar = figures.against
+    frame = OCTOBER.to_pandas()
+    frame = frame[frame["fate"].isin(SPENT) & (frame["id"] != "7")]
+    spent = frame.groupby("currency")["amount"].sum()
+    assert (euro.before, euro.now, euro.change) == (Decimal("65.00"), spent["EUR"], spent["EUR"] - 65)
+    assert euro.share == round((spent["EUR"] - 65) / 65 * 100, 1)
+    by_fate = frame[frame["currency"] == "EUR"].groupby("fate")["amount"].sum()
+    assert {fate: sides[1] for fate, sides in euro.parts.items()} == by_fate.to_dict()
+    assert sum(sides[0] for sides in euro.parts.values()) == euro.before
+    assert (dollar.currency, dollar.before, dollar.now, dollar.share) == ("USD", 0, spent["USD"], None)
+
+
+def test_an_entry_is_spent_in_the_month_that_met_it_first():
+    """What a month held back stays its own, also when the next one exports it."""
+    columns = {name: COLUMNS.field(name).type for name in ("id", "amount", "currency", "reason")}
+    more = {"state": pa.large_string(), "sent_in": pa.large_string(), "first_held_in": pa.large_string()}
+    schema = pa.schema(columns | more | {"split_line": pa.int64()})
+    usual = {"amount": Decimal("1.00"), "currency": "EUR", "split_line": 0}
+    sent = [
+        usual | {"id": "a", "state": "ACCEPTED", "sent_in": "2026-09"},
+        usual | {"id": "b", "state": "ACCEPTED", "sent_in": "2026-10"},
+        usual | {"id": "c", "state": "UNKNOWN", "sent_in": "2026-09"},
+    ]
+    held = [
+        usual | {"id": "b", "reason": "not_approved", "first_held_in": "2026-09"},
+        usual | {"id": "d", "reason": "already_booked", "first_held_in": "2026-09"},
+        usual | {"id": "e", "reason": "no_account", "first_held_in": "2026-10"},
+    ]
+    tables = (pa.Table.from_pylist(rows, schema) for rows in (sent, held))
+    table = spent_table("2026-09", *tables).to_pandas()
+    assert dict(zip(table["id"], table["fate"], strict=True)) == {
+        "a": "exported",
+        "b": "held_back",
+        "c": "in_doubt",
+        "d": "in_books",
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "share"),
+    [
+        ("100", "70.3", Decimal("-29.7")),
+        ("100", "0", Decimal("-100.0")),
+        ("100", "1100", Decimal("1000.0")),
+        ("0", "100", None),
+        ("-100", "50", None),
+        ("0.01", "100", None),
+    ],
+)
+def test_a_percentage_is_of_a_base_that_says_something(before, now, share):
+    """Not of nothing, of a credit, or of a base near zero."""
+    assert change_of(Money(1, Decimal(before)), Money(1, Decimal(now)))[3] == share
+
+
+def test_a_changed_entry_has_its_amounts_before_and_now():
+    """The step's amounts are the sums of its lines: as sent, as they are in the file, and the difference."""
+    entries = entries_of(
+        {"fate": "exported", "reason": CHANGED, "money": "100.00", "file_amount": Decimal("250.00")},
+        {"fate": "exported", "reason": CHANGED, "money": "40.00", "file_amount": Decimal("30.00")},
+        {"fate": "exported", "reason": CHANGED, "money": "7.00"},
+    )
+    findings = [finding(CHANGED, number, facts='{"changes": []}') for number in range(3)]
+    [action] = actions_of(results_of(entries, findings=findings))
+    frame = pd.DataFrame(entries.to_pylist())
+    now = frame["file_amount"].fillna(frame["amount"])
+    assert action.amounts == action.facts["sent"] == {"EUR": frame["amount"].sum()}
+    assert action.facts["now"] == {"EUR": now.sum()}
+    assert action.facts["difference"] == {"EUR": now.sum() - frame["amount"].sum()}
+    assert action.amounts == {"EUR": sum(thing.amounts["EUR"] for thing in action.things)}
+    assert [name_of(words("en"), thing) for thing in action.things] == [
+        "EUR 100.00 → EUR 250.00",
+        "EUR 40.00 → EUR 30.00",
+        "EUR 7.00",
+    ]
+    assert said(words("en"), action).why == (
+        "Exported with other data: sent EUR 147.00, now EUR 287.00 (difference EUR 140.00)"
+    )
+
+
+def test_entries_in_the_books_are_no_step():
+    """The ledger has them already, so nobody has anything to do."""
+    entries = entries_of({"fate": "in_books", "reason": "already_booked"})
+    assert actions_of(results_of(entries, findings=[finding("already_booked", 0)])) == ()

@@ -12,8 +12,6 @@ import pytest
 
 import bktools
 from bktools.errors import ArgumentError, JournalError
-from bktools.journal.backups import restore
-from bktools.journal.writing import open_for_writing
 
 
 def lines_of(path: Path) -> list[dict[str, str]]:
@@ -131,20 +129,3 @@ def test_a_blank_name_is_refused_before_anything_is_sent(sandbox, closed, argume
     with pytest.raises(ArgumentError, match=f"{argument} must be given"):
         closed(apply=True, **{argument: " "})
     assert sandbox.server.export_jobs() == []
-
-
-def test_what_a_restored_journal_has_no_data_of_is_told(service, samples, tmp_path, closed):
-    """Entries sent after the copy are in no month; record and report say how many, and why."""
-    entries = bktools.read_entries(samples[1]).head(40)
-    copy = tmp_path / "copy.sqlite"
-    with open_for_writing(service.settings) as journal:
-        journal.backup(copy)
-    close = closed(entries, apply=True)
-    sent = close.entries.loc[close.entries["fate"] == "exported", "id"].nunique()
-    restore(service.settings, copy, by="Ada")
-    record = bktools.record_of("2026-10", service=service)
-    said = f"{sent} entries sent after the restored copy of the journal was made: it has no data of them"
-    assert (len(record.exported), record.not_kept) == (0, sent)
-    assert record.lines == [f"not included: {said}"]
-    again = bktools.close_month(close.chart, entries, folder=tmp_path / "again", service=service)
-    assert said in (again.folder / "report.html").read_text(encoding="utf-8")

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from bktools.close.actions import MAPPINGS, OF_A_CATEGORY, OF_ACCOUNT_OUTCOMES, OF_JOB_OUTCOMES, UNKNOWN
+from bktools.close.actions import (
+    CAUSES,
+    MAPPINGS,
+    OF_A_CATEGORY,
+    OF_ACCOUNT_OUTCOMES,
+    OF_JOB_OUTCOMES,
+    SOLVED_BY_OTHERS,
+    UNKNOWN,
+)
 from bktools.close.changes import CATEGORIES, EMPLOYEES, HELD_BACK, SUMS
 from bktools.close.entries import FATES, OF_REASON
 from bktools.reports.folder import TABLES
 from bktools.reports.workbook import AFTER_AMOUNTS, BEFORE_AMOUNTS
 from bktools.submit.outcomes import OUTCOMES
 from bktools.wording import LANGUAGES, words
+
+ENGLISH = words("en")
 
 STEPS = {
     *MAPPINGS,
@@ -44,3 +54,12 @@ def test_every_code_has_words(language: str, form: str, codes: set[str]):
     assert {code for code in codes if form.format(code) not in there} == set()
     if codes is STEPS:
         assert {key.split(".")[1] for key in there if key.startswith("step.")} == STEPS
+
+
+def test_a_sentence_of_several_things_names_what_they_share():
+    """Its facts are those of the table of causes, or sums over all things."""
+    sums = {"count", "entries", "sent", "now", "difference"}
+    for key in ENGLISH.texts:
+        section, code, form = (*key.split("."), "", "")[:3]
+        if section in ("entry", "step") and form in ("many", "do_many") and code not in SOLVED_BY_OTHERS:
+            assert ENGLISH.facts_of(key) <= sums | {*CAUSES.get(code, ())}, key

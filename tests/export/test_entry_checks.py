@@ -146,8 +146,7 @@ LOOKS = {
         {"amount": [Decimal(12500), *(Decimal(100 + number) for number in range(11))]},
         {},
         1,
-        {"usual_of": "category", "usual_low": 35.17, "usual_high": 316.5}
-        | {"usual_entries": 12, "currency": "EUR"},
+        {"usual_of": "category", "usual_amount": 105.5, "usual_entries": 12, "currency": "EUR"},
     ),
     "no_tax_code": (
         {"tax_code": [" "]},
@@ -187,66 +186,53 @@ def test_each_warning_goes_out_with_the_plan(entries, name):
     assert plan.totals["entries"].sum() == count
 
 
-# The kind of entries, their amounts, and the one that is unusual among them.
+# The suppliers and the amounts of entries of one category, and the level, median and number that are usual.
 UNUSUAL = {
-    "a rent that is ten times its supplier's": ("supplier", [Decimal(2000)] * 11, Decimal(20000)),
-    "a fee with its point in the wrong place": ("supplier", [Decimal("49.90")] * 10, Decimal("499.00")),
-    "a cleaning bill that is a tenth of its supplier's": ("supplier", [Decimal(420)] * 5, Decimal(42)),
-    "a telephone bill with its point in the wrong place": ("supplier", [Decimal(349)] * 4, Decimal(3490)),
-    "a machine among tools": ("account", [Decimal(90 + number) for number in range(12)], Decimal(4100)),
-    "an invoice in another currency's amount": (
-        "account",
-        [Decimal(300 + 9 * number) for number in range(20)],
-        Decimal(11000),
+    "ten times a supplier's median is usual": (["A"] * 6, [20, 20, 20, 20, 20, 200], None),
+    "more is not": (["A"] * 6, [20, 20, 20, 20, 20, 200.01], ("supplier", 20.0, 6)),
+    "a credit of this size, too": (["A"] * 6, [20, 20, 20, 20, 20, -201], ("supplier", 20.0, 6)),
+    "a small amount is usual": (["A"] * 6, [20, 20, 20, 20, 20, 0.01], None),
+    "spellings of a supplier are one": (
+        ["A", "a ", "A", "a", " A"],
+        [20, 20, 20, 20, 201],
+        ("supplier", 20.0, 5),
     ),
-    "48,211 among a thousand below 4,000": (
-        "company",
-        [Decimal(15 + number * 9973 % 3980) for number in range(1056)],
-        Decimal(48211),
+    "the category counts where a supplier has four": (
+        ["B", "A", "A", "A", "A"],
+        [7] * 4 + [71],
+        ("category", 7.0, 5),
     ),
-    "a credit of 60,000 among small ones": (
-        "company",
-        [Decimal(20 + number * 613 % 1500) for number in range(150)],
-        Decimal(-60000),
-    ),
+    "the supplier counts before the category": (["B"] * 5 + ["A"] * 5, [7] * 5 + [100] * 4 + [900], None),
+    "four entries show nothing": (["A"] * 4, [20, 20, 20, 2000], None),
+    "without suppliers the category counts": ([None] * 6, [9, 9, 9, 9, 9, 99], ("category", 9.0, 6)),
 }
 
 
 @pytest.mark.parametrize("name", UNUSUAL)
-def test_an_amount_is_unusual_for_its_supplier_its_account_or_the_company(entries, name):
-    """One amount is told, by the narrowest kind of entries that has enough of them, and no other."""
-    level, usual, odd = UNUSUAL[name]
-    amounts = [*usual, odd]
-    ids = [f"6fa459ea-ee8a-4ca4-894e-{number:012x}" for number in range(len(amounts))]
-    suppliers = ["Same" if level == "supplier" else f"Supplier {number}" for number in range(len(amounts))]
-    every = pd.concat([categories(id=one) for one in ids], ignore_index=True)
-    options = {"categories": every, "accounts": accounts()} if level == "account" else {}
-    columns = {"category_id": ids, "amount": amounts, "supplier": suppliers, "description": ids}
-    plan = compose_export_jobs(entries(len(amounts), **columns), **options)
-    found = plan.findings[plan.findings["check"] == "unusual_amount"]
-    assert found["line"].tolist() == [len(amounts)]
-    facts = json.loads(found["facts"].iloc[0])
-    assert (facts["usual_of"], facts["usual_entries"]) == (level, len(amounts))
-    assert (facts["usual_low"] is None) is (level != "supplier")
-    if level == "supplier":
-        assert 0.8 < facts["usual_low"] / float(usual[0]) < 1 < facts["usual_high"] / float(usual[0]) < 1.25
+def test_an_unusual_amount_is_more_than_ten_times_the_median(entries, name):
+    """Of its supplier, else of its category, with at least five entries."""
+    suppliers, amounts, usual = UNUSUAL[name]
+    columns = {
+        "category_id": [CATEGORY] * len(amounts),
+        "amount": [Decimal(str(amount)) for amount in amounts],
+        "supplier": suppliers,
+        "description": [str(number) for number in range(len(amounts))],
+    }
+    plan = compose_export_jobs(entries(len(amounts), **columns))
+    unusual = plan.findings[plan.findings["check"] == "unusual_amount"]
+    facts = [json.loads(text) for text in unusual["facts"]]
+    assert unusual["line"].tolist() == ([len(amounts)] if usual else [])
+    assert [(each["usual_of"], each["usual_amount"], each["usual_entries"]) for each in facts] == (
+        [usual] if usual else []
+    )
 
 
-@pytest.mark.parametrize(
-    ("usual", "other"),
-    [
-        ([Decimal(20 + 80 * number) for number in range(12)], Decimal(3)),
-        ([Decimal(89)] * 5, Decimal(445)),
-        ([Decimal(420)] * 3, Decimal(42)),
-        ([Decimal(420)] * 8, Decimal(-12)),
-    ],
-)
-def test_no_amount_is_unusual_for_a_supplier_of_many_prices_or_few_entries(entries, usual, other):
-    """A small purchase among many sizes, five nights of a hotel, a fourth entry and a credit are not told."""
-    amounts = [*usual, other]
-    ids = [f"6fa459ea-ee8a-4ca4-894e-{number:012x}" for number in range(len(amounts))]
+def test_an_amount_is_compared_within_its_currency(entries):
+    """A thousand yen is no large amount among euros."""
     plan = compose_export_jobs(
-        entries(len(amounts), category_id=ids, amount=amounts, supplier="Same", description=ids)
+        entries(
+            6, supplier=["A"] * 6, currency=["EUR"] * 5 + ["JPY"], amount=[*[Decimal(9)] * 5, Decimal(1000)]
+        )
     )
     assert "unusual_amount" not in plan.findings["check"].tolist()
 

@@ -52,7 +52,7 @@ def _entries_of(folder: Path, ids: list[str], company: str, rows: list[tuple[str
     file.write_text(
         "\n".join(["id,company_id,date,amount,currency,status,supplier", *lines]), encoding="utf-8"
     )
-    return bktools.read_entries(file, decimal=".", spending="positive")
+    return bktools.read_entries(file, decimal=".")
 
 
 @given(AMOUNTS)
@@ -149,7 +149,8 @@ def test_longer_amounts(tmp_path: Path):
     """A file with an amount of more than 15 digits is read as decimals alone, and goes through whole."""
     file = tmp_path / "entries.csv"
     file.write_text(
-        f"id,company_id,amount,currency\n{IDS[0]},{COMPANY},12345678901234.56,EUR\n", encoding="utf-8"
+        f"id,company_id,date,amount,currency\n{IDS[0]},{COMPANY},2026-10-24,12345678901234.56,EUR\n",
+        encoding="utf-8",
     )
     with pytest.raises(InputError, match=r"amount 12345678901234.56 has more than the 15 .*money=.decimal"):
         bktools.read_entries(file)

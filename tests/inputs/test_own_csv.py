@@ -13,7 +13,7 @@ import bktools
 from bktools.frames.delimited import PROFILES
 from bktools.frames.incoming import arrow_of
 from bktools.frames.schema import to_pandas
-from bktools.inputs.accounts import read_accounts
+from bktools.inputs.readers.accounts import read_accounts
 
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"
 IDS = [f"1b4e28ba-2fa1-41d2-883f-0016d3cca4{at:02}" for at in range(20)]
@@ -59,16 +59,17 @@ def test_entries_come_back(written):
     """Entries with amounts below zero and descriptions of every kind."""
     frame = pd.DataFrame({"id": IDS[: len(NAMES)], "company_id": COMPANY, "description": NAMES})
     frame.insert(2, "amount", [Decimal(f"{at}.50") for at in range(-3, len(NAMES) - 3)])
+    frame = frame.assign(date=pd.Timestamp("2026-10-06"), currency="EUR")
     same(bktools.read_entries(written(frame)), frame)
 
 
 def test_what_was_undone_is_told(tmp_path):
-    """The notes count the rows and name the first lines."""
+    """Notes name both."""
     frame = pd.DataFrame({"code": ["0400", "0500"], "name": ["=1+1", "Bank"]})
     chart = bktools.read_chart_of_accounts(bktools.to_csv(frame, tmp_path / "own.csv"))
     assert chart.attrs["bktools"]["notes"][:2] == [
-        'rows with cells such as ="0400", read as the text in it: 2 (lines 2, 3)',
-        "rows with text led by an apostrophe for a spreadsheet, read without: 1 (line 2)",
+        'cells such as ="0400" are read as the text in them',
+        "an apostrophe that leads a text for a spreadsheet is left out",
     ]
 
 

@@ -9,8 +9,7 @@ import random
 import pytest
 
 from bktools.errors import InputError
-from bktools.inputs.delimited import careful_body
-from bktools.inputs.heading_row import Head
+from bktools.inputs.delimited import _careful_rows
 from bktools.inputs.regular_text import regular_body
 
 # Pieces of which random text is made: cells, quotes, delimiters and line ends, in any order.
@@ -24,13 +23,16 @@ LINE_ENDS = ("\n", "\r\n")
 def both(text, width, *, first_line=1, delimiter=";"):
     """Return rows and lines by Arrow, None where it stops, and by the careful reader, None for an error."""
     data = text.encode()
-    head = Head(tuple(map(str, range(width))), 0, 1, first_line, (), delimiter)
     regular = regular_body(data, first_line=first_line, width=width, delimiter=delimiter)
     try:
-        careful = careful_body(data, head, "x.csv")
+        careful = [
+            (line, row) for line, row in _careful_rows(data, delimiter, "x.csv") if line >= first_line and row
+        ]
     except InputError:
-        careful = None
-    return rows(regular), rows(careful)
+        return rows(regular), None
+    if any(len(row) > width for _, row in careful):
+        return rows(regular), None
+    return rows(regular), [(line, *row, *[""] * (width - len(row))) for line, row in careful]
 
 
 def rows(body):

@@ -1,4 +1,4 @@
-"""Batches of a journal, and what brings them to a state."""
+"""Batches of a journal, what brings them to a state, and what the tests ask of a journal."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import json
 import pyarrow as pa
 
 from bktools.export.plan import BatchRequest
-from bktools.journal.undelivered import BatchOutcome
-from bktools.journal.writing import WritableJournal
+from bktools.journal.attempts import Attempt, BatchOutcome, begin, record_outcome
+from bktools.journal.claims import LookedUp, claim
+from bktools.journal.resolving import resolve
+from bktools.journal.statements import record_first_export
+from bktools.journal.writable import WritableJournal
 
 ADDRESS = "https://books.example.com"
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
@@ -16,7 +19,8 @@ OTHER_COMPANY = "123e4567-e89b-42d3-a456-426614174000"
 
 # A batch that waited for its answer becomes one of these by a person's word.
 SETTLED_BY_HAND = {"BOOKED": "ACCEPTED", "RELEASED": "RELEASED"}
-CODES = {"ACCEPTED": "accepted", "REJECTED": "refused", "UNKNOWN": "connection_lost"}
+CODES = {"ACCEPTED": "accepted", "REJECTED": "refused", "UNKNOWN": "connection_lost", "PLANNED": "not_sent"}
+LOOKED = {"evidence": "looked up in the ERP", "by": "Ada"}
 
 
 def entry(number: int) -> str:
@@ -38,6 +42,33 @@ def batch(name: str, *numbers: int, company: str = COMPANY, **columns: object) -
     return BatchRequest(name, company, entries, body, pa.table(facts) if facts else None)
 
 
+def answer(state: str, job_id: str | None = None) -> BatchOutcome:
+    """Return an outcome of a state."""
+    return BatchOutcome(
+        state, CODES[state], {"said": "said", "job_id": job_id, "status": "new"}, job_id=job_id
+    )
+
+
+def claimed(journal: WritableJournal, *batches: BatchRequest, period: str | None = None) -> None:
+    """Claim batches of one company, after a person said that nothing was exported before."""
+    record_first_export(journal, batches[0].company_id, by="Ada")
+    claim(journal, batches, "plan", period)
+
+
+def begun(
+    journal: WritableJournal,
+    wanted: BatchRequest,
+    *,
+    period: str | None = None,
+    looked_up: LookedUp | None = None,
+) -> Attempt:
+    """Claim and begin a batch, after a person said that nothing was exported before."""
+    record_first_export(journal, wanted.company_id, by="Ada")
+    with journal.sending(wanted.company_id):
+        claim(journal, [wanted], "plan", period, looked_up)
+        return begin(journal, wanted.batch_id)
+
+
 def send(
     journal: WritableJournal,
     wanted: BatchRequest,
@@ -45,17 +76,23 @@ def send(
     *,
     period: str | None = None,
     job_id: str | None = None,
-) -> None:
+    looked_up: LookedUp | None = None,
+) -> Attempt | None:
     """Bring a batch to a state; BOOKED is one without an answer that a person found booked."""
-    with journal.sending(wanted.company_id):
-        journal.claim([wanted], "plan", period)
-        if state == "PLANNED":
-            return
-        journal.begin(wanted.batch_id)
-        answered = "UNKNOWN" if state in SETTLED_BY_HAND else state
-        job = (job_id or f"job-{wanted.batch_id}") if state == "ACCEPTED" else None
-        journal.settle(
-            wanted.batch_id, BatchOutcome(answered, CODES[answered], {"message": "said"}, job_id=job)
-        )
+    if state == "PLANNED":
+        claimed(journal, wanted, period=period)
+        return None
+    attempt = begun(journal, wanted, period=period, looked_up=looked_up)
+    answered = "UNKNOWN" if state in SETTLED_BY_HAND else state
+    job = (job_id or f"job-{wanted.batch_id}") if state == "ACCEPTED" else None
+    if answered != "SENDING":
+        record_outcome(journal, attempt, answer(answered, job))
     if state in SETTLED_BY_HAND:
-        journal.resolve(wanted.batch_id, SETTLED_BY_HAND[state], evidence="looked up", by="Ada")
+        resolve(journal, wanted.batch_id, SETTLED_BY_HAND[state], **LOOKED)
+    return attempt
+
+
+def state(journal: WritableJournal, batch_id: str) -> str | None:
+    """Return the state of a batch, None where the journal does not have it."""
+    row = journal.state_of(batch_id)
+    return None if row is None else row["state"]

@@ -1,7 +1,8 @@
-"""Journals of the tests: of one machine, and of machines that share a database."""
+"""Journals of the tests: of one machine, of machines that share a database, and a clock that is set."""
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,7 +11,9 @@ import pytest
 from batches import ADDRESS
 from postgres_server import PASSWORD
 
-from bktools.journal.writing import WritableJournal, open_for_writing
+from bktools.journal import attempts, claims, records, resolving, restores, writable
+from bktools.journal.writable import WritableJournal
+from bktools.journal.writing import open_for_writing
 from bktools.settings import Settings, load_settings
 
 
@@ -22,6 +25,13 @@ def settings(tmp_path, backend) -> Settings:
 
 
 @pytest.fixture
+def opened(settings) -> Iterator[WritableJournal]:
+    """The open journal of these settings."""
+    with open_for_writing(settings) as journal:
+        yield journal
+
+
+@pytest.fixture
 def journal(service) -> Iterator[WritableJournal]:
     """The open journal of a sandbox."""
     with open_for_writing(service.settings) as opened:
@@ -29,22 +39,32 @@ def journal(service) -> Iterator[WritableJournal]:
 
 
 @pytest.fixture
-def machine(tmp_path, postgres, database) -> Callable[..., Settings]:
-    """A function that gives the settings of a machine: its folders, and the database or its own file."""
+def machine(tmp_path, backend) -> Callable[..., Settings]:
+    """A function that gives the settings of a machine with a memory of its own.
 
-    def settings(
-        name: str = "first",
-        address: str | None = None,
-        *,
-        file: bool = False,
-        url: str = ADDRESS,
-        **others: Any,
-    ) -> Settings:
-        folders = {f"{kind}_dir": tmp_path / name / kind for kind in ("data", "cache", "sent_log")}
-        journal = None if file else address or postgres.address(database)
-        return load_settings(url, env={}, **folders, journal=journal, **others)
+    Machines share the journal: the database, or the folder with the file.
+    """
+
+    def settings(name: str = "first", *, url: str = ADDRESS, own: bool = False, **others: Any) -> Settings:
+        folders = {f"{kind}_dir": tmp_path / name / kind for kind in ("cache", "sent_log")}
+        data = tmp_path / (name if own else "shared") / "data"
+        return load_settings(
+            url, env={}, data_dir=data, journal=None if own else backend, **folders, **others
+        )
 
     return settings
+
+
+@pytest.fixture
+def today(monkeypatch) -> Callable[[str], None]:
+    """A function that sets the clock to a moment of which the journal writes."""
+
+    def set_to(moment: str) -> None:
+        now = dt.datetime.fromisoformat(f"{moment}+00:00")
+        for module in (attempts, claims, records, resolving, restores, writable):
+            monkeypatch.setattr(module, "now", lambda: now)
+
+    return set_to
 
 
 @pytest.fixture

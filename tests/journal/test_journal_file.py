@@ -16,24 +16,32 @@ from pathlib import Path
 
 import pytest
 import warm
+from backends import BOTH
+from batches import COMPANY, batch, begun
+from typer.testing import CliRunner
 
+from bktools.cli.app import app
 from bktools.errors import JournalError, StorageError
+from bktools.journal import records
 from bktools.journal import sqlite as sqlite_module
-from bktools.journal.backups import restore
 from bktools.journal.folders import folder_of
 from bktools.journal.journal import identity_of
+from bktools.journal.restores import restore
 from bktools.journal.sqlite import File, connect
 from bktools.journal.writing import open_for_writing
 from bktools.settings import load_settings
 
-ORIGIN = {"environment": "test", "address": "https://books.example.com"}
+ADDRESS = "https://books.example.com"
 
 
 def test_files_are_private(service):
-    """Nobody else can read the journal, the files SQLite keeps beside it, or who sends."""
-    with open_for_writing(service.settings) as journal, journal.sending(service.settings.company):
-        files = [*journal.folder.glob("journal.sqlite*"), *journal.folder.glob("locks/*")]
-        assert {path.suffix for path in files} >= {".sqlite", ".holder"}
+    """Nobody else can read the journal, the files beside it, the memory of the machine, or who sends."""
+    with open_for_writing(service.settings) as journal:
+        begun(journal, batch("a", 0))
+        files = [path for path in service.settings.state_dir.rglob("*") if path.is_file()]
+        files = [path for path in files if "server" not in path.name and "world" not in path.name]
+        assert {path.name for path in files} >= {"journal.sqlite", "memory.json", "sent.log"}
+        assert {path.suffix for path in files} >= {".holder", ".lock"}
         assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
 
 
@@ -80,88 +88,100 @@ def test_a_backup_that_does_not_fit_leaves_nothing_behind(service, tmp_path):
     assert [path.name for path in folder.iterdir()] == ["backup.sqlite"]
 
 
-def test_an_empty_file_becomes_a_journal_with_checksums(tmp_path):
+def test_an_empty_file_becomes_a_journal_with_checksums(settings):
     """A file without content, as a full disk or `touch` leaves it, is made as if it were not there."""
-    path = tmp_path / "journal" / "journal.sqlite"
-    path.parent.mkdir()
+    path = folder_of(settings) / "journal.sqlite"
+    path.parent.mkdir(parents=True)
     path.touch()
-    with File(path, ORIGIN) as file:
-        assert [*file.rows("PRAGMA checksum_verification")[0].values()] == ["1"]
+    with open_for_writing(settings) as journal:
+        assert [*journal.rows("PRAGMA checksum_verification")[0].values()] == ["1"]
 
 
-def of_another_format(path, release: str | None) -> None:
-    """Make a journal one that another version wrote; without a release, one from before they were written."""
-    with closing(connect(path)) as connection:
-        connection.execute("UPDATE about SET value = '9' WHERE name = 'schema_version'")
-        connection.execute("UPDATE about SET value = ? WHERE name = 'release'", (release,)) if release else (
-            connection.execute("DELETE FROM about WHERE name IN ('schema_version', 'release')")
-        )
+# What `about` says of a journal's tables, and the version that its refusal names.
+VERSIONS = [
+    ("DELETE FROM about WHERE name = 'schema_version'", "use bktools at commit 2b6b6900 to read it"),
+    (
+        "UPDATE about SET value = '1' WHERE name = 'schema_version'",
+        "use bktools at commit 2b6b6900 to read it",
+    ),
+    ("UPDATE about SET value = '9' WHERE name = 'schema_version'", "version 9, .*; install a newer release"),
+]
 
 
-@pytest.mark.parametrize("release", [None, "bktools 9.0 (0123456789)"])
-def test_a_journal_of_another_format_is_left_as_it_is(tmp_path, release):
-    """One line names the version that reads a journal and its backup, and no byte of it is written."""
-    folders = {"data_dir": tmp_path / "d", "sent_log_dir": tmp_path / "m"}
-    settings = load_settings(ORIGIN["address"], env={}, **folders)
+@pytest.mark.parametrize(("about", "named"), VERSIONS)
+def test_a_journal_of_another_version_is_left_as_it_is(settings, tmp_path, about, named):
+    """One line names the version that reads a journal and its backup, and neither is changed."""
     with open_for_writing(settings) as journal:
         path = journal.path
-    of_another_format(path, release)
+    with closing(connect(path)) as connection:
+        connection.execute(about)
     backup = Path(shutil.copy(path, tmp_path / "backup.sqlite"))
     before = {file: file.read_bytes() for file in (path, backup)}
-    uses = (lambda: open_for_writing(settings), lambda: restore(settings, backup, by="Ada"))
+    looked = {"by": "Ada", "evidence": "asked all colleagues"}
+    uses = (lambda: open_for_writing(settings), lambda: restore(settings, backup, **looked))
     for file, use in zip(before, uses, strict=True):
-        with pytest.raises(JournalError) as refused:
+        with pytest.raises(JournalError, match=named) as refused:
             use()
-        said = str(refused.value)
-        assert str(file) in said
-        assert f"keep it, and install {release or 'bktools at commit cdb2426'} to use it" in said
-        assert not re.search("delete|remove|reset", said)
+        assert str(file) in str(refused.value)
+        assert not re.search("delete|remove|reset|\n", str(refused.value))
     assert {file: file.read_bytes() for file in before} == before
-    ours = {path.name, f"{path.name}-wal", f"{path.name}-shm", "sent-log"}
-    assert {found.name for found in path.parent.iterdir()} <= ours
 
 
-def test_the_log_of_a_journal_of_another_format_stays(service, tmp_path):
-    """What a killed process left in the log is still there for the version that reads it."""
-    with open_for_writing(service.settings) as journal:
-        path = journal.path
+@BOTH
+def test_an_older_journal_is_upgraded_in_one_transaction(opened, settings, monkeypatch):
+    """Each version has one function; where one fails the journal stays as it was."""
+
+    def fails(_: object) -> None:
+        raise StorageError("the drive is full")
+
+    steps = [lambda connection: connection.execute("CREATE TABLE added (name TEXT)"), fails]
+    with monkeypatch.context() as patched:
+        patched.setattr(records, "MIGRATIONS", steps)
+        with pytest.raises(StorageError, match="the drive is full"):
+            open_for_writing(settings)
+        assert opened.about("schema_version") == "2"
+        steps[1] = lambda connection: connection.execute("INSERT INTO added VALUES ('x')")
+        for _ in range(2):
+            with open_for_writing(settings) as journal:
+                assert journal.about("schema_version") == "4"
+                assert len(journal.rows("SELECT * FROM added")) == 1
+    with pytest.raises(JournalError, match="has version 4, this release knows versions up to 2"):
+        open_for_writing(settings)
+
+
+def test_a_month_end_on_a_journal_of_before_is_refused_in_one_line(tmp_path, monkeypatch):
+    """Made by the commit before the first release's tables: the line names that commit."""
+    settings = load_settings("production", base_url=ADDRESS, data_dir=tmp_path)
+    path = folder_of(settings) / "journal.sqlite"
+    path.parent.mkdir(parents=True)
     with closing(connect(path)) as connection:
-        connection.execute("UPDATE about SET value = '9' WHERE name = 'schema_version'")
-        killed = tmp_path / "sandbox"
-        killed.mkdir()
-        for suffix in ("", "-wal"):
-            shutil.copy(f"{path}{suffix}", killed / f"{path.name}{suffix}")
-    before = {file.name: file.read_bytes() for file in killed.iterdir()}
-    assert before[f"{path.name}-wal"]
-    with pytest.raises(JournalError, match="has version 9, this release knows versions up to 1"):
-        File(killed / path.name, ORIGIN)
-    assert {name: (killed / name).read_bytes() for name in before} == before
+        connection.execute("CREATE TABLE about (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL)")
+        connection.execute("INSERT INTO about VALUES ('id', 'x'), ('schema_version', '1'), ('release', 'x')")
+    for name, value in {
+        "BASE_URL": ADDRESS,
+        "DATA_DIR": tmp_path,
+        "TOKEN": "t",
+        "ENVIRONMENT": "production",
+    }.items():
+        monkeypatch.setenv(f"BKTOOLS_{name}", str(value))
+    entries = tmp_path / "entries.csv"
+    entries.write_text("id\n")
+    command = ["month-end", "--chart", str(entries), "--entries", str(entries), "--company", COMPANY]
+    error = CliRunner().invoke(app, command).exception
+    assert re.fullmatch(r"the journal .* use bktools at commit 2b6b6900 to read it", str(error))
 
 
-def test_a_database_of_something_else_is_left_as_it_is(tmp_path):
-    """A database that is no journal is refused, and no byte of it is written."""
-    path = tmp_path / "books" / "journal.sqlite"
-    path.parent.mkdir()
+def test_a_database_of_something_else_is_left_as_it_is(settings):
+    """A database that is no journal is refused, and none of its tables are changed."""
+    path = folder_of(settings) / "journal.sqlite"
+    path.parent.mkdir(parents=True)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE music (title TEXT)")
-    before = path.read_bytes()
-    with pytest.raises(StorageError, match=r"journal\.sqlite cannot be opened"):
-        File(path, ORIGIN)
-    assert path.read_bytes() == before
-
-
-def test_another_environments_journal_is_refused(tmp_path):
-    """A journal copied from elsewhere does not vouch for this environment; it is only shown."""
-    folders = {"data_dir": tmp_path / "data", "sent_log_dir": tmp_path / "sent_log"}
-    one = load_settings("one", env={}, base_url="https://one.example", **folders)
-    other = load_settings("other", env={}, base_url="https://other.example", **folders)
-    with open_for_writing(one) as journal:
-        path = journal.path
-    other.state_dir.mkdir(parents=True)
-    shutil.copy(path, other.state_dir)
-    said = r"belongs to the environment 'one', not to 'other'.*journal rename one other"
-    with pytest.raises(JournalError, match=said):
-        open_for_writing(other)
+    for use in (lambda: File(path), lambda: open_for_writing(settings)):
+        with pytest.raises(StorageError, match=r"journal\.sqlite cannot be opened"):
+            use()
+    with closing(sqlite3.connect(path)) as connection:
+        assert [*connection.execute("SELECT name FROM sqlite_master")] == [("music",)]
 
 
 def addresses_of_a_new_journal(folder):
@@ -184,11 +204,11 @@ def test_threads_write_in_turn(service, monkeypatch):
     def write(number: int) -> int:
         with open_for_writing(service.settings) as journal:
             # SQLite gives up at once.
-            journal._database.connection.set_busy_timeout(0)
+            journal._database.connection.raw.set_busy_timeout(0)
             for _ in range(20):
                 with journal.transaction() as connection:
                     connection.execute("CREATE TEMP TABLE IF NOT EXISTS here (number INTEGER)")
-                    connection.execute("INSERT INTO here VALUES (?)", (number,))
+                    connection.execute("INSERT INTO here VALUES ($1)", (number,))
                     time.sleep(0.0005)
             return len(journal.rows("SELECT * FROM here"))
 

@@ -1,31 +1,38 @@
-"""The right to send for a company: one at a time, and gone with the process that had it."""
+"""The lock of a company: one process at a time, gone with the process, and refused where drives have none."""
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import os
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 import warm
-from batches import COMPANY
+from batches import COMPANY, batch, begun
 
-from bktools.errors import JournalBusyError
+from bktools.errors import JournalBusyError, StorageError
 from bktools.journal.lock import sending_for
+from bktools.journal.writing import open_for_writing
+
+WAY_OUT = r"does not lock files .*nothing was sent; choose a folder on a drive of this computer .*PostgreSQL"
 
 
 def hold(folder):
-    """Have the right until the process is killed."""
+    """Hold the lock until the process is killed."""
     with sending_for(folder, COMPANY):
         yield "held"
         time.sleep(60)
 
 
 def test_another_process_is_named_until_it_dies(tmp_path):
-    """Who sends is told by user, machine and process; a kill frees the company at once."""
+    """The message has user, machine and process; a kill frees the company at once."""
     with warm.Process(hold, tmp_path) as holder:
         assert holder.read() == "held"
-        said = rf"process {holder.pid} .*nothing was sent by this one"
-        with pytest.raises(JournalBusyError, match=said), sending_for(tmp_path, COMPANY):
+        named = rf"process {holder.pid} .*nothing was sent by this one"
+        with pytest.raises(JournalBusyError, match=named), sending_for(tmp_path, COMPANY):
             pass
         with sending_for(tmp_path, "another company"):
             pass
@@ -33,3 +40,32 @@ def test_another_process_is_named_until_it_dies(tmp_path):
         assert holder.wait() == -signal.SIGKILL
     with sending_for(tmp_path, COMPANY):
         pass
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL])
+def test_a_drive_without_locks_is_named(tmp_path, monkeypatch, code):
+    """It is neither "another process" nor "the database is locked"; the way out is in the line."""
+
+    def no_locks(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with pytest.raises(StorageError, match=WAY_OUT), sending_for(tmp_path, COMPANY):
+        pass
+
+
+def test_a_drive_whose_locks_lie_is_refused(settings, monkeypatch):
+    """It gives one lock to two at once, without a word: nothing is sent with a journal there."""
+    monkeypatch.setattr(fcntl, "flock", lambda *_: None)
+    with pytest.raises(StorageError, match=WAY_OUT):
+        open_for_writing(settings)
+
+
+@pytest.mark.parametrize("backend", ["postgres"], indirect=True)
+def test_the_machines_own_folder_needs_locks_too(settings, monkeypatch, tmp_path):
+    """The database locks the company, and the memory of the machine lies on a drive that does not."""
+    with open_for_writing(settings) as journal:
+        begun(journal, batch("a", 0))
+    monkeypatch.setattr(fcntl, "flock", lambda *_: None)
+    with pytest.raises(StorageError, match="BKTOOLS_SENT_LOG_DIR"):
+        open_for_writing(replace(settings, data_dir=tmp_path / "another"))

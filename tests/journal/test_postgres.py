@@ -1,4 +1,4 @@
-"""A journal that a team shares in PostgreSQL: what is refused, who may do what, cut connections, copies."""
+"""A journal that a team shares in PostgreSQL: unsafe servers, rights, cut connections, colleagues."""
 
 from __future__ import annotations
 
@@ -11,26 +11,24 @@ import traceback
 from contextlib import nullcontext
 from dataclasses import replace
 
-import psycopg
 import pytest
-from backends import typed_by_hand
-from batches import ADDRESS, COMPANY, batch, send
+from batches import ADDRESS, COMPANY, answer, batch, begun, claimed, send, state
 from postgres_server import OWNER, PASSWORD
 from typer.testing import CliRunner
 
 from bktools.cli.app import app
 from bktools.errors import BktoolsError, ConfigurationError, JournalBusyError, JournalError, StorageError
 from bktools.journal import postgres as postgres_module
-from bktools.journal import writing as writing_module
+from bktools.journal import sent_log
+from bktools.journal.attempts import begin, record_outcome, recover_free, regain
 from bktools.journal.environments import rename
 from bktools.journal.journal import Journal, identity_of
 from bktools.journal.postgres import location_of
-from bktools.journal.undelivered import BatchOutcome
-from bktools.journal.unknown_outcomes import how_to_settle
+from bktools.journal.right_journal import problems
 from bktools.journal.writing import open_for_writing
-from bktools.settings import Secret, load_settings
+from bktools.settings import Secret, Settings, load_settings
 
-HOSTILE = 'an"alyst; DROP TABLE events --'
+pytestmark = pytest.mark.parametrize("backend", ["postgres"], indirect=True)
 
 
 def test_a_database_belongs_to_the_environment_that_was_first(machine):
@@ -39,7 +37,7 @@ def test_a_database_belongs_to_the_environment_that_was_first(machine):
     with open_for_writing(machine()) as journal:
         before = journal.last_event()
     other = machine("other", url="https://staging.example.com")
-    with pytest.raises(JournalError, match=r"belongs to the environment 'https://books\.example\.com'"):
+    with pytest.raises(JournalError, match=r"belongs to the environment https://books\.example\.com"):
         open_for_writing(other)
     Journal(other).close()
     open_for_writing(replace(other, journal=None)).close()
@@ -47,69 +45,59 @@ def test_a_database_belongs_to_the_environment_that_was_first(machine):
         assert journal.last_event() == before
 
 
+def at(settings: Settings, address: str) -> Settings:
+    """Return the settings of a machine with another address of a database."""
+    return replace(settings, journal=Secret(address))
+
+
 def test_one_machine_sends_for_a_company(machine):
     """The lock holds for all machines and names its holder; a connection that ends frees it."""
+    open_for_writing(machine("second")).close()
     with open_for_writing(machine("second")) as second:
-        with open_for_writing(machine()) as first, first.sending(COMPANY):
-            first.claim([batch("a", 1)], "plan")
-            first.begin("a")
-            said = f"process {os.getpid()} \\(database user {OWNER}\\) is sending"
-            with pytest.raises(JournalBusyError, match=said), second.sending(COMPANY):
-                pass
-            second.recover()
-            assert second.state_of("a")["state"] == "SENDING"
-        second.recover()
-        assert second.state_of("a")["state"] == "UNKNOWN"
+        with open_for_writing(machine()) as first:
+            claimed(first, batch("a", 1))
+            with first.sending(COMPANY):
+                begin(first, "a")
+                said = f"process {os.getpid()} \\(database user {OWNER}\\) is sending"
+                with pytest.raises(JournalBusyError, match=said), second.sending(COMPANY):
+                    pass
+                recover_free(second)
+                assert state(second, "a") == "SENDING"
+        recover_free(second)
+        assert state(second, "a") == "UNKNOWN"
 
 
 def test_a_connection_that_is_cut_before_the_request_sends_nothing(machine, postgres, database, monkeypatch):
     """The intent is taken back on a new connection, because no request has left."""
-    with open_for_writing(machine()) as journal, journal.sending(COMPANY):
-        journal.claim([batch("a", 1)], "plan")
-        mark = journal._log_state
+    append = sent_log.append
 
-        def cut(*arguments):
-            monkeypatch.undo()
-            mark(*arguments)
-            postgres.cut(database)
+    def cut(*arguments: object) -> None:
+        monkeypatch.undo()
+        append(*arguments)
+        postgres.cut(database)
 
-        monkeypatch.setattr(journal, "_log_state", cut)
-        with pytest.raises(StorageError, match="terminating connection"):
-            journal.begin("a")
-        assert journal.state_of("a")["state"] == "PLANNED"
+    with open_for_writing(machine()) as journal:
+        claimed(journal, batch("a", 1))
+        with journal.sending(COMPANY):
+            monkeypatch.setattr(sent_log, "append", cut)
+            with pytest.raises(StorageError, match="terminating connection"):
+                begin(journal, "a")
+            assert state(journal, "a") == "PLANNED"
+            with pytest.raises(JournalError, match="disconnected") as refused:
+                begin(journal, "a")
+            assert refused.value.code == "replaced"
+            assert regain(journal, COMPANY)
+            begin(journal, "a")
 
 
 def test_an_outcome_is_written_on_a_new_connection(machine, postgres, database):
     """A connection that is cut while the service answers costs nothing: the answer is written on another."""
-    with open_for_writing(machine()) as journal, journal.sending(COMPANY):
-        journal.claim([batch("a", 1)], "plan")
-        journal.begin("a")
-        postgres.cut(database)
-        journal.settle("a", BatchOutcome("ACCEPTED", "accepted", {"message": "said"}, job_id="job"))
-        found = journal.state_of("a")
-    assert (found["state"], found["job_id"]) == ("ACCEPTED", "job")
-
-
-def test_an_outcome_that_another_machine_recorded_first_is_told(machine, postgres, database, monkeypatch):
-    """While the database is away, the answer is in a file; it is told where another machine was faster."""
-    monkeypatch.setattr(writing_module, "PAUSES", (0.0,))
-    with open_for_writing(machine()) as journal, journal.sending(COMPANY):
-        journal.claim([batch("a", 1)], "plan")
-        journal.begin("a")
-        postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
-        postgres.cut(database)
-        with pytest.raises(StorageError):
-            journal.settle("a", BatchOutcome("ACCEPTED", "accepted", {"message": "said"}, job_id="job"))
-        postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
-    with open_for_writing(machine("second")) as second:
-        second.recover()
     with open_for_writing(machine()) as journal:
-        journal.recover()
-        found = journal.state_of("a")
-        assert (found["state"], found["job_id"]) == ("UNKNOWN", None)
-        assert journal.problems() == []
-        said = how_to_settle(journal, found)
-        assert "this machine received the answer ACCEPTED (said, job job)" in said
+        attempt = begun(journal, batch("a", 1))
+        postgres.cut(database)
+        record_outcome(journal, attempt, answer("ACCEPTED", "job"))
+        row = journal.state_of("a")
+    assert (row["state"], row["job_id"]) == ("ACCEPTED", "job")
 
 
 @pytest.mark.parametrize("whose", ["DATABASE {}", f"ROLE {OWNER} IN DATABASE {{}}"])
@@ -133,7 +121,7 @@ def test_a_commit_that_may_be_lost_is_refused(machine, postgres, database, whose
         ("standbys", "", ""),
     ],
 )
-def test_a_server_that_could_lose_something_is_refused(fact, value, said):
+def test_a_server_that_could_lose_something_is_refused(backend, fact, value, said):
     """Each reason is told in words; a safe server has none."""
     safe = {"process": 1, "is_replica": False, "encoding": "UTF8", "fsync": "on", "full_page_writes": "on"}
     safe |= {"commits": "on", "standbys": ""}
@@ -167,89 +155,56 @@ def test_a_pooler_is_refused(machine, postgres, database, tmp_path):
             while b"process up" not in pooler.stderr.readline():
                 assert pooler.poll() is None
             with pytest.raises(StorageError, match="a connection pooler is in between"):
-                Journal(machine(address=postgres.address(database, port=port)))
+                Journal(at(machine(), postgres.address(database, port=port)))
         finally:
             pooler.terminate()
 
 
-def test_a_password_is_never_shown(machine, postgres, database, capsys):
-    """Neither settings, places, messages nor tracebacks have it, whether the database answers or not."""
+def test_a_password_is_never_shown(machine, postgres, database):
+    """Neither settings, locations, messages, tracebacks nor the frames' variables have it."""
     shown = [repr(machine()), machine()._repr_html_(), identity_of(machine())]
     with open_for_writing(machine()) as journal:
-        shown += [journal.location, str(journal.sent_log._about), repr(vars(journal._database)["_address"])]
+        send(journal, batch("a", 1))
+        shown += [journal.location, str(journal.memory()), repr(vars(journal._database)["_address"])]
     wrong = f"{PASSWORD}-wrong"
-    for address in (
+    addresses = (
         postgres.address(database, password=wrong),
         f"postgresql://{OWNER}:{PASSWORD}@127.0.0.1:1/{database}",
         f"postgresql://{OWNER}:{PASSWORD}%zz@127.0.0.1/{database}",
-        f"mysql://{OWNER}:{PASSWORD}@127.0.0.1/{database}",
-    ):
+    )
+    for settings in [at(machine(), address) for address in addresses]:
         with pytest.raises((StorageError, ConfigurationError)) as refused:
-            open_for_writing(machine(address=address))
-        shown += traceback.format_exception(refused.value, chain=True)
+            open_for_writing(settings)
+        error = traceback.TracebackException.from_exception(refused.value, capture_locals=True)
+        # The frames of the test have the addresses.
+        error.stack = traceback.StackSummary.from_list(
+            [frame for frame in error.stack if __file__ not in frame.filename]
+        )
+        shown += error.format()
         assert "\n" not in str(refused.value)
-    lines = [line for text in shown for line in text.splitlines()]
-    ours = re.compile(r"^ {4,}|postgres\.address|test_")
-    assert PASSWORD not in "\n".join(line for line in lines if not ours.search(line))
+    for name in ("machine", "sent_log"):
+        for path in machine().sent_log_dir.rglob("*"):
+            shown.append(f"{name} {path.read_text()}" if path.is_file() else "")
+    assert PASSWORD not in "\n".join(shown)
     assert f"postgresql://127.0.0.1:{postgres.port}/{database}" in shown[2]
-
-
-BEYOND_THE_RIGHTS = """
-DELETE FROM events
-UPDATE events SET database_user = 'another'
-TRUNCATE events CASCADE
-ALTER TABLE events DISABLE TRIGGER ALL
-DROP TRIGGER events_refuse_delete ON events
-DELETE FROM batches
-UPDATE batches SET body = ''
-UPDATE about SET value = '0'
-INSERT INTO transitions VALUES ('ACCEPTED', 'PLANNED')
-CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'
-"""
-
-
-def test_the_least_rights_are_enough_and_no_more(machine, postgres, database, role):
-    """With the printed rights a user sends and changes neither events nor rules; the message names them."""
-    with open_for_writing(machine()) as journal:
-        send(journal, batch("a", 1))
-    own = role("analyst")
-    name = own.split("//")[1].split(":")[0]
-    with pytest.raises(JournalError, match="bktools journal rights ROLE"):
-        open_for_writing(machine("second", own))
-    postgres.sql(postgres_module.rights(Secret(own), name), database)
-    with open_for_writing(machine("second", own)) as journal:
-        journal.require_current()
-        send(journal, batch("b", 2))
-        events = journal.rows("SELECT database_user FROM events ORDER BY event_id")
-        assert [row["database_user"] for row in events] == [OWNER] * 4 + [name] * 3
-        assert journal.problems() == []
-    for sql in BEYOND_THE_RIGHTS.strip().splitlines():
-        with typed_by_hand(None, own) as by_hand, pytest.raises(psycopg.errors.InsufficientPrivilege):
-            by_hand.execute(sql)
-
-
-def test_a_name_of_a_role_is_a_name(machine):
-    """Whatever a role is called, the script names it and does nothing else."""
-    script = postgres_module.rights(machine().journal, HOSTILE)
-    assert script.count('"an""alyst; DROP TABLE events --"') == script.count("GRANT")
-    with pytest.raises(ConfigurationError, match="must have a name"):
-        postgres_module.rights(machine().journal, "")
 
 
 def test_a_forgotten_database_is_known_on_this_machine(machine):
     """Without BKTOOLS_JOURNAL no second journal begins; the message names the database."""
     with open_for_writing(machine()) as journal:
         send(journal, batch("a", 1))
-    forgotten = machine(file=True)
-    said = f"with the journal {location_of(machine().journal)}.*set BKTOOLS_JOURNAL"
+    forgotten = replace(machine(), journal=None)
     for use in (Journal, open_for_writing):
-        with pytest.raises(JournalError, match=said):
+        with pytest.raises(
+            JournalError, match=f"with the journal {location_of(machine().journal)}"
+        ) as refused:
             use(forgotten)
+        assert (refused.value.code, "BKTOOLS_JOURNAL" in str(refused.value)) == ("another_journal", True)
     assert not (forgotten.state_dir / "journal.sqlite").exists()
 
 
 def test_the_commands_say_which_journal_is_in_force(machine, postgres, database, monkeypatch):
-    """Config, journal, rights, verify and backup name the database and never its password."""
+    """Config, journal, verify and backup name the database and never its password."""
     monkeypatch.setenv("BKTOOLS_BASE_URL", "https://books.example.com")
     monkeypatch.setenv("BKTOOLS_TOKEN", "t")
     monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
@@ -260,41 +215,24 @@ def test_the_commands_say_which_journal_is_in_force(machine, postgres, database,
         assert isinstance(result.exception, SystemExit | BktoolsError | None), result.exception
         return f"{result.output}{result.exception or ''}"
 
-    commands = ("config", "journal", "journal verify", "journal rights ada", "journal backup")
+    commands = ("config", "journal", "journal verify", "journal backup")
     said = {words: run(*words.split()) for words in commands}
     assert re.search(rf"journal in use +the database {place}\n", said["config"])
     assert re.search(rf"database +{place}\n", said["journal"])
     assert f"{place} is whole" in said["journal verify"]
-    assert 'SCHEMA bktools TO "ada"' in said["journal rights ada"]
     assert "back it up with pg_dump" in said["journal backup"]
     assert PASSWORD not in "".join(said.values())
-    monkeypatch.delenv("BKTOOLS_JOURNAL")
-    assert "is a file, which has no roles" in run("journal", "rights", "ada")
 
 
-def test_the_variable_is_for_its_own_environment(postgres, database, tmp_path):
+def test_the_variable_is_for_its_own_environment(backend, tmp_path):
     """The sandbox does not use the journal that the variable names for another environment."""
-    env = {"BKTOOLS_BASE_URL": "https://books.example.com", "BKTOOLS_JOURNAL": postgres.address(database)}
+    env = {"BKTOOLS_BASE_URL": "https://books.example.com", "BKTOOLS_JOURNAL": backend}
     folders = {"data_dir": tmp_path / "d", "sent_log_dir": tmp_path / "m"}
     assert load_settings(env=env, **folders).journal is not None
     assert load_settings("sandbox", env=env, **folders).journal is None
 
 
-def test_the_command_moves_the_file(machine, postgres, database, monkeypatch):
-    """`journal move` needs a database and a name; it says how many events are there; the file is closed."""
-    monkeypatch.setenv("BKTOOLS_BASE_URL", "https://books.example.com")
-    with open_for_writing(load_settings()) as journal:
-        send(journal, batch("a", 1))
-    assert "set BKTOOLS_JOURNAL" in str(CliRunner().invoke(app, ["journal", "move", "--by", "Ada"]).exception)
-    monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
-    assert "--by must be given" in str(CliRunner().invoke(app, ["journal", "move"]).exception)
-    said = CliRunner().invoke(app, ["journal", "move", "--by", "Ada"]).output
-    assert said == f"6 events are in {location_of(machine().journal)}; the file is closed and kept\n"
-    with open_for_writing(load_settings()) as journal:
-        assert journal.state_of("a")["state"] == "ACCEPTED"
-
-
-def test_a_colleague_names_the_address_alone(machine, tmp_path, postgres, database):
+def test_a_colleague_names_the_address_alone(machine):
     """The database has the journal of "live"; who has no config file uses it by the address."""
     live = machine("ada", url="live", base_url=ADDRESS)
     with open_for_writing(live) as journal:
@@ -304,12 +242,15 @@ def test_a_colleague_names_the_address_alone(machine, tmp_path, postgres, databa
             assert journal.origin()["environment"] == "live"
             assert "are in batch a" in journal.obstacle(batch("x", 1))
     with open_for_writing(machine("bob")) as journal:
-        send(journal, batch("b", 2))
+        send(journal, batch("b", 2, date="2030-01-01"))
     # With a name for the address the machine's own folders take it, too.
-    named = replace(live, data_dir=machine("bob").data_dir, sent_log_dir=machine("bob").sent_log_dir)
-    with pytest.raises(JournalError, match=r"journal rename https://books\.example\.com live"):
-        open_for_writing(named)
-    rename(named, "https://books.example.com", by="Bob")
+    bob = machine("bob")
+    named = replace(live, data_dir=bob.data_dir, sent_log_dir=bob.sent_log_dir)
     with open_for_writing(named) as journal:
-        assert journal.problems() == []
-        assert sum(map(len, journal.sent_log.of_all().values())) == 2
+        assert problems(journal) == []
+    with pytest.raises(JournalError, match="journal rename live another"):
+        open_for_writing(replace(named, environment="another"))
+    rename(replace(named, environment="another"), "live", by="Bob")
+    with pytest.raises(JournalError) as refused:
+        open_for_writing(live)
+    assert refused.value.code == "another_environment"

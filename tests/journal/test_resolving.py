@@ -1,19 +1,20 @@
-"""What is in doubt, told for each company, and resolved by a person."""
+"""A person's word about a batch: asked for once, with a name and evidence, and not too early."""
 
 from __future__ import annotations
 
 import datetime as dt
-import re
+import json
 
 import pandas as pd
 import pytest
 from backends import BOTH
-from batches import COMPANY, OTHER_COMPANY, batch, send
+from batches import COMPANY, LOOKED, OTHER_COMPANY, answer, batch, begun, claimed, send
 
 import bktools
 from bktools.errors import ArgumentError, JournalError, StorageError
-from bktools.journal.export_jobs import accept_export_jobs, answer_to_all, open_questions
-from bktools.journal.undelivered import BatchOutcome
+from bktools.journal.attempts import BatchOutcome, record_outcome
+from bktools.journal.export_jobs import open_questions
+from bktools.journal.resolving import resolve
 from bktools.journal.unknown_outcomes import sendings_in_doubt
 from bktools.journal.writing import open_for_writing
 
@@ -21,106 +22,158 @@ COMPANIES = [COMPANY, OTHER_COMPANY]
 
 
 @pytest.fixture
-def doubts(service):
-    """A batch in doubt of each of two companies."""
+def doubts(service, today):
+    """A batch in doubt of each of two companies, sent the day before."""
+    today("2026-11-20T10:00")
     with open_for_writing(service.settings) as journal:
         for number, company in enumerate(COMPANIES):
             send(journal, batch(f"batch-{number}", number, company=company), "UNKNOWN")
+    today("2026-11-21T10:00")
 
 
 def test_questions_are_those_of_the_company_or_batch_that_was_asked_for(doubts, service):
     """All of them by default; of one company or of one batch alone."""
-    told = open_questions(service=service)
-    assert all(f"company {company}" in line for company, line in zip(COMPANIES, told, strict=True))
-    assert open_questions(COMPANIES[1].upper(), service=service) == told[1:]
-    assert open_questions(batch="batch-0", service=service) == told[:1]
+    lines = open_questions(service=service)
+    assert all(f"company {company}" in line for company, line in zip(COMPANIES, lines, strict=True))
+    assert open_questions(COMPANIES[1].upper(), service=service) == lines[1:]
+    assert open_questions(batch="batch-0", service=service) == lines[:1]
     assert open_questions(COMPANIES[1], batch="batch-0", service=service) == []
     with pytest.raises(ArgumentError, match="company must be a UUID"):
         open_questions("7", service=service)
 
 
+@pytest.mark.parametrize(("count", "named"), [(3, ""), (4, " and 1 more"), (5, " and 2 more")])
+def test_a_batch_in_doubt_is_named_with_the_way_to_settle_it(journal, service, count, named):
+    """The line names batch, company, time, three entries and one command for this one batch."""
+    send(journal, wanted := batch("a", *range(count)), "UNKNOWN")
+    (row,) = journal.unknown(COMPANY)
+    (line,) = open_questions(service=service)
+    for part in (
+        f"outcome unknown: batch a of company {COMPANY}, sent {row['sent_at']}, may have been booked",
+        f"its {count} entries in the accounting system ({', '.join(wanted.entry_ids[:3])}{named}; ",
+        f"bktools export history --entries --batch a --company {COMPANY} --sandbox)",
+        f"bktools export resolve a --company {COMPANY} --sandbox --outcome",
+        '--outcome "accepted|released" --evidence "..." --by NAME',
+    ):
+        assert part in line
+
+
 @BOTH
-def test_the_job_that_was_found_is_kept(doubts, service):
-    """Its UUID is written in one way, and the frame says what it is of."""
+def test_an_accepted_batch_keeps_the_job_that_was_found(doubts, service):
+    """Its UUID is written in one way, the event names who found it, and the frame says what it is of."""
     job = "ABCDEF00-0000-4000-8000-000000000001"
-    bktools.resolve_export_job("batch-1", "accepted", evidence="seen", by="Ada", job_id=job, service=service)
+    bktools.resolve_export_job("batch-1", "accepted", **LOOKED, job_id=job, service=service)
     jobs = bktools.load_export_jobs(COMPANIES[1], service=service)
     assert jobs[["state", "job_id"]].to_numpy().tolist() == [["ACCEPTED", job.lower()]]
+    last = bktools.load_export_jobs(events=True, batch="batch-1", service=service).iloc[-1]
+    assert (last["message"], last["done_by"]) == (LOOKED["evidence"], "Ada")
+    with pytest.raises(JournalError, match="belongs to batch batch-1"):
+        bktools.resolve_export_job("batch-0", "accepted", **LOOKED, job_id=job, service=service)
     with open_for_writing(service.settings) as journal:
         origin = {"environment": "sandbox", "table": "export jobs", "journal": journal.id}
     assert jobs.attrs["bktools"] == origin | {"rows": 1, "complete": True}
+    assert pd.isna(bktools.load_export_jobs(COMPANIES[0], service=service)["job_id"][0])
+
+
+# Moments of the request, of the job's end in seconds, and of the look; whether the batch may be released.
+LOOKS = [
+    ("2026-11-20T10:00", None, "2026-11-20T23:59", False),
+    ("2026-11-20T10:00", None, "2026-11-21T00:00", True),
+    ("2026-11-20T23:50", None, "2026-11-21T00:10", False),
+    ("2026-11-20T23:50", None, "2026-11-21T01:00", True),
+    ("2026-11-20T10:00", 80_000, "2026-11-21T08:00", False),
+    ("2026-11-20T10:00", 80_000, "2026-11-21T09:00", True),
+    ("2026-11-20T10:00", 1_764_000_000_000, "2026-11-21T09:00", True),
+]
 
 
 @BOTH
-def test_a_letter_is_evidence_and_a_name(doubts, service):
-    """Short words are kept as they are; blanks are none, and the argument is named."""
-    for argument in ("evidence", "by"):
-        said = {"evidence": "x", "by": "A"} | {argument: " "}
-        with pytest.raises(ArgumentError, match=argument):
-            bktools.resolve_export_job("batch-0", "released", service=service, **said)
-    bktools.resolve_export_job("batch-0", "released", evidence=" x ", by="A", service=service)
-    jobs = bktools.load_export_jobs(service=service)
-    assert jobs["state"].to_list() == ["RELEASED", "UNKNOWN"]
-    events = bktools.load_export_jobs(events=True, batch="batch-0", service=service)
-    last = events.iloc[-1]
-    assert (last["message"], last["done_by"]) == ("x", "A")
-    assert pd.isna(jobs["job_id"][0])
-
-
-@BOTH
-def test_several_are_accepted_with_one_evidence(doubts, service):
-    """Batches that a person names become ACCEPTED, each with an event; where one cannot, none does."""
-    told = {"evidence": "all 2 booked", "by": "Ada", "service": service}
-    with pytest.raises(JournalError, match="batch other was not found"):
-        accept_export_jobs(["batch-0", "other"], **told)
-    assert bktools.load_export_jobs(service=service)["state"].to_list() == ["UNKNOWN", "UNKNOWN"]
-    accept_export_jobs(["batch-1", "batch-0"], **told)
-    events = bktools.load_export_jobs(events=True, service=service)
-    settled = events[events["after"] == "ACCEPTED"]
-    assert set(settled["message"]) == {"all 2 booked"}
-    assert settled["batch_id"].to_list() == ["batch-1", "batch-0"]
-    assert answer_to_all(service=service) == ""
-
-
-def test_the_answer_to_all_names_the_batches_that_were_shown(doubts, service):
-    """A batch whose outcome becomes unknown after the line was printed is not settled by it."""
-    line = answer_to_all(service=service)
-    assert re.search(r"export resolve (.*?) --", line)[1].split() == ["batch-0", "batch-1"]
-    assert answer_to_all(COMPANIES[0], service=service) == ""
+@pytest.mark.parametrize(("sent", "expires", "looked", "is_released"), LOOKS)
+def test_a_batch_is_released_from_the_day_after_its_request_on(
+    opened, today, sent, expires, looked, is_released
+):
+    """Before, its request may be under way, and that nothing is booked says nothing. Accepted at once."""
+    today(sent)
+    attempt = begun(opened, batch("a", 0))
+    job = None if expires is None else json.dumps({"expiresIn": expires})
+    record_outcome(opened, attempt, BatchOutcome("UNKNOWN", "wrong_job", {"answered": "x"}, job=job))
+    today(looked)
+    if is_released:
+        resolve(opened, "a", "RELEASED", **LOOKED)
+    else:
+        with pytest.raises(
+            JournalError, match="may still be under way: nothing was recorded; look again from"
+        ) as e:
+            resolve(opened, "a", "RELEASED", **LOOKED)
+        assert e.value.code == "released_too_early"
+        resolve(opened, "a", "ACCEPTED", **LOOKED)
 
 
 @pytest.mark.parametrize(
-    ("expires", "seconds"),
-    [("7200", 7200), ("60", 3600), ("-1", 3600), ("null", 3600), ("1764000000000", 10**9)],
+    ("expires", "seconds", "is_believed"),
+    [(7200, 7200, True), (60, 3600, True), (-1, 3600, True), (None, 3600, True), (86_400_000, 3600, False)],
 )
-def test_a_job_ends_after_what_the_service_said(doubts, service, expires, seconds):
-    """The longest of the company's jobs counts; a number beyond any calendar is a job that has not ended."""
+def test_a_job_ends_after_what_the_service_said(doubts, service, expires, seconds, is_believed):
+    """The longest of the company's jobs counts; more than a day is not believed, and a line says so."""
     with open_for_writing(service.settings) as journal:
-        journal.claim([batch("batch-9", 9)], "plan")
         with journal.transaction() as connection:
-            sql = "UPDATE batches SET job = ? WHERE batch_id = 'batch-9'"
-            connection.execute(sql, (f'{{"expiresIn": {expires}}}',))
+            sql = "UPDATE batches SET job = $1 WHERE batch_id = 'batch-0'"
+            connection.execute(sql, [json.dumps({"expiresIn": expires})])
         sent_at = dt.datetime.fromisoformat(journal.state_of("batch-0")["sent_at"])
     ends = sent_at + dt.timedelta(seconds=seconds)
     assert sendings_in_doubt(COMPANIES[0], service=service) == {"batch-0": (ends, "")}
+    (line,) = open_questions(COMPANIES[0], service=service)
+    assert ("expires after more than 24 hours, which is not believed" in line) is not is_believed
+
+
+@BOTH
+def test_a_withdrawn_batch_is_not_sent(opened):
+    """One that waits is withdrawn at once; one that is sent or settled is not."""
+    claimed(opened, batch("a", 0))
+    with pytest.raises(JournalError, match="only an UNKNOWN batch can be resolved"):
+        resolve(opened, "a", "ACCEPTED", **LOOKED)
+    resolve(opened, "a", "RELEASED", **LOOKED)
+    attempt = begun(opened, batch("b", 0))
+    record_outcome(opened, attempt, answer("ACCEPTED", "job-b"))
+    for name in ("a", "b"):
+        with pytest.raises(JournalError, match=f"batch {name} is (RELEASED|ACCEPTED)"):
+            resolve(opened, name, "RELEASED", **LOOKED)
+    with pytest.raises(JournalError, match="batch nobody was not found"):
+        resolve(opened, "nobody", "RELEASED", **LOOKED)
+
+
+def test_a_batch_that_was_sent_meanwhile_is_not_settled(opened, settings, monkeypatch):
+    """A person looked, and another process sent it before the person's word came."""
+    claimed(opened, batch("a", 0))
+    original = type(opened).sending
+
+    def later(journal, company_id):
+        monkeypatch.undo()
+        with open_for_writing(settings) as other:
+            send(other, batch("a", 0))
+        return original(journal, company_id)
+
+    monkeypatch.setattr(type(opened), "sending", later)
+    with pytest.raises(JournalError, match="batch a is ACCEPTED"):
+        resolve(opened, "a", "RELEASED", **LOOKED)
 
 
 @pytest.mark.parametrize(
-    "content", ["", "[]", "{", '{"sent_at": "t"}', '{"sent_at": "t", "state": "PLANNED", "x": 1}', "7"]
+    "placeholder", ["NAME", "name", "...", "…", "TEXT", "DATE", "REASON", "EVIDENCE", "<NAME>", " "]
 )
-def test_a_kept_answer_that_is_damaged_is_one_clear_error(doubts, service, content):
-    """It names the file, and what happens without it: the batch is in doubt."""
-    with open_for_writing(service.settings) as journal:
-        row = journal.state_of("batch-0")
-        answer = BatchOutcome("PLANNED", "not_sent", {"message": "said"})
-        journal.undelivered.write("batch-0", row["sent_at"], answer)
-        path = journal.undelivered._path("batch-0")
-        path.write_text(content)
-        said = rf"batch batch-0 in {re.escape(str(path))} cannot be read .*move the file away"
-        with pytest.raises(StorageError, match=said):
-            journal.undelivered.read(row)
-        path.unlink()
-        assert journal.undelivered.read(row) is None
+@pytest.mark.parametrize("argument", ["evidence", "by"])
+def test_a_placeholder_is_no_word_of_a_person(doubts, service, argument, placeholder):
+    """The printed command, pasted as it is, records nothing; the argument is named."""
+    with pytest.raises(ArgumentError, match=argument):
+        bktools.resolve_export_job("batch-0", "accepted", service=service, **LOOKED | {argument: placeholder})
+    assert bktools.load_export_jobs(service=service)["state"].to_list() == ["UNKNOWN", "UNKNOWN"]
+
+
+def test_evidence_has_two_words(doubts, service):
+    """A surname like a placeholder is a name."""
+    with pytest.raises(ArgumentError, match="must say in a few words"):
+        bktools.resolve_export_job("batch-0", "accepted", evidence="seen", by="Ada", service=service)
+    bktools.resolve_export_job("batch-0", "accepted", evidence="seen there", by="Date", service=service)
 
 
 @pytest.mark.parametrize(
@@ -129,8 +182,7 @@ def test_a_kept_answer_that_is_damaged_is_one_clear_error(doubts, service, conte
 )
 def test_an_argument_that_is_no_text_is_named(doubts, service, argument, value):
     """Neither the database nor Python is asked what a list is."""
-    arguments = {"batch_id": "batch-0", "outcome": "released", "evidence": "seen", "by": "Ada"}
-    arguments[argument] = value
+    arguments = {"batch_id": "batch-0", "outcome": "released", **LOOKED, argument: value}
     with pytest.raises(ArgumentError, match=f"{argument} must be text"):
         bktools.resolve_export_job(**arguments, service=service)
     with pytest.raises(ArgumentError, match="batch must be text"):
@@ -141,5 +193,7 @@ def test_an_argument_that_is_no_text_is_named(doubts, service, argument, value):
 def test_a_text_that_no_database_takes_is_one_clear_error(doubts, service):
     """A terminal that is not in UTF-8 hands on letters that are none: nothing is recorded."""
     with pytest.raises(StorageError, match=r"cannot be written: .*surrogates not allowed"):
-        bktools.resolve_export_job("batch-0", "released", evidence="seen", by="J\udcfcrg", service=service)
+        bktools.resolve_export_job(
+            "batch-0", "released", evidence="seen there", by="J\udcfcrg", service=service
+        )
     assert bktools.load_export_jobs(batch="batch-0", service=service)["state"].to_list() == ["UNKNOWN"]

@@ -6,12 +6,13 @@ import json
 
 import pytest
 from backends import BOTH
-from batches import COMPANY, ENTRIES, batch, send
+from batches import COMPANY, ENTRIES, batch, claimed, send
 
 import bktools
 from bktools.errors import ArgumentError, JournalError
+from bktools.journal.attempts import begin
+from bktools.journal.records import loaded
 from bktools.journal.statements import (
-    exported_elsewhere,
     not_booked,
     record_exported_elsewhere,
     record_not_booked,
@@ -50,25 +51,25 @@ def test_what_was_exported_elsewhere_is_not_sent(journal):
     """Neither by a dry run nor by a claim, in any batch, until a later event says that it was not."""
     rows = [{"entry_id": ENTRIES[0].upper(), "amount": "12.50", "currency": "EUR"}]
     event = record_exported_elsewhere(journal, COMPANY, rows, source="exports.csv", **TOLD)
-    assert exported_elsewhere(journal, COMPANY)[ENTRIES[0]].facts["entries"][0]["amount"] == "12.50"
-    assert exported_elsewhere(journal, "other") == {}
+    assert loaded(journal.exported_elsewhere(COMPANY)[ENTRIES[0]]["facts"])["entries"][0]["amount"] == "12.50"
+    assert journal.exported_elsewhere("other") == {}
     assert "were exported elsewhere, as Ada recorded" in journal.obstacle(batch("a", 0, 1))
     with pytest.raises(JournalError, match="were exported elsewhere"):
-        journal.claim([batch("a", 0, 1)], "plan")
+        claimed(journal, batch("a", 0, 1))
     undo_exported_elsewhere(journal, event, by="Grace", evidence="that list was of a test company")
-    assert exported_elsewhere(journal) == {}
-    journal.claim([batch("a", 0, 1)], "plan")
-    with pytest.raises(JournalError, match="is none of entries exported elsewhere"):
+    assert journal.exported_elsewhere() == {}
+    claimed(journal, batch("a", 0, 1))
+    with pytest.raises(JournalError, match="is not about entries exported elsewhere"):
         undo_exported_elsewhere(journal, 1, **TOLD)
 
 
 @BOTH
 def test_an_entry_that_waits_is_not_sent_after_it_was_exported_elsewhere(journal):
     """It was claimed before somebody said so: the request is not begun."""
-    journal.claim([batch("a", 0, 1)], "plan")
+    claimed(journal, batch("a", 0, 1))
     record_exported_elsewhere(journal, COMPANY, [{"entry_id": ENTRIES[1]}], **TOLD)
     with pytest.raises(JournalError, match="were exported elsewhere"):
-        journal.begin("a")
+        begin(journal, "a")
     assert journal.state_of("a")["state"] == "PLANNED"
 
 
@@ -78,7 +79,7 @@ def test_what_was_sent_from_here_was_not_exported_elsewhere(journal):
     send(journal, batch("a", 0))
     with pytest.raises(JournalError, match="are in batch a, which is ACCEPTED here"):
         record_exported_elsewhere(journal, COMPANY, [{"entry_id": entry} for entry in ENTRIES[:2]], **TOLD)
-    assert exported_elsewhere(journal) == {}
+    assert journal.exported_elsewhere() == {}
 
 
 @BOTH
@@ -88,7 +89,7 @@ def test_the_word_that_an_entry_is_not_booked_is_kept(journal):
     record_not_booked(journal, COMPANY, ENTRIES[1:2], by="Grace", evidence="asked the accountant")
     words = not_booked(journal, COMPANY)
     assert {entry: event.person for entry, event in words.items()} == {ENTRIES[0]: "Ada", ENTRIES[1]: "Grace"}
-    word = {"entry_ids": ENTRIES[:1], "by": "Ada", "evidence": "seen"}
+    word = {"entry_ids": ENTRIES[:1], "by": "Ada", "evidence": "seen there"}
     for change in ({"by": " "}, {"evidence": ""}, {"entry_ids": []}):
         with pytest.raises(ArgumentError):
             record_not_booked(journal, COMPANY, **word | change)

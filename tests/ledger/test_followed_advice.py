@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from decimal import Decimal
 
 import pytest
@@ -11,7 +12,8 @@ from csv_worlds import NAMES, entries_of, ledger_of, lines_of, write
 from bktools import match_ledger, read_general_ledger
 
 ORDERS = ("missing", "booked_twice", "another_amount", "another_account")
-CREDITORS = "1600"
+# Where a correction is in a sum with other entries, these stay open until a person has looked.
+STAYS_OPEN = ("double_apart_from_day_sum", "twice_in_one_posting")
 
 
 def vouchers(lines, name):
@@ -32,18 +34,25 @@ def undone(lines, booked, name):
     return voucher(lines, name, own[0]["Date"], f"Storno {own[0].get('Text', '')}", sides)
 
 
+def creditors(lines):
+    """Return the account on the other side of most vouchers."""
+    last = {line["Voucher"]: line["Account"] for line in lines}
+    return Counter(last.values()).most_common(1)[0][0]
+
+
 def followed(lines, row, postings, number, sign):
     """Return the lines that a person adds who follows the advice about an entry."""
+    other = creditors(lines)
     text, day = f"{row['supplier']} {row['description']}", f"{row['date']:%Y-%m-%d}"
     # Amounts of frames are floats: the file's cents.
     amount = sign * round(Decimal(str(row["amount"])), 2)
-    anew = voucher(lines, f"H{number}", day, text, [(row["account_code"], amount), (CREDITORS, -amount)])
+    anew = voucher(lines, f"H{number}", day, text, [(row["account_code"], amount), (other, -amount)])
     own = postings[postings["entry_id"] == row["entry_id"]]["voucher_id"].tolist()
     match row["reason"]:
         case "missing":
             return anew
         case "booked_twice":
-            sides = [(row["account_code"], -amount), (CREDITORS, amount)]
+            sides = [(row["account_code"], -amount), (other, amount)]
             return voucher(lines, f"S{number}", day, f"Storno {text}", sides)
         case _:
             return [*undone(lines, own[0], f"S{number}"), *anew]
@@ -64,5 +73,5 @@ def test_followed_advice_is_gone(name, tmp_path):
     again = match_ledger(entries, read_general_ledger(write(lines, tmp_path / "ledger.csv")))
     wanted = {row["entry_id"] for row in orders}
     own = again.entries[again.entries["entry_id"].isin(wanted)]
-    assert {*own["status"]} <= {"booked", "in_a_sum"}
+    assert {*own["status"]} <= {"booked", "in_a_sum", *(["open"] if name in STAYS_OPEN else [])}
     assert not {*again.findings["reason"]} & {*ORDERS, "reversed"} - {*match.findings["reason"]}

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from csv_worlds import NAMES, entries_of, ledger_of
-from worlds import exported, ledger, number_id, october, plainly_booked
+from worlds import MONEY, booking, exported, ledger, number_id, october, plainly_booked
 
 from bktools import LedgerMatch, match_ledger
 from bktools.errors import ArgumentError, InputError
@@ -155,6 +155,22 @@ def test_a_month_without_a_known_style_has_a_row_an_account():
     assert len(open_) == len(match.open_groups) == 3
     assert match.open_groups["difference"].notna().all()
     assert "How this ledger books is not known" in match.style
+
+
+def test_a_job_that_never_arrived_is_missing():
+    """Where earlier batches show how the ledger books, the entries of a whole batch are missing."""
+    entries = exported(320)
+    amounts = [Decimal(1000 + 137 * number + number**2) / 100 for number in range(320)]
+    entries["amount"] = pd.array(amounts, dtype=MONEY)
+    entries["description"] = [f"Text {number}" for number in range(320)]
+    entries.loc[160:, "date"] += pd.Timedelta(days=31)
+    bank = {"account_code": "1200", "description": "Bank", "date": pd.Timestamp("2026-12-31")}
+    postings = ledger([*plainly_booked(entries.head(160)), *booking(999, bank, amount=1)])
+    match = match_ledger(entries, postings)
+    assert match.entries["status"].tolist() == ["booked"] * 160 + ["missing"] * 160
+    november = match.totals[match.totals["month"] == "2026-11"]
+    assert {*november["ledger"]} == {0}
+    assert november["exported"].sum() == entries["amount"].tail(160).astype(float).sum().round(2)
 
 
 NOT_COMPARED = {
@@ -340,7 +356,7 @@ def test_what_is_not_compared_is_named():
 @pytest.mark.parametrize("empty", ["exported", "ledger"])
 def test_empty_frames(empty):
     """Without entries all has arrived; without postings nothing is missing: it may be another ledger."""
-    entries, postings = exported(2), ledger(plainly_booked(exported(2)))
+    entries, postings = exported(2).assign(period="2026-10"), ledger(plainly_booked(exported(2)))
     match = match_ledger(
         entries[:0] if empty == "exported" else entries, postings[:0] if empty == "ledger" else postings
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from decimal import Decimal
 
 import pandas as pd
 import pytest
@@ -15,7 +14,7 @@ from bktools.errors import ArgumentError
 from bktools.ledger.settlements import Sending, settlements
 
 # Worlds in which each outcome is proposed.
-WORLDS, SEED = 10, 24
+WORLDS, SEED = 20, 24
 EXPORTED = dt.date(2026, 12, 5)
 ENDED = Sending(dt.datetime(2026, 10, 31, 19, tzinfo=dt.UTC))
 
@@ -120,15 +119,13 @@ def test_another_currency_proves_nothing():
     assert of_batch1(entries, postings).outcome is None
 
 
-@pytest.mark.parametrize(
-    ("booked", "cents", "outcome"), [(12, 0, "accepted"), (6, 0, "released"), (12, 1, None), (6, 1, None)]
-)
-def test_a_sum_is_of_the_whole_group_to_the_cent(booked, cents, outcome):
-    """Sums of account and month with the batch, or without it, decide; those of another amount do not."""
+@pytest.mark.parametrize("booked", [6, 12])
+def test_a_sum_of_two_batches_decides_nothing(booked):
+    """Sums of a month that hold an accepted batch, alone or with another one, decide nothing."""
     entries = two_batches("ACCEPTED", "UNKNOWN")
     totals = entries.head(booked).groupby("account_code")["amount"].sum()
-    sums = [(account, "2026-10-31", total + Decimal(cents) / 100) for account, total in totals.items()]
-    assert of_batch1(entries, ledger_of(entries, sums=sums)).outcome == outcome
+    sums = [(account, "2026-10-31", total) for account, total in totals.items()]
+    assert of_batch1(entries, ledger_of(entries, sums=sums)).outcome is None
 
 
 def test_entries_that_sum_up_to_zero_are_in_no_sum_for_certain():
@@ -138,7 +135,6 @@ def test_entries_that_sum_up_to_zero_are_in_no_sum_for_certain():
     entries.loc[7, ["date", "account_code"]] = entries.loc[6, ["date", "account_code"]].to_numpy()
     found = of_batch1(entries, ledger_of(entries, *range(6)))
     assert found.outcome is None
-    assert found.reason == "zero"
 
 
 def test_what_a_person_explained_is_evidence():

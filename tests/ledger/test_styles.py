@@ -18,8 +18,8 @@ from judge import judged
 
 from bktools import match_ledger
 
-# How many entries may be open where nothing is planted; a month is open as a whole. There is no promise for sums
-# with amounts in another currency: no rate is estimated.
+# How many entries may be open where nothing is planted; a month is open as a whole. There is no promise for
+# sums with amounts in another currency: no rate is estimated.
 OPEN, OPEN_IN_MONTHS = 0.02, 0.10
 
 
@@ -71,7 +71,10 @@ def test_sums_of_many_entries(name):
 
 def table(seeds, sizes):
     """Yield the lines of the table."""
-    yield "| style | entries | falsely missing | falsely booked | otherwise wrong | open, sound | planted | exact |"
+    yield (
+        "| style | entries | falsely missing | falsely booked | otherwise wrong | sound, open | planted "
+        "| exact |"
+    )
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     for name in STYLES:
         for size in sizes:

@@ -1,8 +1,9 @@
-"""A full November: repeated and changed entries, corrections, a split, a batch in doubt."""
+"""A full November: repeated and changed entries, corrections, a split, a batch in doubt, booked entries."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +11,7 @@ import pandas as pd
 import bktools
 from bktools.close.close import Close
 
-AGAIN, CHANGED = 20, 3
+AGAIN, CHANGED, BOOKED = 20, 3, 3
 
 
 @dataclass(frozen=True)
@@ -63,19 +64,37 @@ def entries_of_november(october: pd.DataFrame, exported: set[str]) -> pd.DataFra
     return whole_file.assign(line=range(2, len(whole_file) + 2))
 
 
+def ledger_of(october: pd.DataFrame, entries: pd.DataFrame) -> pd.DataFrame:
+    """Return a ledger with a voucher for each entry that October exported, and for some of November's."""
+    codes = october.dropna(subset="account_code").set_index("category_id")["account_code"]
+    codes = codes[~codes.index.duplicated()]
+    booked = entries[entries["id"].str.startswith("00000000-")].iloc[20 : 20 + BOOKED]
+    rows = pd.concat([october, booked], ignore_index=True)
+    rows["account_code"] = rows["category_id"].map(codes)
+    rows = rows.dropna(subset="account_code").reset_index(drop=True)
+    sides = []
+    for account, sign in ((None, 1), ("160000", -1)):
+        side = rows[["date", "currency", "account_code"]].copy()
+        side["account_code"] = side["account_code"] if account is None else account
+        side["amount"] = [sign * Decimal(str(amount)) for amount in rows["amount"]]
+        sides.append(side.assign(text=rows["supplier"], voucher_id=[f"V{row}" for row in rows.index]))
+    return pd.concat(sides, ignore_index=True)
+
+
 def closes_of_november(samples: tuple[Path, Path], root: Path) -> November:
     """Close October, then November: planned, applied with a lost answer to job two, applied again."""
     lost = "drop:operation=create_export_job,skip=2,times=1"
     with bktools.Sandbox(root / "sandbox", job_seconds=0.05, faults=[lost]) as service:
         chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
         october = bktools.read_entries(samples[1])
-        options = {"by": "Ada", "service": service, "wait": 5}
+        options = {"by": "Ada", "service": service, "wait": 5, "profile": "machine"}
         before = bktools.close_month(
             chart, october, month="2026-10", apply=True, folder=root / "october", **options
         )
         sent = {*before.entries.loc[before.entries["fate"] == "exported", "id"]}
         entries = entries_of_november(october, sent)
         entries.attrs["bktools"] = october.attrs["bktools"]
+        options["ledger"] = ledger_of(before.entries[before.entries["fate"] == "exported"], entries)
         options |= {"month": "2026-11", "folder": root / "november", "max_entries": 12}
         planned, first, again, after = (
             bktools.close_month(chart, entries, apply=apply, **options)

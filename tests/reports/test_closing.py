@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import bktools
-from bktools.close.run import month_of
+from bktools.close.request import month_of
 from bktools.errors import ArgumentError, InputError
 
 

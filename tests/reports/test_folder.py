@@ -22,7 +22,7 @@ from python_calamine import CalamineWorkbook
 from bktools.close.close import Close
 from bktools.errors import InputError, StorageError
 from bktools.reports import folder as folder_module
-from bktools.reports.folder import MACHINE, MANIFEST, README, TABLES, WORKBOOK, check_target, write_folder
+from bktools.reports.folder import MANIFEST, README, TABLES, WORKBOOK, check_target, write_folder
 from bktools.reports.pictures import PICTURES
 from bktools.reports.workbook import workbook_of
 
@@ -57,23 +57,19 @@ def test_every_file_is_in_the_manifest_and_in_the_readme(folder: Path):
         assert described["bytes"] == len(content)
     lines = (folder / README).read_text(encoding="utf-8").splitlines()
     told = {line.split("  ")[0].strip() for line in lines}
-    assert {name for name in there if not name.startswith(MACHINE) and name != README} <= told
+    assert there - {README} <= told
 
 
-def test_tables_are_whole_and_there_twice(folder: Path, close: Close):
-    """Each CSV file has all rows and columns of its table, for people and with plain values for programs."""
+def test_tables_are_whole(folder: Path, close: Close):
+    """Each CSV file has all rows and columns of its table."""
     listed = _manifest(folder)["files"]
     for name, table_of_close in TABLES.items():
         table = table_of_close(close)
         columns = list(table.column_names)
-        for path in (folder / name, folder / MACHINE / name):
-            with path.open(encoding="utf-8-sig", newline="") as file:
-                head, *rows = csv.reader(file)
-            assert (head, len(rows)) == (columns, len(table))
+        with (folder / name).open(encoding="utf-8-sig", newline="") as file:
+            head, *rows = csv.reader(file)
+        assert (head, len(rows)) == (columns, len(table))
         assert (listed[name]["columns"], listed[name]["rows"]) == (columns, len(table))
-    plain = (folder / MACHINE / "accounts_created.csv").read_bytes()
-    assert not plain.startswith(b"\xef\xbb\xbf")
-    assert b",027000," in plain
 
 
 def test_the_manifest_says_what_was_done(october: October, samples: tuple[Path, Path]):
@@ -106,7 +102,6 @@ def test_counts_before_and_after_are_not_mixed_up(folder: Path, close: Close):
     expected = {name: dict(Counter(found.findings["check"])) for name, found in sides.items()}
     assert expected["findings_before"] != expected["findings_after"]
     assert {name: counts[name] for name in expected} == expected
-    assert Counter(row["check"] for row in _rows(folder / "reconciliation.csv")) == expected["findings_after"]
 
 
 def test_the_events_of_the_close_are_a_file(october: October):

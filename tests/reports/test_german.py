@@ -17,7 +17,7 @@ from python_calamine import CalamineWorkbook
 import bktools
 from bktools.close.close import Close
 from bktools.errors import ArgumentError
-from bktools.reports.folder import MACHINE, README, WORKBOOK
+from bktools.reports.folder import README, WORKBOOK
 from bktools.settings import load_settings
 from bktools.wording import words
 
@@ -83,7 +83,7 @@ def test_tables_have_english_headings_and_codes(german: Close, folder: Path):
     for name in ("entries.csv", "to_do.csv", "figures.csv"):
         tables = []
         for one in (german.folder, folder):
-            with (one / MACHINE / name).open(encoding="utf-8", newline="") as file:
+            with (one / name).open(encoding="utf-8-sig", newline="") as file:
                 tables.append(list(csv.DictReader(file)))
         # Sentences, and what is another job at another time.
         others = {"message", "to_do", "about", "why", "who", "job_id", "sent_at"}

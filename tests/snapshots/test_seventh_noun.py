@@ -136,8 +136,12 @@ def test_the_command(service, tmp_path, monkeypatch):
     address, csv = service.settings.base_url, tmp_path / "codes.csv"
     for name, value in {"TOKEN": "the-token", "COMPANY": COMPANY, "BASE_URL": address}.items():
         monkeypatch.setenv(f"BKTOOLS_{name}", value)
-    words = f"--active --id {ROWS[1]['id']} --id {ROWS[3]['id']} --output {csv} --profile machine"
+    words = f"--active --id {ROWS[1]['id']} --id {ROWS[3]['id']} --output {csv}"
     done = CliRunner().invoke(app, f"{words} --environment {address}", catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    assert [line.split(",")[3] for line in csv.read_text().splitlines()] == ["name", "VAT 1", "VAT 3"]
+    assert [line.split(",")[3] for line in csv.read_text(encoding="utf-8-sig").splitlines()] == [
+        "name",
+        "VAT 1",
+        "VAT 3",
+    ]
     assert "--archived" in CliRunner().invoke(app, ["--help"]).output

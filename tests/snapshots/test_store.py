@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import os
+import re
+import shlex
 import stat
+import subprocess
 
 import duckdb
 import polars as pl
@@ -13,6 +15,7 @@ import pytest
 from caches import COMPANY, QUERY, Cache, rows_of
 
 import bktools
+from bktools.errors import StorageError
 from bktools.snapshots.snapshot import Query
 from bktools.snapshots.store import Store
 
@@ -96,21 +99,53 @@ def test_another_environment_never_finds_a_snapshot(cache, tmp_path):
     assert not [path for path in files if cache.settings.token.reveal().encode() in path.read_bytes()]
 
 
-def test_a_cache_of_version_0_is_one_history(tmp_path):
-    """Folders of credentials with keyed names become one history in the order of time."""
-    cache = Cache(tmp_path / "cache")
-    moments = [dt.datetime(2026, month, 3, tzinfo=dt.UTC) for month in (8, 9, 10)]
-    folder = cache.store.folder(QUERY)
-    for number, (name, owner) in enumerate((("a", "first"), ("b", "second"), ("c", "first"))):
-        taken = cache.commit(name, moment=moments[number])
-        old = folder.with_name(hashlib.sha256(owner.encode()).hexdigest()[:32])
-        old.mkdir(exist_ok=True)
-        taken.path.rename(old / taken.path.name)
-    (tmp_path / "cache" / "key").mkdir()
-    again = Cache(tmp_path / "cache")
-    history = [(again.name_in(snapshot), snapshot.time) for snapshot in again.history()]
-    assert history == [*zip("abc", moments, strict=True)]
-    assert not (tmp_path / "cache" / "key").exists()
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such permissions")
+@pytest.mark.parametrize("level", range(5), ids=["file", "query", "table", "snapshots", "cache"])
+@pytest.mark.parametrize("mode", [0o020, 0o002], ids=["group", "others"])
+def test_what_others_may_write_is_refused(service, level, mode):
+    """A file or folder that others may change is not read; the printed command mends it."""
+    frame = bktools.load_categories(service=service)
+    [file] = files_of(service)
+    path = [file, *file.parents][level]
+    path.chmod(stat.S_IMODE(path.stat().st_mode) | mode)
+    with pytest.raises(StorageError, match="may be forged") as refused:
+        bktools.load_categories(max_age=3600, service=service)
+    command = re.search(r"run (chmod .*?), or", str(refused.value))
+    subprocess.run(shlex.split(command[1]), check=True)
+    again = bktools.load_categories(max_age=3600, service=service)
+    assert again.attrs["bktools"]["source"] == ["snapshot"]
+    assert again.equals(frame)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("level", range(5), ids=["file", "query", "table", "snapshots", "cache"])
+def test_what_another_user_owns_is_refused(service, level):
+    """A file or folder of another user is not read, whatever its permissions."""
+    bktools.load_categories(service=service)
+    [file] = files_of(service)
+    os.chown([file, *file.parents][level], 65534, -1)
+    with pytest.raises(StorageError, match=r"belongs to another user.* BKTOOLS_CACHE_DIR"):
+        bktools.load_categories(max_age=3600, service=service)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can become another user")
+def test_an_unreadable_cache_is_one_error(cache):
+    """A cache that this user may not read is one line that names the folder and the setting."""
+    cache.commit(1)
+    cache.settings.cache_dir.parent.chmod(0o755)
+    reading, writing = os.pipe()
+    if not (process := os.fork()):
+        try:
+            os.setuid(65534)
+            Store(cache.settings).history(QUERY)
+        except BaseException as error:  # noqa: BLE001 - its text is the result
+            os.write(writing, f"{type(error).__name__}: {error}".encode())
+        os._exit(0)
+    os.waitpid(process, 0)
+    os.close(writing)
+    with os.fdopen(reading) as text:
+        said = text.read()
+    assert re.fullmatch("StorageError: the snapshots in .* cannot be read: .*BKTOOLS_CACHE_DIR.*", said), said
 
 
 def test_other_files_are_no_snapshots(cache):

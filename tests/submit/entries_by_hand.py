@@ -35,7 +35,10 @@ def submit(work: pd.DataFrame | bktools.ExportPlan, service, *, size: int = 500,
     """Send a plan, or one of entries in batches of a size; return a row for each batch."""
     is_plan = isinstance(work, bktools.ExportPlan)
     plan = work if is_plan else bktools.compose_export_jobs(work, max_entries=size)
-    return bktools.submit_export_jobs(plan, **{"apply": True, "service": service} | options)
+    usual = {"apply": True, "service": service, "first_export": True, "by": "Ada"}
+    # The jobs of a sandbox take a moment, those of a raw service none.
+    usual |= {} if service.settings.is_sandbox else {"wait": 0}
+    return bktools.submit_export_jobs(plan, **usual | options)
 
 
 def outcomes(work: pd.DataFrame | bktools.ExportPlan, service, **options) -> list[str]:

@@ -24,14 +24,26 @@ from typing import Any, Self
 
 Answer = Callable[["RawService", socket.socket, dict], None]
 
-FAULTS = ("drop", "reset", "hang", "error", "cut")
+FAULTS = ("drop", "reset", "hang", "error", "cut", "message", "problem", "in progress")
+# What a gateway answers, in JSON, and what the service says where a gateway has repeated a request.
+OF_GATEWAYS = {
+    "message": (403, '{"message": "no Route matched with those values"}'),
+    "problem": (400, '{"type": "about:blank", "title": "Bad Request", "message": "no"}'),
+    "in progress": (409, '{"type": "EXPORT_ALREADY_IN_PROGRESS", "message": "in progress"}'),
+}
+# Seconds, milliseconds, and none.
+EXPIRES_IN = (3600, 3_600_000, None)
 
 
 class RawService:
-    """A listening socket whose answers a function gives; `requests` are the bodies that arrived whole."""
+    """A listening socket whose answers a function gives; `requests` are the bodies that arrived whole.
 
-    def __init__(self, answer: Answer) -> None:
+    Connections are served one after another, or all `at_once`.
+    """
+
+    def __init__(self, answer: Answer, *, at_once: bool = False) -> None:
         self.answer = answer
+        self._at_once = at_once
         self.requests: list[dict] = []
         self.accepted: Counter[str] = Counter()
         self.held: list[socket.socket] = []
@@ -56,17 +68,20 @@ class RawService:
         self._listening.close()
 
     def serve(self) -> None:
-        """Serve one connection after another until the socket is closed."""
+        """Serve connections until the socket is closed."""
         while True:
             try:
                 connection, _ = self._listening.accept()
             except OSError:
                 return
-            with connection:
-                try:
-                    self._serve_one(connection)
-                except OSError:
-                    continue
+            if self._at_once:
+                threading.Thread(target=self._serve_whole, args=(connection,), daemon=True).start()
+            else:
+                self._serve_whole(connection)
+
+    def _serve_whole(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            self._serve_one(connection)
 
     def _serve_one(self, connection: socket.socket) -> None:
         head, _, body = _read_until(connection, b"\r\n\r\n").partition(b"\r\n\r\n")
@@ -166,12 +181,15 @@ def faulty(chance: random.Random) -> Answer:
 
     def answer(service: RawService, connection: socket.socket, request: dict) -> None:
         draw = chance.random()
-        if draw >= 0.7:
-            send(connection, 201, service.accept(request))
-            return
-        text = service.accept(request) if draw < 0.6 else job(request)
-        fault = chance.choice(FAULTS)
-        if fault == "reset":
+        if draw < 0.6 or draw >= 0.7:
+            service.accept(request)
+        text = job(request, expiresIn=chance.choice(EXPIRES_IN))
+        fault = chance.choice(FAULTS) if draw < 0.7 else ""
+        if not fault:
+            send(connection, 201, text)
+        elif fault in OF_GATEWAYS:
+            send(connection, *OF_GATEWAYS[fault])
+        elif fault == "reset":
             reset(connection)
         elif fault == "hang":
             service.held.append(connection.dup())

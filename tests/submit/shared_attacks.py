@@ -1,9 +1,9 @@
-"""Attacks on a journal that three machines share: killed senders, cut connections, restored databases.
+"""Attacks on a journal that three machines share: killed and sleeping senders, cut connections, restores.
 
-    PYTHONPATH=tests python tests/submit/shared_attacks.py --kills 1000 --cuts 200 --restores 50
+    PYTHONPATH=tests python tests/submit/shared_attacks.py --kills 500 --cuts 200 --restores 50
 
 It starts a PostgreSQL server of its own. The service is another process, which accepts and then fails in most
-cases, and counts what it accepted. The machines are three data folders, each with its own sent log, whose
+cases, and counts what it accepted. The machines are three folders, each with its own sent log, whose
 processes send the same plans at the same time. The last line of output is a JSON object with the figures.
 """
 
@@ -12,8 +12,6 @@ from __future__ import annotations
 import itertools
 import os
 import random
-import re
-import shlex
 import signal
 import sys
 import time
@@ -25,28 +23,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from attacks import ENDS, forked, is_accepted, judge_and_settle, new_plan, program, world_of
+import pandas as pd
+from attacks import ENDS, FIRST, MOST_AGE, forked, is_accepted, judge_and_settle, new_plan, program, world_of
+from clocks import DAY, Clock
+from honest import filled, has_placeholder, printed_commands, say, settle, typed, unknown_to
 from postgres_server import PASSWORD, Server, server
 from raw_service import accepted_by
-from typer.testing import CliRunner
 
 import bktools
-from bktools.cli.app import app
-from bktools.errors import JournalError
+from bktools.cli.exits import Exit
+from bktools.errors import BktoolsError
 from bktools.journal import postgres as postgres_module
-from bktools.journal.journal import Journal
-from bktools.journal.records import named, this_user
+from bktools.journal.writing import open_for_writing
 from bktools.settings import Secret
 
 WAYS = ("pg_restore", "psql", "volume", "new", "replica")
-MOVED = "two moved files"
 NAMES = ("ada", "bob", "eve")
-# A person who was refused this often goes in a circle.
-REFUSALS = 200
+# Days after which a person who still waits goes in a circle.
+DAYS = 30
 MACHINES = 3
-RESOLVE = re.compile(
-    r'(bktools export resolve (\S+) .*?--outcome) "accepted\|released" (--evidence ".*?" --by NAME)'
-)
 SENDING = "SELECT 1 FROM bktools.batches WHERE state = 'SENDING'"
 
 
@@ -72,239 +67,224 @@ def await_moment(postgres: Server, database: str, chance: random.Random) -> None
     time.sleep(max(end - time.monotonic(), 0))
 
 
-def kills_and_cuts(
+def hits(
     postgres: Server,
     database: str,
     services: list[bktools.Service],
     address: str,
     arguments: Namespace,
     chance: random.Random,
+    clock: Clock,
 ) -> Counter[str]:
-    """Kill and cut until it is enough, then let the last plan end."""
+    """Kill, stop and cut until it is enough, then let the last plan end."""
     figures: Counter[str] = Counter()
-    while figures["kills"] < arguments.kills or figures["cuts"] < arguments.cuts:
+    wanted = {"kills": arguments.kills, "cuts": arguments.cuts, "sleepers": arguments.kills // 10}
+    while any(figures[name] < count for name, count in wanted.items()):
         plan = new_plan(figures["plans"])
         while not is_accepted(plan, services[0]):
             senders = chance.sample(services, chance.choice((1, 2, 3)))
             running = {forked(plan, sender) for sender in senders}
-            wanted = [name for name in ("kills", "cuts") if figures[name] < getattr(arguments, name)]
-            what = chance.choice(wanted) if wanted else ""
-            if what == "kills":
+            left = [name for name, count in wanted.items() if figures[name] < count]
+            hit = chance.choice(left) if left else ""
+            if hit == "kills":
                 await_moment(postgres, database, chance)
                 for process in running:
                     os.kill(process, signal.SIGKILL)
+            if hit == "sleepers":
+                figures += sleep(postgres, database, running, services, address, plan, chance, clock)
             while running:
-                if what == "cuts" and figures["cuts"] < arguments.cuts:
+                if hit == "cuts" and figures["cuts"] < arguments.cuts:
                     await_moment(postgres, database, chance)
                     figures["cuts"] += postgres.cut(database)
                 time.sleep(0.01)
                 ends(running, figures)
-            figures += judge_and_settle(address, chance.choice(services))
+            figures += judge_and_settle(address, chance.choice(services), clock)
         figures["plans"] += 1
     return figures
 
 
-class Person:
-    """One of the team: a machine with its own folders, and a role of the database, or a file without one."""
+def sleep(
+    postgres: Server,
+    database: str,
+    running: set[int],
+    services: list[bktools.Service],
+    address: str,
+    plan: bktools.ExportPlan,
+    chance: random.Random,
+    clock: Clock,
+) -> Counter[str]:
+    """Stop the senders; meanwhile a colleague settles what they were sending, and sends on; they wake."""
+    await_moment(postgres, database, chance)
+    for process in running:
+        os.kill(process, signal.SIGSTOP)
+    # What they had sent before has ended, and the server has ended their sessions.
+    time.sleep(1.2 * MOST_AGE)
+    postgres.cut(database)
+    figures: Counter[str] = Counter(sleepers=len(running))
+    if chance.random() < 0.7:
+        colleague = forked(plan, chance.choice(services))
+        os.waitpid(colleague, 0)
+        figures += judge_and_settle(address, services[0], clock)
+        colleague = forked(plan, chance.choice(services))
+        os.waitpid(colleague, 0)
+    for process in running:
+        os.kill(process, signal.SIGCONT)
+    return figures
 
-    def __init__(self, name: str, folder: Path, address: str, journal: str | None) -> None:
-        self.name = name
-        self.address = address
-        self.steps: Counter[str] = Counter()
+
+class Person:
+    """One of the team: a machine with its own folders, and a role of the database."""
+
+    def __init__(self, name: str, folder: Path, address: str, journal: str) -> None:
+        self.name, self.address = name, address
+        self.commands = 0
+        self.placeholders = self.believed = 0
         folders = {f"{kind}_dir": folder / name / kind for kind in ("data", "cache", "sent_log")}
-        self._variables = {f"BKTOOLS_{kind.upper()}": str(path) for kind, path in folders.items()}
-        self._variables |= {"BKTOOLS_BASE_URL": address, "BKTOOLS_TOKEN": "t"}
-        if journal is not None:
-            self._variables["BKTOOLS_JOURNAL"] = journal
+        self.variables = {f"BKTOOLS_{kind.upper()}": str(path) for kind, path in folders.items()}
+        self.variables |= {"BKTOOLS_BASE_URL": address, "BKTOOLS_TOKEN": "t", "BKTOOLS_JOURNAL": journal}
         self.service = bktools.connect(address, token="t", requests_per_minute=0, journal=journal, **folders)
 
-    def look(self) -> None:
-        """Look at the journal, as every command does."""
-        bktools.load_export_jobs(service=self.service)
+    def opens(self) -> None:
+        """Open the journal, as every command does."""
+        open_for_writing(self.service.settings).close()
 
-    def machine(self) -> str:
-        """Return the name of the machine in messages."""
-        with Journal(self.service.settings) as journal:
-            return named(this_user(), journal.sent_log.machine())
-
-    def runs(self, line: str) -> None:
-        """Run a printed command, with a name in the place of the placeholder."""
-        line = line.replace("--by NAME", f"--by {self.name}")
-        done = CliRunner().invoke(app, shlex.split(line)[1:], env=self._variables)
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise AssertionError(f"{line}: {done.exception}") from done.exception
-        assert done.exit_code == 0, f"{line}: {done.output}"
-
-    def refusals(self, plan: bktools.ExportPlan) -> list[str]:
-        """Submit a plan; return why some of it was not accepted."""
+    def submits(self, entries: pd.DataFrame) -> str:
+        """Submit entries; return all messages."""
+        plan = bktools.compose_export_jobs(entries, max_entries=4)
+        options = {"apply": True, "wait": 0, "progress": False, **FIRST}
         try:
-            sent = bktools.submit_export_jobs(plan, apply=True, wait=0, progress=False, service=self.service)
-        except JournalError as error:
-            return [str(error)]
-        return sent.loc[sent["outcome"] != "ACCEPTED", "message"].to_list()
+            sent = bktools.submit_export_jobs(plan, service=self.service, **options)
+        except BktoolsError as error:
+            return str(error)
+        return "\n".join(sent["message"])
 
-    def submits(self, plan: bktools.ExportPlan, team: list[Person]) -> None:
-        """Submit a plan until all of it is accepted, and do what the messages say."""
-        for _ in range(REFUSALS):
-            said = self.refusals(plan)
-            if not said:
+    def obeys(self, text: str) -> None:
+        """Paste each printed command; then run the one that goes on after a restore, with an own word."""
+        for command in {*printed_commands(text)}:
+            if has_placeholder(command):
+                self.placeholders += 1
+                self.believed += typed(command, self.variables)[0] == Exit.DONE
+        for command in printed_commands(text):
+            if command.startswith("journal restore"):
+                code, said = typed(filled(command), self.variables)
+                assert code == Exit.DONE, said
+                self.commands += 1
                 return
-            for message in said:
-                if self.obeys(message, team):
-                    break
-        raise AssertionError(f"{self.name} goes in a circle: {said[0]}")
 
-    def obeys(self, message: str, team: list[Person]) -> bool:
-        """Do what one message says; return whether that concerns all of the journal."""
-        confirm = re.search(r"bktools journal restore .*?--by NAME", message)
-        resolve = RESOLVE.search(message)
-        if "did not confirm the restore" in message and confirm:
-            for colleague in team:
-                if colleague.machine() in message:
-                    colleague.confirms(confirm[0])
-        elif confirm:
-            self.confirms(confirm[0])
-        elif resolve:
-            self.looks_up(resolve)
-        else:
-            # The first message about a batch says what to do; the others name it.
-            assert re.search("Waiting: first resolve|not sent, because|was stopped", message), message
-        return confirm is not None
-
-    def confirms(self, command: str) -> None:
-        """Run the command that confirms a restore."""
-        if self.steps["confirmed"]:
-            self.steps["confirmed again"] += 1
-        self.steps["confirmed"] += 1
-        self.runs(command)
-
-    def looks_up(self, found: re.Match[str]) -> None:
-        """Look the entries of a batch up at the service, and record the outcome."""
-        history = bktools.load_export_jobs(entries=True, batch=found[2], service=self.service)
-        if (history["state"] != "UNKNOWN").all():
-            # A colleague has recorded it since.
-            return
-        accepted = accepted_by(self.address)
-        times = {accepted.get(entry, 0) for entry in history["entry_id"]}
-        assert times in ({0}, {1}), f"the entries of batch {found[2]} were accepted {times} times"
-        self.steps["looked up"] += 1
-        self.runs(f"{found[1]} {'accepted' if times == {1} else 'released'} {found[3]}")
+    def finishes(self, entries: pd.DataFrame, clock: Clock) -> None:
+        """Bring entries to their one booking: the messages, looks at the books, and days."""
+        for _ in range(DAYS):
+            left = unknown_to(self.service, entries)
+            if left.empty:
+                return
+            text = self.submits(left)
+            self.obeys(text)
+            clock.ahead += DAY
+            booked = accepted_by(self.address)
+            try:
+                settle(self.service, booked)
+                say(self.service, entries, booked)
+            except BktoolsError as error:
+                text = str(error)
+        raise AssertionError(f"{self.name} goes in a circle: {text}")
 
 
 def restores(
-    postgres: Server, database: str, address: str, folder: Path, count: int, chance: random.Random
+    postgres: Server,
+    database: str,
+    address: str,
+    folder: Path,
+    count: int,
+    chance: random.Random,
+    clock: Clock,
 ) -> Counter[str]:
     """Restore as often as wanted, in each way in turn; return the figures.
 
     In each round three people send, a copy of the database is kept, they send on, and the copy takes the
-    place of the database. Then all of them submit everything again. In other rounds two of them move their
-    files to one database. Whoever is refused runs the printed command to the letter, or asks the colleagues
-    whom the message names to run it; whoever is told that an outcome is unknown looks it up and records it.
-    The figures count these steps and the answers of the service that the journal lost.
+    place of the database. Then all of them submit everything again. Whoever is refused runs the printed
+    command, and looks at the books on the next day.
     """
     figures: Counter[str] = Counter()
     plans = (new_plan(number, companies=2, entries=4) for number in itertools.count(10**6))
     team = _team(postgres, database, address, folder)
     for number in range(count):
-        way = (*WAYS, MOVED)[number % (len(WAYS) + 1)]
-        if way == MOVED:
-            _move_files(postgres, address, folder / str(number), plans)
-        else:
-            keep = partial(postgres.kept, database, way)
-            figures["answers lost"] += _restore(way, team, keep, plans, chance)
-            for name in ("confirmed again", "looked up"):
-                figures[name] += sum(person.steps[name] for person in team)
-            steps = [person.steps["confirmed"] for person in team]
-            figures["most steps to confirm"] = max(figures["most steps to confirm"], *steps)
+        way = WAYS[number % len(WAYS)]
+        figures["answers lost"] += _restore(team, partial(postgres.kept, database, way), plans, chance, clock)
+        figures["most commands"] = max(figures["most commands"], *(person.commands for person in team))
+        figures["commands"] += sum(person.commands for person in team)
         figures["restores"] += 1
         figures[way] += 1
+    figures["placeholders pasted"] = sum(person.placeholders for person in team)
+    figures["placeholders believed"] = sum(person.believed for person in team)
     return figures
 
 
 def _restore(
-    way: str,
     team: list[Person],
     keep: Callable[[], Callable[[], None]],
     plans: Iterator[bktools.ExportPlan],
     chance: random.Random,
+    clock: Clock,
 ) -> int:
     """Send, keep a copy, send on, restore it, and submit all again; return the number of lost answers."""
     for person in team:
-        # Everybody has sent before the copy, so that its rows name all of them.
-        person.submits(next(plans), team)
+        person.finishes(next(plans).entries, clock)
     go_back = keep()
     later = []
     for person in chance.sample(team, chance.choice((1, 2, 3))):
-        later.append(next(plans))
+        later.append(next(plans).entries)
         if chance.random() < 0.5:
-            person.submits(later[-1], team)
+            person.finishes(later[-1], clock)
         else:
-            person.refusals(later[-1])
+            person.submits(later[-1])
     for person in team:
-        # Nothing but what somebody has seen reveals a rolled back volume.
-        if way == "volume" or chance.random() < 0.5:
-            person.look()
-    answers = _answers(team[0])
+        # Only what a machine has seen reveals a volume that was rolled back.
+        person.opens()
     go_back()
     for person in team:
-        person.steps.clear()
+        person.commands = 0
     for person in chance.sample(team, len(team)):
-        for plan in later:
-            person.submits(plan, team)
-    return len(answers.items() - _answers(team[0]).items())
-
-
-def _move_files(postgres: Server, address: str, folder: Path, plans: Iterator[bktools.ExportPlan]) -> None:
-    """Two people send with their own files, move both to one database, and submit what the other one sent."""
-    with postgres.database() as database:
-        sent = {}
-        for name in NAMES[:2]:
-            person = Person(name, folder, address, None)
-            sent[name] = next(plans)
-            person.refusals(sent[name])
-        # Only the owner of the tables may copy rows of the past.
-        team = [Person(name, folder, address, postgres.address(database)) for name in sent]
-        for person in team:
-            person.runs(f"bktools journal move --by NAME --environment {address}")
-        for person, plan in zip(team, reversed(sent.values()), strict=True):
-            person.submits(plan, team)
+        for entries in later:
+            person.finishes(entries, clock)
+    return sum(len(unknown_to(team[0].service, entries)) for entries in later)
 
 
 def _team(postgres: Server, database: str, address: str, folder: Path) -> list[Person]:
     """Return people whose roles have the least rights; the owner has opened the journal first."""
-    Person("owner", folder, address, postgres.address(database)).look()
+    Person("owner", folder, address, postgres.address(database)).opens()
     team = []
     for name in NAMES:
         own = postgres.address(database, name)
         postgres.sql(f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")
         postgres.sql(postgres_module.rights(Secret(own), name), database)
         team.append(Person(name, folder, address, own))
+    for person in team:
+        person.opens()
     return team
-
-
-def _answers(person: Person) -> dict[str, str]:
-    """Return the job of each batch that the service accepted, as the journal has it."""
-    history = bktools.load_export_jobs(service=person.service).dropna(subset="job_id")
-    return dict(zip(history["batch_id"], history["job_id"], strict=True))
 
 
 def attacked(arguments: Namespace) -> Iterator[dict[str, Any]]:
     """Run the attacks, and yield the figures."""
     began, chance = time.monotonic(), random.Random(arguments.seed)
     with ExitStack() as stack:
-        address, folder = stack.enter_context(world_of(arguments.seed))
+        address, folder, clock = stack.enter_context(world_of(arguments.seed))
         postgres = stack.enter_context(server())
         database = stack.enter_context(postgres.database())
         team = [Person(str(each), folder, address, postgres.address(database)) for each in range(MACHINES)]
+        for person in team:
+            person.opens()
         services = [person.service for person in team]
-        figures = kills_and_cuts(postgres, database, services, address, arguments, chance)
+        figures = hits(postgres, database, services, address, arguments, chance, clock)
         report = {"foreign errors": 0, **figures, "entries": len(accepted_by(address)), "answers lost": 0}
         report["states"] = bktools.load_export_jobs(service=services[0])["state"].value_counts().to_dict()
         restored = stack.enter_context(postgres.database())
-        report |= restores(postgres, restored, address, folder / "restores", arguments.restores, chance)
+        report |= restores(
+            postgres, restored, address, folder / "restores", arguments.restores, chance, clock
+        )
         report["doubles"] = sum(times > 1 for times in accepted_by(address).values())
     yield report | {"seconds": round(time.monotonic() - began)}
 
 
 if __name__ == "__main__":
-    sys.exit(program(attacked, __doc__, ("answers lost",), kills=1000, cuts=200, restores=50))
+    wrong = ("answers lost", "placeholders believed")
+    sys.exit(program(attacked, __doc__, wrong, kills=500, cuts=200, restores=50))

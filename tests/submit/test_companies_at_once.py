@@ -15,10 +15,10 @@ from entries_by_hand import company_of, outcomes, states, submit
 
 import bktools
 from bktools.errors import StorageError
-from bktools.journal.writing import WritableJournal
 from bktools.sandbox import Fault
 from bktools.service import Service
 from bktools.settings import load_settings
+from bktools.submit import request
 
 
 def entries_of(companies, batches):
@@ -76,16 +76,16 @@ def test_a_refusal_and_a_doubt_stop_their_own_company_alone(group):
 
 def test_a_journal_that_cannot_be_written_loses_no_answer(group, monkeypatch):
     """Requests on their way go on to their end, every lost outcome is told, and nothing more is sent."""
-    settle, together = WritableJournal.settle, threading.Barrier(10)
+    original, together = request.record_outcome, threading.Barrier(10)
 
-    def full(journal, batch_id, answer):
+    def full(*_):
         together.wait(timeout=20)
         raise StorageError("no space left")
 
-    monkeypatch.setattr(WritableJournal, "settle", full)
+    monkeypatch.setattr(request, "record_outcome", full)
     with pytest.raises(StorageError) as error:
         submit(entries_of(group.ids, 2), group.service, size=2)
-    monkeypatch.setattr(WritableJournal, "settle", settle)
+    monkeypatch.setattr(request, "record_outcome", original)
     booked = group.server.export_jobs()
     assert len(booked) == 10
     assert all(f"ACCEPTED (job {job['id']}" in str(error.value) for job in booked)

@@ -12,8 +12,11 @@ from raw_service import created, job, send
 
 import bktools
 from bktools.errors import StorageError
-from bktools.journal import writing as writing_module
-from bktools.journal.writing import WritableJournal, open_for_writing
+from bktools.journal import attempts
+from bktools.journal.right_journal import problems
+from bktools.journal.writable import WritableJournal
+from bktools.journal.writing import open_for_writing
+from bktools.submit import request, sender
 
 pytestmark = pytest.mark.parametrize("backend", ["postgres"], indirect=True)
 
@@ -43,23 +46,32 @@ def test_an_answer_is_recorded_after_a_cut_connection(talking, postgres, databas
         assert set(raw.accepted.values()) == {1}
 
 
-@pytest.mark.parametrize("step", ["begin", "unknown", "newest_accepted"])
-def test_a_cut_before_a_request_needs_no_step(talking, postgres, database, plan, monkeypatch, step):
-    """Wherever the connection is cut between two requests, the run goes on and sends the rest once."""
-    original = getattr(WritableJournal, step)
+@pytest.mark.parametrize(
+    ("place", "step"),
+    [(request, "begin"), (sender, "row_unsent"), (request, "still_sending")],
+    ids=["begin", "the state", "the question"],
+)
+def test_a_cut_before_a_request_sends_nothing_twice(
+    talking, postgres, database, plan, monkeypatch, place, step
+):
+    """Wherever the connection is cut before a request, this run or the next one sends the rest once."""
+    original = getattr(place, step)
 
     def cut(journal, *arguments):
         if journal.rows("SELECT 1 FROM batches WHERE state = 'ACCEPTED'"):
-            monkeypatch.setattr(WritableJournal, step, original)
+            monkeypatch.setattr(place, step, original)
             assert postgres.cut(database)
         return original(journal, *arguments)
 
-    monkeypatch.setattr(WritableJournal, step, cut)
+    monkeypatch.setattr(place, step, cut)
     with talking(created) as (raw, service):
+        first = outcomes(plan, service)
+        # After the intent, nothing is sent without the row; otherwise the run goes on.
+        assert first == (["ACCEPTED", "PLANNED", "BLOCKED"] if step == "still_sending" else ["ACCEPTED"] * 3)
         assert outcomes(plan, service) == ["ACCEPTED"] * 3
         assert (len(raw.requests), set(raw.accepted.values())) == (3, {1})
         with open_for_writing(service.settings) as journal:
-            assert journal.problems() == []
+            assert problems(journal) == []
 
 
 def test_a_company_that_another_machine_took_meanwhile_is_left_to_it(talking, postgres, database, plan):
@@ -87,7 +99,7 @@ def test_an_answer_that_was_kept_is_written_by_the_next_run(
     talking, postgres, database, plan, monkeypatch, is_replayed
 ):
     """An answer that the database could not take waits on the machine; the next run writes it and goes on."""
-    monkeypatch.setattr(writing_module, "PAUSES", (0.0,))
+    monkeypatch.setattr(attempts, "PAUSES", (0.0,))
 
     def answer(raw, connection, request):
         raw.accepted.update(request["accountingEntryIds"])
@@ -98,7 +110,7 @@ def test_an_answer_that_was_kept_is_written_by_the_next_run(
         send(connection, 201, job(request, **same))
 
     with talking(answer, read=10.0) as (raw, service):
-        with pytest.raises(StorageError, match="kept on this machine"):
+        with pytest.raises(StorageError, match="kept in this machine's sent log"):
             submit(plan, service)
         postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
         rest = ["UNKNOWN", "BLOCKED"] if is_replayed else ["ACCEPTED", "ACCEPTED"]

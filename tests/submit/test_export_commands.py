@@ -36,7 +36,7 @@ def test_one_prepares_and_another_approves(sandbox, run, coded):
     assert (code, "Nothing was sent" in said) == (Exit.DONE, True), said
     assert "  ready: EUR 101.00\n" in said
     assert sandbox.server.export_jobs() == []
-    code, said = run(f"export submit october.plan --plan {plan_id} --apply")
+    code, said = run(f"export submit october.plan --plan {plan_id} --apply --first-export --by Ada")
     assert (code, "3 batches,         10 entries  ACCEPTED" in said) == (Exit.DONE, True), said
     assert run("export submit october.plan --apply")[0] == Exit.DONE
     assert set(sandbox.server.accepted_entries().values()) == {1}
@@ -47,7 +47,7 @@ def test_doubt_is_settled_by_what_the_messages_say(sandbox, run, coded):
     """From UNKNOWN to the end by copying the commands that the messages show."""
     run("export compose entries.csv --out october.plan --max-entries 5")
     sandbox.server.inject(Fault("drop", "create_export_job", times=1))
-    code, said = run("export submit october.plan --apply")
+    code, said = run("export submit october.plan --apply --first-export --by Ada")
     assert code == Exit.INCOMPLETE
     code, status = run("export status")
     assert (code, "outcome unknown" in status) == (Exit.INCOMPLETE, True)
@@ -57,7 +57,8 @@ def test_doubt_is_settled_by_what_the_messages_say(sandbox, run, coded):
     assert len(entries) == 5
     assert entries <= set(sandbox.server.accepted_entries())
     settle = re.search(r"bktools (export resolve .+) --outcome", status)[1]
-    assert f"--environment {sandbox.server.base_url}" in settle
+    port = sandbox.server.base_url.rpartition(":")[2]
+    assert f"--environment http://localhost:{port}" in settle
     code, said = run(f'{settle} --outcome accepted --evidence "booked as 4711" --by Ada')
     assert code == Exit.DONE
     code, said = run("export submit october.plan --apply")

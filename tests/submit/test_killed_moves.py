@@ -8,13 +8,13 @@ import signal
 import time
 
 import pytest
-from entries_by_hand import COMPANY, entries_of
+from entries_by_hand import COMPANY, entries_of, submit
 from raw_service import created
 
 import bktools
 from bktools.errors import BktoolsError, JournalError
-from bktools.journal.journal import Journal
 from bktools.journal.move import move
+from bktools.journal.right_journal import problems
 from bktools.journal.writing import open_for_writing
 
 
@@ -44,11 +44,7 @@ def test_a_killed_move_is_one_or_the_other(talking, postgres, tmp_path, kills):
                     bktools.connect(raw.base_url, **at) as with_file,
                     bktools.connect(raw.base_url, **at, journal=postgres.address(database)) as with_database,
                 ):
-                    bktools.submit_export_jobs(
-                        plan, apply=True, wait=10, others_export=True, service=with_file
-                    )
-                    if number % 2:
-                        Journal(with_database.settings).close()
+                    submit(plan, with_file)
                     process = _forked(with_database.settings)
                     time.sleep(chance.uniform(0, longest))
                     os.kill(process, signal.SIGKILL)
@@ -70,7 +66,7 @@ def test_a_killed_move_is_one_or_the_other(talking, postgres, tmp_path, kills):
                     sent = bktools.submit_export_jobs(plan, apply=True, wait=0, service=with_database)
                     assert set(sent["outcome"]) == {"ACCEPTED"}
                     with open_for_writing(with_database.settings) as journal:
-                        assert journal.problems() == []
+                        assert problems(journal) == []
         assert set(raw.accepted.values()) == {1}
     assert killed > kills // 4
 

@@ -33,7 +33,7 @@ CALLS = "openat,connect,fsync,fdatasync,pwrite64,write,sendto,sendmsg,writev,clo
     shutil.which("strace") is None, reason="strace is not there; the test below shows the order without"
 )
 def test_each_request_follows_a_sync_of_the_journal(talking, tmp_path):
-    """Between the last write to the journal, or to a mark, and each connection lies a sync of that file."""
+    """Between the last write to the journal, or to the sent log, and each connection lies a sync of it."""
     log = tmp_path / "calls"
     watched = ["strace", "-f", "-y", "-s", "60", "-e", f"trace={CALLS}", "-o", str(log), sys.executable]
     with talking(created, read=30.0) as (raw, _):
@@ -43,24 +43,24 @@ def test_each_request_follows_a_sync_of_the_journal(talking, tmp_path):
             pytest.skip("strace may not watch here; the test below shows the order without")
         assert done.returncode == 0, done.stderr
         assert len(raw.requests) == 3
-    is_synced, unsynced = True, set()
-    marks = written = connections = requests = 0
+    is_synced = is_logged = True
+    lines = written = connections = requests = 0
     for line in log.read_text(errors="replace").splitlines():
         if re.search(r"pwrite64\(\d+<[^>]*journal\.sqlite-wal>", line):
             is_synced = False
             written += 1
         elif re.search(r"f(data)?sync\(\d+<[^>]*journal\.sqlite-wal>\) += 0|fsync resumed", line):
             is_synced = True
-        elif mark := re.search(r"write\(\d+<([^>]*/[0-9a-f]{32}\.log)>", line):
-            unsynced.add(mark[1])
-            marks += 1
-        elif mark := re.search(r"fsync\(\d+<([^>]*/[0-9a-f]{32}\.log)>", line):
-            unsynced.discard(mark[1])
+        elif re.search(r"write\(\d+<[^>]*/sent\.log>", line):
+            is_logged = False
+            lines += 1
+        elif re.search(r"f(data)?sync\(\d+<[^>]*/sent\.log>", line):
+            is_logged = True
         elif "connect(" in line and "AF_INET" in line:
             connections += 1
             assert is_synced, line
-            # Two places, and a line in each for this batch.
-            assert (unsynced, marks) == (set(), 4 * connections - 2), line
+            # The intent of this batch, and both lines of each one before.
+            assert (is_logged, lines) == (True, 2 * connections - 1), line
         elif "POST /v3/export-jobs" in line:
             requests += 1
             assert is_synced, line

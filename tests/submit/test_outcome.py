@@ -15,14 +15,18 @@ import pandas as pd
 import pytest
 from backends import BOTH
 from entries_by_hand import COMPANY, company_of, entries_of, entries_of_each, outcomes, states, submit
-from raw_service import IN_PROGRESS, answering, by_company, created, in_turn, job, reset, send
+from raw_service import IN_PROGRESS, answering, by_company, created, job, reset, send
 
 import bktools
 from bktools.service import workers
 
 NO_ACCOUNTS, NO_INTEGRATION = "MISSING_CONTRA_ACCOUNTS", "ACCOUNTING_INTEGRATION_NOT_FOUND"
 REFUSAL = f'{{"type": "{NO_ACCOUNTS}"}}'
-DENIED = '{"message": "no"}'
+
+
+def denied(status: int) -> str:
+    """Return the service's own refusal of a credential."""
+    return json.dumps({"statusCode": status, "error": "Unauthorized", "message": "user_scope_insufficient"})
 
 
 def changed(**changes):
@@ -90,6 +94,13 @@ UNKNOWN = {
     "other number of items": changed(numberOfItems=7),
     "fewer items": changed(numberOfItems=1),
     "no number of items": changed(numberOfItems=None),
+    **{
+        f"job that is {status}": changed(status=status)
+        for status in ("failed", "EXPIRED", "completed_with_errors")
+    },
+    "job that failed": changed(failureReason="the ERP refused it"),
+    "job that failed without words": changed(failureReasonType="validation_failure"),
+    "job that expired": changed(expiredAt="2026-11-01T09:00:00Z"),
     "empty 201": answering(201, ""),
     "204": says(b"HTTP/1.1 204 X\r\n\r\n"),
     "no JSON": answering(200, "<html>"),
@@ -102,6 +113,10 @@ UNKNOWN = {
     "reset": lambda raw, connection, request: reset(connection),
     "no HTTP": says(b"what?\r\n\r\n"),
     "a job in progress": answering(409, IN_PROGRESS),
+    **{
+        f"a job in progress, {status}": answering(status, '{"type": "Export_Already_In_Progress"}')
+        for status in (302, 400, 429, 500)
+    },
     "no answer": hanging,
     "no end": hanging_in_the_body,
 }
@@ -112,18 +127,23 @@ def test_unknown(talking):
     told = each_has("UNKNOWN", talking, UNKNOWN, times=1, read=0.5)["message"]
     assert told.str.contains("bktools export resolve").all()
     assert not told.str.contains("\n").any()
-    assert "others_export=True" in told["a job in progress"]
+    assert "this very request arrived twice" in told["a job in progress"]
     # The words of the service, and how many items it answered; not the name of an exception.
     assert ("a problem" in told["a message"], "Error" in told["a message"]) == (True, False)
     assert "of 7 items, but 2 were sent" in told["other number of items"]
+    assert "did not succeed: status pending, the ERP refused it" in told["job that failed"]
 
 
-REJECTED = {
+# The service's two forms of a refusal (interface, sections 7.1 and 7.2).
+REFUSALS = {
     **{
-        f"{status} {body}": answering(status, body)
+        f"{status} by its type": answering(status, '{"type": "NOT_BALANCED", "message": "no"}')
         for status in (400, 402, 403, 404, 405, 410, 413, 422, 451, 499)
-        for body in (DENIED, '{"type": "ODD"}')
     },
+    "403 of the scope": answering(403, denied(403)),
+}
+REJECTED = {
+    **REFUSALS,
     **{
         f"{kind} with {status}": answering(status, json.dumps({"type": kind}))
         for kind in (NO_ACCOUNTS, NO_INTEGRATION, NO_ACCOUNTS.lower())
@@ -132,7 +152,9 @@ REJECTED = {
 }
 
 
-@pytest.mark.parametrize("table", [{"401": answering(401, DENIED)}, REJECTED], ids=["credential", "others"])
+@pytest.mark.parametrize(
+    "table", [{"401": answering(401, denied(401))}, REJECTED], ids=["credential", "others"]
+)
 def test_rejected(talking, table):
     """A documented type with any status, and every other 4xx in the service's form: it may be sent again."""
     each_has("REJECTED", talking, table, times=2)
@@ -148,27 +170,37 @@ def test_a_database_keeps_the_same(talking, outcome, table, times):
     each_has(outcome, talking, dict(itertools.islice(table.items(), 0, None, 5)), times=times, read=0.5)
 
 
-PAGES = ("", "<html>Forbidden</html>", '"no"', "[]", '{"error": "Bad Gateway"}', '{"message": 7}')
+# What gateways answer: pages, and JSON that lacks the service's form.
+OF_GATEWAYS = (
+    "",
+    "<html>Forbidden</html>",
+    '"no"',
+    "[]",
+    '{"error": "Bad Gateway"}',
+    '{"message": 7}',
+    '{"message": "no Route matched with those values"}',
+    '{"type": "about:blank", "title": "Forbidden", "status": 403, "message": "no"}',
+    '{"type": "https://example.com/problem", "message": "no"}',
+    '{"type": "Forbidden", "message": "no"}',
+    '{"type": "FORBIDDEN"}',
+    '{"type": "FORBIDDEN", "message": null}',
+    '{"statusCode": 401, "message": "access denied due to a missing key"}',
+    '{"statusCode": 500, "error": "Forbidden", "message": "no"}',
+)
 
 
-def test_a_page_of_a_gateway_is_no_refusal(talking):
-    """What lacks the service's form may follow a request that was passed on: the outcome is unknown."""
-    statuses = (400, 401, 403, 404, 413)
-    table = {f"{status} {body}": answering(status, body) for status in statuses for body in PAGES}
-    told = each_has("UNKNOWN", talking, table, times=1)["message"]
-    assert told.str.contains("a gateway may have sent it").all()
+def test_an_answer_of_a_gateway_is_no_refusal(talking):
+    """Answers without the service's form may follow a request that was passed on: the outcome is unknown."""
+    statuses = (400, 403, 404, 413)
+    table = {f"{status} {body}": answering(status, body) for status in statuses for body in OF_GATEWAYS}
+    messages = each_has("UNKNOWN", talking, table, times=1)["message"]
+    assert messages.str.contains("a gateway may have sent it").all()
 
 
-@pytest.mark.parametrize("status", [302, 400, 409, 429, 500])
-def test_a_job_in_progress_is_waited_for_where_others_export(talking, status):
-    """The batch waits and is sent when the company is free; an event keeps the hint."""
-    in_progress = answering(status, '{"type": "Export_Already_In_Progress"}')
-    with talking(in_turn(in_progress, created)) as (raw, service):
-        entries = entries_of(COMPANY, 2)
-        (row,) = submit(entries, service, wait=0, others_export=True).to_dict("records")
-        assert (row["outcome"], "already_in_progress" in row["message"].lower()) == ("PLANNED", True)
-        assert outcomes(entries, service) == ["ACCEPTED"]
-        assert set(raw.accepted.values()) == {1}
+@pytest.mark.parametrize("body", OF_GATEWAYS)
+def test_a_401_of_a_gateway_is_no_refusal(talking, body):
+    """It is the same doubt; a credential that may be refused is not tried for other companies."""
+    each_has("UNKNOWN", talking, {"401": answering(401, body)}, times=1)
 
 
 @BOTH
@@ -200,7 +232,7 @@ def test_no_connection_in_time(talking):
 def test_a_credential_that_is_refused_is_not_tried_for_every_company(talking, monkeypatch):
     """The companies that are being sent get the refusal, the others are not sent for."""
     monkeypatch.setattr("bktools.submit.export_jobs.COMPANIES", 2)
-    with talking(answering(401, DENIED)) as (raw, service):
+    with talking(answering(401, denied(401))) as (raw, service):
         sent = submit(entries_of_each(map(company_of, range(6))), service)
         told = sent["outcome"].value_counts().to_dict()
         assert told == {"REJECTED": len(raw.requests), "BLOCKED": 6 - len(raw.requests)}

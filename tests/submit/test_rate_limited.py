@@ -16,9 +16,7 @@ from entries_by_hand import COMPANY, company_of, entries_of, entries_of_each, ou
 from raw_service import IN_PROGRESS, answering, by_company, created, in_turn, send
 
 import bktools
-from bktools.errors import ConfigurationError
 from bktools.sandbox import app as sandbox_app
-from bktools.settings import load_settings
 from bktools.submit import rate_limit
 
 LIMIT = '{"type": "RATE_LIMITED", "message": "too many requests"}'
@@ -81,20 +79,6 @@ def test_the_limit_may_say_when_in_each_form(talking, monkeypatch, form):
         assert len(raw.requests) == 3
 
 
-@pytest.mark.parametrize(
-    ("kind", "outcome"), [("none", "UNKNOWN"), ("quota", "UNKNOWN"), ("Rate_Limited", "ACCEPTED")]
-)
-def test_a_setting_names_the_limits_type(talking, monkeypatch, kind, outcome):
-    """A service may name its limit in another way, and whoever does not trust it turns the repeats off."""
-    monkeypatch.setenv("BKTOOLS_RATE_LIMIT_TYPE", kind)
-    with talking(in_turn(limit(), created)) as (raw, _):
-        monkeypatch.setenv("BKTOOLS_BASE_URL", raw.base_url)
-        with bktools.connect(token="t", base_url=raw.base_url) as service:
-            assert outcomes(entries_of(COMPANY, 1), service) == [outcome]
-    with pytest.raises(ConfigurationError, match="rate_limit_type"):
-        load_settings(raw.base_url, rate_limit_type=" ", token="t")
-
-
 def test_three_in_a_row_stop_the_run(talking):
     """A limit that stays reached after each wait ends the run; a later run goes on where it stopped."""
     with talking(in_turn(*[limit()] * 3, created), read=30.0) as (raw, service):
@@ -141,46 +125,15 @@ def test_a_wait_that_is_too_long_stops_the_run(talking):
         assert len(raw.requests) <= 5
 
 
-def test_a_company_that_waits_for_a_job_is_stopped_too(talking):
-    """A company that waits for a job of others does not send when another is told to come back in an hour."""
-    waits, is_limited = company_of(0), company_of(1)
-    is_waiting = threading.Event()
-
-    def answer(raw, connection, request):
-        if request["companyId"] == is_limited and is_waiting.is_set():
-            send(connection, 429, LIMIT, headers="Retry-After: 3600\r\n")
-            return
-        send(connection, 409, IN_PROGRESS)
-        if request["companyId"] == waits:
-            is_waiting.set()
-
-    with talking(answer, read=60.0) as (_, service):
-        begin = time.monotonic()
-        sent = submit(entries_of_each([waits, is_limited]), service, wait=40, others_export=True)
-        assert time.monotonic() - begin < 30
-        assert set(sent["outcome"]) == {"PLANNED"}
-        assert sent["message"].str.contains("asks to wait 3,600 s").all()
-
-
-def test_a_limit_of_another_batch_is_no_doubt(talking):
-    """A job of others that is in progress is waited for, whichever other batch met the rate limit."""
-    answers = {company_of(0): in_turn(limit(), created), company_of(1): answering(409, IN_PROGRESS)}
-    with talking(by_company(answers)) as (_, service):
-        for number, outcome in enumerate(["ACCEPTED", "PLANNED"]):
-            entries = entries_of(company_of(number), 1, number)
-            assert outcomes(entries, service, wait=0, others_export=True) == [outcome]
-
-
 @pytest.mark.parametrize("is_later", [False, True], ids=["the same run", "a later run"])
-@pytest.mark.parametrize("others_export", [False, True], ids=["own job", "others export"])
-def test_a_job_in_progress_after_a_429_leaves_a_doubt(talking, is_later, others_export):
-    """It may be the job of the request that was answered 429, also while an own job runs or others export."""
+def test_a_job_in_progress_after_a_429_leaves_a_doubt(talking, is_later):
+    """It may be the job of the request that was answered 429."""
     limits = [limit()] * (3 if is_later else 1)
     with talking(in_turn(created, *limits, answering(409, IN_PROGRESS))) as (raw, service):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 2), max_entries=1)
         if is_later:
-            assert outcomes(plan, service, others_export=others_export) == ["ACCEPTED", "PLANNED"]
-        assert outcomes(plan, service, others_export=others_export) == ["ACCEPTED", "UNKNOWN"]
+            assert outcomes(plan, service) == ["ACCEPTED", "PLANNED"]
+        assert outcomes(plan, service) == ["ACCEPTED", "UNKNOWN"]
         assert len(raw.requests) == len(limits) + 2
 
 

@@ -183,16 +183,6 @@ def test_a_plan_of_split_entries_is_saved_and_guarded(read, tmp_path):
         plan.verify()
 
 
-def test_a_mapping_remembers_that_lines_are_parts(read, run, sandbox):
-    """The option is saved, and used for the next file with the same headings."""
-    read()
-    compose = f"export compose entries.csv --company {sandbox.server.company_id} --out"
-    assert "conflicting" in run(f"{compose} a.plan")[1]
-    assert "conflicting" not in run(f"{compose} b.plan --split-lines --save-mapping card")[1]
-    assert "conflicting" not in run(f"{compose} c.plan")[1]
-    assert 'split_lines = "True"' in run("mappings show card")[1]
-
-
 def test_each_line_is_found_in_the_ledger(read, service):
     """Each line has a posting on its account; a missing line is a finding, a repeated one refused."""
     submit(read(split_lines=True), service)

@@ -16,8 +16,9 @@ from entries_by_hand import entries_of, outcomes, states, submit
 
 import bktools
 from bktools.errors import ArgumentError, JournalError, PlanError, StorageError
-from bktools.journal.writing import WritableJournal, open_for_writing
+from bktools.journal.writing import open_for_writing
 from bktools.sandbox.faults import Fault
+from bktools.submit import sender
 
 MANY = int(os.environ.get("BKTOOLS_TEST_ENTRIES", "2000"))
 
@@ -88,14 +89,14 @@ def test_entries_that_another_run_took_meanwhile_stop_their_company_alone(sandbo
         sandbox.server.configure_company(company, has_contra_accounts=True)
     entries = pd.concat([entries_of(first, 2), entries_of(second, 4, first=50)])
     other = bktools.compose_export_jobs(entries_of(second, 1, first=53))
-    claim = WritableJournal.claim
+    claim = sender.claim
 
     def another_run_after(*arguments: object):
-        monkeypatch.setattr(WritableJournal, "claim", claim)
+        monkeypatch.setattr(sender, "claim", claim)
         claim(*arguments)
         assert outcomes(other, service) == ["ACCEPTED"]
 
-    monkeypatch.setattr(WritableJournal, "claim", another_run_after)
+    monkeypatch.setattr(sender, "claim", another_run_after)
     # One after another, so that the other run comes between the two companies.
     monkeypatch.setattr("bktools.submit.export_jobs.COMPANIES", 1)
     sent = submit(entries, service, size=2)
@@ -172,7 +173,7 @@ def test_what_waits_can_be_withdrawn(service, entries, backend):
         assert outcomes(plan, gone) == ["PLANNED"]
     batch = plan.batches["batch_id"][0]
     with pytest.raises(JournalError, match="is PLANNED"):
-        bktools.resolve_export_job(batch, "accepted", evidence="no", by="Ada", service=service)
+        bktools.resolve_export_job(batch, "accepted", evidence="not yet booked", by="Ada", service=service)
     bktools.resolve_export_job(batch, "released", evidence="wrong month", by="Ada", service=service)
     assert states(service) == ["RELEASED"]
     assert outcomes(plan, service) == ["ACCEPTED"]

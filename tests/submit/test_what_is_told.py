@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from backends import BOTH
 from entries_by_hand import COMPANY, entries_of, outcomes, submit, to_create
-from raw_service import IN_PROGRESS, answering, created, in_turn, send
+from raw_service import created, job, send
 
 import bktools
 
@@ -111,21 +111,29 @@ def test_progress_reaches_its_end(talking, capsys):
 
 
 @pytest.mark.parametrize(
-    ("wait", "answers", "told"),
+    ("expires_in", "wait", "seconds"),
     [
-        # Also where less than a pause is left, the company is asked again at the end of it.
-        (0.4, (answering(409, IN_PROGRESS), created), ("ACCEPTED", 2)),
-        # A pause before each request, twice as long each time, and one to the end of the wait.
-        (1.2, (answering(409, IN_PROGRESS),), ("PLANNED", 4)),
-        (0, (created,), ("ACCEPTED", 1)),
-        (dt.timedelta(0), (created,), ("ACCEPTED", 1)),
+        (1, 300.0, 1.0),
+        (3600, 0.5, 0.5),
+        # Milliseconds are not believed: an hour, as without them.
+        (3_600_000, dt.timedelta(seconds=0.5), 0.5),
+        (3600, 0, 0.0),
+        (None, 0, 0.0),
     ],
 )
-def test_a_job_in_progress_is_waited_for(talking, wait, answers, told):
-    """To the end of the wait, with growing pauses, so that the service is not hammered."""
-    with talking(in_turn(*answers)) as (raw, service):
-        (outcome,) = outcomes(entries_of(COMPANY, 1), service, wait=wait, others_export=True)
-        assert (outcome, len(raw.requests)) == told
+def test_a_job_gets_its_time_before_the_next_batch(talking, expires_in, wait, seconds):
+    """At most what it says it takes, and at most the wait that is asked for."""
+    moments = []
+
+    def answer(raw, connection, request):
+        moments.append(time.monotonic())
+        raw.accepted.update(request["accountingEntryIds"])
+        send(connection, 201, job(request, expiresIn=expires_in))
+
+    with talking(answer) as (_, service):
+        plan = bktools.compose_export_jobs(entries_of(COMPANY, 2), max_entries=1)
+        assert outcomes(plan, service, wait=wait) == ["ACCEPTED"] * 2
+        assert seconds - 0.1 <= moments[1] - moments[0] < seconds + 5
 
 
 def test_an_account_to_create_is_told_with_its_own(service):

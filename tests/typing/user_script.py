@@ -74,6 +74,8 @@ def close_a_month(folder: Path) -> pd.DataFrame:
         bktools.plot_money(plan, "month", title="October")
         spent: pd.DataFrame = bktools.spend(entries, ["month", "category"], categories=categories)
         print(bktools.versus(entries, entries.head(10), by=["supplier"], threshold="5%"))
+        expected: pd.DataFrame = bktools.expected_entries(entries, "2026-10")
+        print(expected, bktools.spend(entries, period="2026-Q3", rates={"USD": 0.87, "CHF": "1.05"}))
         charts = bktools.plot_spend(spent, title="October", currency="EUR") | bktools.plot_money(
             plan, "age", jobs=jobs
         )
@@ -140,7 +142,7 @@ def somebody(employee_id: str) -> str:
     settings: dict[str, Any] = {"data_dir": "here"}
     try:
         with bktools.connect(
-            "https://books.example.com", token="t", timeout=30, retries=2, **settings
+            "https://books.example.com", token=lambda: "t", timeout=30, retries=2, **settings
         ) as service:
             return str(bktools.get_employee(employee_id, service=service)["email"])
     except bktools.errors.NotFoundError as error:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from bktools.frames import schema
 from bktools.inputs import cells
-from bktools.inputs.dates import parsed
+from bktools.inputs.days import parsed
 from bktools.inputs.encoding import utf8_error
 from bktools.inputs.formats.delimited_text import (
     Column,
@@ -29,6 +29,7 @@ from bktools.inputs.formats.delimited_text import (
     table_of,
 )
 from bktools.inputs.formats.format import File, Format, Ledger, company_in_file, day_of
+from bktools.inputs.notes import Note, note
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 
@@ -114,12 +115,9 @@ def ledger(file: File) -> Ledger:
     days = _days(table, header.year_begins)
     doubts += _doubts(table, header, days)
     # DATEV books these when it imports the rows; such postings are missing here.
-    remarks = {
-        "rows with a BU-Schlüssel, whose amounts include the tax that DATEV takes out of them": _KEY,
-        "rows with a cash discount (Skonto), which DATEV books itself": _DISCOUNT,
-    }
-    rows = {remark: cells.matches(table.columns[place], "[1-9]") for remark, place in remarks.items()}
-    notes += cells.counted(table, rows)
+    places = {"datev_tax_keys": _KEY, "datev_discounts": _DISCOUNT}
+    rows = {code: cells.matches(table.columns[place], "[1-9]") for code, place in places.items()}
+    notes += cells.noted(table, rows)
     fields = _both_sides(table, account, contra, days, header.cells[_CURRENCY] or "EUR")
     twice = replace(table, lines=np.repeat(table.lines, 2))
     return Ledger(
@@ -182,16 +180,17 @@ def _read(file: File, category: str, lacking: str) -> tuple[_Header, Table]:
     if head[_CATEGORY] != category:
         raise file.error(f"is a DATEV file of {name}, which holds {lacking}")
     encoding = None if utf8_error(file.data()) is None else "cp1252"
-    return _Header(head, begins, int(length)), table_of(file, _HEADINGS, encoding, f"read as DATEV {name}")
+    return _Header(head, begins, int(length)), table_of(
+        file, _HEADINGS, encoding, note("format", name=f"DATEV {name}")
+    )
 
 
-def _codes(table: Table, place: int, length: int) -> tuple[pa.ChunkedArray, list[str]]:
+def _codes(table: Table, place: int, length: int) -> tuple[pa.ChunkedArray, list[Note]]:
     """Return accounts with the digits that a spreadsheet or a program left out."""
     codes = cells.trimmed(table.columns[place])
     cells.refuse(table, place, ~cells.matches(codes, r"^\d{1,9}$"), "must hold accounts of 1 to 9 digits")
     short = cells.mask(pc.less(pc.utf8_length(codes), length))
-    remark = f"accounts filled with zeros to {length} digits, as the header says"
-    return pc.utf8_lpad(codes, length, "0"), cells.counted(table, {remark: short})
+    return pc.utf8_lpad(codes, length, "0"), cells.noted(table, {"accounts_filled": short}, length=length)
 
 
 def _refuse_wrong_rows(table: Table) -> None:

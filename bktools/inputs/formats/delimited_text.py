@@ -13,6 +13,8 @@ import pyarrow as pa
 from bktools.inputs import cells
 from bktools.inputs.delimited import read_delimited
 from bktools.inputs.formats.format import File
+from bktools.inputs.heading_row import rows_below
+from bktools.inputs.notes import Note, note
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 
@@ -27,19 +29,17 @@ def first_cells(file: File) -> list[str]:
     return max((next(csv.reader(line, delimiter=one), []) for one in _DELIMITERS), key=len)
 
 
-def table_of(file: File, headings: Sequence[str], encoding: str | None, *notes: str) -> Table:
+def table_of(file: File, headings: Sequence[str], encoding: str | None, *notes: Note) -> Table:
     """Return the rows that hold something, below the row with most of these headings."""
     known = {normal(heading) for heading in headings}
-
-    def score(row: Sequence[str]) -> int:
-        return len({normal(cell) for cell in row} & known)
-
-    table = read_delimited(
-        file.data(), score, delimiter=None, encoding=file.encoding or encoding, prefer=",", source=file.source
+    grid, reading = read_delimited(
+        file.data(), "ledger", delimiter=None, encoding=file.encoding or encoding, source=file.source
     )
+    top = max(range(len(grid.head)), key=lambda at: len({normal(cell) for cell in grid.head[at]} & known))
+    table = rows_below(grid, top, file.source)
     if not len(table.lines):
         raise file.error("the file has headings but no rows below them")
-    table = replace(table, sha256=file.sha256, notes=(*table.notes, *notes))
+    table = replace(table, sha256=file.sha256, encoding=reading.encoding, notes=(*table.notes, *notes))
     return cells.without_blank_rows(table, range(len(table.headings)))
 
 
@@ -60,7 +60,7 @@ def required(table: Table, *headings: str) -> int:
     return place
 
 
-def chosen(table: Table, fields: Mapping[str, Column], *notes: str) -> Table:
+def chosen(table: Table, fields: Mapping[str, Column], *notes: Note) -> Table:
     """Return a table of the fields' columns, headed as in the table they come from; the notes are added."""
     headings, columns = [], []
     for field, column in fields.items():
@@ -77,12 +77,11 @@ def chosen(table: Table, fields: Mapping[str, Column], *notes: str) -> Table:
     )
 
 
-def accounts_of(table: Table, code: Column, name: Column, *notes: str) -> Table:
+def accounts_of(table: Table, code: Column, name: Column, *notes: Note) -> Table:
     """Return the rows that show an account first, with its code and name."""
     accounts = chosen(table, {"code": code, "name": name}, *notes)
     pairs = list(zip(*(column.to_pylist() for column in accounts.columns), strict=True))
     first = {own: row for row, (own, _) in reversed([*enumerate(pairs)])}
     if renamed := len({*pairs}) - len(first):
-        note = f"accounts with several names in the file, of which the first is kept: {renamed}"
-        accounts = replace(accounts, notes=(*accounts.notes, note))
+        accounts = replace(accounts, notes=(*accounts.notes, note("several_names", count=renamed)))
     return accounts.rows(np.isin(np.arange(len(pairs)), [*first.values()]))

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from bktools.frames import schema
 from bktools.inputs import cells
-from bktools.inputs.encoding import to_utf8, utf8_error
+from bktools.inputs.encoding import read_text, recoded, utf8_error
 from bktools.inputs.formats.delimited_text import (
     Column,
     accounts_of,
@@ -20,14 +20,15 @@ from bktools.inputs.formats.delimited_text import (
     table_of,
 )
 from bktools.inputs.formats.format import File, Format, Ledger
-from bktools.inputs.regular_text import Body, regular_body
-from bktools.inputs.table import Rows, Table
+from bktools.inputs.notes import note
+from bktools.inputs.regular_text import regular_body
+from bktools.inputs.table import Body, Rows, Table
 from bktools.inputs.words import normal
 
 _HEADINGS = ("EcritureNum", "CompteNum")
 # Books in France are kept in euros; a foreign amount stands beside, in Montantdevise.
 _CURRENCY = "EUR"
-_NOTE = "read as FEC"
+_NOTE = note("format", name="FEC")
 # The norm's dates, and those of programs that do not keep to it. In France the day stands first.
 _DATES = "%Y%m%d"
 _OTHER_DATES = {"%Y-%m-%d": r"^\d{4}-\d\d-\d\d$", "%d/%m/%Y": r"^\d\d/\d\d/\d{4}$"}
@@ -94,7 +95,11 @@ def _read(file: File) -> Table:
 
 def _split(file: File, data: bytes, encoding: str | None, delimiter: str) -> Table:
     """Return the cells of a file without quoted texts, as in the norm: a quote is like other characters."""
-    text, read_as = to_utf8(data, encoding, file.source)
+    text, read_as = (
+        (recoded(data, encoding, file.source), encoding)
+        if encoding
+        else read_text(data, None, file.source, lambda _: set())[1::-1]
+    )
     headings = tuple(map(str.strip, text.split(b"\n", 1)[0].decode().strip().split(delimiter)))
     body = regular_body(text, first_line=2, width=len(headings), delimiter=delimiter, has_quotes=False)
     columns, lines = body or _careful_body(file, text.decode(), len(headings), delimiter)
@@ -123,7 +128,7 @@ def _careful_body(file: File, text: str, width: int, delimiter: str) -> Body:
             why = f"{len(own)} cells, but {width} headings: the file is damaged or cut off, export it again"
             raise file.error(why, line)
         rows.add(line, *(own + padding)[:width])
-    return Body(*rows.columns())
+    return rows.body()
 
 
 FORMATS = (Format("FEC", recognises, chart, ledger),)

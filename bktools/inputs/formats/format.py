@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import codecs
 import datetime as dt
-import gzip
 import hashlib
 import io
 import re
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -19,30 +17,28 @@ from typing import Any, NamedTuple
 
 from bktools.contract.accounts import CompanyInFile
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.unpacking import MIB, UNPACKED
-from bktools.inputs.table import Rows, Table
+from bktools.frames.unpacking import MIB
+from bktools.inputs.notes import Note
+from bktools.inputs.table import Grid, Rows, Table
 
 LARGEST = 2 << 30
 # A spreadsheet holds 32,767 characters in a cell and 16,384 columns.
 LONGEST_LINE = 16 << 20
 
-HEAD, _PIECE = 1 << 16, 1 << 18
-_GZIP = b"\x1f\x8b"
+HEAD, _PIECE = 1 << 16, 1 << 24
 _MAGIC = {b"PK\x03\x04": "workbook", b"\xd0\xcf\x11\xe0": "workbook", b"PAR1": "Parquet"}
 # For `re` and for Arrow.
 NUMBER = r"[+-]?[0-9]{1,28}(?:\.[0-9]{1,10})?"
 _NUMBER = re.compile(NUMBER)
-_DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
 @dataclass(frozen=True)
 class File:
-    """A file that was looked into but not read: its first 64 KiB, unpacked, and the caller's encoding."""
+    """A file that was looked into but not read: its first 64 KiB, and the caller's encoding."""
 
     path: Path
     head: bytes
     encoding: str | None = None
-    is_packed: bool = False
 
     @classmethod
     def at(cls, path: str | PathLike[str], encoding: str | None = None) -> File:
@@ -67,13 +63,7 @@ class File:
                 else "a device or a pipe, not a file: save it first"
             )
             raise InputError(f"is {what}", source=str(path))
-        is_packed = head.startswith(_GZIP)
-        if is_packed:
-            try:
-                head = zlib.decompressobj(31).decompress(head, HEAD)
-            except zlib.error:
-                head = b""
-        return cls(path, head, encoding, is_packed)
+        return cls(path, head, encoding)
 
     @property
     def source(self) -> str:
@@ -103,57 +93,45 @@ class File:
             return hashlib.file_digest(raw, "sha256").hexdigest()
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the file's bytes, unpacked; refuse a file that is larger than it may be, or damaged."""
-        most = UNPACKED if self.is_packed else LARGEST
-        too_large = self.error(
-            f"{'unpacks to' if self.is_packed else 'has'} more than {most // MIB:,} MB: "
-            "export it again in parts, by month or company"
-        )
+        """Yield the file's bytes; refuse a file that is larger than it may be."""
         try:
             if self.path.stat().st_size > LARGEST:
-                raise too_large
-            with gzip.open(self.path) if self.is_packed else self.path.open("rb") as stream:
+                raise self.error(
+                    f"has more than {LARGEST // MIB:,} MB: export it again in parts, by month or company"
+                )
+            with self.path.open("rb") as stream:
                 while piece := stream.read(_PIECE):
-                    most -= len(piece)
-                    if most < 0:
-                        raise too_large
                     yield piece
-        except _DAMAGED:
-            raise self.error("is a gzip archive that is damaged or cut off: export it again") from None
         except OSError as error:
             raise _unreadable(self.path, error) from None
 
     def data(self) -> bytes:
-        """Return the file's bytes, unpacked.
-
-        Refuse an impossible line of text before it is in memory.
-        """
-        pieces = []
-        length = 0
-        for piece in self.pieces():
-            pieces.append(piece)
-            end = piece.rfind(b"\n")
-            length = len(piece) - end - 1 + (length if end < 0 else 0)
-            if self.kind == "text" and length > LONGEST_LINE:
+        """Return the file's bytes; refuse an impossible line of text before it is parsed."""
+        data = b"".join(self.pieces())
+        at = 0
+        while self.kind == "text" and len(data) - at > LONGEST_LINE:
+            end = data.rfind(b"\n", at, at + LONGEST_LINE)
+            if end < 0:
                 raise self.error(
                     f"the line has more than {LONGEST_LINE // MIB} MB: the file is damaged, "
                     "or its lines end in a way that is not known here",
-                    sum(piece.count(b"\n") for piece in pieces) + 1,
+                    data.count(b"\n", 0, at) + 1,
                 )
-        return b"".join(pieces)
+            at = end + 1
+        return data
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield the file's lines with their numbers from 1, without their ends."""
         for number, line in enumerate(io.BytesIO(self.data()), 1):
             yield number, line.rstrip(b"\r\n")
 
-    def table(self, rows: Rows, nothing: str, *notes: str, **about: Any) -> Table:
+    def table(self, rows: Rows, nothing: str, *notes: Note, **about: Any) -> Table:
         """Return rows headed by fields as this file's table; `nothing` is the error if there are no rows."""
         if not rows:
             raise self.error(nothing)
         places = {field: place for place, field in enumerate(rows.headings)}
-        known = {"heading_line": 0, "places": places, "notes": notes, "sha256": self.sha256}
-        return rows.table(self.source, **known | about)
+        about_rows = {"heading_line": 0, "places": places, "notes": notes, "sha256": self.sha256}
+        return rows.table(self.source, **about_rows | about)
 
 
 def _beginning(path: Path) -> bytes:
@@ -188,8 +166,8 @@ class Ledger:
     """
 
     table: Table
-    # Without them the columns of amounts and dates must show it.
-    decimal: str | None = "."
+    decimal: str = "."
+    # Without it the dates show it.
     date_format: str | None = "%Y-%m-%d"
     # The currency of all amounts for which no column says it.
     currency: str | None = None
@@ -224,6 +202,16 @@ class Format(NamedTuple):
     recognises: Callable[[File], bool]
     chart: Callable[[File], Table]
     ledger: Callable[[File], Ledger]
+
+
+class TableFormat(NamedTuple):
+    """A format that is a report as a table: its name, and its postings, None for another table.
+
+    Files of this folder name these formats in `TABLE_FORMATS`.
+    """
+
+    name: str
+    ledger: Callable[[File, Grid], Ledger | None]
 
 
 def company_in_file(number: str, name: str) -> CompanyInFile | None:

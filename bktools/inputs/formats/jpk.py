@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Record, Total
 from bktools.inputs.formats.xml_records import from_first_element, records
+from bktools.inputs.notes import note
 from bktools.inputs.table import Rows, Table
 
 _SIDES = {"Winien": "debit", "Ma": "credit"}
@@ -22,7 +23,9 @@ def chart(file: File) -> Table:
     rows = Rows("code", "name", "type")
     for record in records(file, frozenset({"ZOiS"})):
         rows.add(record.line, record.text("KodKonta"), record.text("OpisKonta"), record.text("TypKonta"))
-    return file.table(rows, "is a JPK_KR file without accounts (ZOiS): export it whole", "read as JPK_KR")
+    return file.table(
+        rows, "is a JPK_KR file without accounts (ZOiS): export it whole", note("format", name="JPK_KR")
+    )
 
 
 def ledger(file: File) -> Ledger:
@@ -59,7 +62,7 @@ def ledger(file: File) -> Ledger:
                     LiczbaWierszyKontoZapisj=Decimal(lines), SumaWinien="debit", SumaMa="credit"
                 )
     nothing = "is a JPK_KR file without postings (KontoZapis): export it whole"
-    return Ledger(file.table(rows, nothing, "read as JPK_KR"), currency=currency, totals=totals)
+    return Ledger(file.table(rows, nothing, note("format", name="JPK_KR")), currency=currency, totals=totals)
 
 
 def _add(rows: Rows, record: Record, vouchers: dict[str, dict[str, str]], names: dict[str, str]) -> None:

@@ -12,7 +12,7 @@ from bktools.inputs.formats.format import File
 from bktools.inputs.formats.xml_records import from_first_element
 
 _UNPACK = "unpack it and read the file in it"
-_ZIP = b"PK\x03\x04"
+_ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 _WORKBOOK_IN_ZIP = (
     b"xl/",
     b"content.xml",
@@ -29,7 +29,7 @@ def refuse_not_read(file: File) -> None:
     texts = [text.lstrip().replace("\r\n", "\n") for text in (from_first_element(file), file.text)]
     kinds = [kind for kind, look in _listed().items() if any(map(look.match, texts))]
     if _is_archive(file):
-        kinds.append(("a gzip archive" if file.is_packed else "a ZIP archive", _UNPACK))
+        kinds.append(("a gzip archive" if file.head.startswith(_GZIP) else "a ZIP archive", _UNPACK))
     # The directory of the container may be anywhere in it.
     if file.head.startswith(_OLE) and _LOCKED in file.data():
         kinds.append(("a workbook or document locked with a password", "save it without the password"))
@@ -53,6 +53,5 @@ def _is_archive(file: File) -> bool:
     is_workbook = (
         any(name in file.head for name in _WORKBOOK_IN_ZIP) or file.path.suffix.casefold() in _WORKBOOKS
     )
-    return file.is_packed or (
-        file.head.startswith(_ZIP) and not is_workbook and zipfile.is_zipfile(file.path)
-    )
+    is_zip = file.head.startswith(_ZIP) and not is_workbook
+    return file.head.startswith(_GZIP) or (is_zip and zipfile.is_zipfile(file.path))

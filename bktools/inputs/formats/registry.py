@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from os import PathLike
@@ -10,44 +11,58 @@ from pkgutil import iter_modules
 from bktools.caller import is_command, name_of
 from bktools.errors import ArgumentError
 from bktools.inputs import formats
-from bktools.inputs.formats.format import File, Format
+from bktools.inputs.formats.format import File, Format, Ledger, TableFormat
+from bktools.inputs.options import Options
+from bktools.inputs.source import Source
 
 
 @cache
+def _modules() -> tuple[object, ...]:
+    names = [module.name for module in iter_modules(formats.__path__)]
+    return tuple(import_module(f"{formats.__name__}.{name}") for name in names)
+
+
 def known_formats() -> tuple[Format, ...]:
     """Return the formats that this folder's files name in `FORMATS`, in the order of the files' names."""
-    modules = (
-        import_module(f"{formats.__name__}.{module.name}") for module in iter_modules(formats.__path__)
-    )
-    return tuple(one for module in modules for one in getattr(module, "FORMATS", ()))
+    return tuple(one for module in _modules() for one in getattr(module, "FORMATS", ()))
 
 
-def recognised(
-    path: str | PathLike[str], encoding: str | None = None, **of_tables: object
-) -> tuple[File, Format] | None:
-    """Return the file and its format, None for a table of no format.
+def recognised(file: File, options: Options) -> Format | None:
+    """Return the format of a file, None for a table of no format.
 
-    An argument for tables is an `ArgumentError` for a file of a format, which states it itself.
+    An option for tables is an `ArgumentError` for a file of a format, which states it itself.
     """
-    file = File.at(path, encoding)
     form = next((one for one in known_formats() if one.recognises(file)), None)
-    if form is None:
+    if form is not None:
+        for name, value in options.stated().items():
+            if name != "encoding":
+                rule = f"does not apply to a file of the format {form.name}, which states it itself"
+                raise ArgumentError(name_of(name), rule, value)
+    return form
+
+
+def recognised_table(source: Source, options: Options) -> tuple[TableFormat, Ledger] | None:
+    """Return the format and the postings of a report that is a table, None for any other table."""
+    if options.columns or options.headings is not None:
+        # A person says how the table is read.
         return None
-    for argument, value in of_tables.items():
-        if value is not None:
-            raise ArgumentError(
-                name_of(argument),
-                f"does not apply to a file of the format {form.name}, which states it itself",
-                value,
-            )
-    return file, form
+    for grid in source.read(options).grids:
+        for module in _modules():
+            for form in getattr(module, "TABLE_FORMATS", ()):
+                ledger = form.ledger(source.file, grid)
+                if ledger is not None:
+                    table = replace(
+                        ledger.table, sheet=grid.sheet, encoding=grid.encoding, delimiter=grid.delimiter
+                    )
+                    return form, replace(ledger, table=table)
+    return None
 
 
 def refuse_ledgers(path: str | PathLike[str], encoding: str | None = None) -> None:
     """Raise an error for a file of one of the formats where entries are read."""
-    of_format = recognised(path, encoding)
-    if of_format is not None:
-        file, form = of_format
+    file = File.at(path, encoding)
+    form = next((one for one in known_formats() if one.recognises(file)), None)
+    if form is not None:
         read = "bktools ledger" if is_command() else "read_general_ledger"
         raise file.error(
             f"is a general ledger or chart of the format {form.name}, not a file of entries: "

@@ -22,6 +22,7 @@ from bktools.inputs.formats.format import (
     day_of,
 )
 from bktools.inputs.formats.xml_records import from_first_element, records
+from bktools.inputs.notes import Note, note
 from bktools.inputs.table import Rows, Table
 
 _ACCOUNTS = ("Account", "GeneralLedger")
@@ -66,16 +67,16 @@ def recognises(file: File) -> bool:
 def chart(file: File) -> Table:
     """Return the accounts of the master files."""
     rows = Rows("code", "name", "type")
-    note, company = "read as SAF-T", None
+    form, company = _note(None), None
     for record in records(file, _RECORDS, skipped=_SKIPPED | {"GeneralLedgerEntries"}):
         if record.name == "Header":
-            note = _note(record)
+            form = _note(record)
             company = company_in_file(record.text(*_NUMBERS), record.text("Company/Name", "CompanyName"))
         elif _is_account(record):
             kind = record.text("AccountType", "GroupingCategory")
             rows.add(record.line, record.text("AccountID"), record.text("AccountDescription"), kind)
     nothing = "is a SAF-T file without accounts (MasterFiles): export it with the chart of accounts"
-    return file.table(rows, nothing, note, company=company)
+    return file.table(rows, nothing, form, company=company)
 
 
 def ledger(file: File) -> Ledger:
@@ -84,7 +85,7 @@ def ledger(file: File) -> Ledger:
     movements: dict[str, Decimal] = {}
     rows = Rows(*POSTING, "debit", "credit")
     transactions = in_another_month = 0
-    currency, note, exported_at = "", "read as SAF-T", None
+    currency, form, exported_at = "", _note(None), None
     totals: list[Total] = []
     for record in records(file, _RECORDS, skipped=_SKIPPED):
         if record.name in _LINES:
@@ -94,7 +95,7 @@ def ledger(file: File) -> Ledger:
             in_another_month += _is_in_another_month(record)
         elif record.name == "Header":
             exported_at = day_of(record.text("AuditFileDateCreated"))
-            currency, note = record.text("DefaultCurrencyCode", "CurrencyCode"), _note(record)
+            currency, form = record.text("DefaultCurrencyCode", "CurrencyCode"), _note(record)
         elif record.name == "GeneralLedgerEntries":
             # Some systems count the lines of the transactions.
             entries = len(rows) if record.text("NumberOfEntries") == str(len(rows)) else transactions
@@ -105,11 +106,8 @@ def ledger(file: File) -> Ledger:
             if moved := [sign * record.number(name) for name, sign in _BALANCES.items() if record.text(name)]:
                 movements[code] = sum(moved, Decimal())
     nothing = "is a SAF-T file without postings (GeneralLedgerEntries): export it with the general ledger"
-    of_moved = (
-        "vouchers posted in another month (GLPostingDate) than that of their own date, read there: "
-        f"{in_another_month}"
-    )
-    table = file.table(rows, nothing, note, *[of_moved] * bool(in_another_month))
+    moved_vouchers = [note("posted_in_another_month", count=in_another_month)] if in_another_month else []
+    table = file.table(rows, nothing, form, *moved_vouchers)
     posted = set(pc.unique(table.columns[table.places["account_code"]]).to_pylist())
     # An account that sums up others, as Portugal has them, has no postings of its own.
     sums = {
@@ -123,9 +121,9 @@ def ledger(file: File) -> Ledger:
     )
 
 
-def _note(header: Record) -> str:
-    said = (header.text("AuditFileCountry"), header.text("AuditFileVersion"))
-    return " ".join(["read as SAF-T", *filter(None, said)])
+def _note(header: Record | None) -> Note:
+    edition = (header.text("AuditFileCountry"), header.text("AuditFileVersion")) if header else ()
+    return note("format", name=" ".join(["SAF-T", *filter(None, edition)]))
 
 
 def _is_account(record: Record) -> bool:

@@ -23,9 +23,10 @@ from bktools.caller import setting
 from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import cells
-from bktools.inputs.encoding import to_utf8, utf8_error
+from bktools.inputs.encoding import read_text, utf8_error
 from bktools.inputs.formats.format import NUMBER, File, Format, Ledger, company_in_file, day_of, is_number
-from bktools.inputs.table import Rows, Table
+from bktools.inputs.notes import Note, note
+from bktools.inputs.table import Mask, Rows, Table
 
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
 _THIS_YEAR = "0"
@@ -131,7 +132,7 @@ def chart(file: File) -> Table:
         rows.add(records.lines[at], code, name, types.get(code, ""))
     company = company_in_file(records.value("ORGNR"), records.value("FNAMN"))
     nothing = "is a SIE file without accounts (#KONTO)"
-    return file.table(rows, nothing, "read as SIE", encoding=records.encoding, company=company)
+    return file.table(rows, nothing, note("format", name="SIE"), encoding=records.encoding, company=company)
 
 
 def ledger(file: File) -> Ledger:
@@ -144,7 +145,7 @@ def ledger(file: File) -> Ledger:
             f"is a SIE file of type {kind or 'unknown'} without vouchers (#VER): export it as SIE type 4, "
             "with transactions"
         )
-    table = _posted(records, postings, vouchers, f"read as SIE type {kind or '4'}")
+    table = _posted(records, postings, vouchers, note("format", name=f"SIE type {kind or '4'}"))
     opening, closing, results = (_balances(records, label) for label in ("IB", "UB", "RES"))
     # An account's postings must have this sum: its closing less its opening balance, or its result.
     movements = {code: amount - opening.get(code, Decimal()) for code, amount in closing.items()}
@@ -184,7 +185,7 @@ def _postings(records: _Records) -> tuple[list[int], list[int]]:
     return postings, vouchers
 
 
-def _posted(records: _Records, postings: Sequence[int], vouchers: Sequence[int], note: str) -> Table:
+def _posted(records: _Records, postings: Sequence[int], vouchers: Sequence[int], form: Note) -> Table:
     """Return the table of the postings, each with what its voucher says."""
     own = records.columns(postings, _OF_POSTING)
     for wrong in np.flatnonzero(~cells.matches(own["amount"], rf"^{NUMBER}\z")).tolist():
@@ -205,7 +206,7 @@ def _posted(records: _Records, postings: Sequence[int], vouchers: Sequence[int],
         "cost_centre": _cost_centres(own["objects"]),
         "amount": own["amount"],
     }
-    unverified = ", ".join(f"#{label}" for label in _UNVERIFIED if label in records.places)
+    unverified = [f"#{label}" for label in _UNVERIFIED if label in records.places]
     table = Table(
         records.file.source,
         tuple(fields),
@@ -217,10 +218,9 @@ def _posted(records: _Records, postings: Sequence[int], vouchers: Sequence[int],
         places={name: place for place, name in enumerate(fields)},
     )
     apart = cells.mask(pc.and_(pc.not_equal(own["date"], ""), pc.not_equal(own["date"], whole["date"])))
-    remark = "postings with a date of their own (#TRANS), read with the date of their voucher"
-    notes = [note, *[f"not verified: {unverified} of the file"] * bool(unverified)]
+    notes = [form, *([note("not_verified", names=unverified)] if unverified else [])]
     is_repetition = _repeat(records, postings, vouchers, own)
-    notes += cells.counted(table, {remark: apart & ~is_repetition})
+    notes += cells.noted(table, {"date_of_voucher": apart & ~is_repetition})
     return replace(table, notes=tuple(notes)).rows(~is_repetition)
 
 
@@ -233,7 +233,7 @@ def _cost_centres(objects: Texts) -> Texts:
 
 def _repeat(
     records: _Records, postings: Sequence[int], vouchers: Sequence[int], own: Mapping[str, Texts]
-) -> cells.Mask:
+) -> Mask:
     """Return which postings repeat added ones: those behind them with their account, objects and amount.
 
     Dates, texts and signatures differ where a program writes them for one of the two alone.
@@ -319,7 +319,7 @@ def _encoding(file: File, whole: bytes, lines: Sequence[int]) -> str:
     Greek letters in PC8; in UTF-8 no character begins with a byte that is a letter in PC8.
     """
     if file.encoding is not None:
-        return to_utf8(b"", file.encoding, file.source)[1]
+        return read_text(b"", file.encoding, file.source, lambda _: set()).encoding
     if utf8_error(whole) is None:
         return "utf-8"
     first_of = {

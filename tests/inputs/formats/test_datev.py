@@ -71,12 +71,10 @@ def test_a_row_is_two_postings(write, encoding):
     assert found["voucher_id"].tolist() == [line for line in ("3", "4", "5", "6") for _ in range(2)]
     about = found.attrs["bktools"]
     assert about["debit"] == about["credit"] == "281.17"
-    assert (
-        "rows with a BU-Schlüssel, whose amounts include the tax that DATEV takes out of them: 2 (lines 3, 6)"
-        in about["notes"]
-    )
-    assert "rows with a cash discount (Skonto), which DATEV books itself: 1 (line 6)" in about["notes"]
-    assert "accounts filled with zeros to 4 digits, as the header says: 1 (line 3)" in about["notes"]
+    noted = {note["code"]: note.get("lines") for note in about["note_facts"]}
+    assert noted["datev_tax_keys"] == [3, 6]
+    assert noted["datev_discounts"] == [6]
+    assert noted["accounts_filled"] == [3]
 
 
 def test_a_fiscal_year_that_spans_two_years(write):
@@ -213,10 +211,7 @@ def test_account_labels(write):
     assert chart.attrs["bktools"]["company_in_file"] == ("1001/1", ""), (
         "the adviser's number and the client's"
     )
-    assert (
-        "accounts with several names in the file, of which the first is kept: 1"
-        in chart.attrs["bktools"]["notes"]
-    )
+    assert "several_names" in {note["code"] for note in chart.attrs["bktools"]["note_facts"]}
 
 
 def test_postings_hold_no_names(write):

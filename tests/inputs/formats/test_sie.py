@@ -181,9 +181,9 @@ def test_an_encoding_that_is_said_is_used(write, encoding):
 def test_what_is_verified_and_what_is_not_is_told(write):
     """Balances of accounts are verified; checksum and balances of objects are told as unverified."""
     found = ledger(write, HEAD.replace("#GEN", "#KSUMMA\n#GEN", 1) + VOUCHERS + "#KSUMMA 123456\n")
-    notes = found.attrs["bktools"]["notes"]
-    assert "not verified: #KSUMMA, #OIB, #OUB of the file" in notes
-    assert "the file's own figures agree with its postings: the balances of 3 accounts" in notes
+    notes = found.attrs["bktools"]["note_facts"]
+    assert {"code": "not_verified", "names": ["#KSUMMA", "#OIB", "#OUB"]} in notes
+    assert {"code": "verified", "names": [], "balances": 3} in notes
 
 
 @pytest.mark.parametrize(
@@ -217,5 +217,5 @@ def test_added_postings_before_their_repetitions(write):
 
 def test_postings_with_dates_of_their_own_are_noted(write):
     """The voucher's date counts; a note says how many postings have another one."""
-    notes = ledger(write, HEAD + VOUCHERS).attrs["bktools"]["notes"]
-    assert any("date of their own" in note and note.endswith("1 (line 37)") for note in notes)
+    notes = ledger(write, HEAD + VOUCHERS).attrs["bktools"]["note_facts"]
+    assert {"code": "date_of_voucher", "count": 1, "lines": [37]} in notes

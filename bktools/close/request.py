@@ -1,0 +1,173 @@
+"""`CloseRequest`: what a close is asked for, with checked arguments, and the month of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, SupportsIndex, TypeVar
+
+import pandas as pd
+import pyarrow as pa
+
+from bktools.caller import name_of, setting
+from bktools.connection import company_named, words_for
+from bktools.contract import rules
+from bktools.errors import ArgumentError, InputError
+from bktools.frames.incoming import arrow_of, described, source_of
+from bktools.frames.sums import threshold_of
+from bktools.journal.records import this_user
+from bktools.service import Service
+from bktools.wording import Words
+
+Result = TypeVar("Result")
+
+# A month with less than this share of the busiest month is not closed by default: dates may be mistyped.
+LEAST_SHARE = 0.05
+SHOWN_MONTHS = 3
+
+# Arguments that later steps check.
+AS_GIVEN = ("ledger", "max_entries", "wait", "first_export", "new_chart", "seen")
+
+
+@dataclass(frozen=True)
+class CloseRequest:
+    """What a close is asked for, as `reports.month_end.close_month` describes it.
+
+    Parameters
+    ----------
+    company, period : str
+        UUID of the company, and the month, as 2026-10.
+    why : str
+        Why this month was chosen, "" where it was given.
+    begun_at : datetime
+        When the close began, in UTC.
+    loaded : mapping of str to DataFrame
+        The categories and employees that the caller has loaded already.
+    is_large_change : callable
+        Whether a change since the last close is listed.
+    seen : callable, optional
+        Called with the name and the result of each step.
+    """
+
+    service: Service
+    company: str
+    period: str
+    why: str
+    chart: pa.Table
+    entries: pa.Table
+    loaded: Mapping[str, pd.DataFrame | None]
+    ledger: pd.DataFrame | None
+    apply: bool
+    max_entries: SupportsIndex
+    wait: float | dt.timedelta
+    first_export: bool
+    begun_at: dt.datetime
+    prepared_by: str
+    approved_by: str | None
+    new_chart: bool
+    is_large_change: Callable[[Any], bool]
+    words: Words
+    seen: Callable[[str, Any], None] | None
+
+    def step(self, name: str, result: Result) -> Result:
+        """Tell the caller the result of a step, and return it."""
+        if self.seen is not None:
+            self.seen(name, result)
+        return result
+
+
+def close_request(service: Service, arguments: Mapping[str, Any]) -> CloseRequest:
+    """Return the request of `close_month`'s arguments; one that breaks a rule is an `ArgumentError`."""
+    month, by, approved_by = (arguments[name] for name in ("month", "by", "approved_by"))
+    chart, entries = arguments["chart"], arguments["entries"]
+    settings, apply = service.settings, rules.flag("apply", arguments["apply"])
+    company = arguments["company"] or settings.company
+    if company is None:
+        raise ArgumentError("company", "must name the company to close (or set BKTOOLS_COMPANY)")
+    if rules.flag("first_export", arguments["first_export"]) and by is None:
+        raise ArgumentError(
+            name_of("first_export"), f"needs {setting('by')}: who says that nobody exported before"
+        )
+    tables = {"chart": table_of(chart, "chart"), "entries": table_of(entries, "entries")}
+    if "date" in entries and not pd.api.types.is_datetime64_any_dtype(entries["date"]):
+        raise InputError("the column date of the entries holds no dates: read them with read_entries")
+    begun_at, words = dt.datetime.now(dt.UTC), words_for(arguments["language"], settings)
+    # The month is taken from the calendar of this machine, not from UTC.
+    today = begun_at.astimezone()
+    period = month_of(entries, today) if month is None else rules.month("month", month)
+    is_early = rules.flag("before_month_end", arguments["before_month_end"])
+    approver = None if approved_by is None else rules.a_name("approved_by", approved_by)
+    _refuse_early(period, today, is_approved=approver is not None and not is_early)
+    return CloseRequest(
+        service=service,
+        company=company_named(company, settings),
+        period=period,
+        why=why_this_month(entries, period, words) if month is None else "",
+        chart=tables["chart"],
+        entries=tables["entries"],
+        loaded={name: arguments[name] for name in ("categories", "employees")},
+        apply=apply,
+        begun_at=begun_at,
+        prepared_by=this_user() if by is None else rules.a_name("by", by),
+        approved_by=approver,
+        is_large_change=threshold_of(arguments["threshold"]),
+        words=words,
+        **{name: arguments[name] for name in AS_GIVEN},
+    )
+
+
+def table_of(frame: pd.DataFrame, name: str) -> pa.Table:
+    """Return a frame as a table that keeps where it comes from."""
+    return described(arrow_of(frame, name), source_of(frame))
+
+
+def _refuse_early(period: str, today: dt.datetime, *, is_approved: bool) -> None:
+    current = f"{today:%Y-%m}"
+    if period > current:
+        raise ArgumentError(name_of("month"), f"must have begun: today is {today:%Y-%m-%d}", period)
+    if period == current and is_approved:
+        raise ArgumentError(
+            name_of("approved_by"),
+            f"closes {current}, which has not ended: approve it when it has, "
+            f"or say that it is meant with {setting('before_month_end', value=True)}",
+        )
+
+
+def month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
+    """Return the month to close: never decided by a few entries, and never in the future."""
+    counts = _counts(entries)
+    if counts.empty:
+        raise ArgumentError(name_of("month"), "must be given: the entries have no dates")
+    current = f"{today:%Y-%m}"
+    past = counts[counts.index <= current]
+    if past.empty:
+        first = counts.index.min()
+        raise ArgumentError(
+            name_of("month"),
+            f"must be given: no entry is dated in {current} or before, the first month is {first}",
+        )
+    ended = past[past.index < current]
+    likely = past if ended.empty else ended
+    return str(likely.index[likely >= likely.max() * LEAST_SHARE].max())
+
+
+def why_this_month(entries: pd.DataFrame, period: str, words: Words) -> str:
+    """Return a sentence with the chosen month and the number of entries in other months."""
+    counts = _counts(entries)
+    # The latest months first: their entries wait for the next close, or their dates are mistyped.
+    others = [
+        words("report.terminal.of_month", count=count, month=month)
+        for month, count in counts[counts.index != period][::-1].items()
+    ]
+    outside = words.listed(others, most=SHOWN_MONTHS) or None
+    way = setting("month", "YYYY-MM")
+    return words("report.terminal.chosen_month", period=period, others=outside, way=way)
+
+
+def _counts(entries: pd.DataFrame) -> pd.Series:
+    """Return the number of entries of each month, the earliest first."""
+    if "date" not in entries.columns:
+        return pd.Series(dtype="int64")
+    months: pd.Series = entries["date"].dropna().dt.strftime("%Y-%m").value_counts().sort_index()
+    return months

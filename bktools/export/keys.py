@@ -1,0 +1,35 @@
+"""How frames are joined: by texts in lower case and by amounts as plain text, with each key once."""
+
+from __future__ import annotations
+
+import polars as pl
+import pyarrow as pa
+
+c = pl.col
+
+
+def plain(amount: pl.Expr) -> pl.Expr:
+    """Return amounts as text without trailing zeros, so that amounts of two scales are compared exactly."""
+    text = amount.cast(pl.String)
+    return (
+        pl.when(text.str.contains(".", literal=True))
+        .then(text.str.strip_chars_end("0").str.strip_chars_end("."))
+        .otherwise(text)
+    )
+
+
+def lower(name: str) -> pl.Expr:
+    """Return a column of texts in lower case."""
+    return c(name).str.to_lowercase()
+
+
+def joined(rows: pl.DataFrame, other: pl.DataFrame, on: str | list[str]) -> pl.DataFrame:
+    """Return rows with the columns of another frame that has each key once."""
+    return rows.join(other, on=on, how="left", maintain_order="left", validate="m:1")
+
+
+def polars_of(table: pa.Table) -> pl.DataFrame:
+    """Return an Arrow table as a Polars frame; its values are not copied."""
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame

@@ -1,0 +1,117 @@
+"""Entries of one file: copies, lines of a split entry, and different entries with the same data."""
+
+from __future__ import annotations
+
+import polars as pl
+import pyarrow as pa
+
+from bktools.export.keys import joined, polars_of
+
+c = pl.col
+
+# Lines that a finding names; the others are counted.
+NAMED = 3
+
+
+def with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
+    """Add is_copy, is_conflict and missing: what lines with one ID are to one another.
+
+    Lines with one ID that differ are the parts of a split entry where they are numbered from 1 without a gap,
+    and have one company, day and currency.
+    """
+    none = {
+        "is_copy": pl.lit(value=False),
+        "is_conflict": pl.lit(value=False),
+        "missing": pl.lit(0, pl.Int64),
+    }
+    repeated = rows.filter(c.id.is_not_null() & (c.id.is_duplicated() | c.id.is_in(split_entries(rows))))
+    if repeated.is_empty():
+        return rows.with_columns(**none)
+    chosen = entries.take(pa.array(repeated["row"].to_arrow()))
+    content = polars_of(chosen.drop_columns("line"))
+    # Two columns of a person may differ in capitals alone; here they are told apart by their places.
+    content.columns = [str(number) for number in range(content.width)]
+    whole = [name for name in ("company_id", "day", "currency") if name in repeated.columns]
+    lines = repeated.with_columns(content=content.select(pl.struct(pl.all()).hash()).to_series()).sort(
+        "line", "row"
+    )
+    lines = lines.with_columns(is_copy=~pl.struct("id", "content").is_first_distinct())
+    several = c.content.n_unique().over("id")
+    number = pl.when(c.split_line != 0).then(c.split_line).n_unique() - (c.split_line == 0).any().cast(
+        pl.Int64
+    )
+    lines = lines.with_columns(
+        missing=pl.max_horizontal(c.split_lines.max().over("id"), c.split_line.max().over("id"))
+        - number.cast(pl.Int64).over("id"),
+        are_numbered=(c.split_line.min().over("id") > 0) & (several == c.split_line.n_unique().over("id")),
+        wholes=pl.struct(whole).n_unique().over("id"),
+        several=several,
+    )
+    is_entry = c.are_numbered & (c.missing == 0) & (c.wholes == 1)
+    lines = lines.select("row", "is_copy", "missing", is_conflict=(c.several > 1) & ~is_entry)
+    return joined(rows, lines, "row").with_columns(
+        c.is_copy.fill_null(value=False), c.is_conflict.fill_null(value=False), c.missing.fill_null(0)
+    )
+
+
+def split_entries(rows: pl.DataFrame) -> pl.Series:
+    """Return the IDs of entries with numbered lines, as a list of one row."""
+    return rows.filter(c.split_line > 0)["id"].unique().implode()
+
+
+def with_party(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add who was paid: the supplier, or else the employee."""
+    parts = [name for name in ("supplier", "employee_id") if name in rows.columns]
+    if not parts:
+        return rows
+    filled = [pl.when(text != "").then(text) for text in (c(name).str.strip_chars() for name in parts)]
+    kind = pl.when(filled[0].is_not_null()).then(pl.lit("supplier" if parts[0] == "supplier" else "employee"))
+    return rows.with_columns(
+        party=pl.coalesce(filled).str.to_lowercase(), party_kind=kind.otherwise(pl.lit("employee"))
+    )
+
+
+_TWINS = ("company_id", "day", "currency", "party", "size")
+
+
+def with_twins(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add the lines of other entries with the same company, day, currency, party and amount (either sign)."""
+    if not {"day", "currency", "party", "amount"} <= {*rows.columns}:
+        return rows
+    sized = rows.filter((c.amount != 0) & ~c.is_copy & ~c.is_conflict).select(
+        "row",
+        "line",
+        *_TWINS[:-1],
+        size=c.amount.abs(),
+        is_plus=c.amount > 0,
+        # The lines of a split entry are one entry.
+        entry=pl.coalesce("id", c.row.cast(pl.String)),
+    )
+    sized = sized.drop_nulls(_TWINS).filter(pl.struct(_TWINS).hash().is_duplicated())
+    sized = sized.with_columns(group=pl.struct(_TWINS).rank("dense"))
+    entries = sized.group_by("group", "is_plus", "entry").agg(c.line.min()).sort("line", "entry")
+    groups = entries.group_by("group", "is_plus", maintain_order=True).agg(
+        count=pl.len(), first=pl.struct("entry", "line").head(NAMED + 1)
+    )
+    for name, side in (("same", c.is_plus), ("opposite", ~c.is_plus)):
+        of_row = sized.select("row", "group", "entry", is_plus=side).join(
+            groups, on=["group", "is_plus"], how="inner"
+        )
+        own = (
+            of_row.select("group", "is_plus", "entry")
+            .join(entries, on=["group", "is_plus", "entry"], how="semi")
+            .unique()
+        )
+        others = of_row.explode("first").with_columns(
+            other=c.first.struct.field("entry"), other_line=c.first.struct.field("line")
+        )
+        lines = (
+            others.filter(c.other != c.entry)
+            .group_by("row", maintain_order=True)
+            .agg(c.other_line.head(NAMED).alias(f"{name}_lines"))
+        )
+        counts = of_row.join(
+            own.with_columns(mine=pl.lit(1)), on=["group", "is_plus", "entry"], how="left"
+        ).select("row", (pl.col("count") - c.mine.fill_null(0)).alias(f"{name}_count"))
+        rows = joined(joined(rows, lines, "row"), counts, "row")
+    return rows

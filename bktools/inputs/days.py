@@ -1,0 +1,190 @@
+"""Text of cells → days, in the one order of day and month that the whole column has."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.frames import schema
+from bktools.inputs import cells, words
+from bktools.inputs.options import Options
+from bktools.inputs.question import Problems
+from bktools.inputs.table import Mask
+
+# The orders of day and month, each with its format.
+ORDERS: Final[Mapping[str, str]] = {"dmy": "%d/%m/%Y", "mdy": "%m/%d/%Y"}
+SERIAL: Final = "serial"
+
+_TIME = (
+    r"(?:[T ,]*\d{1,2}[:.]\d{2}(?:[:.]\d{2,3})?(?:[.,]\d+)?\s*(?:[AaPp]\.?[Mm]\.?)?"
+    r"\s*(?:Z|UTC|[+-]\d{2}:?\d{2})?)?"
+)
+_ISO = re.compile(rf"(\d{{4}})([-/.年])(\d{{1,2}})[-/.月](\d{{1,2}})日?{_TIME}$")
+_NUMBERS = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}|\d{{2}})\.?{_TIME}$")
+_COMPACT = re.compile(r"(20\d\d|19\d\d)(\d\d)(\d\d)$")
+_WORD = re.compile(rf"(?:\w+, *)?(\d{{1,2}})[. /-]*([^\W\d_]+)\.?[. /-]*(\d{{4}}|\d{{2}})?{_TIME}$")
+_WORD_FIRST = re.compile(
+    rf"(?:\w+, *)?([^\W\d_]{{3,}})\.?[. /-]*(\d{{1,2}})(?:[., /-]+(\d{{4}}|\d{{2}}))?{_TIME}$"
+)
+_WITHOUT_YEAR = re.compile(r"\W*\d{1,2}\W*[^\W\d]+\W*$|\W*[^\W\d]+\W*\d{1,2}\W*$")
+_SERIAL = re.compile(r"[34]\d{4}(\.\d+)?")
+# The day before Excel's first one, and the year that it takes for a leap year.
+_FIRST_DAY = dt.date(1899, 12, 30)
+_LONGEST = 40
+# Two digits of a year up to here are of this century.
+_CENTURY = 70
+# So many different texts have times, which are left out before the texts are read one by one.
+_MANY_TEXTS = 5000
+_TIME_BEHIND = r"(?:T|[ ,]+)\d{1,2}[:.]\d{2}(?:[:.]\d{2}.*|\s*[AaPp]\.?[Mm]\.?)?$"
+
+
+def parsed(text: str, form: str) -> dt.date | None:
+    """Return the day of a text in a format, None where it has none."""
+    try:
+        return dt.datetime.strptime(text.strip(), form).date()  # noqa: DTZ007 - a day alone
+    except ValueError:
+        return None
+
+
+def _day(year: str | int, month: str | int, day: str | int) -> dt.date | None:
+    number = int(year)
+    if number < 100:
+        number += 2000 if number < _CENTURY else 1900
+    try:
+        return dt.date(number, int(month), int(day))
+    except ValueError:
+        return None
+
+
+@lru_cache(1 << 16)
+def days_of(text: str, year: int | None = None) -> Mapping[str, dt.date | None]:
+    """Return the days that a cell can be, by order of day and month, "" where it is clear; empty: no day."""
+    text = re.sub(r"(?<=\d\.)\s+(?=\d)", "", text.strip(" '\t\xa0"))
+    if not text or len(text) > _LONGEST or not (text[-1:].isascii() or text.endswith("日")):
+        return {}
+    if match := _ISO.match(text):
+        return {"": _day(match[1], match[3], match[4])}
+    if match := _NUMBERS.match(text):
+        days = {"dmy": _day(match[4], match[3], match[1])}
+        # Nobody writes the month first with points.
+        days |= {"mdy": _day(match[4], match[1], match[3])} if match[2] != "." else {}
+        days = {order: day for order, day in days.items() if day} or {"": None}
+        return days if len({*days.values()}) > 1 else {"": next(iter(days.values()))}
+    if match := _COMPACT.match(text):
+        day = _day(*match.groups())
+        return {"": day} if day else {}
+    for match, (at_day, at_month, at_year) in (
+        (_WORD.match(text), (1, 2, 3)),
+        (_WORD_FIRST.match(text), (2, 1, 3)),
+    ):
+        month = words.months().get(words.normal(match[at_month])) if match else None
+        if match and month:
+            own = match[at_year] or year
+            return {"": _day(own, month, match[at_day]) if own else None}
+    return {}
+
+
+def is_day(text: str) -> bool:
+    """Whether a cell has the form of a day."""
+    return bool(days_of(text))
+
+
+def is_serial(text: str) -> bool:
+    """Whether a cell can be the number of a day in a spreadsheet."""
+    return _SERIAL.fullmatch(text.strip()) is not None
+
+
+def may_be_days(column: pa.ChunkedArray, options: Options) -> Mask:
+    """Return which cells have the form of a day."""
+
+    def may_be(text: str) -> bool:
+        is_of_format = options.date_format is not None and text.strip()[:1].isdigit()
+        return bool(days_of(text, options.year)) or is_serial(text) or is_of_format
+
+    return cells.mask(cells.each(without_times(column), may_be, schema.FLAG))
+
+
+def without_times(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return texts without the times behind days, where they are many."""
+    if pc.count_distinct(column.slice(0, _MANY_TEXTS * 2)).as_py() < _MANY_TEXTS:
+        return column
+    return pc.replace_substring_regex(column, _TIME_BEHIND, "")
+
+
+def read_days(
+    column: pa.ChunkedArray, all_cells: Sequence[pa.ChunkedArray], options: Options, problems: Problems
+) -> tuple[pa.ChunkedArray, Mask]:
+    """Return the days of a column, and which cells are none.
+
+    The order of day and month is that of `all_cells`, with rows that are left out; where none of them shows
+    it, it is a problem.
+    """
+    column = without_times(column)
+    texts = cells.unique(column)
+    form = options.date_format
+    if form and form not in ORDERS.values():
+        meaning = {text: _by_format(text, form, options.year) for text in texts}
+    else:
+        order = next((order for order, own in ORDERS.items() if own == form), "") or _order(
+            texts, all_cells, options, problems
+        )
+        meaning = {}
+        for text in texts:
+            days = days_of(text, options.year)
+            meaning[text] = days.get(order, days.get(""))
+    read = cells.each(column, meaning.get, schema.DATE)
+    return read, cells.mask(pc.is_null(read)) & ~cells.blank(column)
+
+
+def _by_format(text: str, form: str, year: int | None) -> dt.date | None:
+    if form == SERIAL:
+        if is_serial(text):
+            return _FIRST_DAY + dt.timedelta(int(float(text)))
+    elif day := parsed(text, form):
+        return day
+    return next(iter(days_of(text, year).values()), None)
+
+
+def _order(
+    texts: Sequence[str], all_cells: Sequence[pa.ChunkedArray], options: Options, problems: Problems
+) -> str:
+    open_texts = [
+        text for text in texts if "" not in days_of(text, options.year) and days_of(text, options.year)
+    ]
+    if not open_texts:
+        return "dmy"
+    seen = {*texts, *(text for column in all_cells for text in cells.unique(without_times(column)))}
+    # A day such as 25/01 settles the order of all.
+    settled = {_settles(text) for text in seen} - {""}
+    if len(settled) == 1:
+        return settled.pop()
+    text = open_texts[0]
+    days = days_of(text, options.year)
+    problems.ask(
+        "date_format",
+        [{"date_format": form} for form in ORDERS.values()],
+        value=text,
+        day_first=days["dmy"],
+        month_first=days["mdy"],
+    )
+    return "dmy"
+
+
+@lru_cache(1 << 16)
+def _settles(text: str) -> str:
+    match = _NUMBERS.match(text.strip(" '\t"))
+    if not match or match[2] == ".":
+        return ""
+    most = 12
+    return "dmy" if int(match[1]) > most else "mdy" if int(match[3]) > most else ""
+
+
+def lacks_year(text: str) -> bool:
+    """Whether a cell is a day and a month alone."""
+    return "" in days_of(text) and _WITHOUT_YEAR.match(text) is not None

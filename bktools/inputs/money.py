@@ -1,0 +1,359 @@
+"""What entries and ledgers share: their rows, days, signed amounts and currencies."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.frames import schema
+from bktools.inputs import cells, currencies, words
+from bktools.inputs.amounts import LONGEST, Figures, decimal_mark, is_not_zero, money
+from bktools.inputs.columns import (
+    MONEY,
+    are_amounts,
+    ask_amount,
+    ask_column,
+    can_be,
+    has_heading,
+    most,
+    side_of,
+)
+from bktools.inputs.days import is_day, is_serial, lacks_year, parsed, read_days
+from bktools.inputs.reading import Reading
+from bktools.inputs.rows import entries_only, filled_down
+from bktools.inputs.table import Mask, Table
+
+_ZERO = Decimal()
+# A minus in one credit alone reverses a posting; in more of them it says the side.
+_FEW = 2
+_EXAMPLE = dt.date(2026, 10, 31)
+
+
+def find_money(reading: Reading) -> list[str]:
+    """Return the fields of the amounts that have a column; without any, they are asked for."""
+    places, options = reading.places, reading.options
+    if "date" not in {*places, *reading.may_lack} and options.columns.get("date") != "":
+        ask_column("date", reading.table, places, reading.problems)
+    pair = [name for name in ("debit", "credit") if name in places]
+    if len(pair) > 1 and "amount" in places and not reading.is_asked("amount"):
+        # Two columns say more than one.
+        reading.leave("amount")
+    elif "amount" in places:
+        reading.leave(*pair)
+    for name in [name for name in MONEY if name in places]:
+        filled = [cell for cell in reading.sample(name) if cell.strip()]
+        if filled and not are_amounts(filled, 0.5) and not reading.is_asked(name):
+            reading.note("no_amounts", heading=reading.heading(name), value=filled[0][:20])
+            reading.leave(name)
+    if reading.has("debit", "credit") and not reading.is_asked("debit") and _are_both_filled(reading):
+        # They are accounts, or balances.
+        reading.leave("debit", "credit")
+        _take_amount(reading)
+    found = [name for name in MONEY if name in places]
+    is_half = len(found) == 1 and found[0] != "amount" and not {"debit", "credit"} & options.columns.keys()
+    if not found or is_half:
+        reading.leave(*found)
+        if options.columns.get("amount") != "":
+            ask_amount(reading.table, places, reading.problems)
+        found = [name for name in MONEY if name in places]
+    return found
+
+
+def _are_both_filled(reading: Reading) -> bool:
+    rows = list(zip(reading.sample("debit"), reading.sample("credit"), strict=True))
+    return sum(is_not_zero(debit) and is_not_zero(credit) for debit, credit in rows) * 2 > len(rows)
+
+
+def _take_amount(reading: Reading) -> None:
+    """Take the one column with a heading of amounts that was left for debit and credit."""
+    for group in words.fields(reading.kind)["amount"]:
+        fitting = [
+            place
+            for place, heading in enumerate(reading.table.headings)
+            if has_heading(heading, group) and are_amounts(reading.table.samples[place])
+        ]
+        if len(fitting) == 1:
+            reading.places["amount"] = fitting[0]
+            return
+
+
+def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]:
+    """Read `date`, `amount` and `currency` into the result; return the sums of both sides."""
+    fields = find_money(reading)
+    places, table = reading.places, reading.table
+    if not fields and reading.options.columns.get("amount") != "":
+        return {}
+    if "side" not in places and fields == ["amount"] and reading.options.columns.get("side") != "":
+        _ask_side(reading)
+    figures = {
+        name: Figures.of(reading.column(name), is_numeric=places[name] in table.numeric) for name in fields
+    }
+    keep = np.ones(len(table.lines), dtype=bool)
+    if figures:
+        keep = entries_only(
+            table, places, figures, reading.kind, reading.options, reading.problems, reading.notes
+        )
+    whole = table
+    if reading.options.fill_down:
+        reading.table = table = _filled(reading)
+    if "side" in places and "amount" in fields:
+        keep &= _without_skipped_sides(reading, keep)
+    if not keep.any():
+        reading.problems.ask("no_entries")
+        return {}
+    reading.table = table.rows(keep)
+    _read_days(reading, whole.columns)
+    if not keep.all():
+        figures = {
+            name: Figures.of(reading.column(name), is_numeric=places[name] in table.numeric)
+            for name in fields
+        }
+    sums: dict[str, Decimal] = {}
+    if figures:
+        sums = _signed(reading, figures, _read_values(reading, figures, own_currency))
+        _read_currency(reading, figures, own_currency)
+    return sums
+
+
+def read_stated(reading: Reading, decimal: str, date_format: str | None) -> dict[str, Decimal]:
+    """Read `date` and `amount` of a format, which says how they are written; return the sums of both sides.
+
+    A cell that is written otherwise is an `InputError`: the file is damaged.
+    """
+    table = reading.table
+    fields = [name for name in MONEY if name in reading.places]
+    if date_format is None:
+        _read_days(reading, table.columns)
+        reading.raise_problems()
+    else:
+        column = cells.trimmed(reading.column("date"))
+        days = cells.each(column, lambda text: parsed(text, date_format), schema.DATE)
+        example = f"{_EXAMPLE:{date_format}}"
+        # Python takes a day or a month of one digit, too.
+        wrong = cells.mask(pc.is_null(days)) | cells.mask(pc.not_equal(pc.utf8_length(column), len(example)))
+        reading.refuse("date", wrong, f"must hold dates such as {example} (export the file again)")
+        reading.result["date"] = days
+    figures = {name: Figures.of(reading.column(name)) for name in fields}
+    values = {name: own.values(decimal) for name, own in figures.items()}
+    neither = np.logical_and.reduce([own.blank for own in figures.values()])
+    reading.refuse(fields[0], neither, "must hold an amount")
+    for name, (_, bad) in values.items():
+        reading.refuse(name, bad, f"must hold amounts with {decimal} before decimals (export the file again)")
+    return _signed(reading, figures, {name: column for name, (column, _) in values.items()})
+
+
+def _filled(reading: Reading) -> Table:
+    columns = filled_down(reading.table, reading.places, reading.options)
+    reading.note("filled_down", names=list(reading.options.filled_fields))
+    return replace(reading.table, columns=columns)
+
+
+def _read_days(reading: Reading, all_columns: list[pa.ChunkedArray]) -> None:
+    if "date" not in reading.places:
+        return
+    place, options = reading.places["date"], reading.options
+    column = reading.column("date")
+    if not options.date_format and most(reading.sample("date"), is_serial, 1):
+        reading.problems.ask("date_serial", [{"date_format": "serial"}], value=column[0].as_py())
+        return
+    left_out = [reading.table.left_out[place]] if reading.table.left_out else []
+    days, bad = read_days(column, [all_columns[place], *left_out], options, reading.problems)
+    reading.result["date"] = days
+    if bad.any() and not reading.problems.has("date_format"):
+        text = column[int(bad.argmax())].as_py()
+        if lacks_year(text) and not options.year:
+            reading.ask_of_rows("year", bad, value=text)
+            reading.problems[-1] = reading.problems[-1]._replace(option="year")
+        else:
+            reading.ask_of_rows(
+                "not_a_date", bad, [reading.table.skip(bad), {"columns": {"date": ""}}], value=text
+            )
+
+
+def _read_values(
+    reading: Reading, figures: dict[str, Figures], own_currency: str | None
+) -> dict[str, pa.ChunkedArray]:
+    """Return the unsigned columns of amounts; cells that are none are problems."""
+    currency = _only_currency(reading, list(figures), own_currency)
+    decimal = decimal_mark(list(figures.values()), reading.options, currency, reading.problems)
+    if decimal == "each":
+        reading.note("each_decimal_mark")
+    values = {}
+    for name, own in figures.items():
+        values[name], bad = own.values(decimal)
+        reading.note_rows("residues", own.residues, heading=reading.heading(name))
+        if bad.any() and not reading.problems.has("decimal"):
+            _ask_of_bad(reading, name, bad)
+    return values
+
+
+def _ask_of_bad(reading: Reading, name: str, bad: Mask) -> None:
+    """Ask about cells that are no amounts: another column, or rows that are no entries; else correct them."""
+    table = reading.table
+    text = reading.column(name)[int(bad.argmax())].as_py()
+    others = can_be("amount", table, {*reading.places.values()}) if bad.sum() * 2 > len(bad) else []
+    choices = [table.choice("amount", place) for place in others]
+    is_entry = any(map(str.isdigit, text)) and "date" in reading.result
+    if not choices and not is_entry:
+        choices = [table.skip(bad)]
+    code = "not_an_amount" if choices else "broken_amount"
+    reading.ask_of_rows(code, bad, choices, field=name, heading=reading.heading(name), value=text)
+
+
+def _only_currency(reading: Reading, fields: list[str], own: str | None) -> str:
+    """Return the one currency of a file, whose decimals settle what 1.255 is; "" for several."""
+    headings = currencies.heading_currency([reading.heading(name) for name in fields])
+    if headings:
+        return headings[0]
+    if "currency" in reading.places:
+        named = {text.strip() for text in cells.unique(reading.column("currency"))}
+        return named.pop().upper() if len(named) == 1 else ""
+    return reading.options.currency or own or ""
+
+
+def _ask_side(reading: Reading) -> None:
+    """Ask about a column of sides without a known heading, beside amounts that all have one sign."""
+    if any((amount := money(cell)) and amount.sign < 0 for cell in reading.sample("amount")):
+        return
+    table = reading.table
+    beside = [
+        place
+        for place in reading.free()
+        if len(kinds := {*table.samples[place]}) <= 6
+        and {"debit", "credit"} <= {side_of(text) for text in kinds}
+    ]
+    if beside:
+        headings = [table.headings[place] for place in beside]
+        choices = [*(table.choice("side", place) for place in beside), {"columns": {"side": ""}}]
+        reading.problems.ask("side", choices, headings=headings)
+
+
+def _sides(reading: Reading) -> pa.ChunkedArray:
+    own = {words.normal(word): side for word, side in reading.options.sides.items()}
+    if any(words.normal(text) == "md" for text in reading.sample("side")):
+        # The two sides of Czech books: beside MD, D is the credit.
+        own = {"d": "credit", **own}
+    return cells.each(
+        reading.column("side"),
+        lambda text: own.get(words.normal(text)) or own.get(text.strip()) or side_of(text),
+        schema.TEXT,
+    )
+
+
+def _without_skipped_sides(reading: Reading, keep: Mask) -> Mask:
+    """Return the rows whose side is not left out; words that are no side are problems."""
+    sides, column = _sides(reading), cells.trimmed(reading.column("side"))
+    is_unknown = keep & cells.mask(pc.equal(sides, ""))
+    for text in cells.unique(column.filter(pa.array(is_unknown))):
+        rows = is_unknown & cells.mask(pc.equal(column, text))
+        choices = [{"sides": {text: side}} for side in ("skip", "debit", "credit")]
+        reading.ask_of_rows("side_unknown", rows, choices, word=text, heading=reading.heading("side"))
+    is_skipped = cells.mask(pc.equal(sides, "skip"))
+    reading.note_rows("sides_skipped", keep & is_skipped, heading=reading.heading("side"))
+    return ~is_skipped
+
+
+def _signed(
+    reading: Reading, figures: dict[str, Figures], values: dict[str, pa.ChunkedArray]
+) -> dict[str, Decimal]:
+    """Read one amount a row, positive for debit unless the file has its own signs; return both sums."""
+    if "amount" in values:
+        amount = _with_sides(reading, figures["amount"], values["amount"])
+        zero = pa.scalar(_ZERO, amount.type)
+        both = (pc.max_element_wise(amount, zero), pc.negate(pc.min_element_wise(amount, zero)))
+    else:
+        amount, both = _of_pair(reading, values)
+    if reading.options.negate:
+        amount = pc.negate(amount)
+        reading.note("negated")
+    reading.result["amount"] = amount.cast(pa.decimal128(LONGEST, amount.type.scale))
+    return {side: total(column) for side, column in zip(("debit", "credit"), both, strict=True)}
+
+
+def _with_sides(reading: Reading, figures: Figures, amount: pa.ChunkedArray) -> pa.ChunkedArray:
+    sides = _sides(reading) if "side" in reading.places else figures.texts_of("side")
+    if sides is None:
+        return amount
+    is_credit, is_debit = (cells.mask(pc.equal(sides, side)) for side in ("credit", "debit"))
+    zero = pa.scalar(_ZERO, amount.type)
+    is_negative, is_positive = cells.mask(pc.less(amount, zero)), cells.mask(pc.greater(amount, zero))
+    agree = not (is_debit & is_positive).any() and not (is_credit & is_negative).any()
+    agree |= not (is_debit & is_negative).any() and not (is_credit & is_positive).any()
+    if (
+        agree
+        and (is_negative & (is_credit | is_debit)).any()
+        and (is_positive & (is_credit | is_debit)).any()
+    ):
+        reading.note("signs_agree")
+        return amount
+    return pc.if_else(pa.array(is_credit), pc.negate(amount), amount)
+
+
+def _of_pair(
+    reading: Reading, values: dict[str, pa.ChunkedArray]
+) -> tuple[pa.ChunkedArray, tuple[pa.ChunkedArray, pa.ChunkedArray]]:
+    first = next(iter(values.values()))
+    scale = max(column.type.scale for column in values.values())
+    kind = pa.decimal128(LONGEST - 1, scale)
+    empty = pa.chunked_array([pa.repeat(pa.scalar(_ZERO, kind), len(first))])
+    zero = pa.scalar(_ZERO, kind)
+    debit, credit = (
+        pc.fill_null(values[side].cast(kind), zero) if side in values else empty
+        for side in ("debit", "credit")
+    )
+    both = cells.mask(pc.and_(pc.not_equal(debit, zero), pc.not_equal(credit, zero)))
+    if reading.options.net:
+        reading.note_rows("net", both)
+    else:
+        reading.ask_of_rows("both_sides", both, [{"net": True}] if "date" in reading.result else [])
+    has_signs = {
+        name: _count(pc.less(column, zero)) > least and not _count(pc.greater(column, zero))
+        for name, column, least in (("debit", debit, 0), ("credit", credit, _FEW - 1))
+    }
+    if has_signs["debit"] and reading.kind == "entries":
+        reading.note("debits_have_a_minus")
+        return pc.add(debit, credit), (debit, credit)
+    if has_signs["credit"]:
+        credit = pc.negate(credit)
+    return pc.subtract(debit, credit), (debit, credit)
+
+
+def _count(flags: pa.ChunkedArray) -> int:
+    return int(pc.sum(flags).as_py() or 0)
+
+
+def total(column: pa.ChunkedArray) -> Decimal:
+    """Return the sum of amounts."""
+    return pc.sum(column.cast(pa.decimal128(LONGEST, column.type.scale))).as_py() or Decimal()
+
+
+def _read_currency(reading: Reading, figures: dict[str, Figures], own_currency: str | None) -> None:
+    table, stated = reading.table, []
+    headings = currencies.heading_currency([reading.heading(name) for name in figures])
+    if headings:
+        stated.append(currencies.everywhere(table, headings, "heading", reading.heading(next(iter(figures)))))
+    if "currency" in reading.places:
+        place = reading.places["currency"]
+        filled = [text for text in cells.unique(table.columns[place].slice(0, 3000)) if text.strip()]
+        if filled and most(filled, is_day, 0.5) and not reading.is_asked("currency"):
+            # In some languages its heading also says a date.
+            reading.leave("currency")
+        else:
+            stated.append(currencies.column_of(table, place))
+    for name, own in figures.items():
+        if (units := own.texts_of("currency")) is not None:
+            stated.append(currencies.Stated("cells", reading.heading(name), units))
+    if not stated and table.currency:
+        stated = [currencies.everywhere(table, table.currency, "above", "")]
+    may_lack = "currency" in reading.may_lack or reading.options.columns.get("currency") == ""
+    is_needed = reading.kind == "entries" and not may_lack
+    codes = currencies.read_currencies(
+        table, stated, reading.options, own_currency, reading.problems, reading.notes, is_needed=is_needed
+    )
+    if codes is not None:
+        reading.result["currency"] = codes

@@ -1,0 +1,38 @@
+"""Notes: facts about a reading that a person should know, as codes; their sentences are in the wording."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from bktools.wording import words
+
+# Notes that nobody needs to act on: they stand with the others, and warn of nothing.
+_QUIET = {"approved", "not_approved", "format", "verified", "exported_at", "headings_again"}
+
+
+class Note(NamedTuple):
+    """A fact about a reading: its code, and what its sentence names."""
+
+    code: str
+    facts: Mapping[str, Any]
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether it warns of nothing."""
+        return self.code in _QUIET
+
+    def sentence(self, language: str = "en") -> str:
+        """Return the note in a language."""
+        return words(language)(f"file.note.{self.code}", **self.facts)
+
+
+def note(code: str, **facts: Any) -> Note:
+    """Return a note."""
+    return Note(code, facts)
+
+
+def note_sentence(stated: Mapping[str, Any], language: str = "en") -> str:
+    """Return the sentence of a note as `frame.attrs["bktools"]["note_facts"]` has it."""
+    facts = dict(stated)
+    return Note(facts.pop("code"), facts).sentence(language)

@@ -1,0 +1,265 @@
+"""Charts of accounts as ERPs export them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from os import PathLike
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.connection import company_named
+from bktools.frames import schema
+from bktools.inputs import cells, words
+from bktools.inputs.account_fields import account_fields, duplicated
+from bktools.inputs.columns import most
+from bktools.inputs.formats.registry import recognised
+from bktools.inputs.notes import Note
+from bktools.inputs.options import Options
+from bktools.inputs.question import Problems, answered
+from bktools.inputs.reading import Reading, opened
+from bktools.inputs.source import Source
+from bktools.inputs.split_accounts import split_accounts
+from bktools.inputs.table import Mask
+
+# Rows without a code or a name are offered to be left out where they are fewer than this share.
+_FEW = 0.2
+# A chart by levels has a column for each of them, which few rows of the other levels fill.
+_MOST = 0.9
+
+
+def read_chart_of_accounts(
+    path: str | PathLike[str],
+    *,
+    columns: Mapping[str, str] | None = None,
+    company: str | None = None,
+    headings: int | None = None,
+    skip_rows: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | int | None = None,
+    split_account: bool = False,
+) -> pd.DataFrame:
+    r"""Read a chart of accounts from a table (CSV, TSV, Excel, Parquet), SIE, DATEV, FEC, SAF-T and others.
+
+    Text stays as it is in the file: leading zeros, spaces at the end, newlines. What was recognised is listed
+    in `frame.attrs["bktools"]`, and each of it can be set. Rows with nothing but a name are titles of
+    sections: they are left out, and a note counts them.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    columns : mapping, optional
+        Field to heading, for what is not recognised: `external_id`, `code`, `name`, `archived`, `active`,
+        `tax_code_external_id`, `type`, `company_id`. An empty heading leaves the field out.
+    company : str, optional
+        UUID or short name of the company the chart belongs to.
+    headings : int, optional
+        Line of the headings; 0 for a file without headings, whose columns are `column 1`, `column 2`, ….
+    skip_rows : str, optional
+        Rows that are left out: lines such as `"52,54-60"`, or a pattern that a row contains.
+    delimiter : str, optional
+        One character.
+    encoding : str, optional
+        A name such as `"cp1252"`.
+    sheet : str or int, optional
+        Name of the workbook's sheet, or its position from 0.
+    split_account : bool
+        True when a column holds the code and the name of an account in one cell, such as `466300 Travel`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per account, in the file's order, with the columns of `bktools.frames.schema.CHART`.
+        `external_id` is the code where the file has no column of its own for it. Empty optional cells are
+        null. A file of SIE, SAF-T or DATEV names its company: `frame.attrs["bktools"]["company_in_file"]`.
+
+    Raises
+    ------
+    QuestionError
+        When something about the file is open, such as the column of the names. Its message has all of it, the
+        choices that can settle it, and the call that reads the file.
+    InputError
+        When the file cannot be read, or an external ID is too long or there twice.
+    ArgumentError
+        When an argument is not what it must be.
+
+    Warns
+    -----
+    FileNoteWarning
+        When there are notes to know of, such as rows that were left out.
+
+    Notes
+    -----
+    Section 2.4 of the interface. A tax rate is never taken as the tax code's identifier.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "chart.csv")
+    ...     _ = path.write_text("Konto;Bezeichnung;Aktiv\n0400;Maschinen;ja\n", encoding="utf-8")
+    ...     chart = read_chart_of_accounts(path)
+    >>> chart[["external_id", "code", "name", "archived"]].values.tolist()
+    [['0400', '0400', 'Maschinen', False]]
+    """
+    options = Options(
+        columns=columns or {},
+        headings=headings,
+        skip_rows=skip_rows,
+        delimiter=delimiter,
+        encoding=encoding,
+        sheet=sheet,
+        split_account=split_account,
+    )
+    source = Source(path, "chart")
+    company = None if company is None else company_named(company)
+    return answered(partial(_read, source, company=company), options)
+
+
+def _read(source: Source, options: Options, *, company: str | None) -> pd.DataFrame:
+    file = replace(source.file, encoding=options.encoding)
+    form = recognised(file, options)
+    if form is None:
+        reading = opened(source, options)
+        split_accounts(reading, "code", "name")
+        _ask_of_columns(reading)
+        reading.raise_problems()
+        reading.table = reading.table.rows(_accounts_only(reading))
+    else:
+        table = form.chart(file)
+        notes: list[Note] = []
+        reading = Reading(source, options, table, dict(table.places), Problems(), notes)
+    reading.places.setdefault("external_id", reading.places["code"])
+    fields = account_fields(reading, company)
+    reading.raise_problems()
+    # A name is kept as it is, also where it is empty.
+    fields |= {"name": reading.column("name"), "type": reading.or_null("type"), "line": reading.lines()}
+    result = pa.table(fields, schema=schema.CHART)
+    _note_doubts(reading)
+    about = reading.provenance(result.num_rows, reading.places)
+    reading.warn_of_notes()
+    return schema.to_pandas(result, about)
+
+
+def _ask_of_columns(reading: Reading) -> None:
+    """Ask for code and name where no heading is known: codes are there once, and both are in every row."""
+    table, places = reading.table, reading.places
+    if "code" not in places and "external_id" in places:
+        places["code"] = places["external_id"]
+    for field in ("code", "name"):
+        if field in places:
+            continue
+        full = [place for place in reading.free() if all(cell.strip() for cell in table.samples[place])]
+        found = (
+            full
+            if field == "name"
+            else [place for place in full if len({*table.samples[place]}) == len(table.samples[place])]
+        )
+        if field == "code":
+            # Codes have digits; words are names.
+            found = [
+                place for place in found if most(table.samples[place], lambda text: re.search(r"\d", text))
+            ] or found
+        if field == "name" and not found and "code" in places:
+            found = [places["code"]]
+        choices = [table.choice(field, place) for place in found]
+        code = "no_column" if found else "no_column_like_it"
+        reading.problems.ask(code, choices, field=field, headings=[table.headings[place] for place in found])
+        if found:
+            places[field] = found[0]
+
+
+def _accounts_only(reading: Reading) -> Mask:
+    """Return the rows that are accounts: no titles, no second copies of a row; others are problems."""
+    table = reading.table
+    code, name = reading.column("code"), reading.column("name")
+    no_code, no_name = cells.blank(code), cells.blank(name)
+    no_identity = no_code & reading.blank("external_id") if reading.has("external_id") else no_code
+    filled = np.add.reduce([~cells.blank(column) for column in table.columns], dtype=np.int64)
+    is_title = no_identity & (filled <= 1) & (len(table.columns) > 1)
+    is_total = no_identity & cells.mask(
+        cells.each(name, lambda text: words.normal(text) in words.TOTALS, schema.FLAG)
+    )
+    is_title |= is_total
+    reading.note_rows("titles", is_title)
+    lacks = np.zeros(len(table.lines), dtype=bool)
+    for field, empty in (("code", no_identity & ~is_title), ("name", no_name & ~is_title)):
+        elsewhere = _elsewhere(reading, empty)
+        # An account without a code or a name is kept, unless another column may have it.
+        if elsewhere:
+            lacks |= empty
+            choices = [table.skip(empty)] if empty.sum() < _FEW * len(empty) else []
+            choices += [table.choice(field, place) for place in elsewhere]
+            reading.ask_of_rows("rows_lack_field", empty, choices, field=field)
+    reading.note_rows("no_code", no_identity & ~lacks & ~is_title)
+    rows = table.rows(~is_title & ~lacks)
+    is_copy = np.zeros(len(table.lines), dtype=bool)
+    is_copy[~is_title & ~lacks] = _copies(rows.columns)
+    reading.note_rows("same_rows", is_copy)
+    keep: Mask = ~(is_title | lacks | is_copy)
+    again = np.zeros(len(table.lines), dtype=bool)
+    again[keep] = duplicated(
+        reading.or_null("external_id" if reading.has("external_id") else "code").filter(pa.array(keep))
+    )
+    reading.ask_of_rows("code_twice", again)
+    reading.raise_problems()
+    if not keep.any():
+        reading.problems.ask("nothing")
+        reading.raise_problems()
+    return keep
+
+
+def _elsewhere(reading: Reading, lacks: Mask) -> list[int]:
+    """Return the columns that may have what accounts lack: full keys, or filled just there."""
+    if not lacks.any():
+        return []
+    table, found = reading.table, []
+    for place in reading.free():
+        filled = ~cells.blank(table.columns[place])
+        is_key = bool(filled.all()) and len(cells.unique(table.columns[place])) == len(table.lines)
+        is_part = (
+            bool(filled[lacks].all()) and filled[~lacks].mean() <= 1 - _MOST if not lacks.all() else False
+        )
+        if is_key or is_part:
+            found.append(place)
+    return found
+
+
+def _copies(columns: list[pa.ChunkedArray]) -> Mask:
+    """Return the rows that are equal to an earlier one in all cells."""
+    codes = {
+        str(at): pc.dictionary_encode(column).combine_chunks().indices.to_numpy()
+        for at, column in enumerate(columns)
+    }
+    copies: Mask = pd.DataFrame(codes).duplicated().to_numpy()
+    return copies
+
+
+def _note_doubts(reading: Reading) -> None:
+    """Note values that look wrong and are kept to the letter."""
+    code, own = reading.column("code"), reading.column("external_id")
+    reading.note_rows("no_name", reading.blank("name"))
+    spaced = ~cells.mask(pc.equal(own, cells.trimmed(own)))
+    reading.note_rows("white_space", spaced)
+    reading.note_rows("lost_zeros", _lost_zeros(code))
+    lengths = pc.count_distinct(pc.utf8_length(code)).as_py()
+    if reading.places["code"] in reading.table.numeric and lengths > 1:
+        reading.note("codes_are_numbers")
+
+
+def _lost_zeros(code: pa.ChunkedArray) -> Mask:
+    """Return codes shorter than the one length that every code with a leading zero has."""
+    digits, length = cells.matches(code, r"^\d+$"), pc.utf8_length(code).to_numpy()
+    fixed = np.unique(length[digits & cells.mask(pc.starts_with(code, "0"))])
+    if len(fixed) != 1 or length[digits].max() != fixed[0]:
+        return np.zeros(len(length), dtype=bool)
+    short: Mask = digits & (length < fixed[0])
+    return short

@@ -1,0 +1,452 @@
+"""Accounting entries as files hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from os import PathLike
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.connection import company_named
+from bktools.contract import rules
+from bktools.frames import schema
+from bktools.frames.money import check_form
+from bktools.inputs import cells, names, words
+from bktools.inputs.amounts import Figures
+from bktools.inputs.approvals import read_approvals
+from bktools.inputs.columns import ask_column, is_uuid_column, most
+from bktools.inputs.currencies import own_currency
+from bktools.inputs.days import is_day
+from bktools.inputs.formats.registry import refuse_ledgers
+from bktools.inputs.money import read_money
+from bktools.inputs.options import Options
+from bktools.inputs.question import answered
+from bktools.inputs.reading import Reading, opened
+from bktools.inputs.source import Source
+from bktools.inputs.splits import with_splits
+
+_SPLITS = ("split_line", "entry_total")
+_TEXTS = ("supplier", "description", "cost_centre", "tax_code")
+# The service's own UUID of no category.
+_NO_CATEGORY = "00000000-0000-0000-0000-000000000000"
+_FEES = frozenset({"fee", "fees", "commission", "gebuhr", "gebuhren", "frais"})
+_FOREIGN = frozenset({"foreign", "original", "instructed"})
+# What a budget has amounts for.
+_KEYS = {"category_id", "cost_centre", "employee_id", "supplier"}
+_AMOUNTS = frozenset({"amount", "value", "sum"})
+_FIRST_ROWS = 3000
+
+# Categories and employees by the field that names them, None where they were not given.
+Frames = Mapping[str, pd.DataFrame | None]
+
+
+def read_entries(
+    path: str | PathLike[str],
+    *,
+    columns: Mapping[str, str] | None = None,
+    company: str | None = None,
+    categories: pd.DataFrame | None = None,
+    employees: pd.DataFrame | None = None,
+    headings: int | None = None,
+    skip_rows: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | int | None = None,
+    decimal: str | None = None,
+    date_format: str | None = None,
+    year: int | None = None,
+    currency: str | None = None,
+    sides: Mapping[str, str] | None = None,
+    negate: bool = False,
+    net: bool = False,
+    fill_down: str | None = None,
+    approved_values: str | None = None,
+    split_lines: bool = False,
+    company_currency: str | None = None,
+    required: Sequence[str] = (),
+    money: str = "float",
+) -> pd.DataFrame:
+    r"""Read accounting entries from a CSV, TSV, Excel or Parquet file.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    columns : mapping, optional
+        Field to heading, for what is not recognised: `id`, `company_id`, `date`, `amount`, `currency`,
+        `category_id`, `employee_id`, `status`, `approved`, `supplier`, `description`, `cost_centre`,
+        `tax_code`, and `side`, `debit`, `credit` for amounts whose sign stands apart, `split_line` and
+        `entry_total` for the lines of split entries. An empty heading leaves the field out; `column 3` is the
+        third column.
+    company : str, optional
+        UUID or short name of the company that the entries belong to where the file has no column for it.
+    categories : DataFrame, optional
+        As `load_categories` returns it: the file may name categories by ID, name or code.
+    employees : DataFrame, optional
+        As `load_employees` returns it: the file may name employees by ID, e-mail, code or name.
+    headings : int, optional
+        Line of the headings; 0 for a file without headings, whose columns are `column 1`, `column 2`, ….
+    skip_rows : str, optional
+        Rows that are left out: lines such as `"52,54-60"` or a pattern such as `"SALDO|Total"`, several
+        between semicolons. `"none"` keeps rows that look like those of a report.
+    delimiter : str, optional
+        One character.
+    encoding : str, optional
+        A name such as `"cp1252"`.
+    sheet : str or int, optional
+        Name of the workbook's sheet, or its position from 0.
+    decimal : str, optional
+        The decimal mark of the amounts, `"."` or `","`, where they do not show it; `"each"` where they have
+        both and each amount is clear by itself.
+    date_format : str, optional
+        Format of the dates such as `"%d/%m/%Y"`, where they do not show it; `"serial"` for the day numbers of
+        spreadsheets.
+    year : int, optional
+        The year of dates that have none.
+    currency : str, optional
+        Currency of amounts that have none of their own, such as `"EUR"`.
+    sides : mapping, optional
+        Word to `"debit"`, `"credit"` or `"skip"`, for words in a column of sides that are not known.
+    negate : bool
+        True to turn the sign of all amounts: for files in which spending is negative.
+    net : bool
+        True to read a row with both debit and credit as their difference.
+    fill_down : str, optional
+        Fields that stand only in the first of their rows, such as `"date"`.
+    approved_values : str, optional
+        Values of the column for approvals that count as approved, separated by commas, such as
+        `"OK,NOT_REQUIRED"`; all others do not.
+    split_lines : bool
+        True when lines with one ID, company, date and currency are the parts of one split entry. They are in
+        any case where a column numbers them from 1, or where they add up to the total that a column has for
+        their entry.
+    company_currency : str, optional
+        The company's own currency, for amounts of which nothing else says it; by default that of the
+        settings.
+    required : sequence of str
+        Fields that the file must have a column for.
+    money : str
+        "float": amounts as float64, each exactly the file's amount; one of more than 15 digits is refused.
+        "decimal": amounts as Arrow decimals of any length, with which some operations of pandas fail.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per entry, in the order of the file, with those columns of `bktools.frames.schema.ENTRIES`
+        that the file has, `line`, and the columns that are no field as text under their own headings. The
+        same entry twice stays twice. A file with split entries has a row for each of their lines, with
+        `split_line` (its number from 1; 0 for an entry of one line) and `split_lines` (their count). `id` is
+        null where the file has no entry IDs of the service: such entries can be analysed, and are not ready
+        for export.
+
+    Raises
+    ------
+    QuestionError
+        When something about the file is open. Its message has all of it, the choices that can settle it, and
+        the call that reads the file.
+    InputError
+        When the file cannot be read, or a value is not what its column says.
+    ArgumentError
+        When an argument is not what it must be.
+
+    Warns
+    -----
+    FileNoteWarning
+        When there are notes to know of, such as rows left out. All notes stand in `frame.attrs["bktools"]`.
+
+    Notes
+    -----
+    Sections 2.5 and 4.2 of the interface: an export job takes the entries' IDs and the company's.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> entry = "1b4e28ba-2fa1-41d2-883f-0016d3cca427,2026-10-06,12.50,EUR"
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "entries.csv")
+    ...     _ = path.write_text(f"entry_id,date,amount,currency\n{entry}\n", encoding="utf-8")
+    ...     entries = read_entries(path)
+    >>> entries["amount"].tolist()
+    [12.5]
+    """
+    check_form(money)
+    company = None if company is None else company_named(company)
+    options = Options(
+        columns=columns or {},
+        headings=headings,
+        skip_rows=skip_rows,
+        delimiter=delimiter,
+        encoding=encoding,
+        sheet=sheet,
+        decimal=decimal,
+        date_format=date_format,
+        year=year,
+        currency=currency,
+        sides=sides or {},
+        negate=negate,
+        net=net,
+        fill_down=fill_down,
+        approved_values=approved_values,
+        split_lines=rules.flag("split_lines", split_lines),
+    )
+    refuse_ledgers(path, encoding)
+    source = Source(path, "entries")
+    frames: Frames = {"category_id": categories, "employee_id": employees}
+    own = company_currency or own_currency()
+    read = partial(_read, source, frames=frames, company=company, own=own, required=required, money=money)
+    return answered(read, options)
+
+
+def _read(
+    source: Source,
+    options: Options,
+    *,
+    frames: Frames,
+    company: str | None,
+    own: str | None,
+    required: Sequence[str],
+    money: str,
+) -> pd.DataFrame:
+    reading = opened(source, options)
+    reading.result |= {"id": reading.constant(None, schema.TEXT)}
+    is_budget = _is_budget(reading)
+    own_names, in_question = _find_columns(reading, frames, company, required)
+    if is_budget:
+        reading.may_lack = frozenset({"date", "currency"})
+        reading.note("budget")
+    splits = {field: reading.places.pop(field) for field in _SPLITS if field in reading.places}
+    _ask_whose_currency(reading)
+    read_money(reading, own)
+    reading.raise_problems()
+    _read_identities(reading, company)
+    _read_names(reading, frames, company)
+    read_approvals(reading)
+    reading.raise_problems()
+    result, table = reading.result, reading.table
+    result |= {field: reading.or_null(field) for field in _TEXTS if field in reading.places}
+    # The file's own names are kept beside the IDs.
+    result |= {field: _without_ids(table.columns[place]) for field, place in own_names.items()}
+    result["line"] = reading.lines()
+    others = [place for place in reading.free() if place not in own_names.values()]
+    _note_of_others(reading, others)
+    further = _further_amounts(reading, others)
+    ordered = {field.name: result[field.name] for field in schema.ENTRIES if field.name in result}
+    read = pa.table(ordered | _passed_through(reading, others, further))
+    if options.split_lines or splits:
+        read = _split(reading, read, splits)
+    named = {table.headings[place].strip(): place for place in further}
+    about = reading.provenance(len(table.lines), own_names | reading.places | named, in_question=in_question)
+    reading.warn_of_notes()
+    return schema.to_pandas(read, about, money=money)
+
+
+def _find_columns(
+    reading: Reading, frames: Frames, company: str | None, required: Sequence[str]
+) -> tuple[dict[str, int], dict[str, str]]:
+    """Find the columns of names and IDs; return those of the file's own names, and the ones in question.
+
+    IDs of another system are none of the service, and names of categories and employees say nothing without
+    the frames that know them.
+    """
+    own_names: dict[str, int] = {}
+    in_question: dict[str, str] = {}
+    for field, frame in frames.items():
+        if field in reading.places:
+            _find_names(reading, field, frame, own_names, required)
+        elif frame is not None and not reading.is_asked(field):
+            by_cells = [
+                place
+                for place in names.columns_of(reading.table, field, frame, company)
+                if place in reading.free()
+            ]
+            if by_cells and field not in required:
+                in_question[field] = reading.table.headings[by_cells[0]]
+                reading.note("looks_like", field=field, heading=in_question[field])
+    for field in required:
+        if (
+            field not in reading.places
+            and field not in ("date", "amount", "currency")
+            and not reading.is_asked(field)
+        ):
+            _ask_required(reading, field, frames.get(field), company)
+    return own_names, in_question
+
+
+def _find_names(
+    reading: Reading,
+    field: str,
+    frame: pd.DataFrame | None,
+    own_names: dict[str, int],
+    required: Sequence[str],
+) -> None:
+    if cells.matches(reading.or_null(field), rules.UUID_REGEX).all():
+        return
+    is_headed_id = not words.headings(field).isdisjoint(words.forms(reading.heading(field)))
+    if frame is not None or not is_headed_id:
+        own_names[field.replace("_id", "_name")] = reading.places[field]
+    if frame is None and field not in required and not reading.is_asked(field):
+        if is_headed_id:
+            reading.note("ids_of_another_system", heading=reading.heading(field))
+        reading.leave(field)
+
+
+def _ask_required(reading: Reading, field: str, frame: pd.DataFrame | None, company: str | None) -> None:
+    """Ask for a field that the work needs: the columns whose cells can be it."""
+    table = reading.table
+    if frame is not None:
+        found = [place for place in names.columns_of(table, field, frame, company) if place in reading.free()]
+    elif field == "id":
+        found = [place for place in reading.free() if is_uuid_column(table, place)]
+    else:
+        ask_column(field, table, reading.places, reading.problems)
+        return
+    code = "no_column" if found else "no_column_like_it"
+    headings = [table.headings[place] for place in found]
+    reading.problems.ask(
+        code, [table.choice(field, place) for place in found], field=field, headings=headings
+    )
+
+
+def _is_budget(reading: Reading) -> bool:
+    """Whether a file has amounts by a key, and no column that could be a date."""
+    places, table = reading.places, reading.table
+    is_dated = any(
+        most(texts, is_day, 0.5) or words.fields_of(heading, "entries") & {"date"}
+        for heading, texts in zip(table.headings, table.samples, strict=True)
+    )
+    return "amount" in places and bool(_KEYS & places.keys()) and not is_dated and table.is_known
+
+
+def _ask_whose_currency(reading: Reading) -> None:
+    """Ask whether the column of currencies is the amount's, where a foreign amount stands beside it."""
+    parts = {
+        heading: {words.normal(part) for part in heading.replace("_", " ").split()}
+        for heading in reading.table.headings
+    }
+    foreign = next((heading for heading, own in parts.items() if own & _FOREIGN and own & _AMOUNTS), None)
+    if foreign and "currency" in reading.places and not reading.is_asked("currency"):
+        choices = [
+            reading.table.choice("currency", reading.places["currency"]),
+            {"columns": {"currency": ""}},
+        ]
+        reading.problems.ask("whose_currency", choices, heading=foreign, currency=reading.heading("currency"))
+
+
+def _read_identities(reading: Reading, company: str | None) -> None:
+    """Read the IDs of entries and of their company; those of another system are text, and no IDs."""
+    result, table = reading.result, reading.table
+    result |= {
+        "id": reading.constant(None, schema.TEXT),
+        "company_id": reading.constant(company, schema.TEXT),
+    }
+    if "company_id" in reading.places:
+        if cells.matches(reading.column("company_id"), rules.UUID_REGEX).all():
+            result["company_id"] = pc.ascii_lower(reading.column("company_id"))
+        else:
+            _refuse_some(reading, "company_id")
+    if "id" in reading.places:
+        if cells.matches(reading.column("id"), rules.UUID_REGEX).all():
+            result["id"] = pc.ascii_lower(reading.column("id"))
+        else:
+            _refuse_some(reading, "id")
+    elif "date" in reading.places:
+        # Amounts without dates are a budget, which has no entries.
+        like_ids = [place for place in reading.free() if is_uuid_column(table, place)]
+        reading.note("no_entry_ids", heading=table.headings[like_ids[0]] if like_ids else None)
+
+
+def _refuse_some(reading: Reading, field: str) -> None:
+    """Leave a column of another system's IDs; where some are UUIDs, the others are wrong."""
+    column = reading.column(field)
+    is_id = cells.matches(column, rules.UUID_REGEX)
+    if not is_id.any() and not cells.blank(column).all():
+        reading.note("ids_of_another_system", heading=reading.heading(field))
+        reading.leave(field)
+        return
+    rule = "must hold UUIDs such as 123e4567-e89b-42d3-a456-426614174000"
+    with reading.trying():
+        reading.refuse(field, cells.blank(column), "must not be empty")
+        reading.refuse(field, ~is_id, rule)
+
+
+def _read_names(reading: Reading, frames: Frames, company: str | None) -> None:
+    """Read the IDs of categories and employees, or the names that the frames know."""
+    for field, frame in frames.items():
+        if field not in reading.places:
+            continue
+        with reading.trying():
+            place = reading.places[field]
+            if frame is None:
+                reading.result[field] = cells.uuids(reading.table, place, required=False)
+            else:
+                ids = names.identifiers(reading.table, place, field, frame, company, reading.notes)
+                reading.result[field] = ids
+    if "category_id" in reading.result:
+        ids = reading.result["category_id"]
+        nothing = pa.scalar(None, schema.TEXT)
+        reading.result["category_id"] = pc.if_else(pc.equal(ids, _NO_CATEGORY), nothing, ids)
+
+
+def _without_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    is_id = cells.matches(column, rules.UUID_REGEX)
+    return cells.or_null(pc.if_else(pa.array(is_id), pa.scalar("", column.type), column))
+
+
+def _note_of_others(reading: Reading, others: Sequence[int]) -> None:
+    """Note columns of fees, which are in no entry."""
+    for place in others:
+        heading = reading.table.headings[place]
+        if words.are_inside(heading, _FEES):
+            figures = Figures.of(reading.table.columns[place].slice(0, _FIRST_ROWS))
+            values, _ = figures.values(".")
+            if figures.has_amount.any() and pc.any(pc.not_equal(values, pa.scalar(0, values.type))).as_py():
+                reading.note("fees", heading=heading)
+
+
+def _further_amounts(reading: Reading, others: Sequence[int]) -> dict[int, pa.ChunkedArray]:
+    """Return the columns of other amounts, such as net and tax: headings say so, and all cells hold one.
+
+    Without decimals they may be codes or rates, and stay text.
+    """
+    read: dict[int, pa.ChunkedArray] = {}
+    inside = words.headings("net_amount", "without_tax", "tax")
+    for place in others:
+        if words.are_inside(reading.table.headings[place], inside):
+            figures = Figures.of(reading.table.columns[place], is_numeric=place in reading.table.numeric)
+            marks = {mark.mark for mark in figures.marks}
+            decimal = reading.options.decimal or (marks.pop() if len(marks) == 1 else "")
+            has_decimals = bool(decimal) or figures.is_numeric
+            values, bad = figures.values(decimal or ".")
+            if has_decimals and not bad.any() and values.null_count < len(values):
+                read[place] = values
+    return read
+
+
+def _passed_through(
+    reading: Reading, others: Sequence[int], read: Mapping[int, pa.ChunkedArray]
+) -> dict[str, pa.ChunkedArray]:
+    """Return other columns by heading, if their heading is unique; those `read` as amounts are exact."""
+    table = reading.table
+    taken = {*(name.casefold() for name in schema.ENTRIES.names), "batch_id", "reason", "message"}
+    passed: dict[str, pa.ChunkedArray] = {}
+    for place in others:
+        name = table.headings[place].strip()
+        if name.casefold() in taken:
+            name = f"{name} (column {place + 1})"
+        taken.add(name.casefold())
+        passed[name] = read[place] if place in read else cells.or_null(table.columns[place])
+    return passed
+
+
+def _split(reading: Reading, entries: pa.Table, splits: Mapping[str, int]) -> pa.Table:
+    table = reading.table
+    numbers = cells.trimmed(table.columns[splits["split_line"]]) if "split_line" in splits else None
+    totals = None
+    if "entry_total" in splits:
+        figures = Figures.of(table.columns[splits["entry_total"]])
+        totals, _ = figures.values(reading.options.decimal or next((one.mark for one in figures.marks), "."))
+    return with_splits(entries, numbers, totals, are_split=reading.options.split_lines)

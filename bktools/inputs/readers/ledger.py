@@ -1,0 +1,492 @@
+"""General ledgers of any accounting system → one row per posting, held to the totals of the file."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from functools import partial
+from os import PathLike
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.caller import can_set, in_shell, name_of, setting
+from bktools.errors import ArgumentError, UnverifiedTableWarning
+from bktools.frames import schema
+from bktools.frames.money import check_form
+from bktools.inputs import cells
+from bktools.inputs.amounts import LONGEST, Figures
+from bktools.inputs.columns import MONEY, has_cents, has_heading, most
+from bktools.inputs.currencies import own_currency
+from bktools.inputs.days import is_day
+from bktools.inputs.formats.format import Ledger
+from bktools.inputs.formats.registry import recognised, recognised_table
+from bktools.inputs.money import read_money, read_stated, total
+from bktools.inputs.options import Options
+from bktools.inputs.question import Problems, answered, mapping_name
+from bktools.inputs.reading import Reading, opened
+from bktools.inputs.source import Source
+from bktools.inputs.split_accounts import split_accounts
+
+_TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id", "tax_code")
+# Columns that few ledgers have; an empty one is left out.
+_SELDOM = ("cost_centre", "foreign_currency")
+_CODE = re.compile(r"[\w.\-/ ]*\d{3}[\w.\-/ ]*")
+_FEW_ROWS = 3
+
+
+def read_general_ledger(
+    path: str | PathLike[str],
+    *,
+    columns: Mapping[str, str] | None = None,
+    headings: int | None = None,
+    skip_rows: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | int | None = None,
+    decimal: str | None = None,
+    date_format: str | None = None,
+    year: int | None = None,
+    currency: str | None = None,
+    sides: Mapping[str, str] | None = None,
+    negate: bool = False,
+    net: bool = False,
+    fill_down: str | None = None,
+    split_account: bool = False,
+    company_currency: str | None = None,
+    style: str | None = None,
+    reverse_sign: bool | None = None,
+    verify: str = "strict",
+    money: str = "float",
+) -> pd.DataFrame:
+    r"""Read a general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, Xero, QuickBooks, or a CSV or Excel table.
+
+    The format is recognised by the file's content. A file that states totals of its own, and whose vouchers
+    must balance, is held to them.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    columns : mapping, optional
+        Field to heading, for what is not recognised in a table: `account_code`, `account_name`, `date`,
+        `debit`, `credit`, `amount`, `side`, `currency`, `text`, `document_number`, `voucher_id`, `tax_code`,
+        `cost_centre`, and `debit_account`, `credit_account` for rows that are two postings. An empty heading
+        leaves the field out.
+    headings : int, optional
+        Line of the headings; 0 for a file without headings, whose columns are `column 1`, `column 2`, ….
+    skip_rows : str, optional
+        Rows that are left out: lines such as `"52,54-60"` or a pattern such as `"SALDO|Total"`, several
+        between semicolons. `"none"` keeps rows that look like those of a report.
+    delimiter : str, optional
+        One character, of a table.
+    encoding : str, optional
+        A name such as `"cp1252"`.
+    sheet : str or int, optional
+        Name of the workbook's sheet, or its position from 0.
+    decimal : str, optional
+        The decimal mark of a table's amounts, `"."` or `","`, where they do not show it; `"each"` where they
+        have both and each amount is clear by itself.
+    date_format : str, optional
+        Format of a table's dates such as `"%d/%m/%Y"`, where they do not show it; `"serial"` for the day
+        numbers of spreadsheets.
+    year : int, optional
+        The year of dates that have none.
+    currency : str, optional
+        Currency of a table's amounts that have none of their own, such as `"EUR"`.
+    sides : mapping, optional
+        Word to `"debit"`, `"credit"` or `"skip"`, for words in a column of sides that are not known.
+    negate, net : bool
+        True to turn the sign of all amounts; to read a row with both debit and credit as their difference.
+    fill_down : str, optional
+        Fields that stand only in the first of their rows, such as `"date"` or `"date,account_code"`.
+    split_account : bool
+        True when a column of a table holds the code and the name of an account in one cell.
+    company_currency : str, optional
+        The company's own currency, for amounts of which nothing else says it; by default that of the
+        settings.
+    style : str, optional
+        What has one posting, where the postings do not show it to `match_ledger` or `compose_export_jobs`:
+        `"entry"`, `"supplier_day"`, `"account_day"`, `"document"`, `"batch"` or `"month"`. The frame keeps it
+        in `attrs`.
+    reverse_sign : bool, optional
+        Whether credits are costs, where postings do not show it. The frame keeps it in `attrs`; amounts stay.
+    verify : str
+        `"strict"`: an error when a voucher does not balance or a total of the file is not that of its
+        postings. `"warn"`: a warning.
+    money : str
+        `"float"`: amounts as float64, each exactly the amount of the file; one of more than 15 digits is
+        refused. `"decimal"`: amounts as Arrow decimals of any length.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per posting, in the file's order, with those columns of `bktools.frames.schema.LEDGER` that
+        the file has. `amount` is exact, in the currency of the books, positive for debit and negative for
+        credit. `voucher_id` is the journal or series and the number in it. `line` is the line of the file.
+
+    Raises
+    ------
+    QuestionError
+        When something about a table is open. Its message has all of it, the choices that can settle it, and
+        the call that reads the file.
+    InputError
+        When the file cannot be read, has another format, or a check fails.
+    ArgumentError
+        When an argument is wrong, or is for a table and the file's format says it itself.
+
+    Warns
+    -----
+    UnverifiedTableWarning
+        When a check fails, with `verify="warn"`.
+    FileNoteWarning
+        When there are notes to know of, such as rows that were left out.
+
+    Notes
+    -----
+    Nothing of the interface: whether an export arrived is seen in the ledger of the accounting system alone.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> lines = ["#FLAGGA 0", "#SIETYP 4", '#KONTO 5800 "Travel"', '#VER A 1 20261003 "Train"', "{"]
+    >>> lines += ["#TRANS 5800 {} 800.00", "#TRANS 1930 {} -800.00", "}"]
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ledger.se")
+    ...     _ = path.write_text("\n".join(lines))
+    ...     ledger = read_general_ledger(path)
+    >>> ledger[["account_code", "amount", "currency", "voucher_id"]].values.tolist()
+    [['5800', 800.0, 'SEK', 'A 1'], ['1930', -800.0, 'SEK', 'A 1']]
+    """
+    if verify not in ("strict", "warn"):
+        raise ArgumentError(name_of("verify"), 'must be "strict" or "warn"', verify)
+    if style is not None and style not in schema.STYLES:
+        raise ArgumentError(name_of("style"), f"must be one of {', '.join(schema.STYLES)}", style)
+    check_form(money)
+    options = Options(
+        columns=columns or {},
+        headings=headings,
+        skip_rows=skip_rows,
+        delimiter=delimiter,
+        encoding=encoding,
+        sheet=sheet,
+        decimal=decimal,
+        date_format=date_format,
+        year=year,
+        currency=currency,
+        sides=sides or {},
+        negate=negate,
+        net=net,
+        fill_down=fill_down,
+        split_account=split_account,
+    )
+    kept = {"style": style, "reverse_sign": reverse_sign, "verify": None if verify == "strict" else verify}
+    read = partial(
+        _read,
+        Source(path, "ledger"),
+        own=company_currency or own_currency(),
+        kept=kept,
+        verify=verify,
+        money=money,
+    )
+    return answered(read, options)
+
+
+def _read(
+    source: Source,
+    options: Options,
+    *,
+    own: str | None,
+    kept: Mapping[str, object],
+    verify: str,
+    money: str,
+) -> pd.DataFrame:
+    file = replace(source.file, encoding=options.encoding)
+    form = recognised(file, options)
+    name: str | None = None
+    ledger: Ledger | None = None
+    if form is not None:
+        ledger, name = form.ledger(file), form.name
+    elif found := recognised_table(source, options):
+        name, ledger = found[0].name, found[1]
+    if ledger is None:
+        reading = opened(source, options)
+        ledger = _of_table(reading)
+    else:
+        reading = Reading(source, options, ledger.table, dict(ledger.table.places), Problems(), [])
+    sums = _read_postings(reading, ledger, own)
+    result = reading.result
+    postings = pa.table({field.name: result[field.name] for field in schema.LEDGER if field.name in result})
+    failed = [*_failed_checks(reading, ledger, postings, sums)]
+    if failed:
+        _tell(failed, reading, verify)
+        for text in failed:
+            reading.note("text", text=text)
+    else:
+        _note_verified(reading, ledger)
+    if ledger.exported_at:
+        reading.note("exported_at", day=f"{ledger.exported_at:%Y-%m-%d}")
+    about = reading.provenance(
+        postings.num_rows,
+        reading.places,
+        options=options.stated(),
+        exported_at=f"{ledger.exported_at:%Y-%m-%d}" if ledger.exported_at else None,
+        format=name,
+        failed_checks=failed,
+        # As text: pandas keeps what JSON can hold when a frame is copied or written.
+        **{side: str(amount) for side, amount in sums.items()},
+        **kept,
+    )
+    reading.warn_of_notes()
+    return schema.to_pandas(postings, about, money=money)
+
+
+def _of_table(reading: Reading) -> Ledger:
+    """Find the accounts of a table."""
+    split_accounts(reading, "account_code", "account_name")
+    _take_two_postings(reading)
+    places = reading.places
+    if {"debit_account", "credit_account"} & places.keys() or "account_code" in places:
+        if "account_code" in places and places.get("account_name") == places["account_code"]:
+            reading.leave("account_name")
+            reading.note("accounts_by_name", heading=reading.heading("account_code"))
+    else:
+        _ask_account(reading)
+    return Ledger(reading.table, is_whole=False)
+
+
+def _ask_account(reading: Reading) -> None:
+    """Ask for the account: columns of codes that repeat; IDs that never repeat are no accounts."""
+    table = reading.table
+    found = [
+        place
+        for place in reading.free()
+        if all(cell.strip() for cell in table.samples[place])
+        and (len({*table.samples[place]}) < len(table.samples[place]) or len(table.lines) < _FEW_ROWS)
+        and most(table.samples[place], _CODE.fullmatch)
+        and not most(table.samples[place], is_day)
+        and not has_cents(table.samples[place])
+    ]
+    headings = [table.headings[place] for place in found]
+    code = "no_column" if found else "no_column_like_it"
+    choices = [table.choice("account_code", place) for place in found]
+    pair = [place for place in found if has_heading(table.headings[place], ["debit", "credit"])]
+    if len(pair) > 1:
+        accounts = {"debit_account": table.headings[pair[0]], "credit_account": table.headings[pair[1]]}
+        choices = [
+            {"columns": accounts},
+            *(choice for choice in choices if not {*choice["columns"].values()} & {*accounts.values()}),
+        ]
+    reading.problems.ask(code, choices, field="account_code", headings=headings)
+    if found:
+        reading.places["account_code"] = found[0]
+
+
+def _take_two_postings(reading: Reading) -> None:
+    """Take debit account and credit account for the accounts, where a row is two postings; both, or none."""
+    if not reading.has("debit_account", "credit_account"):
+        reading.leave("debit_account", "credit_account")
+    elif not {"account_code", "account_name"} & reading.options.columns.keys():
+        reading.leave("account_code", "account_name", "debit", "credit", "side")
+
+
+def _read_postings(reading: Reading, ledger: Ledger, own: str | None) -> dict[str, Decimal]:
+    """Read the typed columns of postings, and return the sums of both sides; raise all that is open."""
+    if ledger.is_whole:
+        sums = _read_format(reading, ledger, own)
+    else:
+        sums = read_money(reading, own)
+        _ask_of_accounts(reading)
+    reading.raise_problems()
+    if reading.has("debit_account", "credit_account"):
+        sums = _twice(reading)
+    result = reading.result
+    result |= {
+        field: reading.or_null(field) for field in _TEXTS if field in reading.places and field not in result
+    }
+    result |= {
+        field: reading.or_null(field)
+        for field in _SELDOM
+        if field in reading.places and not reading.blank(field).all()
+    }
+    if "foreign_currency" in result and "foreign_amount" in reading.places:
+        _read_foreign(reading, ledger)
+    result["line"] = reading.lines()
+    return sums
+
+
+def _read_format(reading: Reading, ledger: Ledger, own: str | None) -> dict[str, Decimal]:
+    """Read the days and amounts of a format, which says how they are written."""
+    for field in ("account_code", "date"):
+        rule = f"is the {field.replace('_', ' ')} and must not be empty (delete rows that are no postings)"
+        reading.refuse(field, reading.blank(field), rule)
+    sums = read_stated(reading, ledger.decimal, ledger.date_format)
+    currency = ledger.currency or own
+    if "currency" in reading.places:
+        stated = cells.or_null(cells.trimmed(reading.column("currency")))
+        reading.result["currency"] = pc.fill_null(stated, currency) if currency else stated
+    elif currency:
+        reading.result["currency"] = reading.constant(currency, schema.TEXT)
+    return sums
+
+
+def _ask_of_accounts(reading: Reading) -> None:
+    """Ask about rows without an account or a voucher: it may stand in the first of its rows only."""
+    options = reading.options
+    for field in ("account_code", "voucher_id"):
+        if field not in reading.places or field in options.filled_fields:
+            continue
+        empty = reading.blank(field)
+        if empty.any() and field == "account_code":
+            reading.ask_of_rows("rows_lack_account", empty, [{"fill_down": field}, reading.table.skip(empty)])
+        elif empty.any() and not empty[0] and not empty.all():
+            reading.ask_of_rows("rows_lack_voucher", empty, [{"fill_down": field}, {"columns": {field: ""}}])
+
+
+def _twice(reading: Reading) -> dict[str, Decimal]:
+    """Make two postings of each row: the amount to its debit account, the opposite to its credit account."""
+    rows = pa.array(np.repeat(np.arange(len(reading.table.lines)), 2))
+    is_credit = pa.array(np.tile([False, True], len(reading.table.lines)))
+    debit, credit = (reading.column(field) for field in ("debit_account", "credit_account"))
+    table = reading.table
+    reading.table = replace(
+        table, columns=[column.take(rows) for column in table.columns], lines=np.repeat(table.lines, 2)
+    )
+    reading.result = {name: column.take(rows) for name, column in reading.result.items()}
+    amount = reading.result["amount"]
+    reading.result["amount"] = pc.if_else(is_credit, pc.negate(amount), amount)
+    accounts = pc.if_else(is_credit, credit.take(rows), debit.take(rows))
+    reading.result["account_code"] = cells.trimmed(accounts)
+    reading.note("two_postings")
+    # An account of a row may be empty: half of a posting.
+    half = cells.blank(accounts)
+    reading.ask_of_rows("rows_lack_account", half, [])
+    reading.raise_problems()
+    positive = pc.max_element_wise(reading.result["amount"], pa.scalar(Decimal(), amount.type))
+    return dict.fromkeys(("debit", "credit"), total(positive))
+
+
+def _read_foreign(reading: Reading, ledger: Ledger) -> None:
+    """Read the amounts in other currencies. A file may write them without a sign: it is the amount's."""
+    result = reading.result
+    figures = Figures.of(reading.column("foreign_amount"))
+    decimal = ledger.decimal if ledger.is_whole else reading.options.decimal or "."
+    foreign, bad = figures.values(decimal)
+    if bad.any():
+        # The amounts in the currency of the books are whole without them.
+        del result["foreign_currency"]
+        reading.note("foreign_not_read", heading=reading.heading("foreign_amount"))
+        return
+    foreign = pc.abs(foreign)
+    is_credit = pc.less(result["amount"], pa.scalar(Decimal(), result["amount"].type))
+    is_there = cells.mask(pc.and_(pc.is_valid(foreign), pc.is_valid(result["foreign_currency"])))
+    is_there &= cells.mask(pc.not_equal(foreign, pa.scalar(Decimal(), foreign.type)))
+    signed = pc.if_else(is_credit, pc.negate(foreign), foreign)
+    result["foreign_amount"] = pc.if_else(pa.array(is_there), signed, pa.scalar(None, signed.type))
+
+
+def _tell(failed: Sequence[str], reading: Reading, verify: str) -> None:
+    """Raise the first failed check as an error, or warn of it."""
+    more = f" ({len(failed)} such findings)" if len(failed) > 1 else ""
+    if verify == "warn":
+        warnings.warn(f"{reading.table.source}: {failed[0]}{more}", UnverifiedTableWarning, stacklevel=5)
+        return
+    name = mapping_name(reading.table.source, "ledger")
+    anyway = (
+        f"with {setting('verify', 'warn')}"
+        if can_set("verify")
+        else f"(bktools ledger {in_shell(reading.table.source)} --verify warn --save-mapping {name}, "
+        f"then run this again with --mapping {name})"
+    )
+    raise reading.table.error(
+        f"{failed[0]}{more}: correct it in the accounting system and export again, or read it anyway {anyway}"
+    )
+
+
+def _failed_checks(
+    reading: Reading, ledger: Ledger, postings: pa.Table, sums: Mapping[str, Decimal]
+) -> Iterator[str]:
+    """Yield what the postings contradict: totals that a format states, and rules of any whole ledger."""
+    yield from ledger.doubts
+    for name in (name for name in MONEY if name in reading.places):
+        figures = Figures.of(reading.column(name))
+        if figures.residues.any():
+            where = cells.lines_text(reading.table, figures.residues)
+            yield (
+                f"{reading.heading(name)!r} holds amounts with digits that sums in binary have left "
+                f"({where}): they are read rounded"
+            )
+    if not ledger.is_whole:
+        yield from _doubts_of_table(reading, postings)
+    elif "voucher_id" in postings.column_names:
+        for voucher, line, debit, credit in _unbalanced(postings):
+            yield (
+                f"the voucher {cells.quoted(voucher)} (line {line}) does not balance: debit {debit}, "
+                f"credit {credit}, difference {debit - credit}"
+            )
+    yield from _wrong_totals(ledger, postings, sums)
+
+
+def _wrong_totals(ledger: Ledger, postings: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:
+    """Yield the totals and movements that the file states and its postings do not have."""
+    for stated in ledger.totals:
+        summed = sums[stated.counted] if isinstance(stated.counted, str) else stated.counted
+        if summed != stated.stated:
+            yield f"{stated.name} is {stated.stated} in the file, but {summed} by its postings"
+    if ledger.movements:
+        moved = postings.group_by("account_code").aggregate([("amount", "sum")])
+        moves = dict(zip(moved["account_code"].to_pylist(), moved["amount_sum"].to_pylist(), strict=True))
+        for account, movement in ledger.movements.items():
+            summed = moves.get(account, Decimal())
+            if summed != movement:
+                yield (
+                    f"the account {cells.quoted(account)} moves by {movement} by its balances in the file, "
+                    f"but by {summed} by its postings"
+                )
+
+
+def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[str]:
+    """Yield that all amounts are on one side, which no ledger is; note what a part of a ledger lacks."""
+    if _is_one_sided(postings["amount"]):
+        yield f"all {postings.num_rows:,} amounts are on one side, which no whole ledger is"
+    contra = [heading for heading in reading.table.headings if has_heading(heading, ["contra_account"])]
+    if contra and total(postings["amount"]) and "account_code" in reading.places:
+        reading.note("contra_account", heading=contra[0], account=reading.heading("account_code"))
+    elif "voucher_id" in postings.column_names:
+        if wrong := len(_unbalanced(postings)):
+            reading.note("unbalanced", count=wrong)
+    elif "date" in postings.column_names and (wrong := len(_unbalanced(postings, "date"))):
+        reading.note("days_unbalanced", count=wrong, of=pc.count_distinct(postings["date"]).as_py())
+
+
+def _is_one_sided(amount: pa.ChunkedArray) -> bool:
+    zero = pa.scalar(Decimal(), amount.type)
+    return len(amount) > 1 and not (
+        pc.any(pc.greater(amount, zero)).as_py() and pc.any(pc.less(amount, zero)).as_py()
+    )
+
+
+def _note_verified(reading: Reading, ledger: Ledger) -> None:
+    """Note the file's own figures that are those of its postings."""
+    figures = [stated.name for stated in ledger.totals]
+    if figures or ledger.movements:
+        reading.note("verified", names=figures, balances=len(ledger.movements) or None)
+
+
+def _unbalanced(postings: pa.Table, by: str = "voucher_id") -> list[tuple[str, int, Decimal, Decimal]]:
+    """Return vouchers, or days, whose postings are not zero in sum: id, first line, debit and credit."""
+    amount = postings["amount"].cast(pa.decimal128(LONGEST, postings["amount"].type.scale))
+    credit = pc.min_element_wise(amount, pa.scalar(Decimal(), amount.type))
+    groups = postings.append_column("credit", credit).group_by(by, use_threads=False)
+    sums = groups.aggregate([("line", "min"), ("amount", "sum"), ("credit", "sum")])
+    wrong = sums.filter(pc.not_equal(sums["amount_sum"], Decimal()))
+    return [
+        (row[by], row["line_min"], row["amount_sum"] - row["credit_sum"], -row["credit_sum"])
+        for row in wrong.to_pylist()
+    ]

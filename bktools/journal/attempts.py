@@ -1,0 +1,371 @@
+"""Attempts to send a batch: the intent, the question before the first byte, and the outcome.
+
+The order keeps a batch from being sent twice:
+
+1. `begin`: the intent, a compare-and-set in the database; then the sent log.
+2. `still_sending`, with the connection open and directly before the first byte: the age of the intent is
+   asked, and the row is read once more.
+3. `record_outcome`: the sent log first, then the journal. It changes no batch of another attempt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import secrets
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from bktools.errors import JournalBusyError, JournalError, StorageError
+from bktools.journal import sent_log
+from bktools.journal.journal import Journal
+from bktools.journal.memory import locked, remember
+from bktools.journal.records import Connection, Row, dumped, loaded, named, now
+from bktools.journal.right_journal import require_company
+from bktools.journal.schema import OPEN_STATES
+from bktools.journal.sent_log import SentLine
+from bktools.journal.sentences import sentence_of
+from bktools.journal.writable import WritableJournal, change_batch
+
+log = logging.getLogger("bktools")
+
+# Seconds after which an intent is not sent: its process may have slept, and another one may have sent.
+MOST_AGE = 60.0
+
+# Seconds before each attempt to reach a database again, to write an outcome.
+PAUSES = (0.0, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
+
+# A clock that goes on while the computer sleeps.
+_BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", None)
+
+
+def boot_time() -> float:
+    """Return seconds that grow in sleep, too, and that nobody sets."""
+    return time.monotonic() if _BOOT_CLOCK is None else time.clock_gettime(_BOOT_CLOCK)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A moment: seconds of the wall clock, and since the computer was started."""
+
+    wall: float = field(default_factory=time.time)
+    boot: float = field(default_factory=boot_time)
+
+    def age(self) -> float:
+        """Return the seconds since this moment, by the clock that says more: a person may set one."""
+        return max(time.time() - self.wall, boot_time() - self.boot)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An attempt to send a batch, which every outcome names."""
+
+    batch_id: str
+    company_id: str
+    token: str
+    # The bytes that the journal has, and that are sent.
+    body: bytes
+    begun: Clock
+
+
+@dataclass(frozen=True)
+class BatchOutcome:
+    """The outcome of a batch: its new state with code and facts, the job, and the service's JSON of it."""
+
+    state: str
+    code: str
+    facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    job_id: str | None = None
+    job: str | None = None
+
+    @property
+    def message(self) -> str:
+        """The sentence about it."""
+        return sentence_of(self.code, self.facts)
+
+
+def begin(journal: WritableJournal, batch_id: str) -> Attempt:
+    """Write that a batch is being sent, in the journal and then in the sent log; hold the company's lock.
+
+    Whether this is the right journal is asked in the same transaction.
+
+    Raises
+    ------
+    JournalError
+        When this is not the right journal, nothing of the company is sent from this machine, another batch of
+        it is SENDING or UNKNOWN, or the batch is not PLANNED.
+    StorageError
+        When the sent log cannot be written; the batch is PLANNED again.
+    """
+    company_id = journal.batch(batch_id)["company_id"]
+    token, begun = secrets.token_hex(8), Clock()
+    # Two copies of a journal on this machine compare themselves with its memory one after the other.
+    with locked(journal.folder, "begin"):
+        with journal.right_transaction() as connection:
+            require_company(journal, company_id, batch_id)
+            body = _body_to_send(journal, batch_id)
+            _require_free(journal, company_id)
+            intent = {"attempt": token, "sent_at": now().isoformat(), "settled_at": None}
+            if not change_batch(
+                journal, connection, batch_id, ("PLANNED",), "SENDING", "sending", {}, **intent
+            ):
+                state = journal.batch(batch_id)["state"]
+                raise JournalError(f"batch {batch_id} is {state}, not PLANNED: nothing was sent")
+        attempt = Attempt(batch_id, company_id, token, body, begun)
+        try:
+            sent_log.append(journal.folder, _line(journal, attempt, "SENDING", body=sent_log.packed(body)))
+            journal.remember(sent_for=company_id)
+        except (JournalError, StorageError) as error:
+            with suppress(JournalError, StorageError):
+                record_outcome(journal, attempt, BatchOutcome("PLANNED", "not_sent", {"said": str(error)}))
+            raise
+    return attempt
+
+
+def still_sending(journal: WritableJournal, attempt: Attempt) -> str:
+    """Return "" where an attempt may be sent now, or why it may not: "too_old" or "not_sending".
+
+    Ask it with the connection open and directly before the first byte. Meanwhile the process may have slept,
+    another one may have settled the batch, or an older copy may have taken the place of the journal.
+    """
+    sql = "SELECT state, attempt, body_sha256 FROM batches WHERE batch_id = $1"
+    row = journal.row(sql, attempt.batch_id) if journal.is_in_place() else None
+    own = ("SENDING", attempt.token, hashlib.sha256(attempt.body).hexdigest())
+    if row is None or (row["state"], row["attempt"], row["body_sha256"]) != own:
+        return "not_sending"
+    return "too_old" if attempt.begun.age() > MOST_AGE else ""
+
+
+def record_outcome(journal: WritableJournal, attempt: Attempt, outcome: BatchOutcome) -> BatchOutcome:
+    """Write the outcome of an attempt: to the sent log, then to the journal. Return what the journal has now.
+
+    The journal is reached again where the connection was cut. An outcome of an attempt that is not the
+    batch's newest one changes nothing, unless it shows that entries may be booked twice.
+
+    Raises
+    ------
+    StorageError, JournalError
+        When the journal cannot be written. The message says where the outcome is kept: in the sent log, from
+        which the next run on this machine writes it, or in this line alone.
+    """
+    kept = "the answer is kept in this machine's sent log, and the next run here writes it to the journal"
+    try:
+        sent_log.append(
+            journal.folder,
+            _line(
+                journal,
+                attempt,
+                outcome.state,
+                code=outcome.code,
+                facts=dumped(dict(outcome.facts)),
+                job_id=outcome.job_id,
+                job=outcome.job,
+            ),
+        )
+    except StorageError as error:
+        log.warning("%s", error)
+        settling = journal.settling(attempt.batch_id, attempt.company_id)
+        kept = f"keep this line, because the journal will show UNKNOWN: {settling}"
+    for pause in (*PAUSES, None):
+        try:
+            return _recorded(journal, attempt.batch_id, attempt.token, outcome)
+        except JournalError as error:
+            raise JournalError(f"{error}; {kept}") from error
+        except StorageError as error:
+            if pause is None or not _is_connected_again(journal, pause):
+                raise StorageError(f"{error}; {kept}") from error
+    raise AssertionError
+
+
+def _recorded(journal: WritableJournal, batch_id: str, token: str, outcome: BatchOutcome) -> BatchOutcome:
+    if journal.path and not journal.is_in_place():
+        raise StorageError(f"the journal {journal.location} was moved or replaced while it was open")
+    with journal.transaction() as connection:
+        outcome = _apply(journal, connection, batch_id, token, outcome)
+    with suppress(StorageError, JournalBusyError):
+        # The next run remembers what this one could not.
+        journal.remember()
+    return outcome
+
+
+def _apply(
+    journal: Journal, connection: Connection, batch_id: str, token: str, outcome: BatchOutcome
+) -> BatchOutcome:
+    """Write an outcome where it is one of the batch's newest attempt; return what the journal has then."""
+    row = journal.state_of(batch_id)
+    if row is None:
+        # A restored journal lacks the batch.
+        return outcome
+    other = journal.other_with(outcome.job_id, batch_id)
+    if other is not None:
+        # A job answers for one batch, so this answer was replayed.
+        facts = {"job_id": outcome.job_id, "batch_id": other["batch_id"]}
+        outcome = BatchOutcome("UNKNOWN", "job_of_another_batch", facts, job=outcome.job)
+    if outcome.state == "ACCEPTED" and (row["attempt"] != token or row["state"] not in OPEN_STATES):
+        return _late_answer(journal, connection, row, token, outcome)
+    before = tuple(state for state in OPEN_STATES if state != outcome.state)
+    _set(journal, connection, batch_id, before, token, outcome)
+    return outcome
+
+
+def _late_answer(
+    journal: Journal, connection: Connection, row: Row, token: str, outcome: BatchOutcome
+) -> BatchOutcome:
+    """Write the job of an attempt whose batch was settled or begun again before its answer came."""
+    batch_id = row["batch_id"]
+    if row["state"] == "ACCEPTED" and row["job_id"] in {None, outcome.job_id}:
+        return outcome
+    if row["attempt"] == token and row["state"] in {"PLANNED", "RELEASED"}:
+        entries = [entry for entry, _ in journal.dated_entries(batch_id)]
+        others = [each for each in journal.holding(entries) if each["batch_id"] != batch_id]
+        if all(each["state"] == "PLANNED" for each in others):
+            release_planned(journal, connection, others, batch_id)
+            _set(journal, connection, batch_id, ("PLANNED", "RELEASED"), token, outcome)
+            return outcome
+    facts = {"job_id": outcome.job_id, "other_job_id": row["job_id"], "state": row["state"]}
+    if not journal.row("SELECT 1 AS one FROM events WHERE code = 'booked_twice' AND attempt = $1", token):
+        about = {"company_id": row["company_id"], "batch_id": batch_id, "attempt": token}
+        journal.record(connection, "booked_twice", facts=facts, **about)
+    return BatchOutcome("UNKNOWN", "booked_twice", facts)
+
+
+def _set(
+    journal: Journal,
+    connection: Connection,
+    batch_id: str,
+    before: tuple[str, ...],
+    token: str,
+    outcome: BatchOutcome,
+) -> None:
+    jobs = {"job_id": outcome.job_id, "job": outcome.job}
+    values = {name: value for name, value in jobs.items() if value is not None}
+    values["settled_at"] = now().isoformat()
+    change_batch(
+        journal,
+        connection,
+        batch_id,
+        before,
+        outcome.state,
+        outcome.code,
+        outcome.facts,
+        of_attempt=token,
+        **values,
+    )
+
+
+def release_planned(
+    journal: Journal, connection: Connection, batches: Iterable[Row], replaced_by: str
+) -> None:
+    """Release batches that were not sent, because another batch has their entries."""
+    for row in batches:
+        about = {"batch_id": replaced_by}
+        stamp = now().isoformat()
+        change_batch(
+            journal,
+            connection,
+            row["batch_id"],
+            ("PLANNED",),
+            "RELEASED",
+            "replaced",
+            about,
+            settled_at=stamp,
+        )
+
+
+def recover(journal: WritableJournal, company_id: str) -> None:
+    """Settle the batch whose sender was killed; hold the company's lock.
+
+    The sent log of this machine may have its answer. Otherwise it is UNKNOWN: its request may have arrived.
+    """
+    sql = "SELECT * FROM batches WHERE company_id = $1 AND state = 'SENDING'"
+    if not journal.rows(sql, company_id):
+        return
+    answers = {line.attempt: line for line in sent_log.lines_from(journal.folder)[0] if not line.is_intent}
+    with journal.transaction() as connection:
+        for row in journal.rows(sql, company_id):
+            sender = {"sender": named(row["login"], row["machine"], row["process"])}
+            line = answers.get(row["attempt"])
+            ended = BatchOutcome("UNKNOWN", "sender_ended", sender) if line is None else _outcome_of(line)
+            _apply(journal, connection, row["batch_id"], row["attempt"], ended)
+
+
+def recover_free(journal: WritableJournal) -> None:
+    """Settle what killed senders left, of every company whose lock is free."""
+    for row in journal.rows("SELECT DISTINCT company_id FROM batches WHERE state = 'SENDING'"):
+        # Where the lock is held, a running process is sending.
+        with suppress(JournalBusyError), journal.lock(row["company_id"], patience=0):
+            recover(journal, row["company_id"])
+
+
+def deliver(journal: WritableJournal) -> None:
+    """Bring the answers of this machine's sent log that the journal lacks to the journal."""
+    lines, end = sent_log.lines_from(journal.folder, journal.memory().delivered)
+    answers = {line.attempt: line for line in lines if not line.is_intent}
+    if not lines:
+        return
+    journal.wanted(answers)
+    sql = "SELECT attempt, state, code FROM events WHERE attempt IN (SELECT id FROM wanted)"
+    recorded = {(row["attempt"], row["state"] or row["code"]) for row in journal.rows(sql)}
+    for attempt, line in answers.items():
+        if not {(attempt, line.state), (attempt, "booked_twice")} & recorded:
+            _recorded(journal, line.batch_id, attempt, _outcome_of(line))
+    remember(journal.folder, delivered=end)
+
+
+def regain(journal: WritableJournal, company_id: str) -> bool:
+    """Take the lock of a company again, if it was lost with the connection; return whether it was.
+
+    As at the start of a run, another journal is refused, and what is on its way is recovered. Everything else
+    that was read under the lost lock must be read again.
+    """
+    if not journal.regain_lock(company_id):
+        return False
+    journal.require_right()
+    recover(journal, company_id)
+    return True
+
+
+def _require_free(journal: Journal, company_id: str) -> None:
+    sql = "SELECT batch_id, state FROM batches WHERE company_id = $1 AND state IN ($2, $3)"
+    for row in journal.rows(sql, company_id, *OPEN_STATES):
+        raise JournalError(
+            f"batch {row['batch_id']} of company {company_id} is {row['state']}: nothing else of the company "
+            f"is sent; {journal.command('export status', company_id)} says what to do"
+        )
+
+
+def _body_to_send(journal: Journal, batch_id: str) -> bytes:
+    """Return the request of a batch; refuse one that was changed, or with entries that must not be sent."""
+    row = journal.batch(batch_id)
+    body: bytes = row["body"]
+    if hashlib.sha256(body).hexdigest() != row["body_sha256"]:
+        raise JournalError(f"the body of batch {batch_id} in the journal is damaged: nothing was sent")
+    entries = json.loads(body).get("accountingEntryIds", ())
+    if reason := journal.hand_obstacle(entries) or journal.elsewhere_obstacle(batch_id, entries):
+        raise JournalError(reason)
+    journal.require_open(row["company_id"], journal.periods_of(batch_id))
+    return body
+
+
+def _line(journal: Journal, attempt: Attempt, state: str, **values: Any) -> SentLine:
+    about = (now().isoformat(), journal.id, attempt.token, attempt.batch_id, attempt.company_id, state)
+    return SentLine(*about, **values)
+
+
+def _outcome_of(line: SentLine) -> BatchOutcome:
+    return BatchOutcome(line.state, line.code, loaded(line.facts), line.job_id, line.job)
+
+
+def _is_connected_again(journal: WritableJournal, pause: float) -> bool:
+    """Wait, and connect again; return whether another attempt to write makes sense."""
+    time.sleep(pause)
+    try:
+        return journal.reconnect()
+    except (JournalError, StorageError) as error:
+        log.warning("%s", error)
+        return True

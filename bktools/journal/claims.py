@@ -1,0 +1,124 @@
+"""Claims: batches to be sent are written as PLANNED; from then on no other batch has their entries."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from bktools.errors import JournalError
+from bktools.frames.batches import BatchRequest
+from bktools.journal import entry_data
+from bktools.journal.attempts import release_planned
+from bktools.journal.records import Connection, Facts, now
+from bktools.journal.right_journal import company_refusal
+from bktools.journal.writable import WritableJournal, change_batch
+
+
+@dataclass(frozen=True)
+class LookedUp:
+    """What a plan's ledger shows not to be booked: a company that is closed sends these entries."""
+
+    # The day on which the ledger was exported, as 2026-11-24, and which ledger it is.
+    day: str
+    ledger: str
+    entries: frozenset[str]
+
+    def facts(self) -> Facts:
+        """Return it as facts of an event."""
+        return {"day": self.day, "ledger": self.ledger, "entries": sorted(self.entries)}
+
+
+def claim(
+    journal: WritableJournal,
+    batches: Iterable[BatchRequest],
+    plan_id: str,
+    period: str | None = None,
+    looked_up: LookedUp | None = None,
+) -> None:
+    """Write batches of one company as PLANNED; from then on no other batch can take their entries.
+
+    Unsent batches of earlier plans that hold the same entries are released. What is known of each entry is
+    kept with it: the data of the newest claim are those that are sent. Hold the company's lock.
+
+    Raises
+    ------
+    JournalError
+        When this is not the right journal, an entry is in a batch that was sent or may have been, or in one
+        that was changed by hand, its period is closed, or its company is; nothing was written.
+    """
+    company_id, entries = "", set[entry_data.Dated]()
+    facts = {"looked_up": looked_up.facts()} if looked_up else {}
+    with journal.right_transaction() as connection:
+        for batch in batches:
+            row = journal.state_of(batch.batch_id)
+            if row is not None and row["body"] != batch.body:
+                raise JournalError(f"batch {batch.batch_id} is in the journal with different data")
+            is_new = row is None or row["state"] in {"REJECTED", "RELEASED"}
+            reason = journal.hand_obstacle(batch.entry_ids) or (
+                journal.claim_obstacle(batch) if is_new else ""
+            )
+            if reason:
+                raise JournalError(reason)
+            if row is not None and not is_new and row["state"] != "PLANNED":
+                continue
+            company_id = batch.company_id
+            entries.update(entry_data.dated(batch))
+            if row is None:
+                release_planned(journal, connection, journal.other_claims(batch), batch.batch_id)
+                _insert(journal, connection, batch, plan_id, facts)
+            elif is_new:
+                release_planned(journal, connection, journal.other_claims(batch), batch.batch_id)
+                cleared = dict.fromkeys(("sent_at", "settled_at", "job_id", "job"))
+                anew = {"plan_id": plan_id, "planned_at": now().isoformat(), **cleared}
+                before = ("REJECTED", "RELEASED")
+                change_batch(journal, connection, batch.batch_id, before, "PLANNED", "planned", facts, **anew)
+            elif facts:
+                about = {"state": "PLANNED", "company_id": company_id, "batch_id": batch.batch_id}
+                journal.record(connection, "planned", facts=facts, **about)
+            _claim_data(journal, connection, batch, period)
+        # Once for all: nobody else writes until this transaction ends, and `begin` asks again.
+        if entries and (error := company_refusal(journal, company_id, entries, facts.get("looked_up"))):
+            raise error
+    journal.remember()
+
+
+def _insert(
+    journal: WritableJournal, connection: Connection, batch: BatchRequest, plan_id: str, facts: Facts
+) -> None:
+    """Write a new batch as PLANNED."""
+    stamp = now().isoformat()
+    row: dict[str, Any] = {
+        "batch_id": batch.batch_id,
+        "company_id": batch.company_id,
+        "state": "PLANNED",
+        "code": "planned",
+        "facts": "{}",
+        "plan_id": plan_id,
+        "planned_at": stamp,
+        "changed_at": stamp,
+        "entries": len(batch.entry_ids),
+        "body": batch.body,
+        "body_sha256": hashlib.sha256(batch.body).hexdigest(),
+    }
+    row |= dict(zip(("login", "machine", "process"), journal.writer(), strict=True))
+    values = ", ".join(f"${number}" for number in range(1, len(row) + 1))
+    connection.execute(f"INSERT INTO batches ({', '.join(row)}) VALUES ({values})", [*row.values()])
+    rows = ((batch.batch_id, entry) for entry in batch.entry_ids)
+    connection.executemany("INSERT INTO batch_entries VALUES ($1, $2, 1)", rows)
+    about = {"company_id": batch.company_id, "batch_id": batch.batch_id}
+    journal.record(connection, "planned", state="PLANNED", facts=facts, **about)
+
+
+def _claim_data(
+    journal: WritableJournal, connection: Connection, batch: BatchRequest, period: str | None
+) -> None:
+    """Write the data of a batch's entries as a new claim, unless they are those of its newest claim."""
+    rows = entry_data.rows_of(batch, period)
+    journal.require_open(batch.company_id, {row[-1] for row in rows})
+    digest = entry_data.digest_of(rows)
+    if rows and journal.newest_claim(batch.batch_id).get("sha256") != digest:
+        about = {"company_id": batch.company_id, "batch_id": batch.batch_id}
+        number = journal.record(connection, entry_data.KEPT, facts={"sha256": digest}, **about)
+        connection.executemany(entry_data.INSERT, ((batch.batch_id, number, *row) for row in rows))

@@ -1,0 +1,81 @@
+"""A person's word about a batch: the outcome of one in doubt, a withdrawal, or a look at two jobs."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from bktools.contract import rules
+from bktools.errors import JournalError
+from bktools.journal.attempts import recover
+from bktools.journal.records import Row, now
+from bktools.journal.sentences import refusal
+from bktools.journal.unknown_outcomes import lasts_seconds
+from bktools.journal.writable import WritableJournal, change_batch
+
+
+def resolve(
+    journal: WritableJournal, batch_id: str, state: str, *, evidence: str, by: str, job_id: str | None = None
+) -> None:
+    """Record a person's finding (see `resolve_export_job`): resolve UNKNOWN, or withdraw PLANNED."""
+    by, evidence = rules.a_name("by", by), rules.evidence("evidence", evidence)
+    before = _resolvable(journal, batch_id, state)
+    with journal.sending(before["company_id"]):
+        # Another process may have sent the batch after the person looked.
+        recover(journal, before["company_id"])
+        with journal.right_transaction() as connection:
+            row = _resolvable(journal, batch_id, state)
+            if (row["state"], row["attempt"]) != (before["state"], before["attempt"]):
+                raise JournalError(
+                    f"batch {batch_id} changed from {before['state']} to {row['state']}: nothing was "
+                    f"recorded; look it up again ({journal.command('export status', row['company_id'])})"
+                )
+            if row["state"] == "UNKNOWN" and state == "RELEASED":
+                _require_ended(row)
+            _require_own_job(journal, batch_id, job_id)
+            code = "settled" if row["state"] == "UNKNOWN" else "withdrawn"
+            values = {"settled_at": now().isoformat()} | ({"job_id": job_id} if job_id else {})
+            facts = {"evidence": evidence}
+            change_batch(journal, connection, batch_id, (row["state"],), state, code, facts, by=by, **values)
+        journal.remember()
+
+
+def _resolvable(journal: WritableJournal, batch_id: str, state: str) -> Row:
+    """Return the row of a batch that a person may bring to a state; raise for any other batch."""
+    row = journal.batch(batch_id)
+    if row["state"] != "UNKNOWN" and (row["state"], state) != ("PLANNED", "RELEASED"):
+        raise JournalError(
+            f"batch {batch_id} is {row['state']}: only an UNKNOWN batch can be resolved, "
+            "and only a PLANNED batch can be withdrawn"
+        )
+    return row
+
+
+def _require_ended(row: Row) -> None:
+    """Refuse to release a batch whose request may still be under way: that nothing is booked says nothing."""
+    sent = dt.datetime.fromisoformat(row["sent_at"])
+    next_day = dt.datetime.combine(sent.date() + dt.timedelta(days=1), dt.time(), dt.UTC)
+    earliest = max(next_day, sent + dt.timedelta(seconds=lasts_seconds(row["job"])))
+    if now() < earliest:
+        about = {"sent": f"{sent:%Y-%m-%d %H:%M}", "earliest": f"{earliest:%Y-%m-%d %H:%M}"}
+        raise refusal("released_too_early", batch=row["batch_id"], **about)
+
+
+def _require_own_job(journal: WritableJournal, batch_id: str, job_id: str | None) -> None:
+    other = journal.other_with(job_id, batch_id)
+    if other is not None:
+        raise JournalError(
+            f"job {job_id} belongs to batch {other['batch_id']} of company {other['company_id']}, "
+            f"which is {other['state']}; a job has one batch: correct the job ID, or leave it out"
+        )
+
+
+def tick_off(journal: WritableJournal, event_id: int, *, by: str, evidence: str) -> None:
+    """Record that a person looked at entries that two jobs may have booked; they are not shown any more."""
+    by, evidence = rules.a_name("by", by), rules.evidence("evidence", evidence)
+    sql = "SELECT company_id, batch_id, attempt FROM events WHERE event_id = $1 AND code = 'booked_twice'"
+    row = journal.row(sql, event_id)
+    if row is None:
+        raise JournalError(f"event {event_id} is not about entries booked twice: nothing was recorded")
+    with journal.recording(row["company_id"]) as connection:
+        facts = {"evidence": evidence}
+        journal.record(connection, "booked_twice_ticked_off", person=by, facts=facts, **row)

@@ -1,0 +1,299 @@
+"""The one answer to "is this the right journal": tables of conditions, each with its code and its way out.
+
+They are asked in their order, the first one that holds decides, and nothing is written before. `begin` asks
+them in its own transaction, because a journal may be restored after it was opened. The sentences are those of
+the section `journal` of `bktools.wording`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from bktools.errors import JournalError
+from bktools.journal.folders import (
+    FILE,
+    environment_of,
+    folder_of,
+    is_own,
+    memories_of_address,
+    origin_of,
+    renaming,
+)
+from bktools.journal.journal import Journal
+from bktools.journal.memory import memories
+from bktools.journal.records import Facts, loaded, named
+from bktools.journal.sentences import refusal
+from bktools.journal.sqlite import File
+
+# What a person fills in: as it is printed, it is refused.
+WORD = '--by NAME --evidence "..."'
+RESTORE = f"journal restore {WORD}"
+
+# Conditions of a journal that lacks what was sent with it: it stops for everybody who opens it.
+STOPS = frozenset({"another_database", "event_missing"})
+
+# The facts of the sentence where the condition holds, None where it does not.
+Holds = Callable[[Journal], Facts | None]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A way in which a journal is not the right one. Its sentence ends with the way out."""
+
+    code: str
+    holds: Holds
+    # The command of the way out, None where it is no command of bktools.
+    way_out: Callable[[Journal, Facts], str] | None = None
+
+
+def _replaced(journal: Journal) -> Facts | None:
+    return None if journal.is_in_place() else {}
+
+
+def _moved(journal: Journal) -> Facts | None:
+    moved = journal.about("moved_to")
+    return {"to": moved} if moved and journal.path else None
+
+
+def _another_environment(journal: Journal) -> Facts | None:
+    origin, asked = journal.origin(), origin_of(journal.settings)
+    if is_own(journal.settings, origin) or origin["environment"] == asked["environment"]:
+        return None
+    return {"before": origin["environment"], "asked": asked["environment"]}
+
+
+def _another_address(journal: Journal) -> Facts | None:
+    origin, asked = journal.origin(), journal.settings.identity
+    if journal.settings.is_sandbox or is_own(journal.settings, origin) or origin["address"] == asked:
+        return None
+    return {"before": origin["address"], "asked": asked}
+
+
+def _another_name(journal: Journal) -> Facts | None:
+    own = environment_of(journal.settings)
+    for memory in memories_of_address(journal.settings):
+        if memory.environment != own:
+            facts = {"before": memory.environment, "asked": own, "address": memory.address}
+            return facts | {"other": memory.location}
+    return None
+
+
+def _another_journal(journal: Journal) -> Facts | None:
+    memory = journal.memory()
+    if not memory.journal or memory.journal == journal.id or _is_new_restore(journal):
+        return None
+    return {"other": memory.location}
+
+
+def _history_left_in_file(journal: Journal) -> Facts | None:
+    file = folder_of(journal.settings) / FILE
+    if journal.path or not file.exists():
+        return None
+    with File(file) as own:
+        is_used = own.row("SELECT 1 AS one FROM events WHERE code IN ('sending', 'moved') LIMIT 1")
+        return {"other": str(file)} if is_used and own.id != journal.id else None
+
+
+def _unfinished_move(journal: Journal) -> Facts | None:
+    # The copy of a file's history says of no database that it was moved there.
+    return {} if not journal.path and not _recorded_database(journal) else None
+
+
+def _another_database(journal: Journal) -> Facts | None:
+    return None if journal.token() == _recorded_database(journal) else {}
+
+
+def _event_missing(journal: Journal) -> Facts | None:
+    memory = journal.memory()
+    if not memory.event or journal.digest_at(memory.event) == memory.digest or _is_new_restore(journal):
+        return None
+    return {"event": memory.event, "missing": _ids(journal)}
+
+
+def _ids(journal: Journal) -> str | None:
+    return ", ".join(line.batch_id for line in journal.missing_batches()) or None
+
+
+def _stopped(journal: Journal) -> Facts | None:
+    if not is_stopped(journal):
+        return None
+    (newest,) = journal.rows(_STOPPED)
+    facts = loaded(newest["facts"])
+    return {
+        "sender": named(newest["login"], newest["machine"]),
+        "at": newest["at"][:19],
+        "missing": ", ".join(facts["missing"]) or None,
+    }
+
+
+def is_stopped(journal: Journal) -> bool:
+    """Whether a machine found that the journal lacks something, and no person has ended that yet."""
+    newest = journal.row(_STOPPED)
+    return newest is not None and newest["code"] == "stopped"
+
+
+def _is_new_restore(journal: Journal) -> bool:
+    """Whether a person ended a stop after all that this machine has seen: its memory begins anew.
+
+    A restore that was before is none: what was sent since is missing, and nothing was closed for it.
+    """
+    memory, restore = journal.memory(), journal.last_restore()
+    if restore is None or restore["restore"] == memory.restore or restore["at"] < memory.at:
+        return False
+    return memory.journal in {journal.id, restore["replaces"]}
+
+
+def _recorded_database(journal: Journal) -> str:
+    row = journal.row(_RECORDED_DATABASE)
+    return "" if row is None else str(loaded(row["facts"])["database"])
+
+
+_RECORDED_DATABASE = """
+    SELECT facts FROM events WHERE code IN ('created', 'moved', 'restored') ORDER BY event_id DESC LIMIT 1
+"""
+_STOPPED = """
+    SELECT code, at, login, machine, facts FROM events WHERE code IN ('stopped', 'restored')
+    ORDER BY event_id DESC LIMIT 1
+"""
+
+
+def _rename(_: Journal, facts: Facts) -> str:
+    return renaming(facts["before"], facts["asked"])
+
+
+def _restore(journal: Journal, _: Facts) -> str:
+    return journal.command(RESTORE)
+
+
+JOURNAL = (
+    Condition("replaced", _replaced),
+    Condition("moved", _moved),
+    Condition("another_environment", _another_environment, _rename),
+    Condition(
+        "another_address", _another_address, lambda journal, _: journal.command("check --accept-address")
+    ),
+    Condition("another_name", _another_name, _rename),
+    Condition("another_journal", _another_journal, _restore),
+    Condition(
+        "history_left_in_file",
+        _history_left_in_file,
+        lambda journal, _: journal.command("journal move --by NAME"),
+    ),
+    Condition(
+        "unfinished_move", _unfinished_move, lambda journal, _: journal.command("journal move --by NAME")
+    ),
+    Condition("another_database", _another_database, _restore),
+    Condition("event_missing", _event_missing, _restore),
+    Condition("stopped", _stopped, _restore),
+)
+
+
+def require_right(journal: Journal, *, but: Iterable[str] = ()) -> None:
+    """Raise `JournalError` with its code where this is not the right journal; some codes are not asked."""
+    for condition in JOURNAL:
+        if condition.code in but:
+            continue
+        facts = condition.holds(journal)
+        if facts is not None:
+            way_out = condition.way_out(journal, facts) if condition.way_out else ""
+            raise refusal(condition.code, location=journal.location, command=way_out, **facts)
+
+
+# Conditions of a company
+
+
+def require_company(journal: Journal, company_id: str, batch_id: str) -> None:
+    """Raise `JournalError` with its code where a batch of a company is not sent from this machine."""
+    entries = journal.dated_entries(batch_id)
+    if error := company_refusal(journal, company_id, entries, journal.looked_up(batch_id)):
+        raise error
+
+
+def company_refusal(
+    journal: Journal,
+    company_id: str,
+    entries: Iterable[tuple[str, str | None]],
+    looked_up: Facts | None = None,
+) -> JournalError | None:
+    """Return why entries of a company are not sent from this machine, None where they may be.
+
+    `entries` have ID and date. `looked_up` is what a plan's ledger shows not to be booked: the day of its
+    export, and the IDs.
+    """
+    if error := first_export(journal, company_id):
+        return error
+    since = closed_since(journal, company_id)
+    if since is None:
+        return None
+    closing, day = since
+    shown = {*looked_up["entries"]} if looked_up and looked_up["day"] > day else set()
+    shown |= {*journal.found_not_booked(company_id, day)}
+    waiting = [entry for entry, date in entries if (not date or date[:10] <= day) and entry not in shown]
+    if not waiting:
+        return None
+    return refusal(
+        f"closed_{closing}",
+        company=company_id,
+        day=day,
+        next_day=(dt.date.fromisoformat(day) + dt.timedelta(days=1)).isoformat(),
+        count=len(waiting),
+        first=waiting[0],
+        command=journal.command("export compose ENTRIES --ledger LEDGER", company_id),
+        not_booked=f"{journal.command(f'export not-booked {waiting[0]}', company_id)} {WORD}",
+    )
+
+
+def first_export(journal: Journal, company_id: str) -> JournalError | None:
+    """Return the question before the first export of a company from this machine, None where none is open.
+
+    It is about other people, and about other and earlier computers: that the accounting system is empty is
+    no answer, because a request may be on its way.
+    """
+    if journal.settings.is_sandbox or journal.row(_ANSWERED, company_id):
+        return None
+    own = environment_of(journal.settings)
+    importing = f"{journal.command('export import FILE', company_id)} {WORD}"
+    for memory in memories(journal.settings.sent_log_dir):
+        if company_id in memory.companies and memory.environment != own:
+            about = {"other": memory.environment, "address": memory.address}
+            about |= {"command": renaming(memory.environment, own)}
+            return refusal("company_of_another_environment", company=company_id, **about)
+    return refusal("first_export", company=company_id, command=importing)
+
+
+_ANSWERED = """
+    SELECT 1 AS one FROM events
+    WHERE company_id = $1 AND code IN ('sending', 'exported_elsewhere', 'first_export') LIMIT 1
+"""
+
+
+def closed_since(journal: Journal, company_id: str) -> tuple[str, str] | None:  # noqa: ARG001
+    """Return what closed a company for this machine, and the day (UTC); None where it is open.
+
+    A restore closes every company for everybody ("by_restore"); the first use of a journal with exports
+    closes them for this machine ("for_newcomer"). Only what a ledger of a later day, or a person on a later
+    day, shows not to be booked is sent then, and entries that are dated later.
+    """
+    row = journal.row(_CLOSED, journal.memory().machine)
+    if row is None:
+        return None
+    return ("by_restore" if row["code"] == "restored" else "for_newcomer"), row["at"][:10]
+
+
+_CLOSED = """
+    SELECT code, at FROM events
+    WHERE code = 'restored' OR (code = 'joined' AND machine = CAST($1 AS TEXT))
+    ORDER BY event_id DESC LIMIT 1
+"""
+
+
+def problems(journal: Journal) -> list[str]:
+    """Check the journal's bytes, events and rows, and whether it is the right one; return a line a fault."""
+    faults = journal.damage()
+    try:
+        require_right(journal)
+    except JournalError as error:
+        faults.append(str(error))
+    return faults

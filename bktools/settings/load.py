@@ -1,0 +1,451 @@
+"""Which value of a setting is in force, and where it comes from.
+
+Every setting has the value of the first of these that has one: an argument, an environment variable
+`BKTOOLS_<NAME>`, the table of the environment in the config file, the top level of the config file, the
+system keyring (credentials), a default.
+
+The settings of a connection (address, credentials, company) belong together. The variables apply only to the
+environment that `BKTOOLS_ENVIRONMENT` names, or else `BKTOOLS_BASE_URL`, or else the config file. Two
+different addresses of one environment are an error. A credential is sent only to the address that stands in
+the same source, or in the table of its environment.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import tomllib
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict, Unpack
+from urllib.parse import urlsplit
+
+import msgspec
+import platformdirs
+
+from bktools.addresses import is_loopback, normalised
+from bktools.errors import ConfigurationError
+from bktools.settings.credentials import Secret, TokenSource
+from bktools.settings.values import (
+    COMPANIES,
+    CONNECTION,
+    KEYRING,
+    PATH,
+    SANDBOX,
+    SETTINGS,
+    Settings,
+    address_parts,
+    read_setting,
+)
+
+HOW_TO_CONFIGURE = (
+    "no environment is configured: set BKTOOLS_ENVIRONMENT, or BKTOOLS_BASE_URL and BKTOOLS_TOKEN, or write "
+    f"{platformdirs.user_config_path('bktools') / 'config.toml'}; "
+    'to try bktools without a service: connect("sandbox"), on the command line --sandbox'
+)
+
+# The share of equal letters, of 1, from which an unknown variable is a misspelt setting.
+MISSPELT = 0.75
+
+ADDRESSES = ("base_url", "balance_url")
+# The address at which a setting is used; base_url for all others.
+ADDRESS_OF = {"balance_url": "balance_url", "balance_token": "balance_url"}
+# A company of the config file may have one of these of its own.
+OWN_CREDENTIALS = {"token", "token_command", "api_key"}
+
+# A value with its source, and all values of one source, by the name of the setting.
+Sourced = tuple[Any, str]
+Values = dict[str, Sourced]
+
+
+class Overrides(TypedDict, total=False):
+    """The settings as arguments, for type checkers; None is the same as not given."""
+
+    base_url: str | None
+    token: str | Secret | Callable[[], str] | None
+    token_command: str | None
+    api_key: str | Secret | None
+    balance_url: str | None
+    balance_token: str | Secret | Callable[[], str] | None
+    company: str | None
+    company_name: str | None
+    currency: str | None
+    journal: str | Secret | None
+    read_only: bool | None
+    requests_per_minute: int | None
+    language: str | None
+    timeout: float | dt.timedelta | None
+    retries: int | None
+    proxy: str | Secret | None
+    ca_bundle: str | os.PathLike[str] | None
+    keep_days: int | None
+    cache_dir: str | os.PathLike[str] | None
+    data_dir: str | os.PathLike[str] | None
+    sent_log_dir: str | os.PathLike[str] | None
+
+
+class ConfigFile(NamedTuple):
+    """The config file: its tables and its settings above them, and its path."""
+
+    content: Mapping[str, Any]
+    path: Path
+
+    def table(self, environment: str) -> Values:
+        """Return the settings in the table of an environment."""
+        where = f"[{environment}] in {self.path}"
+        table = self.content.get(environment, {})
+        if not isinstance(table, dict):
+            raise ConfigurationError(f"{where} must be a table")
+        _refuse_unknown(table.keys() - {COMPANIES}, where)
+        return _values({name: value for name, value in table.items() if name != COMPANIES}, where)
+
+    def top(self) -> Values:
+        """Return the settings above the tables, which are of no connection."""
+        settings = {name: self.content.get(name) for name in SETTINGS if name not in CONNECTION}
+        return _values(settings, str(self.path))
+
+    def tables_at(self, address: str) -> list[str]:
+        """Return the environments that have an address."""
+        return [
+            table
+            for table, values in self.content.items()
+            if isinstance(values, dict)
+            and isinstance(own := values.get("base_url"), str)
+            and address_parts(own.strip())
+            and normalised(own) == normalised(address)
+        ]
+
+
+def load_settings(
+    environment: str | None = None,
+    *,
+    env: Mapping[str, str] | None = None,
+    **overrides: Unpack[Overrides],
+) -> Settings:
+    """Return the settings in force.
+
+    Parameters
+    ----------
+    environment : str, optional
+        "production", "staging", "sandbox", a table of the config file, or a base URL.
+    env : mapping, optional
+        Environment variables; the process's own by default.
+    **overrides
+        Any setting by its name; None means not given.
+
+    Raises
+    ------
+    ConfigurationError
+        When no environment is configured or a value is malformed. The message names setting and source.
+    """
+    try:
+        return _resolved(environment, os.environ if env is None else env, overrides)
+    except ConfigurationError as error:
+        message = str(error)
+    # The frames below hold credentials, and so does this one: no traceback shows them.
+    del env, overrides
+    raise ConfigurationError(message)
+
+
+def _resolved(environment: str | None, env: Mapping[str, str], overrides: Mapping[str, Any]) -> Settings:
+    if unknown := sorted(set(overrides) - set(SETTINGS)):
+        raise ConfigurationError(f"no such setting: {', '.join(unknown)} (there are {', '.join(SETTINGS)})")
+    _refuse_misspelt(env)
+    file = _read_config(env)
+    arguments = _values(overrides, "argument")
+    variables = _values({name: env.get(f"BKTOOLS_{name.upper()}") or None for name in SETTINGS})
+    named, owner = _environments(environment, overrides, env, variables, file)
+    name = named[0]
+    foreign: Values = {}
+    if owner is None or owner[0] != name:
+        foreign = {setting: variables.pop(setting) for setting in CONNECTION if setting in variables}
+    if owner is None and foreign and name != SANDBOX:
+        raise ConfigurationError(
+            f"{next(iter(foreign.values()))[1]} does not say which environment it is for: "
+            "set BKTOOLS_ENVIRONMENT or BKTOOLS_BASE_URL as well"
+        )
+    own = {"base_url": named} if "://" in name else file.table(name)
+    layers = (arguments, variables, own, file.top())
+    addresses = _addresses(name, layers, file)
+    values: dict[str, Any] = {}
+    sources = {"environment": named[1]}
+    chosen = _chosen(layers, own, addresses)
+    for setting, item in SETTINGS.items():
+        sourced, address = chosen.get(setting), addresses[ADDRESS_OF.get(setting, "base_url")]
+        has_token = setting == "token" and "token_command" in chosen
+        if not sourced and not has_token and address and setting in KEYRING and name != SANDBOX:
+            sourced = _keyring_secret(name, setting, address[0], own)
+        unlimited = name == SANDBOX and setting == "requests_per_minute"
+        value, source = sourced or (0 if unlimited else item.default, "default")
+        values[setting] = read_setting(setting, source, value) if sourced else value
+        unused = f"not set; {foreign[setting][1]} is not for {name}" if setting in foreign else "not set"
+        sources[setting] = unused if values[setting] is None else source
+    companies = _with_company(name, file, values, sources)
+    if values["company_name"] is None and (kept := kept_company_names(env).get(str(values["company"]))):
+        values["company_name"], sources["company_name"] = kept, str(company_names_path(env))
+    if values["token_command"]:
+        sources["token"] = sources["token_command"]
+        values["token"] = TokenSource(values["token_command"], f"token_command ({sources['token']})")
+    return Settings(environment=name, companies=tuple(companies.items()), sources=sources, **values)
+
+
+def config_path(env: Mapping[str, str] | None = None) -> Path:
+    """Return the path of the config file, which may be missing: `BKTOOLS_CONFIG`, or the user's folder."""
+    named = (os.environ if env is None else env).get("BKTOOLS_CONFIG")
+    if not named:
+        return platformdirs.user_config_path("bktools") / "config.toml"
+    try:
+        path: Path = PATH.read(named)
+    except ValueError as error:
+        raise ConfigurationError(f"BKTOOLS_CONFIG {error}, got {named!r}") from error
+    return path
+
+
+def company_names_path(env: Mapping[str, str] | None = None) -> Path:
+    """Return the path of the names that a person gave to companies, beside the config file."""
+    return config_path(env).with_name("company_names.json")
+
+
+def kept_company_names(env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the full name of each company that a person gave, by its UUID."""
+    path = company_names_path(env)
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
+    except FileNotFoundError:
+        return {}
+    except (OSError, msgspec.MsgspecError) as error:
+        raise ConfigurationError(f"{path} cannot be read ({error}): correct it, or delete it") from error
+
+
+def _values(values: Mapping[str, Any], source: str = "") -> Values:
+    """Return values with their source; by default the environment variable of each."""
+    return {
+        name: (value, source or f"BKTOOLS_{name.upper()}")
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def _environments(
+    environment: str | None,
+    overrides: Mapping[str, Any],
+    env: Mapping[str, str],
+    variables: Values,
+    file: ConfigFile,
+) -> tuple[Sourced, Sourced | None]:
+    """Return the environment that is asked for, and the one that the variables are of."""
+    owner = _first(
+        (env.get("BKTOOLS_ENVIRONMENT"), "BKTOOLS_ENVIRONMENT"),
+        (env.get("BKTOOLS_BASE_URL"), "BKTOOLS_BASE_URL"),
+        (file.content.get("environment"), str(file.path)),
+    )
+    named = _first((environment, "argument"), (overrides.get("base_url"), "argument base_url")) or owner
+    if named is None:
+        raise ConfigurationError(HOW_TO_CONFIGURE)
+    owner = owner and _of_address(owner, file, None, variables)
+    return _of_address(named, file, owner, variables), owner
+
+
+def _first(*candidates: Sourced) -> Sourced | None:
+    """Return the first environment that is given, an address in the client's form."""
+    for value, source in candidates:
+        if value:
+            # An address is read as a base_url is.
+            like = SETTINGS["base_url" if "://" in str(value) else "company"]
+            return read_setting("environment", source, value, like), source
+    return None
+
+
+def _of_address(named: Sourced, file: ConfigFile, owner: Sourced | None, variables: Values) -> Sourced:
+    """Return the environment of a bare address, by the config file or the variables, else the address."""
+    if "://" not in named[0]:
+        return named
+    tables = file.tables_at(named[0])
+    base_url = str(variables.get("base_url", ("", ""))[0])
+    if owner and address_parts(base_url) and normalised(base_url) == normalised(named[0]):
+        tables = [owner[0]]
+    return (tables[0], named[1]) if len(tables) == 1 else named
+
+
+def _addresses(name: str, layers: Iterable[Values], file: ConfigFile) -> dict[str, Sourced | None]:
+    """Return the addresses of an environment; refuse one without, and two environments with one address."""
+    layers = tuple(layers)
+    addresses = {setting: _one_address(setting, name, layers) for setting in ADDRESSES}
+    base_url = addresses["base_url"]
+    if name != SANDBOX and base_url is None:
+        raise ConfigurationError(
+            f"the environment {name!r} has no base_url: write it into [{name}] of {file.path}, or set it as "
+            f"BKTOOLS_BASE_URL together with BKTOOLS_ENVIRONMENT={name}"
+        )
+    for other in file.tables_at(base_url[0]) if base_url else ():
+        # The journal of the one would not know what the other sends.
+        if name not in {other, SANDBOX}:
+            raise ConfigurationError(
+                f"the environments {name!r} and {other!r} have one address, {base_url and base_url[0]} "
+                f"({file.path}): keep one of them, and give its journal that name if it has the other one: "
+                f"bktools journal rename {other} {name} --by NAME. "
+                f"A company with a credential of its own is a line of [{other}.{COMPANIES}]: "
+                f'acme = {{id = "UUID", token = "…"}}'
+            )
+    return addresses
+
+
+def _one_address(setting: str, environment: str, layers: Iterable[Values]) -> Sourced | None:
+    """Return the address on which all sources agree, with the first of them."""
+    addresses = [
+        (read_setting(setting, source, value), source)
+        for value, source in (layer[setting] for layer in layers if setting in layer)
+    ]
+    for address, source in addresses:
+        first, first_source = addresses[0]
+        if normalised(address) != normalised(first):
+            raise ConfigurationError(
+                f"{setting} of {environment!r} is {first} ({first_source}) and {address} ({source}): "
+                "an environment has one address, so remove one of them, or connect to the address itself, "
+                "with its own token"
+            )
+        if environment == SANDBOX and not is_loopback(urlsplit(address).hostname or ""):
+            raise ConfigurationError(
+                f"{setting} of the sandbox must be on this machine, got {address} ({source})"
+            )
+    return addresses[0] if addresses else None
+
+
+def _chosen(
+    layers: tuple[Values, ...], own: Values, addresses: Mapping[str, Sourced | None]
+) -> dict[str, Sourced]:
+    """Return the value of each setting that a source has; an address owns its credentials."""
+    chosen: dict[str, Sourced] = {}
+    for layer in layers:
+        if {"token", "token_command"} <= layer.keys():
+            source = layer["token_command"][1]
+            raise ConfigurationError(f"token and token_command ({source}) are both given: keep one of them")
+        # A token in an earlier layer stands in place of a command in a later one, and the other way round.
+        hidden = {"token", "token_command"} if {"token", "token_command"} & chosen.keys() else set()
+        for setting, (value, source) in layer.items():
+            if setting in chosen or setting in hidden:
+                continue
+            chosen[setting] = value, source
+            needed = ADDRESS_OF.get(setting, "base_url")
+            address, is_argument = addresses[needed], source == "argument"
+            if setting in CONNECTION and address and not is_argument and needed not in layer | own:
+                raise ConfigurationError(
+                    f"{setting} ({source}) does not say that it is for {address[0]} ({address[1]}): "
+                    f"write {needed} beside {setting}, or give {setting} where {needed} is given"
+                )
+    return chosen
+
+
+def _with_company(
+    environment: str, file: ConfigFile, values: dict[str, Any], sources: dict[str, str]
+) -> dict[str, str]:
+    """Put in the company's UUID, and its credential instead of the environment's; return named companies."""
+    companies, credentials = _companies(environment, file)
+    if companies:
+        sources[COMPANIES] = f"[{environment}.{COMPANIES}] in {file.path}"
+        values["company"] = companies.get(values["company"], values["company"])
+        for setting, (text, source) in credentials.get(values["company"], {}).items():
+            values |= dict.fromkeys(OWN_CREDENTIALS) | {setting: read_setting(setting, source, text)}
+            sources[setting] = source
+    return companies
+
+
+def _companies(environment: str, file: ConfigFile) -> tuple[dict[str, str], dict[str, Values]]:
+    """Return an environment's companies: each UUID by its short name, and each own credential by its UUID."""
+    table = file.content.get(environment, {}).get(COMPANIES, {})
+    where = f"[{environment}.{COMPANIES}] in {file.path}"
+    if not isinstance(table, dict):
+        raise ConfigurationError(f'{where} must be a table, with a line such as acme = "UUID of the company"')
+    companies, credentials = dict[str, str](), dict[str, Values]()
+    for name, value in table.items():
+        if name == "all" or _uuid(name):
+            raise ConfigurationError(
+                f"{name} ({where}) is a UUID, or means every company: choose another name"
+            )
+        own = dict(value) if isinstance(value, dict) else {"id": value}
+        company_id = _uuid(str(own.pop("id", "")))
+        if company_id is None:
+            raise ConfigurationError(f"{name} ({where}) must be the UUID of the company, got {value!r}")
+        if len(own) > 1 or not own.keys() <= OWN_CREDENTIALS:
+            raise ConfigurationError(
+                f'{name} ({where}) takes a credential of its own as {{id = "UUID of the company", '
+                f'token = "…"}}, or with token_command or api_key in place of token, and nothing else'
+            )
+        companies[name] = company_id
+        credentials[company_id] = _values(own, f"{name} of {where}")
+    return companies, credentials
+
+
+def _uuid(text: str) -> str | None:
+    """Return a UUID in lower case, None for another text."""
+    try:
+        canonical = str(uuid.UUID(text))
+    except ValueError:
+        return None
+    return canonical if canonical == text.lower() else None
+
+
+def _read_config(env: Mapping[str, str]) -> ConfigFile:
+    path = config_path(env)
+    try:
+        # Some editors, and PowerShell, write a byte order mark.
+        tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        if env.get("BKTOOLS_CONFIG"):
+            raise ConfigurationError(f"there is no config file {path}") from None
+        return ConfigFile({}, path)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"the config file {path} cannot be read: {error}") from error
+    settings = {name: value for name, value in tables.items() if not isinstance(value, dict)}
+    _refuse_unknown(settings, str(path), "environment")
+    if any("://" in name for name in tables):
+        raise ConfigurationError(
+            f"{path}: a table needs a name, such as [production]; write the address as its base_url"
+        )
+    if misplaced := [name for name in settings if name in CONNECTION]:
+        raise ConfigurationError(
+            f"{path} has {misplaced[0]!r} above its tables, where it belongs to no environment: "
+            "put it into the table of one, such as [production], below its base_url"
+        )
+    return ConfigFile(tables, path)
+
+
+def _refuse_unknown(names: Iterable[str], where: str, *others: str) -> None:
+    if unknown := sorted(set(names) - {*SETTINGS, *others}):
+        raise ConfigurationError(
+            f"{where} has no setting {unknown[0]!r}; there are {', '.join((*others, *SETTINGS))}"
+        )
+
+
+def _refuse_misspelt(env: Mapping[str, str]) -> None:
+    """Refuse variables with nearly the name of a setting: a misspelt one may choose another journal.
+
+    Others may belong to another program.
+    """
+    known = sorted(name.upper() for name in (*SETTINGS, "environment", "config"))
+    given = {name.removeprefix("BKTOOLS_") for name in env if name.startswith("BKTOOLS_") and env[name]}
+    for name in sorted(given - {*known}):
+        # Not at the top: nearly every command starts without such a variable.
+        import difflib
+
+        if meant := difflib.get_close_matches(name, known, 1, MISSPELT):
+            way_out = f"rename it to BKTOOLS_{meant[0]} if that is meant, or unset it"
+            raise ConfigurationError(f"BKTOOLS_{name} is no setting: {way_out}")
+
+
+def _keyring_secret(environment: str, name: str, address: str, own: Values) -> Sourced | None:
+    """Return a secret from the keyring: of an environment whose table has the address, or of the address."""
+    try:
+        import keyring
+        from keyring.errors import KeyringError
+    except ImportError:
+        return None
+    is_in_table = "://" not in environment and ADDRESS_OF.get(name, "base_url") in own
+    owner = environment if is_in_table else normalised(address)
+    try:
+        secret = keyring.get_password(f"bktools:{owner}", name)
+    except KeyringError:
+        # No keyring service runs here (a server, a container): the same as no entry.
+        return None
+    return None if secret is None else (secret, "system keyring")

@@ -1,0 +1,359 @@
+"""The settings, each declared once: type, how it is read, default, and whether it is of a connection."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import SplitResult, urlsplit
+
+import msgspec
+import platformdirs
+
+from bktools import views
+from bktools.addresses import is_loopback, normalised, normalised_host
+from bktools.consoles import listed, readable
+from bktools.errors import ConfigurationError
+from bktools.settings.credentials import Secret, TokenSource, complaint_of
+from bktools.wording import LANGUAGES
+
+SANDBOX = "sandbox"
+COMPANIES = "companies"
+
+LONGEST_TIMEOUT = 3600
+
+# Names of environments that every system takes as names of folders.
+_PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9_.]+")
+
+
+class Kind(NamedTuple):
+    """How values of one kind are read. `read` raises `ValueError` with the rule that a value breaks."""
+
+    read: Callable[[Any], Any]
+    is_secret: bool = False
+
+
+def read_setting(name: str, source: str, value: object, like: Field[Any] | None = None) -> Any:
+    """Return the value of a setting; raise from here, where a secret stands in no frame."""
+    kind: Kind = (like or SETTINGS[name]).metadata["kind"]
+    if kind.is_secret:
+        value = value if isinstance(value, Secret) or not isinstance(value, str) else Secret(value)
+    elif isinstance(value, Secret):
+        value = value.reveal()
+    try:
+        return kind.read(value)
+    except ValueError as error:
+        complaint = str(error)
+    got = f", got {value!r}"
+    if kind.is_secret or "@" in str(value):
+        # An address may hold a password.
+        got = ""
+    elif isinstance(value, Mapping):
+        # A table may hold secrets.
+        got = ", got a table"
+    del value
+    raise ConfigurationError(f"{name} ({source}) {complaint}{got}")
+
+
+def _of_type(kind: Any, rule: str) -> Callable[[object], Any]:
+    """Return a reader of a number or a flag, also from text."""
+
+    def read(value: object) -> Any:
+        plain = value.total_seconds() if isinstance(value, dt.timedelta) else value
+        try:
+            return msgspec.convert(plain, kind, strict=False)
+        except msgspec.ValidationError:
+            raise ValueError(rule) from None
+
+    return read
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("must be text")
+    return value.strip()
+
+
+def _language(value: object) -> str:
+    text = _text(value).lower()
+    if text not in LANGUAGES:
+        raise ValueError(f"must be one of {', '.join(LANGUAGES)}")
+    return text
+
+
+def _currency(value: object) -> str:
+    text = _text(value).upper()
+    if not re.fullmatch("[A-Z]{3}", text):
+        raise ValueError("must be a currency code of three letters, such as EUR")
+    return text
+
+
+def _secret(value: object) -> Secret:
+    if callable(value):
+        return TokenSource(value, "token (a function)")
+    complaint = "must be text that is not empty"
+    if isinstance(value, Secret):
+        complaint = "" if isinstance(value, TokenSource) else complaint_of(value.reveal())
+    if complaint:
+        raise ValueError(complaint)
+    assert isinstance(value, Secret)
+    return value if isinstance(value, TokenSource) else Secret(value.reveal().strip())
+
+
+def address_parts(text: str) -> SplitResult | None:
+    """Return the parts of an HTTP address, None when no client can use it."""
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname or "", parts.port
+        normalised_host(host)
+    except ValueError:
+        return None
+    host = f"[{host}]" if ":" in host else host
+    is_whole = parts.netloc.lower().rpartition("@")[2] in {host, f"{host}:{port}"}
+    is_plain = text.isprintable() and " " not in text
+    return parts if is_whole and is_plain and parts.scheme in {"http", "https"} else None
+
+
+def _address(value: object) -> str:
+    text = _text(value).rstrip("/")
+    parts = address_parts(text)
+    if parts is None:
+        raise ValueError("must be an address such as https://api.example.com")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError("must be an address without user name, query or fragment")
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+        raise ValueError("must begin with https:// (plain http is for loopback only)")
+    return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}"
+
+
+def _proxy(value: object) -> Secret:
+    secret = _secret(value)
+    if address_parts(secret.reveal()) is None:
+        raise ValueError(
+            "must be the address of an HTTP proxy such as http://proxy.example.com:8080, with http:// or https://"
+        )
+    return secret
+
+
+def _database(value: object) -> Secret:
+    secret = _secret(value)
+    if not secret.reveal().startswith(("postgresql://", "postgres://")):
+        raise ValueError(
+            "must be the address of a PostgreSQL database, such as postgresql://user@db.example.com/journal"
+        )
+    return secret
+
+
+def _path(value: object) -> Path:
+    if not isinstance(value, str | os.PathLike) or not str(value):
+        raise ValueError("must be a path")
+    try:
+        return Path(value).expanduser().absolute()
+    except RuntimeError:
+        raise ValueError("names the folder of a user that is not known here") from None
+
+
+TEXT = Kind(_text)
+LANGUAGE = Kind(_language)
+CURRENCY = Kind(_currency)
+ADDRESS = Kind(_address)
+PATH = Kind(_path)
+CREDENTIAL = Kind(_secret, is_secret=True)
+PROXY = Kind(_proxy, is_secret=True)
+DATABASE = Kind(_database, is_secret=True)
+SECONDS = Kind(
+    _of_type(
+        Annotated[float, msgspec.Meta(gt=0, le=LONGEST_TIMEOUT)],
+        f"must be seconds, more than 0 and up to {LONGEST_TIMEOUT}",
+    )
+)
+FLAG = Kind(_of_type(bool, "must be true or false, or 1 or 0"))
+
+
+def _count(zero: str) -> Kind:
+    """Return the kind of whole numbers in which 0 has this meaning."""
+    return Kind(
+        _of_type(Annotated[int, msgspec.Meta(ge=0)], f"must be a whole number, 0 for {zero}"),
+    )
+
+
+def _setting(kind: Kind, *, default: Any = None, connection: bool = False) -> Any:
+    """Declare a setting. One of a connection belongs to the environment whose address it stands beside."""
+    return field(default=default, metadata={"kind": kind, "connection": connection})
+
+
+@dataclass(frozen=True, repr=False)
+class Settings:
+    """The settings in force, and the source of each value. Each is described where it is declared."""
+
+    environment: str
+    """production, staging, sandbox, a table of the config file, or a base URL."""
+
+    base_url: str | None = _setting(ADDRESS, connection=True)
+    """The address of the service (interface, section 5)."""
+
+    token: Secret | None = _setting(CREDENTIAL, connection=True)
+    """Bearer token; as an argument also a function that returns it; it is called again after a 401."""
+
+    token_command: str | None = _setting(TEXT, connection=True)
+    """In place of a token: a command whose first line is the token; it is run again after a 401."""
+
+    api_key: Secret | None = _setting(CREDENTIAL, connection=True)
+    """API key (HTTP Basic), for the two operations that take one."""
+
+    balance_url: str | None = _setting(ADDRESS, connection=True)
+    """The host of the balance read."""
+
+    balance_token: Secret | None = _setting(CREDENTIAL, connection=True)
+    """Bearer token of the balance host."""
+
+    company: str | None = _setting(TEXT, connection=True)
+    """The default company: its UUID, or its short name in the config file."""
+
+    company_name: str | None = _setting(TEXT, connection=True)
+    """The company's full name, for the titles of reports and workbooks."""
+
+    currency: str | None = _setting(CURRENCY, connection=True)
+    """The company's own currency, such as EUR."""
+
+    journal: Secret | None = _setting(DATABASE, connection=True)
+    """Address of the PostgreSQL database that holds the journal; default: a file in the data folder."""
+
+    read_only: bool = _setting(FLAG, default=False)
+    """Whether everything that writes to the service or exports is refused."""
+
+    requests_per_minute: int = _setting(_count("no limit"), default=500)
+    """The client's own limit; 0 for no limit."""
+
+    language: str = _setting(LANGUAGE, default="en")
+    """Language of sentences, reports and workbooks."""
+
+    timeout: float = _setting(SECONDS, default=60.0)
+    """Seconds until the service begins an answer, or goes on with one. An export job has 300 at least."""
+
+    retries: int = _setting(_count("none"), default=4)
+    """How often a failed request is sent again at most; 0 for never. An export job never is."""
+
+    proxy: Secret | None = _setting(PROXY)
+    """Address of an HTTP proxy, which may hold a user name and a password."""
+
+    ca_bundle: Path | None = _setting(PATH)
+    """A file of certificates to trust instead of the system's."""
+
+    keep_days: int = _setting(_count("no limit"), default=90)
+    """Days for which the cache keeps every snapshot, later only the last of each month; 0 for all of them."""
+
+    cache_dir: Path = _setting(PATH, default=platformdirs.user_cache_path("bktools"))
+    """Folder of snapshots, which may be deleted."""
+
+    data_dir: Path = _setting(PATH, default=platformdirs.user_data_path("bktools"))
+    """Folder of the journal, which must be kept."""
+
+    # A separate name: on some systems state and data share a folder.
+    sent_log_dir: Path = _setting(PATH, default=platformdirs.user_state_path("bktools-sent-log"))
+    """The log of all that was sent, outside of the data folder: it reveals an old copy of the journal."""
+
+    companies: tuple[tuple[str, str], ...] = ()
+    """Short name and UUID of each company of the environment in the config file."""
+
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Source of each value, by name."""
+
+    @property
+    def company_names(self) -> Mapping[str, str]:
+        """The UUID of each company of the config file, by its short name."""
+        return dict(self.companies)
+
+    def name_of(self, company_id: str) -> str:
+        """Return the short name of a company, its UUID where it has none."""
+        return next((name for name, named_id in self.companies if named_id == company_id), company_id)
+
+    def title_of(self, company_id: str) -> str:
+        """Return the name of a company for titles: `company_name`, else its short name, else its UUID."""
+        is_own = self.company_name and self.company in {None, company_id}
+        return str(self.company_name) if is_own else self.name_of(company_id)
+
+    @property
+    def is_sandbox(self) -> bool:
+        """Whether the environment is the embedded sandbox."""
+        return self.environment == SANDBOX
+
+    @property
+    def identity(self) -> str:
+        """The normalised address of the service."""
+        # The sandbox has another port after each start, and stays the same service.
+        return SANDBOX if self.is_sandbox else normalised(str(self.base_url))
+
+    @property
+    def state_dir(self) -> Path:
+        """Folder of this environment's durable state."""
+        return self.data_dir / folder_name_of(self.environment)
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Return name, value and source of each setting; secrets stay hidden."""
+        named = [("environment", self.environment), *((name, getattr(self, name)) for name in SETTINGS)]
+        rows = [(name, _shown(value), self.sources.get(name, "")) for name, value in named]
+        source = self.sources.get(COMPANIES, "")
+        return [*rows, *((f"companies.{name}", company_id, source) for name, company_id in self.companies)]
+
+    def __repr__(self) -> str:
+        rows = [
+            (name, "  ".join(filter(None, [value, f"({source})"]))) for name, value, source in self.rows()
+        ]
+        return readable("\n".join(["Settings", *listed(rows, indent="  ")]))
+
+    def _repr_html_(self) -> str:
+        rows = self.rows()
+        return views.heading("Settings") + views.table(
+            ["setting", "value", "from"], rows, total=len(rows), shown=len(rows)
+        )
+
+
+SETTINGS = {item.name: item for item in fields(Settings) if "kind" in item.metadata}
+SECRETS = tuple(name for name, item in SETTINGS.items() if item.metadata["kind"].is_secret)
+CONNECTION = tuple(name for name, item in SETTINGS.items() if item.metadata["connection"])
+# Secrets that the system's keyring may hold.
+KEYRING = tuple(name for name, item in SETTINGS.items() if item.metadata["kind"] is CREDENTIAL)
+
+
+def hidden(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments with each credential as a `Secret`, for frames that a traceback may show."""
+    return {
+        name: Secret(value) if isinstance(value, str) and name in SECRETS else value
+        for name, value in arguments.items()
+    }
+
+
+def require_writable(settings: Settings) -> None:
+    """Refuse to write with the setting `read_only`; everything that changes the service asks here first."""
+    if settings.read_only:
+        raise ConfigurationError(
+            f"read_only ({settings.sources.get('read_only', 'argument')}) is set: nothing was written; "
+            "unset it (BKTOOLS_READ_ONLY) to create accounts or export"
+        )
+
+
+def name_of(environment: str) -> str:
+    """Return an environment's name, the same for every spelling of an address."""
+    return normalised(environment) if "://" in environment else environment
+
+
+def folder_name_of(environment: str) -> str:
+    """Return the name of an environment's folders: its own name, or the plain part of it and a digest."""
+    environment = name_of(environment)
+    if _PLAIN_NAME.fullmatch(environment):
+        return environment
+    plain = _NOT_IN_NAMES.sub("-", environment.lower()).strip("-.")[:40]
+    return f"{plain}-{hashlib.sha256(environment.encode()).hexdigest()[:8]}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Secret):
+        return "set, not shown"
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,254 @@
+"""Sends the batches of a company, one after another, and returns a row for each."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from bktools.errors import JournalError, PlanError, StorageError
+from bktools.export.looked_up import looked_up
+from bktools.export.plan import ExportPlan
+from bktools.frames.batches import BatchRequest
+from bktools.frames.schema import COUNT, TEXT
+from bktools.journal.attempts import recover, regain
+from bktools.journal.claims import LookedUp, claim
+from bktools.journal.entry_data import dated
+from bktools.journal.journal import Journal
+from bktools.journal.records import Row, loaded, named, now
+from bktools.journal.right_journal import closed_since, company_refusal
+from bktools.journal.sentences import sentence_of
+from bktools.journal.unknown_outcomes import lasts_seconds, settle_first
+from bktools.journal.writable import WritableJournal
+from bktools.progress import note
+from bktools.service import Service
+from bktools.service.service import reserve
+from bktools.service.workers import LOOK, Stopped, pause
+from bktools.submit.outcome import Outcome
+from bktools.submit.rate_limit import RateLimit
+from bktools.submit.request import NotRecorded, send_once
+
+# States that a submission does not change.
+SETTLED = frozenset({"ACCEPTED", "UNKNOWN"})
+
+WOULD_BE_SENT = "would be sent"
+
+OUTCOMES = pa.schema(
+    dict.fromkeys(("batch_id", "company_id", "entries", "outcome", "job_id", "message"), TEXT)
+    | {"entries": COUNT}
+)
+
+OutcomeRow = dict[str, Any]
+
+
+class Run(Protocol):
+    """What the companies of a submission share."""
+
+    plan: ExportPlan
+    service: Service
+    period: str | None
+    seconds: float
+    progress: bool | None
+    rate_limit: RateLimit
+    # The reason why nothing more is sent, for any company.
+    stopped: str
+
+    def go_on(self) -> None:
+        """Raise `Stopped` when nothing more is to be begun."""
+
+    def fail(self, error: Exception) -> None:
+        """Begin nothing more, and raise the error when the requests on their way have their outcomes."""
+
+    def count(self) -> None:
+        """Count a batch that has its outcome."""
+
+
+class _RunStopped(Exception):
+    """Raised in a wait before a request; never outside of this module."""
+
+
+@dataclass
+class Sender:
+    """Sends the batches of a company, one after another."""
+
+    journal: WritableJournal
+    run: Run
+    company_id: str
+    # The reason why no other batch of the company is sent.
+    stopped: str = ""
+    # The batches of unknown outcome that a message has explained.
+    explained: set[str] = field(default_factory=set)
+
+    def send(self, batch_ids: Sequence[str]) -> list[OutcomeRow]:
+        """Send batches, and return one row per batch."""
+        request, plan = self.run.plan.request, self.run.plan
+        shown, doubt = look_up(self.journal, plan, self.company_id)
+        try:
+            with self.journal.sending(self.company_id):
+                # A sender may have been killed after this run began.
+                recover(self.journal, self.company_id)
+                # Requests are made one at a time, to save memory.
+                claim(self.journal, map(request, batch_ids), plan.plan_id, self.run.period, shown)
+                return [self._row_of(batch) for batch in map(request, batch_ids)]
+        except JournalError as error:
+            # Nothing was sent: the company waits, or another process has sent some of these batches.
+            return [row_of(batch, "BLOCKED", f"{error}{doubt}") for batch in map(request, batch_ids)]
+
+    def _row_of(self, batch: BatchRequest) -> OutcomeRow:
+        self.run.go_on()
+        try:
+            try:
+                row = self._sent(batch)
+            except (JournalError, StorageError):
+                # Nothing was sent. A lock that was lost with the connection is held again, or the run ends.
+                is_regained = False
+                with suppress(StorageError):
+                    is_regained = regain(self.journal, self.company_id)
+                if not is_regained:
+                    raise
+                row = self._sent(batch)
+        except NotRecorded as lost:
+            self.run.fail(lost.error)
+            raise Stopped from lost
+        except JournalError as error:
+            # Meanwhile a person withdrew the batch, or another process sent for the company.
+            self.stopped = str(error)
+            row = row_of(batch, "BLOCKED", self.stopped)
+        self.run.count()
+        return row
+
+    def _sent(self, batch: BatchRequest) -> OutcomeRow:
+        """Send a batch, if it and its company wait for nothing, and return its row."""
+        row = row_unsent(self.journal, batch, self.explained, "REJECTED")
+        stopped = self.stopped or self.run.stopped
+        if row is not None or stopped:
+            return row or row_of(batch, "BLOCKED", stopped)
+        outcome = self._send_when_free(batch)
+        if outcome.state != "ACCEPTED":
+            self.stopped = (
+                f"not sent, because batch {batch.batch_id} before it was not accepted: {outcome.message}"
+            )
+        if outcome.stops_all:
+            self.run.stopped = self.stopped
+        for doubt in self.journal.unknown(self.company_id):
+            how = settle_first(self.journal, doubt, self.explained)
+            return row_of(batch, "UNKNOWN", f"{_sentence(doubt)}; {how}", doubt["job_id"])
+        return row_of(batch, outcome.state, outcome.message, outcome.job_id)
+
+    def _send_when_free(self, batch: BatchRequest) -> Outcome:
+        """Send a batch when the company's job before it has had its time; again after the rate limit."""
+        try:
+            self._await_own_job()
+            while True:
+                self._wait(self.run.rate_limit.left())
+                # Before the intent: a process that ends while it waits for its rate has sent nothing.
+                reserve(self.run.service, self._wait)
+                self._wait(0)
+                sent_at = time.monotonic()
+                outcome = send_once(self.journal, self.run.service, batch)
+                if not outcome.is_rate_limited:
+                    self.run.rate_limit.passed()
+                    return outcome
+                if reason := self.run.rate_limit.reached(sent_at, outcome.retry_after):
+                    return replace(outcome, code="not_sent", facts={"said": reason}, stops_all=True)
+        except _RunStopped:
+            return Outcome("PLANNED", "not_sent", {"said": self.run.stopped})
+
+    def _await_own_job(self) -> None:
+        """Wait for the end of the company's job before.
+
+        The wait is for comfort: a refusal because a job is in progress is always a doubt, and people rarely
+        meet it.
+        """
+        accepted = self.journal.newest_accepted(self.company_id)
+        seconds = seconds_to_end(accepted, self.run.seconds)
+        if accepted is not None and seconds >= 1:
+            note(
+                f"Waiting {seconds:.0f} s for the export job of batch {accepted['batch_id']} to end, "
+                f"then the next batch of company {self.company_id} is sent. Ctrl-C ends it",
+                shown=self.run.progress,
+            )
+        self._wait(seconds)
+
+    def _wait(self, seconds: float) -> None:
+        """Wait; raise `_RunStopped` within a moment when another company's answer stops the run."""
+        end = time.monotonic() + seconds
+        while True:
+            self.run.go_on()
+            if self.run.stopped:
+                raise _RunStopped
+            left = end - time.monotonic()
+            if left <= 0:
+                return
+            pause(min(left, LOOK))
+
+
+def seconds_to_end(accepted: Row | None, most: float) -> float:
+    """Return how long the next batch of a company waits for the job of an accepted one to end."""
+    if accepted is None or accepted["settled_by"]:
+        # A person found it booked, so its job has ended.
+        return 0.0
+    # Since the answer, because the job began before it.
+    age = (now() - dt.datetime.fromisoformat(accepted["settled_at"])).total_seconds()
+    return max(min(lasts_seconds(accepted["job"]), most) - max(age, 0.0), 0.0)
+
+
+def look_up(journal: Journal, plan: ExportPlan, company_id: str) -> tuple[LookedUp | None, str]:
+    """Return what the plan's ledger shows not to be booked for a closed company, or why it shows nothing."""
+    closed = closed_since(journal, company_id)
+    if closed is None or not plan.books:
+        return None, ""
+    try:
+        return looked_up(plan, company_id, closed[1]), ""
+    except PlanError as error:
+        return None, f". The plan's ledger does not open it: {error}"
+
+
+def row_planned(journal: Journal, batch: BatchRequest, shown: LookedUp | None, doubt: str) -> OutcomeRow:
+    """Return the row of a batch that would be sent, or that waits because of its company."""
+    facts = None if shown is None else shown.facts()
+    error = company_refusal(journal, batch.company_id, dated(batch), facts)
+    return row_of(batch, "BLOCKED", f"{error}{doubt}") if error else row_of(batch, "PLANNED", WOULD_BE_SENT)
+
+
+def row_unsent(journal: Journal, batch: BatchRequest, explained: set[str], *states: str) -> OutcomeRow | None:
+    """Return the row of a batch that is not sent, None for others.
+
+    It has an outcome or one of the states, or its company waits.
+    """
+    row = journal.state_of(batch.batch_id)
+    state = None if row is None else row["state"]
+    if row is None or state not in {*SETTLED, *states}:
+        unknown = journal.unknown(batch.company_id)
+        return row_of(batch, "BLOCKED", settle_first(journal, unknown[0], explained)) if unknown else None
+    if state == "UNKNOWN":
+        return row_of(batch, state, settle_first(journal, row, explained))
+    if state == "SENDING":
+        sender = named(row["login"], row["machine"], row["process"])
+        return row_of(batch, state, f"{sender} is sending it (since {row['sent_at']})")
+    changed = journal.changed_since(batch) if state == "ACCEPTED" else []
+    if changed:
+        return row_of(
+            batch,
+            "BLOCKED",
+            f"{len(changed)} of its entries have other data now than when they were exported (the first is "
+            f"{changed[0]}): nothing was sent; compose again with history=load_export_jobs(entries=True), "
+            "which shows both",
+        )
+    message = f"{_sentence(row)} (since {row['settled_at']}; nothing was sent again)"
+    return row_of(batch, state, message, row["job_id"])
+
+
+def row_of(batch: BatchRequest, outcome: str, message: str, job_id: str | None = None) -> OutcomeRow:
+    """Return a row of what `submit_export_jobs` returns."""
+    values = (batch.batch_id, batch.company_id, len(batch.entry_ids), outcome, job_id, message)
+    return dict(zip(OUTCOMES.names, values, strict=True))
+
+
+def _sentence(row: Row) -> str:
+    return sentence_of(row["code"], loaded(row["facts"]))

@@ -1,0 +1,197 @@
+"""Files: shown on three commands, kept as a mapping there, and found by all others."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bktools.cli.exits import Exit
+from bktools.inputs.mappings import folder
+
+# A ledger whose headings no dictionary has.
+LEDGER = "Nr 1;Wann;Wieviel\n4930;03/04/2026;1,234\n1200;03/04/2026;-1,234\n"
+SETTLED = (
+    "--column 'account_code=Nr 1' --column date=Wann --column amount=Wieviel --decimal , "
+    "--date-format %d/%m/%Y --currency EUR"
+)
+FORMATS = Path(__file__).parent.parent / "inputs" / "formats" / "files"
+CHART = "Kontonr alt;Bez\n0400;Bank\n0500;Kasse\n"
+
+
+def commands_in(text: str) -> list[str]:
+    """Return the commands of a message, each as it would be pasted."""
+    return re.findall(r"^  bktools (.*)$", text, re.MULTILINE)
+
+
+@pytest.fixture
+def ledger(run):
+    """A ledger that is read with options, which the mapping `house` keeps."""
+    Path("october.csv").write_text(LEDGER, encoding="utf-8")
+    done = run(f"ledger october.csv {SETTLED} --save-mapping house")
+    assert done.returncode == Exit.DONE, done.stderr
+    assert f"mapping 'house' saved as {folder() / 'house.toml'}" in done.stderr
+    return Path("october.csv")
+
+
+def test_a_file_is_shown(run, samples):
+    """Form, fields and columns, days, sums by currency, notes, first and last rows; all as data, too."""
+    done = run("entries", samples[1])
+    for text in (
+        r"^320 rows of accounting_entries.csv \(.*delimiter ,",
+        r"^id +← +entry_id$",
+        "^Days: 2026-10-01 to 2026-10-31$",
+        r"^Sum: EUR 127,687.41 in 274 rows$",
+        "^Note: taken as not approved: ",
+        "^First and last rows:\nid\tcompany_id",
+    ):
+        assert re.search(text, done.stdout, re.MULTILINE), text
+    facts = json.loads(run("entries", samples[1], "--format", "json").stdout)
+    assert (facts["rows"], facts["columns"]["id"]) == (320, "entry_id")
+    assert facts["days"] == {"first": "2026-10-01", "last": "2026-10-31"}
+    assert {"currency": "EUR", "rows": 274, "amount": "127,687.41"} in facts["sums"]
+    shown = run("chart", samples[0], "--output", "chart.csv")
+    assert (shown.returncode, "93 rows written to chart.csv" in shown.stderr) == (Exit.DONE, True)
+
+
+def test_a_file_that_is_not_understood_ends_with_commands_that_work(run):
+    """What another command prints is pasted, then the command is run again, and works; next month at once."""
+    Path("chart.csv").write_text(CHART, encoding="utf-8")
+    refused = run("reconcile --chart chart.csv --sandbox")
+    assert refused.returncode == Exit.INPUT
+    assert "\nThen run this again.\n" in refused.stderr
+    (pasted,) = commands_in(refused.stderr)
+    assert (
+        pasted
+        == "chart chart.csv --column 'code=Kontonr alt' --column name=Bez --headings 1 --save-mapping chart"
+    )
+    assert run(pasted).returncode == Exit.DONE
+    again = run("reconcile --chart chart.csv --sandbox")
+    assert (again.returncode, again.stderr) == (Exit.DONE, "mapping 'chart' used for chart.csv\n")
+    Path("november.csv").write_text(CHART.replace("0500", "0600"), encoding="utf-8")
+    assert run("accounts create --chart november.csv --sandbox").returncode == Exit.DONE
+
+
+def test_each_choice_is_a_command(run):
+    """Several choices are one command each; a value that only the user knows is refused with what to put."""
+    Path("my card.csv").write_text(
+        'Datum,Laden,Betrag\n03/10/2026,Bahn,"1,234"\n04/10/2026,Rewe,"-5,600"\n', encoding="utf-8"
+    )
+    pasted = commands_in(run("spend 'my card.csv' --by supplier").stderr)
+    assert len(pasted) == 4
+    for line in pasted:
+        refused = run(line)
+        assert refused.returncode == Exit.INPUT
+        assert "--currency must be the code of a currency, such as EUR, got 'CODE'" in refused.stderr
+    assert run(pasted[0].replace("CODE", "EUR")).returncode == Exit.DONE
+    done = run("spend 'my card.csv' --by Laden")
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["Laden", "Bahn", "Rewe"]
+
+
+def test_the_account_list_is_shown_by_chart(run):
+    """The account export of the spend tool that is not understood is read by `chart --account-list`."""
+    head = "Kennung,Ext Nr,Titel"
+    row = "123e4567-e89b-42d3-a456-426614174000,0400,Bank"
+    Path("list.csv").write_text(f"{head}\n{row}\n", encoding="utf-8")
+    refused = run("accounts import list.csv --sandbox")
+    assert refused.returncode == Exit.INPUT
+    for line in commands_in(refused.stderr):
+        assert line.startswith("chart list.csv --account-list ")
+    columns = "--column id=Kennung --column 'external_id=Ext Nr' --column name=Titel --headings 1"
+    assert run(f"chart list.csv --account-list {columns} --save-mapping list").returncode == Exit.DONE
+    assert "1 accounts are known now" in run("accounts import list.csv --sandbox").stdout
+
+
+def test_a_mapping_is_found_by_the_headings(run, ledger):
+    """Another file with these headings, in any order and below a title, needs no option; options go first."""
+    november = Path("november.csv")
+    november.write_text("Buchungen November\n\nWieviel;Wann;Nr 1\n5,678;03/11/2026;4930\n", encoding="utf-8")
+    done = run("ledger november.csv")
+    assert (done.returncode, done.stderr) == (Exit.DONE, "mapping 'house' used for november.csv\n")
+    assert "EUR 5.678" in done.stdout
+    assert "\t1234.00\tEUR" in run("ledger october.csv --decimal .").stdout
+    november.write_text(LEDGER.replace("Wieviel", "Wieviel;Wozu"), encoding="utf-8")
+    other = run("ledger november.csv")
+    assert (other.returncode, "mapping" in other.stderr) == (Exit.INPUT, False)
+
+
+def test_a_mapping_is_named(run, ledger, tmp_path, monkeypatch):
+    """A team keeps a mapping beside its scripts and names its file; one of another kind is not used."""
+    shutil.copy(folder() / "house.toml", "team.toml")
+    (folder() / "house.toml").unlink()
+    assert run("ledger october.csv").returncode == Exit.INPUT
+    done = run("ledger october.csv --mapping team.toml")
+    assert "mapping 'team' used for october.csv" in done.stderr
+    assert "is a mapping of ledger, not of entries" in run("entries october.csv --mapping team.toml").stderr
+    assert "there is no such mapping" in run("ledger october.csv --mapping none").stderr
+    assert run(f"ledger october.csv {SETTLED} --save-mapping other.toml").returncode == Exit.DONE
+    assert Path("other.toml").is_file()
+
+
+def test_mappings_are_listed(run, ledger):
+    """Each mapping has a line with its options and its file."""
+    (row,) = json.loads(run("mappings --format json").stdout)
+    assert (row["name"], row["kind"], row["headings"]) == ("house", "ledger", 3)
+    assert "decimal=," in row["options"]
+    assert row["file"] == str(folder() / "house.toml")
+    shutil.copy(folder() / "house.toml", folder() / "twin.toml")
+    assert "'house' and 'twin' are for the same headings" in run("ledger october.csv").stderr
+
+
+@pytest.mark.parametrize("name", ["../house", "", "a/b", "x" * 64, "CON", "ends in a space "])
+def test_a_name_that_is_none_is_refused(run, ledger, name):
+    """A name never leads out of the folder, and can be a file on every system; nothing is saved."""
+    before = sorted(folder().iterdir())
+    done = run("ledger", "october.csv", *shlex.split(SETTLED), "--save-mapping", name)
+    assert (done.returncode, "the name of a mapping must" in done.stderr) == (Exit.INPUT, True)
+    assert sorted(folder().iterdir()) == before
+
+
+def test_a_damaged_mapping_is_one_line(run, ledger):
+    """It names the file and what is wrong, whichever command meets it."""
+    (folder() / "damaged.toml").write_text("kind = ")
+    for line in ("ledger october.csv", "mappings"):
+        done = run(line)
+        assert done.returncode == Exit.INPUT
+        assert done.stderr.startswith(f"bktools: {folder() / 'damaged.toml'}: is not a readable mapping")
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_ledger_that_contradicts_itself_is_read_anyway_as_printed(run):
+    """What another command prints is pasted: the mapping of a file without headings is named."""
+    text = (FORMATS / "accounts.se").read_bytes().replace(b"-848.00", b"-840.00")
+    Path("bad ledger.se").write_bytes(text)
+    line = "export compose --sandbox --ledger 'bad ledger.se' --out a.plan"
+    refused = run(line)
+    assert refused.returncode == Exit.INPUT
+    pasted, named = re.search(r"\(bktools (.*), then run this again with (.*)\)", refused.stderr).groups()
+    assert run(pasted).returncode == Exit.DONE
+    assert run(f"{line} {named}").returncode == Exit.DONE
+
+
+def test_what_is_not_saved(run):
+    """A file that needs no option needs no mapping."""
+    Path("file.csv").write_text(
+        "Account;Date;Amount;Currency\n4930;2026-10-01;1.50;EUR\n1200;2026-10-01;-1.50;EUR\n",
+        encoding="utf-8",
+    )
+    done = run("ledger file.csv --save-mapping none")
+    assert "mapping 'none' not saved: file.csv is read without any option" in done.stderr
+    assert not folder().exists()
+
+
+def test_several_files_of_entries_are_one(run, samples):
+    """The rows of several files are joined, and notes say which file they are of."""
+    rows = samples[1].read_text(encoding="utf-8").splitlines()
+    Path("first.csv").write_text("\n".join(rows[:100]), encoding="utf-8")
+    Path("second.csv").write_text("\n".join([rows[0], *rows[100:]]), encoding="utf-8")
+    done = run("spend first.csv second.csv --by currency --format json")
+    whole = run("spend", samples[1], "--by", "currency", "--format", "json")
+    assert json.loads(done.stdout) == json.loads(whole.stdout)
+    close = run("month-end --sandbox --entries first.csv --entries second.csv --out close --format json")
+    assert close.returncode == Exit.DONE, close.stderr
+    assert "320 rows of first.csv, second.csv" in close.stderr

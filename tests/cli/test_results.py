@@ -1,0 +1,254 @@
+"""The result of every command as data: alone on standard output, exact, and read back by a program."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import uuid
+from collections import defaultdict
+
+import pandas as pd
+import pytest
+from commands import working_commands
+from typer.testing import CliRunner
+
+import bktools
+from bktools.cli.app import app
+from bktools.cli.exits import Exit
+from bktools.cli.formats import write_table
+
+# By command: its arguments, and its exit code besides 0. {…} stands for something of the world.
+MAIN_PATHS = {
+    "month-end": ("--chart {chart} --entries {entries} --apply --max-entries 100 --wait 0", Exit.INCOMPLETE),
+    "chart": ("{chart}", None),
+    "entries": ("{entries}", None),
+    "ledger": ("{ledger}", None),
+    "reconcile": ("--chart {chart}", None),
+    "fixes": ("", None),
+    "verify": ("--ledger {ledger}", Exit.INCOMPLETE),
+    "categories": ("", None),
+    "employees": ("", None),
+    "guide": ("", None),
+    "spend": ("{entries} --by supplier", None),
+    "versus": ("{entries} {entries} --by supplier", None),
+    "compare": ("2026-09 2026-10", None),
+    "mappings": ("", None),
+    "balance": ("", None),
+    "check": ("", None),
+    "config": ("", None),
+    "accounts list": ("", None),
+    "accounts create": ("--chart {chart} --apply", None),
+    "accounts import": ("{accounts}", None),
+    "export compose": ("{entries} --out new.plan", None),
+    "export submit": ("first.plan", Exit.INCOMPLETE),
+    "export status": ("", Exit.INCOMPLETE),
+    "export history": ("--entries", None),
+    "export resolve": ("{waiting} --outcome released --evidence 'not in the ERP' --by Ada", None),
+    "export tick-off": ("1 --by Ada --evidence 'second booking reversed'", None),
+    "export import": ("{elsewhere} --by Ada --evidence 'list of exports'", None),
+    "export undo-import": ("{event} --by Ada --evidence 'it failed'", None),
+    "export not-booked": ("123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence 'looked it up'", None),
+    "journal": ("", None),
+    "journal backup": ("another.sqlite", None),
+    "journal restore": ("copy.sqlite --by Ada --evidence 'backup of today'", None),
+    "journal verify": ("", None),
+    "journal rename": ("old {own} --by Ada", None),
+    "journal move": ("--by Ada", None),
+    "periods": ("", None),
+    "periods close": ("2026-08 --by Ada", None),
+    "periods reopen": ("2026-07 --by Ada --reason late", None),
+    "sandbox serve": ("", None),
+    "sandbox sample-data": ("samples", None),
+    "sandbox faults": ("", None),
+    "sandbox reset": ("--yes", None),
+    "snapshots list": ("", None),
+    "snapshots path": ("categories", None),
+}
+# Those whose result is a table, which JSON has as a list of rows.
+TABLES = {
+    *("check", "guide", "fixes", "spend", "versus", "categories", "employees", "compare", "config"),
+    *("accounts list", "accounts create", "export history", "mappings", "periods", "sandbox faults"),
+    "snapshots list",
+}
+# Two jobs with the same entries are what tests of the journal make.
+NEEDS_MORE = {"export tick-off"}
+IN_A_DATABASE = {"journal move"}
+
+
+def invoke(line: str, code: int | None = None):
+    """Run a command in this process; with a code, it ends with 0 or with this one."""
+    done = CliRunner().invoke(app, shlex.split(line))
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code in {0, code}, done.output
+    return done
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory, samples):
+    """A served sandbox after a first export; its variables, and the words of `MAIN_PATHS`."""
+    folder = tmp_path_factory.mktemp("world")
+    (folder / "config.toml").touch()
+    ledger = folder / "ledger.csv"
+    ledger.write_text(
+        "account;date;amount;currency;text\n0400;2026-10-01;12.50;EUR;=1+1\n5800;2026-10-02;-12.50;EUR;\n"
+    )
+    words = {
+        "chart": samples[0],
+        "entries": samples[1],
+        "ledger": ledger,
+        "accounts": folder / "accounts.csv",
+    }
+    with bktools.Sandbox(folder / "state", job_seconds=60) as service, pytest.MonkeyPatch.context() as patch:
+        settings = service.settings
+        variables = {
+            "BASE_URL": settings.base_url,
+            "TOKEN": settings.token.reveal(),
+            "COMPANY": settings.company,
+            "BALANCE_URL": settings.balance_url,
+            "BALANCE_TOKEN": settings.balance_token.reveal(),
+            "CONFIG": folder / "config.toml",
+            "DATA_DIR": folder / "data",
+            "CACHE_DIR": folder / "cache",
+            "SENT_LOG_DIR": folder / "sent_log",
+        }
+        variables = {f"BKTOOLS_{name}": str(value) for name, value in variables.items()}
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        patch.chdir(folder)
+        invoke("sandbox sample-data .")
+        invoke(f"accounts create --chart {words['chart']} --apply")
+        invoke(f"export compose {words['entries']} --out first.plan --max-entries 100")
+        invoke("export submit first.plan --apply --wait 0 --first-export --by Ada", Exit.INCOMPLETE)
+        invoke("periods close 2026-07 --by Ada")
+        invoke("journal backup copy.sqlite")
+        invoke("ledger ledger.csv --delimiter ';' --save-mapping erp")
+        history = json.loads(invoke("export history --format json").stdout)
+        for name in ("elsewhere", "undone"):
+            words[name] = folder / f"{name}.csv"
+            words[name].write_text(
+                f"id,company_id,date,amount,currency\n{uuid.uuid4()},{settings.company},2026-10-01,1.00,EUR\n"
+            )
+        imported = invoke(
+            f"export import {words['undone']} --by Ada --evidence 'list of exports' --format json"
+        ).stdout
+        words["event"] = json.loads(imported)["event"]
+        words["own"] = settings.base_url
+        words["waiting"] = next(row["batch_id"] for row in history if row["state"] == "PLANNED")
+        yield folder, variables, words
+
+
+@pytest.fixture
+def world(served, monkeypatch):
+    """The words of `MAIN_PATHS`, with the settings of the served sandbox in force."""
+    folder, variables, words = served
+    monkeypatch.chdir(folder)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    return words
+
+
+def test_every_command_has_its_main_path_here():
+    """A new command needs a line in `MAIN_PATHS`, and with it a result that a program can read."""
+    assert working_commands().keys() == MAIN_PATHS.keys()
+
+
+@pytest.mark.parametrize("command", [name for name in MAIN_PATHS if name not in NEEDS_MORE])
+def test_the_main_path_is_read_by_a_program(command, world, request, monkeypatch, tmp_path):
+    """Standard output of each command is one JSON value, rows or an object; other text is elsewhere."""
+    if command in IN_A_DATABASE:
+        postgres, database = request.getfixturevalue("postgres"), request.getfixturevalue("database")
+        monkeypatch.setenv("BKTOOLS_DATA_DIR", str(tmp_path / "data"))
+        monkeypatch.setenv("BKTOOLS_SENT_LOG_DIR", str(tmp_path / "sent_log"))
+        invoke("journal")
+        monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
+    arguments, code = MAIN_PATHS[command]
+    line = f"{command} {arguments.format(**world)} --format json"
+    text = served_until_it_answers(line) if command == "sandbox serve" else invoke(line, code).stdout
+    value = json.loads(text, parse_constant=pytest.fail)
+    assert isinstance(value, list if command in TABLES else dict)
+    assert value or command in {"fixes", "compare", "versus", "accounts create"}
+
+
+def served_until_it_answers(line: str) -> str:
+    """Return what a serving command prints until it is interrupted."""
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "bktools", *shlex.split(line)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=os.environ,
+    )
+    lines = []
+    while not lines or lines[-1] not in {"}\n", ""}:
+        lines.append(process.stdout.readline())
+    process.send_signal(signal.SIGINT)
+    return "".join(lines) + process.communicate(timeout=60)[0]
+
+
+def test_an_error_of_every_command_is_read_by_a_program(run):
+    """With --format json an error is one object: kind, message, what to do, page of the guide, fields."""
+    unknown = defaultdict(lambda: "x.csv", event="1")
+    for path, command in working_commands().items():
+        line = f"{path} {MAIN_PATHS[path][0].format_map(unknown)} --format json"
+        lines = {"UsageError": (f"{line} --nothing", Exit.USAGE)}
+        options = {name for parameter in command.params for name in parameter.opts}
+        # The table of `check` has the error of a setting as a row; a plan is read before its service is
+        # asked; a new name is compared with the environment first.
+        if "--environment" in options and path not in {"check", "export submit", "journal rename"}:
+            lines["ConfigurationError"] = f"{line} --environment nowhere", Exit.CONFIGURATION
+        for kind, (wrong, code) in lines.items():
+            done = run(wrong)
+            error = json.loads(done.stdout)["error"]
+            assert (error["kind"], error["exit_code"], done.returncode) == (kind, code, code), wrong
+            assert error.keys() == {"kind", "message", "to_do", "guide", "exit_code", "fields"}
+            assert error["to_do"]
+            # People read the same message, as always.
+            assert " ".join(error["message"].split()[:5]) in " ".join(done.stderr.split())
+
+
+def test_the_fields_of_an_error_are_data(run):
+    """A program reads the file that an error is about; a person gets the guide's page below a setting."""
+    error = json.loads(run("reconcile --chart x.csv --sandbox --format=json").stdout)["error"]
+    assert (error["kind"], error["exit_code"], error["guide"]) == ("InputError", 4, "bktools guide files")
+    assert error["fields"]["source"] == "x.csv"
+    done = run("categories --environment nowhere")
+    assert (done.stdout, done.stderr.splitlines()[-1]) == (
+        "",
+        "bktools: more about this: bktools guide settings",
+    )
+
+
+def test_formats_agree(world, tmp_path):
+    """One table in every format, on screen and in files: the same rows, exact amounts, dates and nulls."""
+    rows = json.loads(invoke("export history --entries --format json").stdout)
+    assert rows[0]["date"].startswith("2026-10-")
+    assert len(rows[0]["date"]) == 10
+    assert rows[0]["sent_at"].endswith("Z")
+    assert isinstance(rows[0]["amount"], str)
+    text = invoke("export history --entries --format csv").stdout
+    assert not text.startswith("\ufeff")
+    as_csv = list(csv.DictReader(io.StringIO(text)))
+    for name in ("amount", "entry_id"):
+        assert [row[name] for row in as_csv] == [row[name] for row in rows]
+    for suffix in ("csv", "json", "xlsx", "parquet"):
+        done = invoke(f"export history --entries --output {tmp_path}/history.{suffix}")
+        assert (done.stdout, f"{len(rows)} rows written to" in done.stderr) == ("", True)
+    assert json.loads((tmp_path / "history.json").read_bytes()) == rows
+    book = pd.read_excel(tmp_path / "history.xlsx", engine="calamine")
+    for frame in (book, pd.read_parquet(tmp_path / "history.parquet")):
+        assert frame["entry_id"].to_list() == [row["entry_id"] for row in rows]
+
+
+def test_hostile_text_is_text_in_json(tmp_path):
+    """Markup, escapes and direction marks are characters of a cell."""
+    hostile = "<script>|`x`|\x1b[31m\u202eabc\nnext"
+    frame = pd.DataFrame({"a_b": [hostile, None], "n": [1, 2]})
+    write_table(frame, tmp_path / "t.json", ".json", "")
+    assert json.loads((tmp_path / "t.json").read_bytes()) == [{"a_b": hostile, "n": 1}, {"a_b": None, "n": 2}]

@@ -1,0 +1,53 @@
+"""What the steps of a close return, made by hand: entries, findings, and the actions made from them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from bktools.close.actions import Action, StepResults, actions_of
+from bktools.close.entries import COLUMNS
+from bktools.findings.check import SERVICE
+
+
+def entries_of(*rows: dict[str, Any]) -> pa.Table:
+    """Return a table of entries: the columns of a row that are not given are null, and it is held back."""
+    usual = {"fate": "held_back", "currency": "EUR", "split_line": 0}
+    numbered = [usual | {"id": f"entry {number}", "line": number} | row for number, row in enumerate(rows)]
+    return pa.Table.from_pylist(
+        [{"amount": Decimal(row.pop("money", "1.00"))} | row for row in numbered], COLUMNS
+    )
+
+
+def finding(check: str, entry: int | None, **columns: Any) -> dict[str, Any]:
+    """Return a finding of an entry by its number."""
+    usual = {"check": check, "severity": "error", "who": SERVICE, "id": f"entry {entry}", "line": entry}
+    return usual | {"facts": "{}", "category_id": None} | columns
+
+
+def in_coverage(category: str, state: str, **columns: Any) -> dict[str, Any]:
+    """Return a category by its name."""
+    names = dict.fromkeys(("account_id", "external_id", "account_name"))
+    usual = {"category_id": f"id of {category}", "name": category, "state": state, "archived": False}
+    return usual | names | columns
+
+
+def of_account(check: str, account: str, **columns: Any) -> dict[str, Any]:
+    """Return a finding of an account."""
+    names = dict.fromkeys(("about", "category_id", "account_id", "field", "erp_value", "service_value"))
+    usual = {"check": check, "severity": "warning", "who": SERVICE, "external_id": account, "facts": "{}"}
+    return usual | names | columns
+
+
+def results_of(entries: pa.Table, **given: Any) -> StepResults:
+    """Return what a close found in which nothing is wrong but what is given."""
+    usual: dict[str, Any] = dict.fromkeys(("findings", "coverage", "accounts", "jobs", "created"), ())
+    usual |= {"unknown_outcomes": {}, "own": "EUR", "import_accounts": "bktools accounts import FILE"}
+    return StepResults(entries, **(usual | given))
+
+
+def made(entries: pa.Table, **given: Any) -> tuple[Action, ...]:
+    """Return the actions of a close in which nothing is wrong but what is given."""
+    return actions_of(results_of(entries, **given))

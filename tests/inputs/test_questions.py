@@ -1,0 +1,182 @@
+"""The one question: complete, tried, and pasted as it is printed, in Python and in a command."""
+
+from __future__ import annotations
+
+import shlex
+
+import pandas as pd
+import pytest
+
+import bktools
+from bktools import caller
+from bktools.errors import ArgumentError, QuestionError
+from bktools.inputs.mappings import arguments, made_from, mapping_for, path_of, read_mapping, write_mapping
+from bktools.inputs.notes import note_sentence
+from bktools.inputs.options import OF_KIND, Options, as_command, flag
+from bktools.wording import LANGUAGES
+
+OPEN = "Wann;Was;Wieviel\n03/04/2026;Essen;12,50\n04/04/2026;Bahn;7,00\n"
+
+
+def asked(path, **options):
+    with pytest.raises(QuestionError) as caught:
+        bktools.read_entries(path, **options)
+    return caught.value
+
+
+def test_all_that_is_open_is_asked_at_once(write):
+    """What comes up under every choice joins the question, so that one answer reads the file."""
+    error = asked(write(OPEN))
+    assert [problem.code for problem in error.problems] == [
+        *("headings", "no_column", "no_column", "date_format", "currency_nowhere"),
+    ]
+    # The headings, the date and the amount have one choice each, which stand in the command.
+    assert error.options == {"columns": {"date": "Wann", "amount": "Wieviel"}, "headings": 1}
+    answer = {**error.options, "date_format": "%d/%m/%Y", "currency": "EUR"}
+    assert bktools.read_entries(write(OPEN), **answer)["amount"].tolist() == [12.5, 7.0]
+
+
+def test_the_printed_call_is_pasted(write, tmp_path):
+    """In Python each line is a call; its placeholder is refused with one line that says what to put there."""
+    path = write(OPEN)
+    calls = [line.strip() for line in str(asked(path)).splitlines() if line.startswith("  read_entries(")]
+    assert len(calls) == 2
+    with pytest.raises(ArgumentError, match="currency must be the code of a currency"):
+        eval(calls[0], {"read_entries": bktools.read_entries})
+    frame = eval(calls[0].replace("CODE", "EUR"), {"read_entries": bktools.read_entries})
+    assert frame["date"].dt.strftime("%Y-%m-%d").tolist() == ["2026-04-03", "2026-04-04"]
+
+
+def test_the_printed_command_names_its_options(write):
+    """In a command each line has flags, and each is an option of this kind of file."""
+    flags = {name: flag(name) for name in OF_KIND["entries"]}
+    with caller.command(flags):
+        lines = str(asked(write(OPEN), skip_rows="99")).splitlines()
+    commands = [shlex.split(line) for line in lines if line.startswith("  bktools entries ")]
+    assert commands
+    for command in commands:
+        given = {word for word in command if word.startswith("--")}
+        assert given <= {*flags.values(), "--save-mapping"}
+        assert {"--column", "--headings", "--date-format", "--currency", "--skip-rows"} <= given
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"columns": {"amount": "Betrag  EUR"}}, "--column 'amount=Betrag EUR'"),
+        ({"sides": {"/": "skip"}, "negate": True}, "--side /=skip --negate"),
+        ({"delimiter": "\t", "year": 2026}, "--delimiter '\t' --year 2026"),
+        ({"headings": 0, "skip_rows": "SALDO|Total"}, "--headings 0 --skip-rows 'SALDO|Total'"),
+    ],
+)
+def test_options_as_they_are_typed(options, text, monkeypatch):
+    """Options on the command line: singular where they repeat, flags without a value."""
+    monkeypatch.setattr(caller, "ON_WINDOWS", False)
+    assert as_command(options) == text
+
+
+def test_a_choice_is_added_to_the_options():
+    """Columns and words add up, and so do rows that are left out and fields that are filled down."""
+    options = Options(columns={"date": "Wann"}, skip_rows="2", fill_down="date", headings=0)
+    more = options.plus({"columns": {"amount": "Wieviel"}, "skip_rows": "Total", "fill_down": "voucher_id"})
+    assert more.stated() == {
+        "columns": {"date": "Wann", "amount": "Wieviel"},
+        "skip_rows": "2;Total",
+        "fill_down": "date,voucher_id",
+        "headings": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"decimal": ";"},
+        {"currency": "CODE"},
+        {"year": 26},
+        {"delimiter": ",,"},
+        {"sides": {"x": "left"}},
+        {"skip_rows": "("},
+        {"sheet": True},
+        {"columns": ["date"]},
+    ],
+)
+def test_options_that_cannot_be(wrong):
+    """A value that an option cannot have is one line with its name."""
+    with pytest.raises(ArgumentError, match=next(iter(wrong))):
+        Options(**wrong)
+
+
+def test_no_heading_is_named_that_is_not_there(write):
+    """An option that names no column is part of the question, which lists the headings."""
+    error = asked(write("Date;Amount\n2026-10-01;1,00\n"), columns={"amount": "HEADING"}, currency="EUR")
+    assert error.problems[0].code == "no_such_heading"
+    assert "There are: Date, Amount" in str(error)
+    assert "Read it with" not in str(error)
+
+
+def test_questions_and_notes_speak_each_language(write):
+    """Problems and notes are facts, whose sentences are made in each language."""
+    error = asked(write(OPEN))
+    frame = bktools.read_entries(write("x\nDate;Amount\n2026-10-01;1,00\n"), currency="EUR")
+    for language in LANGUAGES:
+        assert all(problem.sentence(language) for problem in error.problems)
+        assert all(note_sentence(note, language) for note in frame.attrs["bktools"]["note_facts"])
+    codes = {note["code"] for note in frame.attrs["bktools"]["note_facts"]}
+    assert {"rows_above", "currency_stated", "no_entry_ids"} <= codes
+
+
+def test_a_question_can_be_pickled(write):
+    """A worker's question arrives whole."""
+    import pickle
+
+    error = asked(write(OPEN))
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.options, again.kind) == (str(error), error.options, "entries")
+
+
+def test_a_mapping_is_found_by_headings_or_named(write, tmp_path):
+    """Options that read a file read the next one with these headings in any order; given ones go first."""
+    answer = {
+        "columns": {"date": "Wann", "amount": "Wieviel"},
+        "headings": 1,
+        "currency": "EUR",
+        "year": None,
+    }
+    frame = bktools.read_entries(write(OPEN), date_format="%d/%m/%Y", **answer)
+    mapping = made_from(frame, "card", "entries")
+    write_mapping(mapping)
+    next_month = write(OPEN.replace("/04/", "/05/"), "may.csv")
+    found = mapping_for(next_month, "entries")
+    assert found == mapping == read_mapping(path_of("card"))
+    read = bktools.read_entries(next_month, **arguments(found, {"currency": "CHF", "columns": None}))
+    assert (read["currency"][0], read["date"][0].month) == ("CHF", 5)
+    assert mapping_for(write("A;B\n1;2\n", "other.csv"), "entries") is None
+    assert mapping_for(next_month, "chart") is None
+    # A team keeps the file beside its scripts.
+    beside = write_mapping(mapping, tmp_path / "team.toml")
+    assert mapping_for(next_month, "entries", named=str(beside)).options == mapping.options
+
+
+def test_a_file_without_headings_has_no_mapping(write):
+    """Nothing would tell the next file of its kind."""
+    frame = bktools.read_entries(
+        write("2026-10-01;1,00\n"),
+        headings=0,
+        columns={"date": "column 1", "amount": "column 2"},
+        currency="EUR",
+    )
+    assert made_from(frame, "x", "entries") is None
+
+
+def test_each_kind_has_its_options():
+    """Readers take the options of their kind, under the same names."""
+    import inspect
+
+    readers = {
+        "chart": bktools.read_chart_of_accounts,
+        "entries": bktools.read_entries,
+        "ledger": bktools.read_general_ledger,
+    }
+    for kind, reader in readers.items():
+        assert {*OF_KIND[kind]} <= {*inspect.signature(reader).parameters}
+    assert isinstance(Options(sheet=pd.Series([1]).iloc[0]).sheet, int)

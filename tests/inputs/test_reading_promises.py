@@ -1,0 +1,77 @@
+"""What is right for each file of `tests/worlds/inputs`: read at once, or after one question."""
+
+from __future__ import annotations
+
+import tomllib
+import warnings
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import bktools
+from bktools.errors import QuestionError
+from bktools.inputs.options import Options
+
+WORLDS = Path(__file__).parent.parent / "worlds" / "inputs"
+PROMISES = tomllib.loads((WORLDS / "promises.toml").read_text(encoding="utf-8"))
+# Notes that most files have.
+USUAL = {"columns_as_text", "columns_not_read", "no_entry_ids", "unbalanced", "days_unbalanced"}
+
+
+def read(world: dict[str, Any], options: dict[str, Any]) -> pd.DataFrame:
+    path, kind = WORLDS / world["file"], world["kind"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if kind == "chart":
+            return bktools.read_chart_of_accounts(path, **options)
+        if kind == "ledger":
+            return bktools.read_general_ledger(path, **options, money="decimal")
+        return bktools.read_entries(path, **options, money="decimal")
+
+
+@pytest.mark.parametrize("world", PROMISES.values(), ids=PROMISES)
+def test_a_file_is_read_or_asked_about_once(world):
+    """The promise of each file: what is asked, and what is read, at once or with the answer."""
+    options = world.get("options", {})
+    if "asked" in world:
+        with pytest.raises(QuestionError) as caught:
+            read(world, options)
+        assert sorted({problem.code for problem in caught.value.problems}) == world["asked"]
+        if "answer" not in world:
+            return
+        options = Options(**options).plus(world["answer"]).stated()
+    frame = read(world, options)
+    if world["kind"] == "chart":
+        assert frame[["code", "name"]].fillna("").to_numpy().tolist() == world["accounts"]
+    else:
+        assert frame["amount"].tolist() == [Decimal(amount) for amount in world["amounts"]]
+        assert frame["date"].dt.strftime("%Y-%m-%d").tolist() == world["dates"]
+        currencies = frame.get("currency", pd.Series(dtype=str)).dropna()
+        assert sorted(currencies.unique()) == world.get("currencies", [])
+        assert frame.get("account_code", pd.Series(dtype=str)).tolist() == world.get("account_codes", [])
+    notes = {note["code"] for note in frame.attrs["bktools"]["note_facts"]} - USUAL
+    assert notes == {*world.get("notes", ())}
+
+
+@pytest.mark.parametrize(
+    "world", [one for one in PROMISES.values() if "answer" in one], ids=lambda one: one["file"]
+)
+def test_an_answer_is_one_of_the_choices(world):
+    """Each answer consists of choices of the question, and of values that only a person knows."""
+    with pytest.raises(QuestionError) as caught:
+        read(world, world.get("options", {}))
+    offered = Options()
+    for problem in caught.value.problems:
+        assert problem.choices or problem.option
+        for choice in problem.choices:
+            # A later choice stands in place of an earlier one, so that each is looked for alone.
+            for name, value in choice.items():
+                wanted = world["answer"].get(name)
+                if wanted == value or (isinstance(value, dict) and value.items() <= (wanted or {}).items()):
+                    offered = offered.plus(choice)
+        if problem.option and problem.option in world["answer"]:
+            offered = offered.plus({problem.option: world["answer"][problem.option]})
+    assert offered.stated() == world["answer"]

@@ -1,0 +1,272 @@
+"""An attempt: the intent is a compare-and-set, an old one is not sent, and an outcome names its attempt."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import time
+
+import pytest
+from backends import BOTH
+from batches import COMPANY, LOOKED, OTHER_COMPANY, answer, batch, begun, send, state
+
+from bktools.errors import JournalError, StorageError
+from bktools.journal import attempts, sent_log
+from bktools.journal.attempts import begin, record_outcome, recover, still_sending
+from bktools.journal.resolving import resolve, tick_off
+from bktools.journal.sent_log import lines_from
+from bktools.journal.writable import WritableJournal
+from bktools.journal.writing import open_for_writing
+
+
+def codes(journal, batch_id: str = "a") -> list[str]:
+    """Return what the events of a batch say, the claims of its data apart."""
+    rows = journal.rows("SELECT code FROM events WHERE batch_id = $1 ORDER BY event_id", batch_id)
+    return [row["code"] for row in rows if row["code"] != "entries_kept"]
+
+
+@BOTH
+@pytest.mark.parametrize("before", ["SENDING", "ACCEPTED", "REJECTED", "UNKNOWN", "RELEASED", "BOOKED"])
+def test_a_batch_that_is_not_planned_does_not_begin(opened, before, today):
+    """A second begin changes no row and is refused, whatever brought the batch to its state."""
+    today("2026-11-20T10:00")
+    attempt = begun(opened, batch("a", 0))
+    if before != "SENDING":
+        answered = {"RELEASED": "UNKNOWN", "BOOKED": "UNKNOWN"}.get(before, before)
+        record_outcome(opened, attempt, answer(answered, "job-a" if before == "ACCEPTED" else None))
+    today("2026-11-21T10:00")
+    if before in {"RELEASED", "BOOKED"}:
+        resolve(opened, "a", {"RELEASED": "RELEASED", "BOOKED": "ACCEPTED"}[before], **LOOKED)
+    with (
+        opened.sending(COMPANY),
+        pytest.raises(JournalError, match=r"not PLANNED|nothing else of the company"),
+    ):
+        begin(opened, "a")
+    assert codes(opened).count("sending") == 1
+
+
+@BOTH
+def test_two_senders_of_one_batch_begin_once(opened, settings):
+    """Where a lock lies, both claim, and the second begin is refused by the database."""
+    send(opened, batch("a", 0), "PLANNED")
+    with open_for_writing(settings) as other:
+        begin(opened, "a")
+        with pytest.raises(JournalError):
+            begin(other, "a")
+    assert [line.state for line in lines_from(opened.folder)[0]] == ["SENDING"]
+
+
+@BOTH
+def test_a_company_has_one_request_on_its_way(opened):
+    """Neither while one is sent nor while one is in doubt; other companies go on."""
+    send(opened, batch("b", 1), "PLANNED")
+    attempt = begun(opened, batch("a", 0))
+    for answered in ("SENDING", "UNKNOWN"):
+        with pytest.raises(JournalError, match=f"batch a of company {COMPANY} is {answered}"):
+            begin(opened, "b")
+        record_outcome(opened, attempt, answer("UNKNOWN"))
+    begun(opened, batch("c", 2, company=OTHER_COMPANY))
+
+
+@BOTH
+def test_the_journals_own_bytes_are_sent(opened):
+    """What begin returns is the body of the claim, and the sent log has it before the request."""
+    wanted = batch("a", 0, 1)
+    attempt = begun(opened, wanted)
+    assert attempt.body == wanted.body
+    (line,) = lines_from(opened.folder)[0]
+    assert (line.attempt, line.batch_id, line.entry_ids) == (attempt.token, "a", wanted.entry_ids)
+
+
+@BOTH
+@pytest.mark.parametrize("sleeps", ["wall", "boot"])
+def test_an_old_intent_is_not_sent(opened, monkeypatch, sleeps):
+    """The clock that says more decides: one is set back by hand, the other goes on in sleep."""
+    attempt = begun(opened, batch("a", 0))
+    assert still_sending(opened, attempt) == ""
+    minute = attempts.MOST_AGE + 1
+    if sleeps == "boot":
+        monkeypatch.setattr(attempts, "boot_time", lambda: attempt.begun.boot + minute)
+        monkeypatch.setattr(time, "time", lambda: attempt.begun.wall - 3600)
+    else:
+        monkeypatch.setattr(attempts, "boot_time", lambda: attempt.begun.boot)
+        monkeypatch.setattr(time, "time", lambda: attempt.begun.wall + minute)
+    assert still_sending(opened, attempt) == "too_old"
+
+
+@BOTH
+def test_what_another_process_settled_is_not_sent(opened, settings, today):
+    """The batch was found in doubt, released on a later day and begun again: the sleeper sends nothing."""
+    today("2026-11-20T23:00")
+    sleeper = begun(opened, batch("a", 0))
+    with open_for_writing(settings) as colleague:
+        assert state(colleague, "a") == "UNKNOWN"
+        assert still_sending(opened, sleeper) == "not_sending"
+        today("2026-11-21T09:00")
+        resolve(colleague, "a", "RELEASED", **LOOKED)
+        begun(colleague, batch("a", 0))
+        assert still_sending(opened, sleeper) == "not_sending"
+
+
+@BOTH
+def test_a_late_outcome_ends_no_other_attempt(opened, today):
+    """A late "not sent" or an old refusal leaves the batch of the newer attempt as it is."""
+    today("2026-11-20T10:00")
+    old = begun(opened, batch("a", 0))
+    record_outcome(opened, old, answer("UNKNOWN"))
+    today("2026-11-21T10:00")
+    resolve(opened, "a", "RELEASED", **LOOKED)
+    begun(opened, batch("a", 0))
+    for late in ("PLANNED", "REJECTED", "UNKNOWN"):
+        record_outcome(opened, old, answer(late))
+        assert state(opened, "a") == "SENDING"
+    assert codes(opened)[-1] == "sending"
+
+
+# What became of a batch whose answer came late, and what its job does then.
+LATE = [
+    ("in doubt", "ACCEPTED", False),
+    ("released", "ACCEPTED", False),
+    ("planned again", "ACCEPTED", False),
+    ("begun again", "SENDING", True),
+    ("accepted again", "ACCEPTED", True),
+    ("accepted by hand", "ACCEPTED", False),
+    ("accepted by hand with another job", "ACCEPTED", True),
+    ("in another batch", "RELEASED", True),
+    ("planned in another batch", "ACCEPTED", False),
+]
+
+
+@BOTH
+@pytest.mark.parametrize(("became", "after", "is_twice"), LATE)
+def test_the_job_of_an_earlier_attempt_is_never_lost(opened, today, became, after, is_twice):
+    """It settles the batch, or is an event "booked twice" that is shown until a person ticks it off."""
+    today("2026-11-20T10:00")
+    attempt = begun(opened, batch("a", 0, 1))
+    record_outcome(opened, attempt, answer("UNKNOWN"))
+    today("2026-11-21T10:00")
+    match became.split():
+        case ["in", "doubt"]:
+            pass
+        case ["accepted", "by", *with_job]:
+            resolve(opened, "a", "ACCEPTED", **LOOKED, job_id="another" if with_job[1:] else None)
+        case _:
+            resolve(opened, "a", "RELEASED", **LOOKED)
+    match became:
+        case "planned again":
+            send(opened, batch("a", 0, 1), "PLANNED")
+        case "begun again":
+            begun(opened, batch("a", 0, 1))
+        case "accepted again":
+            send(opened, batch("a", 0, 1), job_id="job-2")
+        case "in another batch":
+            send(opened, batch("b", 0), job_id="job-2")
+        case "planned in another batch":
+            send(opened, batch("b", 0), "PLANNED")
+    recorded = record_outcome(opened, attempt, answer("ACCEPTED", "job-1"))
+    assert (state(opened, "a"), bool(opened.booked_twice())) == (after, is_twice)
+    assert recorded.code == ("booked_twice" if is_twice else "accepted")
+    record_outcome(opened, attempt, answer("ACCEPTED", "job-1"))
+    assert len(opened.booked_twice(COMPANY)) == is_twice
+    for row in opened.booked_twice():
+        tick_off(opened, row["event_id"], **LOOKED)
+        with pytest.raises(JournalError, match="is not about entries booked twice"):
+            tick_off(opened, row["event_id"] + 1, **LOOKED)
+    assert opened.booked_twice() == []
+
+
+@BOTH
+def test_a_job_answers_for_one_batch(opened):
+    """An answer with another batch's job was replayed: the batch is in doubt."""
+    send(opened, batch("a", 0), job_id="job-1")
+    attempt = begun(opened, batch("b", 1))
+    assert record_outcome(opened, attempt, answer("ACCEPTED", "job-1")).code == "job_of_another_batch"
+    assert state(opened, "b") == "UNKNOWN"
+
+
+@BOTH
+@pytest.mark.parametrize("answered", ["ACCEPTED", "REJECTED", "PLANNED"])
+def test_an_answer_in_hand_outlives_a_journal_that_cannot_be_written(opened, settings, monkeypatch, answered):
+    """It goes to the sent log first: the drive of the journal is full, and the next run brings the answer."""
+    attempt = begun(opened, batch("a", 0))
+
+    def full(*_: object, **__: object) -> None:
+        raise StorageError(errno.ENOSPC, "the drive is full")
+
+    job = "job-1" if answered == "ACCEPTED" else None
+    with monkeypatch.context() as patched:
+        patched.setattr(WritableJournal, "transaction", full)
+        patched.setattr(attempts, "PAUSES", ())
+        with pytest.raises(StorageError, match="kept in this machine's sent log"):
+            record_outcome(opened, attempt, answer(answered, job))
+    assert state(opened, "a") == "SENDING"
+    with open_for_writing(settings) as later:
+        assert (state(later, "a"), later.state_of("a")["job_id"]) == (answered, job)
+        assert later.memory().delivered > 0
+
+
+@BOTH
+def test_an_answer_is_brought_to_a_batch_that_others_found_in_doubt(machine, monkeypatch):
+    """A colleague made it UNKNOWN; the sender's next run settles it by the answer in its own sent log."""
+    with open_for_writing(machine("first")) as sender:
+        attempt = begun(sender, batch("a", 0))
+        with monkeypatch.context() as patched:
+            patched.setattr(attempts, "_recorded", lambda *_: (_ for _ in ()).throw(StorageError("cut")))
+            patched.setattr(attempts, "PAUSES", ())
+            with pytest.raises(StorageError):
+                record_outcome(sender, attempt, answer("ACCEPTED", "job-1"))
+    with open_for_writing(machine("second")) as colleague:
+        assert state(colleague, "a") == "UNKNOWN"
+    with open_for_writing(machine("first")) as sender:
+        assert state(sender, "a") == "ACCEPTED"
+
+
+@BOTH
+def test_a_killed_senders_batch_is_in_doubt(opened, settings):
+    """Not while the lock is held; the event names the sender."""
+    begun(opened, batch("a", 0))
+    with opened.sending(COMPANY):
+        with open_for_writing(settings) as other:
+            assert state(other, "a") == "SENDING"
+        recover(opened, COMPANY)
+    assert state(opened, "a") == "UNKNOWN"
+    assert f"process {os.getpid()}" in opened.state_of("a")["facts"]
+
+
+@BOTH
+def test_an_intent_without_its_line_is_taken_back(opened, monkeypatch):
+    """Where the sent log cannot be written, nothing is sent and the batch is PLANNED."""
+    send(opened, batch("a", 0), "PLANNED")
+
+    def full(*_: object) -> None:
+        raise StorageError("the sent log is full")
+
+    monkeypatch.setattr(sent_log, "append", full)
+    with pytest.raises(StorageError, match="the sent log is full"):
+        begin(opened, "a")
+    assert state(opened, "a") == "PLANNED"
+
+
+@BOTH
+def test_a_line_that_was_cut_short_hides_no_other(opened):
+    """A kill in the middle of a line: the lines before and after it are read, and it is left out."""
+    begun(opened, batch("a", 0))
+    path = opened.folder / sent_log.SENT_LOG
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:40])
+    assert len(lines_from(opened.folder)[0]) == 1
+    begun(opened, batch("b", 1, company=OTHER_COMPANY))
+    assert [line.batch_id for line in lines_from(opened.folder)[0]] == ["a", "b"]
+
+
+@pytest.mark.parametrize("backend", ["file"], indirect=True)
+def test_a_file_that_was_replaced_is_not_sent_with(opened):
+    """An old copy in the place of the open file: the intent is in neither, so nothing is sent."""
+    copy = opened.path.with_name("copy.sqlite")
+    opened.backup(copy)
+    attempt = begun(opened, batch("a", 0))
+    shutil.move(copy, opened.path)
+    assert still_sending(opened, attempt) == "not_sending"
+    with pytest.raises(StorageError, match=r"moved or replaced.*sent log"):
+        record_outcome(opened, attempt, answer("ACCEPTED", "job-1"))

@@ -1,0 +1,220 @@
+"""The promises of the tables hold against SQL typed by hand, and what somebody changed is found."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from backends import BOTH, refused, typed_by_hand, without_triggers
+from batches import COMPANY, ENTRIES, batch, begun, claimed, send, state
+
+from bktools.errors import BktoolsError, JournalError, StorageError
+from bktools.journal.attempts import begin
+from bktools.journal.claims import claim
+from bktools.journal.right_journal import problems
+from bktools.journal.schema import RULES, TRANSITIONS
+from bktools.journal.writing import open_for_writing
+
+# Damaged bytes that are tried.
+FLIPS = 60
+
+
+@pytest.fixture
+def by_hand(opened, backend):
+    with typed_by_hand(opened, backend) as connection:
+        yield connection
+
+
+FORBIDDEN = """
+DELETE FROM batches
+DELETE FROM batch_entries
+DELETE FROM events
+DELETE FROM chain
+UPDATE events SET facts = '{}'
+UPDATE chain SET digest = 'x'
+UPDATE batches SET body = body || body
+UPDATE batches SET company_id = 'another'
+UPDATE batches SET state = 'SENT'
+UPDATE batches SET state = 'SENDING' WHERE batch_id = 'b'
+UPDATE batches SET state = 'SENDING', attempt = 't' WHERE batch_id = 'b'
+UPDATE batches SET state = 'PLANNED' WHERE batch_id = 'a'
+UPDATE batches SET state = 'RELEASED' WHERE batch_id = 'doubt'
+UPDATE batches SET state = 'RELEASED', settled_by = ' ', facts = '{"evidence": "x"}' WHERE batch_id = 'doubt'
+UPDATE batches SET state = 'RELEASED', settled_by = 'Ada', facts = '{}' WHERE batch_id = 'doubt'
+UPDATE batches SET state = 'ACCEPTED', settled_by = 'Ada', facts = '{}' WHERE batch_id = 'doubt'
+UPDATE batches SET state = 'ACCEPTED', job_id = 'job-a' WHERE batch_id = 'doubt'
+UPDATE batch_entries SET entry_id = 'another'
+UPDATE batch_entries SET live = 2
+INSERT INTO batches SELECT * FROM batches
+INSERT INTO chain VALUES (1, 'x')
+"""
+# SQLite's way to write a row in the place of another one.
+FORBIDDEN_IN_FILES = """
+INSERT OR REPLACE INTO events SELECT * FROM events
+INSERT OR REPLACE INTO batches SELECT * FROM batches
+INSERT OR REPLACE INTO batch_entries SELECT batch_id, entry_id, 0 FROM batch_entries
+"""
+
+
+@BOTH
+def test_what_happened_cannot_be_undone(opened, by_hand, backend):
+    """Nothing is deleted or rewritten; one request a company, one live batch an entry, one batch a job."""
+    send(opened, batch("a", 0, 1))
+    claimed(opened, batch("b", 2))
+    send(opened, batch("doubt", 3), "UNKNOWN")
+    own = "" if backend else FORBIDDEN_IN_FILES
+    for sql in f"{FORBIDDEN.strip()}{own}".splitlines():
+        refused(by_hand, sql)
+    refused(by_hand, f"INSERT INTO batch_entries VALUES ('b', '{ENTRIES[0]}', 1)")
+    refused(by_hand, f"INSERT INTO batch_entries VALUES ('b', '{ENTRIES[0].upper()}A', 1)")
+    assert problems(opened) == []
+
+
+@BOTH
+def test_only_the_transitions_of_the_table_are_possible(opened, by_hand, today):
+    """Each of the others is refused by the database itself."""
+    today("2026-11-20T10:00")
+    send(opened, batch("a", 0))
+    send(opened, batch("b", 1), "REJECTED")
+    claimed(opened, batch("c", 2))
+    for name, before in (("a", "ACCEPTED"), ("b", "REJECTED"), ("c", "PLANNED")):
+        for after in {*TRANSITIONS, "ACCEPTED"} - {before} - {*TRANSITIONS.get(before, ())}:
+            values = f"state = '{after}', attempt = 't', job_id = 'job-{after}'"
+            refused(by_hand, f"UPDATE batches SET {values} WHERE batch_id = '{name}'")
+    assert {rule.table for rule in RULES} == {
+        *("batches", "batch_entries", "events", "chain", "entry_data", "held_back")
+    }
+
+
+BY_HAND = {
+    "released": ["batches SET state = 'RELEASED'", "batch_entries SET live = 0"],
+    "released, its entries not": ["batches SET state = 'RELEASED'"],
+    "to be sent again": ["batches SET state = 'PLANNED'"],
+    "its entries freed": ["batch_entries SET live = 0"],
+}
+
+
+@BOTH
+@pytest.mark.parametrize("changes", BY_HAND.values(), ids=BY_HAND)
+def test_what_an_administrator_changed_is_not_sent_in_any_batch(opened, by_hand, backend, changes):
+    """An entry of a batch whose row and last event disagree is refused, in that batch and in others."""
+    send(opened, batch("a", 0, 1))
+    claimed(opened, batch("d", 4))
+    without_triggers(by_hand, backend)
+    for change in changes:
+        by_hand.execute(f"UPDATE {change} WHERE batch_id = 'a'")
+    for wanted in (batch("a", 0, 1), batch("b", 1, 2), batch("c", 0)):
+        assert "batch a: its state is " in opened.obstacle(wanted)
+        with pytest.raises(JournalError, match=r"batch a: its state is .*nothing was sent"):
+            claim(opened, [batch("e", 3), wanted], "again")
+    assert [line for line in problems(opened) if line.startswith("batch a: its state is ")]
+    assert state(opened, "e") is None
+    assert opened.obstacle(batch("e", 3)) == ""
+
+
+# What somebody changes with the rules taken away, and the line of `journal verify`.
+TAMPERED = {
+    "UPDATE events SET facts = '{\"a\": 1}' WHERE event_id = 3": "was changed after it was written",
+    "UPDATE batches SET state = 'RELEASED' WHERE batch_id = 'a'": (
+        "batch a: its state is RELEASED, its last event says ACCEPTED"
+    ),
+    "DELETE FROM batch_entries WHERE batch_id = 'b'": "batch b: its entries are not all there",
+    "UPDATE batches SET body_sha256 = 'x' WHERE batch_id = 'b'": "batch b: its body was changed",
+    "DELETE FROM chain WHERE event_id = 2": "event 2 of .* was changed after it was written",
+}
+
+
+@BOTH
+@pytest.mark.parametrize("sql", TAMPERED)
+def test_each_change_by_hand_is_found(opened, by_hand, backend, sql):
+    """Events, states, entries and bodies agree with each other: the line names which do not."""
+    send(opened, batch("a", 0))
+    claimed(opened, batch("b", 1))
+    without_triggers(by_hand, backend)
+    by_hand.execute(sql)
+    (line,) = opened.damage()
+    assert TAMPERED[sql].split(" .* ")[-1] in line
+
+
+@BOTH
+def test_only_whole_and_undamaged_batches_begin(opened, by_hand, backend):
+    """A batch that lost an entry, and one whose body is another one, stay PLANNED."""
+    claimed(opened, batch("a", 0, 1), batch("b", 2))
+    without_triggers(by_hand, backend)
+    by_hand.execute(f"DELETE FROM batch_entries WHERE entry_id = '{ENTRIES[0]}'")
+    by_hand.execute("UPDATE batches SET body_sha256 = 'x' WHERE batch_id = 'b'")
+    for name, reason in (("a", "its entries are not all there"), ("b", "body of batch b .* is damaged")):
+        with pytest.raises(JournalError, match=reason):
+            begin(opened, name)
+        assert state(opened, name) == "PLANNED"
+
+
+@BOTH
+def test_a_later_plan_takes_the_place_of_one_that_was_not_sent(opened):
+    """Batches that wait give their entries up to a later plan of the company, and are not sent then."""
+    claimed(opened, batch("a", 0, 1, 2))
+    claimed(opened, batch("b", 2, 3))
+    assert (state(opened, "a"), state(opened, "b")) == ("RELEASED", "PLANNED")
+    with pytest.raises(JournalError, match="batch a is RELEASED, not PLANNED"):
+        begin(opened, "a")
+    other = batch("c", 3, 4, company="00000000-0000-4000-8000-00000000000f")
+    with pytest.raises(JournalError, match=f"export resolve b --company {COMPANY} --environment .*released"):
+        claimed(opened, other)
+    with pytest.raises(JournalError, match="with different data"):
+        claimed(opened, replace(batch("b", 2, 3), body=b"{}"))
+    begun(opened, batch("d", 5))
+    with pytest.raises(JournalError, match="are in batch d"):
+        claimed(opened, batch("e", 5))
+
+
+@BOTH
+def test_a_history_in_pieces_is_the_whole_history(opened):
+    """Every row comes once and in order, whatever the size of a piece."""
+    claimed(opened, *(batch(f"batch-{number}", number) for number in range(40)))
+    whole = [row["entry_id"] for piece in opened.history("entries") for row in piece]
+    sql = "SELECT entry_id FROM batches JOIN batch_entries USING (batch_id) ORDER BY entry_id"
+    pieces = [*opened.pieces(sql, size=7)]
+    assert [len(piece) for piece in pieces] == [7] * 5 + [5]
+    assert [row["entry_id"] for piece in pieces for row in piece] == sorted(whole)
+    assert len({*whole}) == 40
+
+
+def test_a_flipped_bit_anywhere_is_found(settings):
+    """Each of many flipped bits, in any page of a file, is one clear error or a line of the check."""
+    with open_for_writing(settings) as journal:
+        claimed(
+            journal,
+            *(replace(batch(f"batch-{number}", number), body=b"{}" * 200) for number in range(40)),
+        )
+        # Pages that hold nothing any more are checked too.
+        with journal.transaction() as connection:
+            connection.execute("CREATE TABLE gone AS SELECT randomblob(3000) AS x FROM batches")
+        with journal.transaction() as connection:
+            connection.execute("DROP TABLE gone")
+        path = journal.path
+        assert problems(journal) == []
+    whole = path.read_bytes()
+    chance = random.Random(1)
+    places = [0, 20, 99, 100, len(whole) - 1, *(chance.randrange(len(whole)) for _ in range(FLIPS))]
+    found = 0
+    for place in places:
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << chance.randrange(8)
+        path.write_bytes(flipped)
+        try:
+            with open_for_writing(settings) as journal:
+                found += bool(problems(journal))
+        except BktoolsError:
+            found += 1
+    assert found == len(places)
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 1
+    path.write_bytes(flipped)
+    with pytest.raises(StorageError, match=r"is damaged .*restore a backup"):
+        _damage(settings)
+
+
+def _damage(settings) -> list[str]:
+    with open_for_writing(settings) as journal:
+        return journal.damage()

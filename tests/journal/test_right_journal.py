@@ -1,0 +1,313 @@
+"""Is this the right journal: each condition, its code, its way out, and what is not written meanwhile."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from backends import BOTH
+from batches import ADDRESS, COMPANY, ENTRIES, LOOKED, OTHER_COMPANY, batch, begun, send, state
+
+import bktools
+from bktools.errors import ConfigurationError, JournalError
+from bktools.journal import right_journal
+from bktools.journal.attempts import begin
+from bktools.journal.claims import claim
+from bktools.journal.environments import accept_address, rename
+from bktools.journal.folders import FILE, folder_of
+from bktools.journal.move import move
+from bktools.journal.periods import record_close
+from bktools.journal.resolving import resolve
+from bktools.journal.right_journal import first_export, problems
+from bktools.journal.statements import record_first_export, record_not_booked
+from bktools.journal.writing import open_for_reading, open_for_writing
+from bktools.settings import Settings
+
+OTHER_ADDRESS = "https://new.example.com"
+
+
+def code_of(settings: Settings) -> str:
+    """Return the code of the condition that refuses to write, "" where none does."""
+    try:
+        open_for_writing(settings).close()
+    except JournalError as error:
+        return error.code or str(error)
+    return ""
+
+
+def used(settings: Settings, *batches: str) -> Settings:
+    """Send batches, the first one of entry 0."""
+    with open_for_writing(settings) as journal:
+        for number, name in enumerate(batches or ("a",)):
+            send(journal, batch(name, number))
+    return settings
+
+
+def file_of(settings: Settings) -> Path:
+    """Return the journal's file."""
+    return folder_of(settings) / FILE
+
+
+def at(settings: Settings, **changes: object) -> Settings:
+    """Return settings of another address or name, with the same folders and journal."""
+    return replace(settings, **changes)
+
+
+# Each condition: what brings it about, and the words of its way out. It gets the settings of a journal that
+# was used, with two batches, and returns those that are refused.
+
+
+def _another_environment(settings: Settings) -> Settings:
+    other = at(settings, environment="staging", base_url=OTHER_ADDRESS)
+    folder_of(other).mkdir(parents=True)
+    if settings.journal is None:
+        shutil.copyfile(file_of(settings), file_of(other))
+    return other
+
+
+def _another_address(settings: Settings) -> Settings:
+    return at(settings, base_url=OTHER_ADDRESS)
+
+
+def _another_name(settings: Settings) -> Settings:
+    # A second name for one address, with a journal of its own.
+    return at(settings, environment="books2", journal=None)
+
+
+def _another_journal(settings: Settings) -> Settings:
+    other = at(settings, data_dir=settings.data_dir.with_name("elsewhere"))
+    # A journal that another machine made.
+    with open_for_writing(
+        at(other, sent_log_dir=settings.sent_log_dir.with_name("other-machine"))
+    ) as journal:
+        send(journal, batch("z", 7))
+    return other
+
+
+def _event_missing(settings: Settings) -> Settings:
+    with open_for_writing(settings) as journal:
+        journal.backup(copy := settings.data_dir / "copy.sqlite")
+        send(journal, batch("c", 2))
+    shutil.move(copy, file_of(settings))
+    return settings
+
+
+def _stopped(settings: Settings) -> Settings:
+    assert code_of(_event_missing(settings)) == "event_missing"
+    return at(settings, sent_log_dir=settings.sent_log_dir.with_name("colleague"))
+
+
+def _missing(settings: Settings) -> Settings:
+    file_of(settings).unlink()
+    return settings
+
+
+FILE_CONDITIONS = [
+    (_another_environment, "another_environment", "bktools journal rename production staging"),
+    (_another_address, "another_address", "bktools check --accept-address"),
+    (_another_name, "another_name", "bktools journal rename production books2"),
+    (_another_journal, "another_journal", "bktools journal restore"),
+    (_event_missing, "event_missing", "sent from here and not in it: batches c.*bktools journal restore"),
+    (_stopped, "stopped", "lacks what .* had seen.*bktools journal restore"),
+    (_missing, "missing", "bktools journal restore"),
+]
+
+
+@pytest.mark.parametrize(("change", "code", "way_out"), FILE_CONDITIONS)
+def test_each_condition_of_a_file(settings, change, code, way_out):
+    """It refuses every change with one line and its way out; reading goes on."""
+    settings = used(at(settings, environment="production"), "a", "b")
+    wrong = change(settings)
+    _refused(wrong, code, way_out)
+
+
+def _refused(wrong: Settings, code: str, way_out: str) -> None:
+    with pytest.raises(JournalError, match=way_out) as caught:
+        open_for_writing(wrong)
+    assert (caught.value.code, "\n" in str(caught.value)) == (code, False)
+    # A way out that is a command names the environment.
+    assert "bktools" not in str(caught.value) or "--environment" in str(caught.value)
+    for change in CHANGES:
+        with pytest.raises(JournalError) as caught:
+            change(wrong)
+        assert caught.value.code in {code, "stopped"}
+    if code not in {"missing", "another_environment", "another_name"}:
+        with open_for_reading(wrong) as journal:
+            assert state(journal, "z" if code == "another_journal" else "a") in {"ACCEPTED", None}
+
+
+def _claim(settings: Settings) -> None:
+    with open_for_writing(settings) as journal:
+        send(journal, batch("new", 5))
+
+
+def _close(settings: Settings) -> None:
+    with open_for_writing(settings) as journal:
+        record_close(
+            journal, COMPANY, "2026-10", plan_id="plan", prepared_by="Ada", approved_by=None, held_back=None
+        )
+
+
+def _settle(settings: Settings) -> None:
+    with open_for_writing(settings) as journal:
+        resolve(journal, "a", "RELEASED", **LOOKED)
+
+
+CHANGES = (_claim, _close, _settle)
+
+
+def test_every_condition_of_the_table_has_a_test():
+    """The codes above and below are those of the table, and each has a sentence in every language."""
+    tested = {code for _, code, _ in FILE_CONDITIONS} - {"missing"}
+    elsewhere = {"replaced", "moved", "history_left_in_file", "unfinished_move", "another_database"}
+    assert {condition.code for condition in right_journal.JOURNAL} == tested | elsewhere
+    for language in ("en", "de"):
+        texts = bktools.wording.words(language)
+        assert all(texts.has(f"journal.{code}") for code in tested | elsewhere | {"missing"})
+
+
+@pytest.mark.parametrize("backend", ["postgres"], indirect=True)
+def test_the_file_and_the_database_of_a_move(settings, backend):
+    """Before it the database is refused, and after it the file is."""
+    file, database = replace(settings, journal=None), settings
+    used(file)
+    assert code_of(database) == "history_left_in_file"
+    move(database, by="Ada")
+    with pytest.raises(JournalError, match=r"was moved to postgresql://.*BKTOOLS_JOURNAL") as caught:
+        open_for_writing(file)
+    assert caught.value.code == "moved"
+    assert code_of(database) == ""
+
+
+def test_begin_refuses_a_copy_of_which_the_original_went_on(settings, tmp_path):
+    """Two copies of one file are opened, and one sends: the other one begins nothing."""
+    with open_for_writing(settings) as journal:
+        send(journal, batch("a", 0), "PLANNED")
+        journal.backup(tmp_path / "copy.sqlite")
+    other = replace(settings, data_dir=tmp_path / "other")
+    folder_of(other).mkdir(parents=True)
+    shutil.copyfile(tmp_path / "copy.sqlite", file_of(other))
+    with open_for_writing(other) as copy, open_for_writing(settings) as journal:
+        begun(journal, batch("a", 0))
+        with copy.sending(COMPANY), pytest.raises(JournalError) as caught:
+            begin(copy, "a")
+        assert caught.value.code == "event_missing"
+
+
+def test_a_renamed_environment_keeps_its_journal(settings):
+    """Name and address together: the company is looked for in all sent logs, and the rename takes both."""
+    before = used(at(settings, environment="books"))
+    after = at(settings, environment="production", base_url=OTHER_ADDRESS)
+    with open_for_writing(after) as empty:
+        question = first_export(empty, COMPANY)
+        with pytest.raises(JournalError, match="was exported with the environment books") as caught:
+            begun_without_a_word(empty)
+        assert question.code == caught.value.code == "company_of_another_environment"
+        assert "journal rename books production" in str(question)
+        assert first_export(empty, OTHER_COMPANY).code == "first_export"
+    # The journal that was made by looking is put aside.
+    rename(after, "books", by="Ada")
+    with open_for_writing(after) as journal:
+        assert journal.origin() == {"environment": "production", "address": OTHER_ADDRESS}
+        with pytest.raises(JournalError, match="in batch a"):
+            send(journal, batch("b", 0))
+    assert not folder_of(before).exists()
+
+
+def test_two_environments_that_were_used_stay_two(settings):
+    """Both have exported: a rename would forget one of them."""
+    used(at(settings, environment="books"))
+    other = used(at(settings, environment="production", base_url=OTHER_ADDRESS))
+    with pytest.raises(JournalError, match="exported as 'books' and as 'production': nothing was changed"):
+        rename(other, "books", by="Ada")
+
+
+def begun_without_a_word(journal) -> None:
+    with journal.sending(COMPANY):
+        claim(journal, [batch("b", 0)], "plan")
+
+
+def test_a_renamed_environment_runs_again_after_a_kill(settings, monkeypatch):
+    """Killed between the folders and the event: the same command finishes it."""
+    used(at(settings, environment="books"))
+    new = at(settings, environment="production")
+    with monkeypatch.context() as patched:
+        patched.setattr("bktools.journal.environments.WritableJournal", None)
+        with pytest.raises(TypeError):
+            rename(new, "books", by="Ada")
+    rename(new, "books", by="Ada")
+    assert code_of(new) == ""
+    with pytest.raises(ConfigurationError, match="give two names"):
+        rename(new, "production", by="Ada")
+    with pytest.raises(JournalError, match="there is no journal of 'books'"):
+        rename(at(settings, environment="third"), "books", by="Ada")
+
+
+@BOTH
+def test_a_changed_address_is_accepted_once(machine):
+    """Nothing is written with another address before a person said that it is the same service."""
+    settings = used(at(machine(), environment="production"))
+    moved = at(settings, base_url=OTHER_ADDRESS)
+    assert code_of(moved) == "another_address"
+    assert accept_address(moved, by="Ada") == (ADDRESS, OTHER_ADDRESS)
+    assert (code_of(moved), accept_address(moved)) == ("", None)
+    assert code_of(settings) == "another_address"
+
+
+# The question before the first export of a company from a machine.
+
+
+@BOTH
+def test_a_first_export_needs_a_persons_word(opened, settings):
+    """Asked once; an import or an earlier export answers it, and the word is kept with the name."""
+    with pytest.raises(JournalError, match="or another or an earlier computer") as caught:
+        begun_without_a_word(opened)
+    assert caught.value.code == "first_export"
+    assert re.search(r"export import FILE --company \S+ --environment \S+ --by NAME", str(caught.value))
+    assert record_first_export(opened, COMPANY, by="Ada") is not None
+    assert record_first_export(opened, COMPANY, by="Ada") is None
+    begun_without_a_word(opened)
+    assert first_export(opened, OTHER_COMPANY) is not None
+    elsewhere = [{"entry_id": ENTRIES[3]}]
+    bktools.journal.statements.record_exported_elsewhere(opened, OTHER_COMPANY, elsewhere, **LOOKED)
+    assert first_export(opened, OTHER_COMPANY) is None
+    assert problems(opened) == []
+
+
+def test_the_sandbox_asks_nothing(journal):
+    """It holds no real books."""
+    assert first_export(journal, COMPANY) is None
+
+
+# A machine without a memory.
+
+
+@BOTH
+def test_a_newcomer_sends_nothing_of_before(machine, today):
+    """Entries dated until the day of its first use wait; the others, and a colleague's, are sent."""
+    today("2026-11-20T10:00")
+    used(machine("first"))
+    with open_for_writing(machine("second")) as newcomer:
+        with pytest.raises(JournalError, match="A colleague who used the journal before") as caught:
+            send(newcomer, batch("old", 1, date="2026-11-20"))
+        assert caught.value.code == "closed_for_newcomer"
+        with pytest.raises(JournalError):
+            send(newcomer, batch("undated", 2))
+        send(newcomer, batch("new", 3, date="2026-11-21"))
+        today("2026-11-21T10:00")
+        record_not_booked(newcomer, COMPANY, [ENTRIES[1]], **LOOKED)
+        send(newcomer, batch("old", 1, date="2026-11-20"))
+    with open_for_writing(machine("first")) as colleague:
+        send(colleague, batch("undated", 2))
+
+
+@BOTH
+def test_a_machine_that_was_there_from_the_start_is_no_newcomer(machine):
+    """It has opened the journal before anything was sent."""
+    open_for_writing(machine("second")).close()
+    used(machine("first"))
+    with open_for_writing(machine("second")) as journal:
+        send(journal, batch("b", 1, date="2026-10-01"))
