@@ -100,7 +100,8 @@ def _in_doubt(
     first, last = verdict.habits.gate
     near = is_on_account & is_equal & (late >= min(first, -EARLIER)) & (late <= max(last, LATEST))
     if not near.any():
-        near = is_on_account & _is_open_sum(verdict, e) & (own * cents > 0) & (late >= 0) & (late <= LATEST)
+        # A credit note may be in a sum of costs.
+        near = is_on_account & _is_open_sum(verdict, e) & (late >= 0) & (late <= LATEST)
     return tuple(np.flatnonzero(near).tolist())
 
 

@@ -330,4 +330,4 @@ def _is_distinct(unit: BookingUnit, entries: Columns) -> bool:
         return False
     if any((getattr(entries, name) == entries.day).all() for name in unit.by if name in DAYS):
         return False
-    return unit.by != ("id",) or len(number(entries.id)[1]) < len(entries)
+    return unit.by != ("id",) or entries.table["id"].n_unique() < len(entries)

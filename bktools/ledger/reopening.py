@@ -24,6 +24,8 @@ def reopened(study: Study, pieces: Sequence[Piece]) -> Matching:
         for account in piece.nets.keys() & case.used if piece.gross else ():
             for size in range(abs(piece.gross) - case.slack, abs(piece.gross) + case.slack + 1):
                 free[account, size].append(piece)
+    if not free:
+        return matching
     sizes, of_entry = np.sort(np.array([size for _, size in free], np.int64)), matching.groups.of_entry
     last, groups = int(entries.day.max()) + matching.gate[1], set()
     # A receipt of several lines is taken back, or repeated, as a whole.

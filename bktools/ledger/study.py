@@ -65,7 +65,7 @@ class Study:
         )
         self.use(entries)
 
-    def use(self, entries: Columns, *, describes: bool = True) -> None:
+    def use(self, entries: Columns, *, describes: bool = False) -> None:
         """Use entries, such as those with the amounts that the ledger has for them.
 
         `describes`: whether a description names an entry without its supplier.
@@ -103,7 +103,7 @@ class Study:
                 getattr(entries, name)[at].tolist() for name in ("account", "day", "cents", "sent", "code")
             ]
             texts = entries.table.select("supplier", "description", "document", "id")[at].rows()
-            described = self._is_own("description")[at] & self._describes
+            described = self._is_own("description")[at] if self._describes else np.zeros(len(at), np.bool_)
             facts = (described, self._is_own("document")[at], self._is_single[at])
             rows = zip(wanted, *columns, texts, *(fact.tolist() for fact in facts), strict=True)
             for e, account, day, cents, sent, code, text, *own in rows:

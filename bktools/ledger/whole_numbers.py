@@ -57,6 +57,8 @@ class Columns:
 
 def codes(texts: pl.Series) -> Numbers:
     """Number texts as they are met first; NONE where there is none."""
+    if texts.null_count() == len(texts):
+        return np.full(len(texts), NONE)
     numbers = texts.to_arrow().dictionary_encode().indices
     coded: Numbers = numbers.cast(pa.int64()).fill_null(NONE).to_numpy(zero_copy_only=False)
     return coded
