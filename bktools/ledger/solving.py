@@ -34,7 +34,6 @@ class Search:
     solutions: list[Solution] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._owner = {x.e: group for group in self.groups for x in group.entries}
         self._order = sorted(self.groups, key=lambda group: len(self.stories[group.number]))
         self._fewest = sum(self.prices.values()) + 3 * len(self.groups) + 1
         self._steps = 0
@@ -56,14 +55,7 @@ class Search:
                 )
 
     def _keep(self, used: frozenset[PieceId], mistakes: int, chosen: dict[int, Story]) -> None:
-        """Keep a solution with as few mistakes as any; a guest is missing in its own group."""
-        guests = [story.guest for story in chosen.values() if story.guest is not None]
-        if len({*guests}) < len(guests):
-            return
-        for guest in guests:
-            home = self._owner.get(guest)
-            if home is None or chosen[home.number].status[guest] is not Status.MISSING:
-                return
+        """Keep a solution with as few mistakes as any."""
         total = mistakes + sum(price for piece, price in self.prices.items() if piece not in used)
         if total < self._fewest:
             self._fewest = total
@@ -73,17 +65,11 @@ class Search:
 
     def possible(self) -> dict[int, set[Status]]:
         """Return the statuses of each entry in the solutions."""
-        accounts = {group.number: group.accounts for group in self.groups}
-        account = {x.e: x.account for group in self.groups for x in group.entries}
         possible: dict[int, set[Status]] = defaultdict(set)
         for chosen in self.solutions:
-            states = {e: status for story in chosen.values() for e, status in story.status.items()}
-            for number, story in chosen.items():
-                if story.guest is not None:
-                    is_home = account[story.guest] in accounts[number]
-                    states[story.guest] = Status.IN_A_SUM if is_home else Status.ANOTHER_ACCOUNT
-            for e, status in states.items():
-                possible[e].add(status)
+            for story in chosen.values():
+                for e, status in story.status.items():
+                    possible[e].add(status)
         return possible
 
     def used(self, number: int) -> list[PieceId]:
@@ -98,11 +84,8 @@ class Search:
         return frozenset.intersection(*used) if used else frozenset()
 
 
-def components(
-    groups: Sequence[Group], holds: Mapping[int, Sequence[Piece]], stories: Mapping[int, Sequence[Story]]
-) -> list[list[Group]]:
-    """Return the groups that one piece, or one guest, may belong to, together."""
-    owner = {x.e: group.number for group in groups for x in group.entries}
+def components(groups: Sequence[Group], holds: Mapping[int, Sequence[Piece]]) -> list[list[Group]]:
+    """Return the groups that one piece may belong to, together."""
     parent = {group.number: group.number for group in groups}
 
     def root(number: int) -> int:
@@ -114,9 +97,6 @@ def components(
     for group in groups:
         for piece in holds[group.number]:
             parent[root(group.number)] = root(first.setdefault(piece.id, group.number))
-        for story in stories[group.number]:
-            if story.guest is not None:
-                parent[root(group.number)] = root(owner[story.guest])
     together = defaultdict(list)
     for group in groups:
         together[root(group.number)].append(group)

@@ -29,8 +29,6 @@ from bktools.ledger.tax_rates import MOST_WAYS
 
 # With more candidates than these, no three, or no two of them, are tried together.
 MOST_FOR_THREE, MOST_FOR_TWO = 8, 24
-# Entries by their amount.
-ByAmount = Mapping[int, Sequence[Entry]]
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,6 @@ class Story:
         How many it needs.
     status : mapping
         What became of each entry.
-    guest : int or None
-        An entry of another group that is in these pieces, and missing in its own.
     off : int
         What the pieces have more than the group, in cents.
     """
@@ -54,29 +50,25 @@ class Story:
     pieces: frozenset[PieceId]
     mistakes: int
     status: Mapping[int, Status]
-    guest: int | None = None
     off: int = 0
 
 
-def stories_of(case: Case, group: Group, pieces: Sequence[Piece], others: ByAmount) -> list[Story]:
-    """Return all stories of a group with the pieces that may hold it.
-
-    `others` has the entries of open sums, by their amounts.
-    """
+def stories_of(case: Case, group: Group, pieces: Sequence[Piece]) -> list[Story]:
+    """Return all stories of a group with the pieces that may hold it."""
     left_out = int(any(x.sent for x in group.entries))
     stories = [Story(frozenset(), left_out, {x.e: case.missing(group) for x in group.entries})]
     most = 3 if len(pieces) <= MOST_FOR_THREE else 2 if len(pieces) <= MOST_FOR_TWO else 1
     for size in range(1, most + 1):
         for some in itertools.combinations(pieces, size):
-            stories += _Telling(case, group, some, others).stories()
+            stories += _Telling(case, group, some).stories()
     return stories
 
 
 class _Telling:
     """The stories in which some pieces, and no others, are a group's own."""
 
-    def __init__(self, case: Case, group: Group, pieces: Sequence[Piece], others: ByAmount) -> None:
-        self.case, self.group, self.pieces, self.others = case, group, pieces, others
+    def __init__(self, case: Case, group: Group, pieces: Sequence[Piece]) -> None:
+        self.case, self.group, self.pieces = case, group, pieces
         self.entries, self.is_sum = group.entries, len(group.entries) > 1
         self.ids = frozenset(piece.id for piece in pieces)
         self.there = Status.IN_A_SUM if self.is_sum and not group.is_receipt else Status.BOOKED
@@ -139,7 +131,7 @@ class _Telling:
         """Yield the stories without a piece that takes back an entry, with the entry reversed."""
         for part, piece in self._reversals():
             others = [other for other in self.pieces if other is not piece]
-            for story in _Telling(self.case, self.group, others, self.others).stories():
+            for story in _Telling(self.case, self.group, others).stories():
                 states = {story.status[x.e] for x in part}
                 if states in ({self.there}, {Status.OPEN}):
                     own = Status.REVERSED if states == {self.there} else Status.OPEN
@@ -186,11 +178,6 @@ class _Telling:
         piece, *more = [piece for piece in self.pieces if not piece.is_move] or self.pieces
         if more or not case.is_on_time(group, piece) or not group.accounts & piece.nets.keys():
             return
-        for guest in self.others.get(self.off, ()):
-            if self._is_guest(guest, piece):
-                is_explained = True
-                status = dict.fromkeys(self.booked, Status.IN_A_SUM)
-                yield self.story(int(case.is_round(self.off)), status, guest=guest.e)
         if self.is_sum and len(self.pieces) == 1:
             yield from self._sent_in_part(piece)
         x = self.entries[0]
@@ -203,14 +190,6 @@ class _Telling:
             # A round difference may be the slip of the pen of any entry: as likely as the mistakes above.
             mistakes = 1 if is_explained and case.is_round(self.off) else 2
             yield self.story(mistakes, self.opened, off=self.off)
-
-    def _is_guest(self, guest: Entry, piece: Piece) -> bool:
-        """Whether an entry of another group may be in the piece, on one of its accounts."""
-        if guest in self.entries or not self.case.gate[0] <= piece.day - guest.day <= self.case.gate[1]:
-            return False
-        accounts = sorted(account for account, net in piece.nets.items() if net and account != guest.account)
-        together = [*self.entries, guest]
-        return any(self.case.agree(together, self.pieces, {guest.e: account}) for account in accounts)
 
     def _sent_in_part(self, piece: Piece) -> Iterator[Story]:
         """Yield which entries that were not sent may be in a sum already: that is no mistake."""

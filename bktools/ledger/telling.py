@@ -61,12 +61,9 @@ def tell(study: Study, groups: Sequence[Group], pieces: Sequence[Piece]) -> Told
     An entry that is missing in all of them has no status yet.
     """
     case, told = study.case, Told(groups, {piece.id: piece for piece in pieces})
-    others = defaultdict(list)
-    for x in (x for group in groups if case.is_of_sums for x in group.entries):
-        others[x.cents].append(x)
     holds = {group.number: may_hold(case, group) for group in groups}
-    stories = {group.number: stories_of(case, group, holds[group.number], others) for group in groups}
-    for together in components(groups, holds, stories):
+    stories = {group.number: stories_of(case, group, holds[group.number]) for group in groups}
+    for together in components(groups, holds):
         _Component(study, told, together, holds, stories).decide()
     return told
 
