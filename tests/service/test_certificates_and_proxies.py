@@ -298,7 +298,7 @@ def test_an_export_that_was_refused_before_it_was_sent_stays_planned(secure, ser
     proxy = serve(lambda _: answer(b"", 403)) if kind == "proxy" else None
     service = converse(behind(server), proxy=proxy.url) if proxy else converse(server)
     plan = bktools.compose_export_jobs(pd.DataFrame({"id": [ENTRY], "company_id": [COMPANY]}))
-    sent = bktools.submit_export_jobs(plan, apply=True, wait=0, service=service)
+    sent = bktools.submit_export_jobs(plan, apply=True, wait=0, first_export=True, by="Ada", service=service)
     assert sent["outcome"].to_list() == ["PLANNED"]
     assert kind in sent["message"][0]
     assert server.asked == []

@@ -113,7 +113,7 @@ def test_a_journal_keeps_no_credential(serve, converse, tmp_path, status):
 
     service = converse(serve(script), token=TOKEN)
     plan = bktools.compose_export_jobs(pd.DataFrame({"id": [ENTRY], "company_id": [COMPANY]}))
-    sent = bktools.submit_export_jobs(plan, apply=True, wait=0, service=service)
+    sent = bktools.submit_export_jobs(plan, apply=True, wait=0, first_export=True, by="Ada", service=service)
     assert sent["outcome"].to_list() == [{400: "REJECTED", 500: "UNKNOWN"}[status]]
     assert "[credential]" in sent["message"][0]
     files = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]

@@ -156,7 +156,7 @@ def test_a_submission_over_a_closed_service_stays_planned(serve, converse):
     service = converse(serve(lambda _: answer({})))
     service.close()
     plan = bktools.compose_export_jobs(pd.DataFrame({"id": [COMPANY], "company_id": [COMPANY]}))
-    sent = bktools.submit_export_jobs(plan, apply=True, wait=0, service=service)
+    sent = bktools.submit_export_jobs(plan, apply=True, wait=0, first_export=True, by="Ada", service=service)
     assert sent["outcome"].to_list() == ["PLANNED"]
 
 
