@@ -177,14 +177,19 @@ class Desk:
         postings = self._read("ledger", ledger)
         self.step("match")
         exported = bktools.load_export_jobs(self.company, entries=True, service=self.service)
-        # An entry is of the month of its close, or of its date where the journal has no close.
-        months = exported["period"].fillna(exported["date"].dt.strftime("%Y-%m"))
         days = postings["date"].dt.strftime("%Y-%m")
-        first, last = (month, month) if month else (days.min(), days.max())
-        match = bktools.match_ledger(exported[months.between(first, last).fillna(value=False)], postings)
+        months = (month, month) if month else (days.min(), days.max())
+        match = bktools.match_ledger(
+            exported, postings, period=months, currency=self.service.settings.currency
+        )
         return Answer(
-            {"findings": match.findings, "entries": match.entries, "open_accounts": match.open_accounts},
-            {"months": [first, last], "has_arrived": match.has_arrived, "habits": match.habits},
+            {
+                "findings": match.findings,
+                "entries": match.entries,
+                "open_groups": match.open_groups,
+                "open_accounts": match.open_accounts,
+            },
+            {"months": [*months], "has_arrived": match.has_arrived, "habits": match.habits},
             not_known=match.unchecked,
         )
 

@@ -102,7 +102,7 @@ def with_twins(rows: pl.DataFrame) -> pl.DataFrame:
             .join(entries, on=["group", "is_plus", "entry"], how="semi")
             .unique()
         )
-        others = of_row.explode("first").with_columns(
+        others = of_row.explode("first", empty_as_null=True).with_columns(
             other=c.first.struct.field("entry"), other_line=c.first.struct.field("line")
         )
         lines = (

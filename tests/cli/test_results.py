@@ -40,6 +40,7 @@ MAIN_PATHS = {
     "compare": ("2026-09 2026-10", None),
     "mappings": ("", None),
     "balance": ("", None),
+    "mcp": ("--folder . --print-config", None),
     "check": ("", None),
     "config": ("", None),
     "accounts list": ("", None),
@@ -169,7 +170,7 @@ def test_the_main_path_is_read_by_a_program(command, world, request, monkeypatch
         invoke("journal")
         monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
     arguments, code = MAIN_PATHS[command]
-    line = f"{command} {arguments.format(**world)} --format json"
+    line = f"{command} {arguments.format(**world)}{'' if command == 'mcp' else ' --format json'}"
     text = served_until_it_answers(line) if command == "sandbox serve" else invoke(line, code).stdout
     value = json.loads(text, parse_constant=pytest.fail)
     assert isinstance(value, list if command in TABLES else dict)
@@ -200,8 +201,8 @@ def test_an_error_of_every_command_is_read_by_a_program(run):
         lines = {"UsageError": (f"{line} --nothing", Exit.USAGE)}
         options = {name for parameter in command.params for name in parameter.opts}
         # The table of `check` has the error of a setting as a row; a plan is read before its service is
-        # asked; a new name is compared with the environment first.
-        if "--environment" in options and path not in {"check", "export submit", "journal rename"}:
+        # asked; a new name is compared with the environment first; mcp prints settings, as JSON alone.
+        if "--environment" in options and path not in {"check", "export submit", "journal rename", "mcp"}:
             lines["ConfigurationError"] = f"{line} --environment nowhere", Exit.CONFIGURATION
         for kind, (wrong, code) in lines.items():
             done = run(wrong)

@@ -157,15 +157,14 @@ def test_a_mapping_is_found_by_headings_or_named(write, tmp_path):
     assert mapping_for(next_month, "entries", named=str(beside)).options == mapping.options
 
 
-def test_a_file_without_headings_has_no_mapping(write):
+def test_a_mapping_without_headings_is_found_by_its_name_alone(write):
     """Nothing would tell the next file of its kind."""
-    frame = bktools.read_entries(
-        write("2026-10-01;1,00\n"),
-        headings=0,
-        columns={"date": "column 1", "amount": "column 2"},
-        currency="EUR",
-    )
-    assert made_from(frame, "x", "entries") is None
+    columns = {"date": "column 1", "amount": "column 2"}
+    path = write("2026-10-01;1,00\n")
+    frame = bktools.read_entries(path, headings=0, columns=columns, currency="EUR")
+    write_mapping(made_from(frame, "bare", "entries"))
+    assert mapping_for(path, "entries") is None
+    assert mapping_for(path, "entries", named="bare").options["headings"] == 0
 
 
 def test_each_kind_has_its_options():

@@ -237,6 +237,20 @@ class Exports(RuleBasedStateMachine):
         self.clock.ahead += DAY
         self.cut()
 
+    @rule(number=st.integers(0, 1), chosen=st.sets(st.integers(0, 7), min_size=4))
+    def sleep_while_a_colleague_sends(self, number, chosen):
+        """A sender sleeps before its first byte; a colleague settles its batch and sends; it wakes."""
+        process = self.processes.get(number)
+        if process is None or process.stand != "connected" or 1 - number in self.processes:
+            return
+        self.sleep("lost before")
+        for _ in range(2):
+            self.opened(self.place(1 - number))
+            self.look(1 - number)
+            self.clock.ahead += DAY
+        self.submit(1 - number, 1 - number, chosen, 4, ["created"] * 3)
+        self.answer(number, "created", "goes on")
+
     @rule()
     def cut(self):
         """Every connection to a database is cut."""
