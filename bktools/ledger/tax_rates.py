@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import overload
@@ -67,6 +68,10 @@ class Rates:
         """Return the rate of each entry; NONE where it is not known."""
         keys = zip(*(getattr(entries, name).tolist() for name in self.by), strict=True)
         return np.array([self.of.get(key, NONE) for key in keys])
+
+    def can_count(self, entries: Sequence[Entry]) -> bool:
+        """Whether the sums that entries may have without their taxes are few enough to tell one."""
+        return math.prod(max(1, len(self.possible(x))) for x in entries) <= MOST_WAYS
 
     def can_give(self, entries: Sequence[Entry], net: int) -> bool:
         """Whether entries without their taxes may add up to a net, to the cent of rounding."""
