@@ -129,13 +129,15 @@ FORM = ("format", "sheet", "heading_line", "delimiter", "encoding")
 
 
 def _say_reading(facts: Facts[str, Any]) -> None:
-    form = [f"{name.replace('_', ' ')} {facts[name]}" for name in FORM if facts[name] is not None]
+    # Formats with a grammar have no line of headings: it is 0 there.
+    form = [f"{name.replace('_', ' ')} {facts[name]}" for name in FORM if facts[name]]
     typer.echo(f"{facts['rows']:,} rows of {Path(facts['source']).name} ({', '.join(form)})\n")
     typer.echo("\n".join(listed([(field, "←", heading) for field, heading in facts["columns"].items()])))
     if facts["days"]:
         typer.echo(f"\nDays: {facts['days']['first']} to {facts['days']['last']}")
     for row in facts["sums"]:
-        typer.echo(f"Sum: {row['currency']} {row['amount']} in {row['rows']:,} rows")
+        rows = "1 row" if row["rows"] == 1 else f"{row['rows']:,} rows"
+        typer.echo(f"Sum: {row['currency']} {row['amount']} in {rows}")
     for text in facts["notes"]:
         typer.echo(f"Note: {text}")
 
