@@ -19,6 +19,7 @@ import httpx
 import pytest
 from conversations import CHART, ENTRIES, NAMES, Conversation, answered, arguments_of, conversations, refused
 
+import bktools.agents
 from bktools.agents.desk import TOOLS
 
 
@@ -64,7 +65,7 @@ def test_every_tool_answers_the_inspector(assistant, not_ready):
     inspector = shutil.which("mcp-inspector")
     if shutil.which("node") is None or inspector is None:
         pytest.skip(
-            "node and mcp-inspector are not installed: npm install -g @modelcontextprotocol/inspector"
+            "node and mcp-inspector are not installed: npm install -g @modelcontextprotocol/inspector@latest"
         )
 
     def inspected(*words: str) -> Any:
@@ -255,6 +256,8 @@ def test_an_installation_without_the_extra_says_so(world, monkeypatch):
     """Without the extra, the command is one line with the command that installs it."""
     for name in [name for name in sys.modules if name.startswith("bktools.agents.server")]:
         monkeypatch.delitem(sys.modules, name)
+    # A test before may have imported the file, which the package then has as an attribute.
+    monkeypatch.delattr(bktools.agents, "server", raising=False)
     monkeypatch.setitem(sys.modules, "mcp.server", None)
     done = world.person(f"bktools mcp --folder {world.folder}")
     assert (done.code, done.output) == (3, "")
