@@ -99,11 +99,11 @@ def month_end(
             sample = reading.samples(service, "--chart and --entries")
             chart, entries = chart or sample[0], entries or [sample[1]]
         accounts = reading.read(bktools.read_chart_of_accounts, "chart", chart, mapping, company=company_id)
-        say(_line(texts, "chart", reading.recognised(accounts.attrs["bktools"])))
+        say(_line(texts, "chart", reading.recognised(accounts.attrs["bktools"], texts.language)))
         # Loaded once: names in the entries are looked up in them, and the close is made from them.
         tables = reading.tables_of(service, company_id, refresh=True)
         rows = reading.read_entries(entries, mapping, company_id, tables, required=("category_id",))
-        say(_line(texts, "entries", reading.recognised(rows.attrs["bktools"])))
+        say(_line(texts, "entries", reading.recognised(rows.attrs["bktools"], texts.language)))
         close = bktools.close_month(
             accounts,
             rows,

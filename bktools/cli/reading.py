@@ -119,6 +119,9 @@ def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
         "source": ", ".join(Path(facts["source"]).name for facts in about),
         "rows": sum(facts["rows"] for facts in about),
         "notes": [f"{Path(facts['source']).name}: {text}" for facts in about for text in facts["notes"]],
+        "note_facts": [
+            {**fact, "file": Path(facts["source"]).name} for facts in about for fact in facts["note_facts"]
+        ],
     }
     return rows
 
@@ -147,10 +150,16 @@ def samples(service: bktools.Service, missing: str) -> tuple[Path, Path]:
     return write_sample_data(service.settings.state_dir / "sample-data")
 
 
-def recognised(about: Facts[str, Any]) -> str:
-    """Return how a file was read, from `frame.attrs["bktools"]`."""
+def recognised(about: Facts[str, Any], language: str = "en") -> str:
+    """Return how a file was read, from `frame.attrs["bktools"]`, with its notes in a language."""
+    from bktools.inputs.notes import note_sentence
+
     # A heading equal to the field's name is left out.
     columns = [f"{heading} → {field}" for field, heading in about["columns"].items() if heading != field]
     form = [f"{name} {about[name]!r}" for name in ("delimiter", "encoding") if about.get(name)]
-    notes = "".join(f"\n                 note: {text}" for text in about["notes"])
+    sentences = [
+        (f"{fact['file']}: " if "file" in fact else "") + note_sentence(fact, language)
+        for fact in about["note_facts"]
+    ]
+    notes = "".join(f"\n                 note: {text}" for text in sentences)
     return f"{about['rows']} rows of {Path(about['source']).name} ({', '.join([*form, *columns])}){notes}"

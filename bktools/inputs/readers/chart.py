@@ -202,7 +202,7 @@ def _accounts_only(reading: Reading) -> Mask:
     reading.note_rows("no_code", no_identity & ~lacks & ~is_title)
     rows = table.rows(~is_title & ~lacks)
     is_copy = np.zeros(len(table.lines), dtype=bool)
-    is_copy[~is_title & ~lacks] = _copies(rows.columns)
+    is_copy[~is_title & ~lacks] = duplicated(*rows.columns)
     reading.note_rows("same_rows", is_copy)
     keep: Mask = ~(is_title | lacks | is_copy)
     again = np.zeros(len(table.lines), dtype=bool)
@@ -231,16 +231,6 @@ def _elsewhere(reading: Reading, lacks: Mask) -> list[int]:
         if is_key or is_part:
             found.append(place)
     return found
-
-
-def _copies(columns: list[pa.ChunkedArray]) -> Mask:
-    """Return the rows that are equal to an earlier one in all cells."""
-    codes = {
-        str(at): pc.dictionary_encode(column).combine_chunks().indices.to_numpy()
-        for at, column in enumerate(columns)
-    }
-    copies: Mask = pd.DataFrame(codes).duplicated().to_numpy()
-    return copies
 
 
 def _note_doubts(reading: Reading) -> None:
