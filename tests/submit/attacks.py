@@ -401,14 +401,24 @@ def attacked(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
             attack(world, getattr(arguments, name))
             figures.update(world.figures)
             steps |= world.steps
-            print(f"{attack.__name__}: {json.dumps(world.figures)}", file=sys.stderr, flush=True)
+            tell(attack.__name__, address, world.figures)
         _work_in(folder / "kills")
         killed = kills(address, arguments.kills, chance, clock)
-        accepted = accepted_by(address)
+        entries, twice = len(accepted_by(address)), doubles(address)
     report = {"foreign errors": 0, **dict.fromkeys(WRONG, 0), **figures}
     report["most steps"] = {person: max(commands) for person, commands in steps.items()}
-    report |= {"entries": len(accepted), "doubles": sum(times > 1 for times in accepted.values())}
-    yield report | {"killed": killed}
+    yield report | {"entries": entries, "doubles": twice, "killed": killed}
+
+
+def tell(attack: str, address: str, figures: Counter[str]) -> None:
+    """Print the figures of an attack when it ends, with the doubles until then."""
+    told = {"doubles": doubles(address), **figures}
+    print(f"{attack}: {json.dumps(told)}", file=sys.stderr, flush=True)
+
+
+def doubles(address: str) -> int:
+    """Return how many entries the service has booked more than once."""
+    return sum(times > 1 for times in accepted_by(address).values())
 
 
 @contextmanager

@@ -24,7 +24,19 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from attacks import ENDS, FIRST, MOST_AGE, forked, is_accepted, judge_and_settle, new_plan, program, world_of
+from attacks import (
+    ENDS,
+    FIRST,
+    MOST_AGE,
+    doubles,
+    forked,
+    is_accepted,
+    judge_and_settle,
+    new_plan,
+    program,
+    tell,
+    world_of,
+)
 from clocks import DAY, Clock
 from honest import filled, has_placeholder, printed_commands, say, settle, typed, unknown_to
 from postgres_server import PASSWORD, Server, server
@@ -33,15 +45,18 @@ from raw_service import accepted_by
 import bktools
 from bktools.cli.exits import Exit
 from bktools.errors import BktoolsError
-from bktools.journal import postgres as postgres_module
 from bktools.journal.writing import open_for_writing
-from bktools.settings import Secret
 
 WAYS = ("pg_restore", "psql", "volume", "new", "replica")
 NAMES = ("ada", "bob", "eve")
 # Days after which a person who still waits goes in a circle.
 DAYS = 30
 MACHINES = 3
+# What the owner grants to each of the team, as the message of a role without rights says.
+RIGHTS = (
+    "GRANT USAGE ON SCHEMA bktools TO {role}; "
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA bktools TO {role}"
+)
 SENDING = "SELECT 1 FROM bktools.batches WHERE state = 'SENDING'"
 
 
@@ -209,11 +224,13 @@ def restores(
     team = _team(postgres, database, address, folder)
     for number in range(count):
         way = WAYS[number % len(WAYS)]
-        figures["answers lost"] += _restore(team, partial(postgres.kept, database, way), plans, chance, clock)
+        keep = partial(postgres.kept, database, way)
+        figures += _restore(team, keep, plans, chance, clock)
         figures["most commands"] = max(figures["most commands"], *(person.commands for person in team))
         figures["commands"] += sum(person.commands for person in team)
         figures["restores"] += 1
         figures[way] += 1
+        tell(f"{way}, restored", address, figures)
     figures["placeholders pasted"] = sum(person.placeholders for person in team)
     figures["placeholders believed"] = sum(person.believed for person in team)
     return figures
@@ -225,10 +242,11 @@ def _restore(
     plans: Iterator[bktools.ExportPlan],
     chance: random.Random,
     clock: Clock,
-) -> int:
-    """Send, keep a copy, send on, restore it, and submit all again; return the number of lost answers."""
-    for person in team:
-        person.finishes(next(plans).entries, clock)
+) -> Counter[str]:
+    """Send, keep a copy, send on, restore it, and submit all again; return what became of the answers."""
+    before = [next(plans).entries for _ in team]
+    for person, entries in zip(team, before, strict=True):
+        person.finishes(entries, clock)
     go_back = keep()
     later = []
     for person in chance.sample(team, chance.choice((1, 2, 3))):
@@ -240,23 +258,43 @@ def _restore(
     for person in team:
         # Only what a machine has seen reveals a volume that was rolled back.
         person.opens()
+    answered = _jobs(team[0])
     go_back()
     for person in team:
         person.commands = 0
     for person in chance.sample(team, len(team)):
         for entries in later:
             person.finishes(entries, clock)
-    return sum(len(unknown_to(team[0].service, entries)) for entries in later)
+    return Counter(
+        {
+            "answers lost": answers_lost(team[0].service, team[0].address, pd.concat(before + later)),
+            # Such a batch is known by a person's look at the books, without the ID of its job.
+            "jobs of answers lost": len(answered - _jobs(team[0])),
+        }
+    )
+
+
+def answers_lost(service: bktools.Service, address: str, entries: pd.DataFrame) -> int:
+    """Return how many of some entries the service has booked, of which the journal does not know."""
+    booked = accepted_by(address)
+    return sum(entry in booked for entry in unknown_to(service, entries)["id"])
+
+
+def _jobs(person: Person) -> set[tuple[str, str]]:
+    """Return each accepted batch of the journal with its job."""
+    history = bktools.load_export_jobs(service=person.service)
+    known = history[history["state"] == "ACCEPTED"].dropna(subset="job_id")
+    return {*zip(known["batch_id"], known["job_id"], strict=True)}
 
 
 def _team(postgres: Server, database: str, address: str, folder: Path) -> list[Person]:
-    """Return people whose roles have the least rights; the owner has opened the journal first."""
+    """Return people whose roles own nothing; the owner has opened the journal first."""
     Person("owner", folder, address, postgres.address(database)).opens()
     team = []
     for name in NAMES:
         own = postgres.address(database, name)
         postgres.sql(f"CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")
-        postgres.sql(postgres_module.rights(Secret(own), name), database)
+        postgres.sql(RIGHTS.format(role=name), database)
         team.append(Person(name, folder, address, own))
     for person in team:
         person.opens()
@@ -275,13 +313,16 @@ def attacked(arguments: Namespace) -> Iterator[dict[str, Any]]:
             person.opens()
         services = [person.service for person in team]
         figures = hits(postgres, database, services, address, arguments, chance, clock)
-        report = {"foreign errors": 0, **figures, "entries": len(accepted_by(address)), "answers lost": 0}
+        report = {"foreign errors": 0, **figures, "entries": len(accepted_by(address))}
+        plans = [new_plan(number).entries for number in range(figures["plans"])]
+        lost = answers_lost(services[0], address, pd.concat(plans)) if plans else 0
+        tell("kills, cuts and sleep", address, figures)
         report["states"] = bktools.load_export_jobs(service=services[0])["state"].value_counts().to_dict()
         restored = stack.enter_context(postgres.database())
-        report |= restores(
-            postgres, restored, address, folder / "restores", arguments.restores, chance, clock
-        )
-        report["doubles"] = sum(times > 1 for times in accepted_by(address).values())
+        at = folder / "restores"
+        report |= restores(postgres, restored, address, at, arguments.restores, chance, clock)
+        report["answers lost"] = lost + report.get("answers lost", 0)
+        report["doubles"] = doubles(address)
     yield report | {"seconds": round(time.monotonic() - began)}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import threading
 
@@ -25,25 +24,6 @@ pytestmark = pytest.mark.parametrize("backend", ["postgres"], indirect=True)
 def plan():
     """A plan of three batches."""
     return bktools.compose_export_jobs(entries_of(COMPANY, 3), max_entries=1)
-
-
-def test_an_answer_is_recorded_after_a_cut_connection(talking, postgres, database, plan):
-    """Each connection is cut while the service answers: every batch has the job of its answer."""
-    answered = {}
-
-    def answer(raw, connection, request):
-        text = raw.accept(request)
-        answered[request["accountingEntryIds"][0]] = json.loads(text)["data"]["id"]
-        assert postgres.cut(database)
-        send(connection, 201, text)
-
-    with talking(answer, read=10.0) as (raw, service):
-        sent = submit(plan, service)
-        assert sent["outcome"].to_list() == ["ACCEPTED"] * 3
-        history = bktools.load_export_jobs(entries=True, service=service).set_index("entry_id")["job_id"]
-        assert history.to_dict() == answered
-        assert sent["job_id"].to_list() == list(answered.values())
-        assert set(raw.accepted.values()) == {1}
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,12 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import warm
 from entries_by_hand import COMPANY, entries_of, outcomes
 from raw_service import created
-
-from bktools.service import Service
-from bktools.settings import Secret
 
 PROGRAM = """
 import bktools
@@ -89,19 +85,4 @@ def test_a_copy_of_the_files_knows_of_the_request_when_it_arrives(talking, tmp_p
     with talking(answer, read=30.0) as (_, service):
         folders.append(service.settings.state_dir)
         assert outcomes(entries_of(COMPANY, 3), service, size=1) == ["ACCEPTED"] * 3
-    assert seen == [[("SENDING",)]] * 3
-
-
-def test_another_connection_knows_of_the_request_when_it_arrives(talking, postgres, database):
-    """When the first byte reaches the server, every other session of the database sees the intent."""
-    seen = []
-
-    def answer(raw, connection, request):
-        seen.append(postgres.sql(SQL.format("bktools.", *request["accountingEntryIds"]), database))
-        created(raw, connection, request)
-
-    with talking(answer, read=30.0) as (_, service):
-        shared = replace(service.settings, journal=Secret(postgres.address(database)))
-        with Service(shared) as own:
-            assert outcomes(entries_of(COMPANY, 3), own, size=1) == ["ACCEPTED"] * 3
     assert seen == [[("SENDING",)]] * 3

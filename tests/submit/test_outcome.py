@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import gzip
-import itertools
 import json
 import signal
 import socket
@@ -158,16 +157,6 @@ REJECTED = {
 def test_rejected(talking, table):
     """A documented type with any status, and every other 4xx in the service's form: it may be sent again."""
     each_has("REJECTED", talking, table, times=2)
-
-
-@pytest.mark.parametrize("backend", ["postgres"], indirect=True)
-@pytest.mark.parametrize(
-    ("outcome", "table", "times"),
-    [("ACCEPTED", ACCEPTED, 1), ("UNKNOWN", UNKNOWN, 1), ("REJECTED", REJECTED, 2)],
-)
-def test_a_database_keeps_the_same(talking, outcome, table, times):
-    """What a file keeps of an answer a database keeps: some answers of each table."""
-    each_has(outcome, talking, dict(itertools.islice(table.items(), 0, None, 5)), times=times, read=0.5)
 
 
 # What gateways answer: pages, and JSON that lacks the service's form.

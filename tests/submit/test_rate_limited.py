@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
 
 import pandas as pd
@@ -16,14 +14,9 @@ from entries_by_hand import COMPANY, company_of, entries_of, entries_of_each, ou
 from raw_service import IN_PROGRESS, answering, by_company, created, in_turn, send
 
 import bktools
-from bktools.sandbox import app as sandbox_app
 from bktools.submit import rate_limit
 
 LIMIT = '{"type": "RATE_LIMITED", "message": "too many requests"}'
-
-# Jobs of three clients together; BKTOOLS_TEST_JOBS asks for others, with the minute of a real limit.
-JOBS = int(os.environ.get("BKTOOLS_TEST_JOBS", "18"))
-MINUTE = 60.0 if "BKTOOLS_TEST_JOBS" in os.environ else 2.0
 
 
 def limit(retry_after: str | None = "0", body: str = LIMIT, **options):
@@ -157,33 +150,3 @@ def test_ctrl_c_ends_the_wait(talking, companies):
             submit(entries_of_each(map(company_of, range(companies))), service)
         assert time.monotonic() - told[0] < 1
         assert states(service) == ["PLANNED"] * companies
-
-
-@BOTH
-@pytest.mark.timeout(600)
-def test_three_machines_with_one_token(monkeypatch, tmp_path, backend):
-    """Clients that do not know each other meet the limit of their token: each job is accepted once."""
-    monkeypatch.setattr(sandbox_app, "_MINUTE", MINUTE)
-    size = {"companies": 9, "categories": 0, "employees": 0}
-    sandbox = bktools.Sandbox(tmp_path / "sandbox", **size, job_seconds=0, requests_per_minute=JOBS * 5 // 9)
-    with sandbox:
-        companies = [company.id for company in sandbox.server.companies()]
-        for company in companies:
-            sandbox.server.configure_company(company, has_contra_accounts=True, has_integration=True)
-
-        def machine(number: int) -> tuple[list[str], int]:
-            own = companies[number::3]
-            frames = [entries_of(company, JOBS // 9, 1000 * companies.index(company)) for company in own]
-            folders = {f"{name}_dir": tmp_path / str(number) / name for name in ("cache", "data", "sent_log")}
-            address, token = sandbox.server.base_url, sandbox.server.token
-            with bktools.connect(address, token=token, journal=backend, **folders) as service:
-                sent = outcomes(pd.concat(frames, ignore_index=True), service, size=1)
-                events = bktools.load_export_jobs(events=True, service=service)
-                return sent, events["message"].str.contains("rate limit", na=False).sum()
-
-        with ThreadPoolExecutor(3) as machines:
-            told = list(machines.map(machine, range(3)))
-        accepted = sandbox.server.accepted_entries()
-    assert [outcome for sent, _ in told for outcome in sent] == ["ACCEPTED"] * (JOBS // 9 * 9)
-    assert (len(accepted), set(accepted.values())) == (JOBS // 9 * 9, {1})
-    assert max(waits for _, waits in told) > 0

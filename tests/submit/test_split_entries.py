@@ -9,8 +9,6 @@ import pytest
 from entries_by_hand import outcomes, submit
 
 import bktools
-from bktools.errors import InputError, PlanError
-from bktools.export.plan_file import read_plan, write_plan
 
 ONE, TWO, THREE = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2, 3))
 TRAVEL, MEALS = "00000000-0000-4000-8000-0000000000c1", "00000000-0000-4000-8000-0000000000c2"
@@ -161,36 +159,3 @@ def test_the_lines_are_compared_when_they_come_again(read, service, change, said
     assert all(said in message for message in found["message"])
     assert len(found) == (0 if said is None else 2)
     assert again.not_ready["exported_amount"].sum() == Decimal("22.50")
-
-
-def test_lines_without_amounts_are_not_compared(read, service):
-    """Entries without amounts or categories are no change: which amount has which is unknown."""
-    entries = read(split_lines=True)
-    submit(entries, service)
-    history = bktools.load_export_jobs(entries=True, service=service)
-    for column in ("amount", "category_id"):
-        again = bktools.compose_export_jobs(entries.drop(columns=column), history=history)
-        assert set(again.not_ready["reason"]) == {"exported"}
-
-
-def test_a_plan_of_split_entries_is_saved_and_guarded(read, tmp_path):
-    """A plan file keeps the lines; a plan that lost one is refused."""
-    plan = bktools.compose_export_jobs(read(split_lines=True))
-    saved = read_plan(write_plan(plan, tmp_path / "a.plan", made_for="x", made_by="y")).plan
-    assert saved.entries["split_line"].to_list() == [1, 2, 0]
-    object.__setattr__(plan, "rows", plan.rows.slice(1))
-    with pytest.raises(PlanError, match="compose it again"):
-        plan.verify()
-
-
-def test_each_line_is_found_in_the_ledger(read, service):
-    """Each line has a posting on its account; a missing line is a finding, a repeated one refused."""
-    submit(read(split_lines=True), service)
-    sent = bktools.load_export_jobs(entries=True, service=service)
-    exported = sent.assign(account_code=sent["category_id"].map({TRAVEL: "5800", MEALS: "6070"}))
-    ledger = exported[["account_code", "date", "amount", "currency"]].assign(text="Hotel " + sent["entry_id"])
-    assert bktools.match_ledger(exported, ledger).counts == {"booked": 3}
-    match = bktools.match_ledger(exported, ledger[ledger["amount"] != Decimal("5.50")])
-    assert match.entries.loc[match.entries["status"] != "booked", "split_line"].to_list() == [2]
-    with pytest.raises(InputError, match="1 entry more than once"):
-        bktools.match_ledger(pd.concat([exported, exported[exported["split_line"] == 2]]), ledger)

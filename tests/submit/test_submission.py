@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import tracemalloc
@@ -12,10 +11,10 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 from backends import BOTH
-from entries_by_hand import entries_of, outcomes, states, submit
+from entries_by_hand import entries_of, outcomes, submit
 
 import bktools
-from bktools.errors import ArgumentError, JournalError, PlanError, StorageError
+from bktools.errors import ArgumentError, JournalError, PlanError
 from bktools.journal.writing import open_for_writing
 from bktools.sandbox.faults import Fault
 from bktools.submit import sender
@@ -114,12 +113,6 @@ def test_a_wait_that_is_none_is_refused(sandbox, service, entries, wait):
     assert sandbox.server.export_jobs() == []
 
 
-def test_something_else_than_a_plan_is_refused(service, entries):
-    """The line says what is needed and what was given."""
-    with pytest.raises(ArgumentError, match="plan must be a result of compose_export_jobs, is a DataFrame"):
-        bktools.submit_export_jobs(entries, apply=True, service=service)
-
-
 @BOTH
 def test_nothing_is_sent_when_anything_is_wrong(sandbox, service, entries):
     """One entry that was exported before, in the last batch: no batch of the plan is sent."""
@@ -130,53 +123,6 @@ def test_nothing_is_sent_when_anything_is_wrong(sandbox, service, entries):
     with pytest.raises(PlanError, match="compose"):
         submit(replace(changed, rows=changed.rows.slice(0, 8)), service)
     assert len(sandbox.server.export_jobs()) == 1
-
-
-@pytest.mark.parametrize("lost", ["emptied", "gone"])
-def test_a_lost_journal_is_not_begun_anew(sandbox, service, entries, lost):
-    """Where something was sent before, an empty journal would let it be sent again: nothing is sent."""
-    plan = bktools.compose_export_jobs(entries)
-    submit(plan, service)
-    journal = service.settings.state_dir / "journal.sqlite"
-    for path in journal.parent.glob("journal.sqlite?*"):
-        path.unlink()
-    kept = journal.read_bytes()
-    journal.write_bytes(b"") if lost == "emptied" else journal.unlink()
-    with pytest.raises(JournalError, match="is missing or empty, but export jobs were sent with it"):
-        submit(plan, service)
-    journal.unlink(missing_ok=True)
-    journal.write_bytes(kept)
-    assert outcomes(plan, service) == ["ACCEPTED"]
-    assert set(sandbox.server.accepted_entries().values()) == {1}
-
-
-def test_what_stands_in_the_way_of_a_lock_is_one_line(service, entries):
-    """A file in the place of the locks' folder, or a folder in that of its holder, is no traceback."""
-    plan = bktools.compose_export_jobs(entries)
-    locks = service.settings.state_dir / "locks"
-    bktools.load_export_jobs(service=service)
-    locks.write_bytes(b"")
-    with pytest.raises(StorageError, match="lock cannot be written"):
-        submit(plan, service)
-    locks.unlink()
-    name = hashlib.sha256(service.settings.company.encode()).hexdigest()[:32]
-    (locks / f"{name}.holder").mkdir(parents=True)
-    assert outcomes(plan, service) == ["ACCEPTED"]
-
-
-@BOTH
-def test_what_waits_can_be_withdrawn(service, entries, backend):
-    """A batch that waits is released by a person, and its entries may go out in another one."""
-    plan = bktools.compose_export_jobs(entries)
-    at = {"base_url": "http://127.0.0.1:9", "token": "t", "data_dir": service.settings.data_dir}
-    with bktools.connect("sandbox", **at, journal=backend) as gone:
-        assert outcomes(plan, gone) == ["PLANNED"]
-    batch = plan.batches["batch_id"][0]
-    with pytest.raises(JournalError, match="is PLANNED"):
-        bktools.resolve_export_job(batch, "accepted", evidence="not yet booked", by="Ada", service=service)
-    bktools.resolve_export_job(batch, "released", evidence="wrong month", by="Ada", service=service)
-    assert states(service) == ["RELEASED"]
-    assert outcomes(plan, service) == ["ACCEPTED"]
 
 
 @pytest.mark.timeout(60 + MANY // 100)

@@ -8,7 +8,6 @@ import re
 import threading
 import time
 
-import pandas as pd
 import pytest
 from backends import BOTH
 from entries_by_hand import COMPANY, entries_of, outcomes, submit, to_create
@@ -82,18 +81,6 @@ def test_what_another_run_is_sending_is_told(talking):
         assert len(raw.requests) == 1
 
 
-def test_a_dry_run_tells_of_every_company(sandbox, service):
-    """Without apply each batch of each company is told, and nothing is sent."""
-    companies = [company.id for company in sandbox.server.companies()[:3]]
-    entries = pd.concat([entries_of(company, 3, first=10 * at) for at, company in enumerate(companies)])
-    plan = bktools.compose_export_jobs(entries, max_entries=2)
-    told = bktools.submit_export_jobs(plan, service=service)
-    assert told["batch_id"].to_list() == plan.batches["batch_id"].to_list()
-    assert told["company_id"].value_counts().to_dict() == dict.fromkeys(companies, 2)
-    assert set(told["outcome"]) == {"PLANNED"}
-    assert sandbox.server.export_jobs() == []
-
-
 def test_progress_reaches_its_end(talking, capsys):
     """Where progress is asked for, each batch and each account is counted."""
 
@@ -134,14 +121,3 @@ def test_a_job_gets_its_time_before_the_next_batch(talking, expires_in, wait, se
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 2), max_entries=1)
         assert outcomes(plan, service, wait=wait) == ["ACCEPTED"] * 2
         assert seconds - 0.1 <= moments[1] - moments[0] < seconds + 5
-
-
-def test_an_account_to_create_is_told_with_its_own(service):
-    """Without apply each account is a row with its own texts, and the frame says that nothing was written."""
-    # The second line has no name, so it is not created.
-    named = {"external_id": "1", "code": "code 1", "name": "name 1"}
-    planned = bktools.create_accounts(to_create(named, {"external_id": "2", "name": None}), service=service)
-    told = planned[["company_id", "external_id", "code", "name", "outcome"]].to_numpy().tolist()
-    assert told == [[COMPANY, *named.values(), "PLANNED"]]
-    assert planned["id"].isna().all()
-    assert planned.attrs["bktools"] == {"environment": "sandbox", "applied": False, "rows": 1}
