@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 from decimal import Decimal
+from itertools import groupby
 
 import pandas as pd
 import pyarrow as pa
@@ -12,6 +14,7 @@ from clocks import DAY, set_clock
 from entries_by_hand import entries_of, submit
 
 import bktools
+from bktools.cli.exits import Exit
 from bktools.errors import ArgumentError, JournalError
 from bktools.frames.schema import EXPORT_EVENTS, EXPORTED_ENTRIES
 from bktools.sandbox.faults import Fault
@@ -29,6 +32,34 @@ def doubted(sandbox, run, monkeypatch):
         return plan, plan.batches["batch_id"][0]
 
     return submit
+
+
+def test_evidence_is_kept_for_good(doubted, sandbox):
+    """After a release and a new submission the events still say who released the batch, and why."""
+    plan, batch = doubted()
+    begun = pd.Timestamp.now(tz="UTC")
+    sandbox.server.clear_faults()
+    # A day later its job has ended, which the sandbox's own clock does not know.
+    while any(job["status"] in {"pending", "in_progress"} for job in sandbox.server.export_jobs()):
+        time.sleep(0.02)
+    with set_clock() as clock:
+        clock.ahead = DAY
+        bktools.resolve_export_job(batch, "released", evidence="no booking of 31 Oct", by="Ada")
+        again = bktools.submit_export_jobs(plan, apply=True)
+    assert again["outcome"].to_list() == ["ACCEPTED"]
+    assert bktools.load_export_jobs()["message"].str.contains("no booking").to_list() == [False]
+    events = bktools.load_export_jobs(events=True)
+    assert list(events.columns) == EXPORT_EVENTS.names
+    steps = ["PLANNED", "SENDING", "UNKNOWN", "RELEASED", "PLANNED", "SENDING", "ACCEPTED"]
+    assert [step for step, _ in groupby(events["after"])] == steps
+    assert events["before"].isna().to_list() == [True] + [False] * (len(events) - 1)
+    released = events[events["after"] == "RELEASED"].iloc[0]
+    assert (released["done_by"], released["message"]) == ("Ada", "no booking of 31 Oct")
+    assert released["batch_id"] == batch
+    assert released["company_id"] == sandbox.server.company_id
+    assert begun <= released["at"] <= pd.Timestamp.now(tz="UTC") + DAY
+    assert str(events["at"].dtype) == "datetime64[us, UTC]"
+    assert events["at"].is_monotonic_increasing
 
 
 def test_history_shows_events(doubted, run, tmp_path):
@@ -67,6 +98,21 @@ def test_a_job_of_another_batch_is_said(sandbox, doubted, run):
     with pytest.raises(JournalError, match=said):
         run(f"export resolve {batch} --outcome accepted --evidence 'seen today' --by Ada --job {job}")
     assert bktools.load_export_jobs(batch=batch)["state"].to_list() == ["UNKNOWN"]
+
+
+def test_what_comes_next_is_said(doubted, run):
+    """History says how to settle a batch in doubt, settling says what to do then; one is no plural."""
+    _, batch = doubted()
+    said = run("export history")[1]
+    assert re.search(rf"outcome unknown: batch {batch} .* bktools export resolve {batch} ", said)
+    assert "outcome unknown" not in run("export history --entries")[1]
+    code, status = run("export status")
+    assert (code, bool(re.search(r" 1 batch, +1 entry  UNKNOWN", status))) == (Exit.INCOMPLETE, True), status
+    with set_clock() as clock:
+        clock.ahead = DAY
+        settled = run(f"export resolve {batch} --outcome released --evidence 'not booked' --by Ada")[1]
+    assert "submit their plan again: bktools export submit PLAN --apply --environment" in settled
+    assert "outcome unknown" not in run("export history")[1]
 
 
 def test_the_history_has_what_was_known_of_each_entry(sandbox, service):
