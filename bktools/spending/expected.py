@@ -27,6 +27,7 @@ USUAL_DAYS = 6
 # A bill by use, such as for power or a telephone, is a quarter more or less than the others.
 USUAL_SHARE = Decimal("0.25")
 
+DAY = dt.timedelta(days=1)
 # An entry that has not come is listed first.
 STATES = ("missing", "late", "came")
 KEYS = ("supplier", "category_name", "currency", "company_id", "category_id")
@@ -117,6 +118,10 @@ class Habit:
     came_on: dt.date | None
 
 
+# By day, the entries that belong to no habit yet, with their number.
+Free = dict[dt.date, Counter[Arrival]]
+
+
 def _by_key(table: pa.Table, wanted: dt.date) -> dict[Key, list[Arrival]]:
     """Return the entries of four months before the month until the month after it, by their keys."""
     first, end = _months_later(wanted, -MONTHS), _months_later(wanted, 2)
@@ -132,48 +137,59 @@ def _by_key(table: pa.Table, wanted: dt.date) -> dict[Key, list[Arrival]]:
 def _habits(arrivals: Sequence[Arrival], wanted: dt.date) -> Iterator[Habit]:
     """Find the entries of each month among those of one key; an entry belongs to one habit at most."""
     before = [_months_later(wanted, -count) for count in range(1, MONTHS + 1)]
-    free = Counter(arrivals)
+    end = _months_later(wanted, 1) - DAY
+    free: Free = defaultdict(Counter)
+    for one in arrivals:
+        free[one.day][one] += 1
     for newest in [one for one in reversed(arrivals) if one.day < wanted]:
-        by_month = [_nearest(free, newest, month) for month in before] if free[newest] else []
+        by_month = [_nearest(free, newest, month) for month in before] if free[newest.day][newest] else []
         came = [one for one in by_month if one is not None]
         if len(came) < LEAST:
             continue
-        free.subtract(came)
         usual = Arrival(_in_month(newest.day, wanted), statistics.median_low([one.amount for one in came]))
-        in_time = Counter({one: count for one, count in free.items() if one.day < _months_later(wanted, 1)})
-        arrived = _nearest(in_time, usual, wanted) or _alone(in_time, usual, wanted)
+        for one in came:
+            free[one.day][one] -= 1
+        arrived = _nearest(free, usual, wanted, until=end) or _alone(free, usual, wanted)
         late = None if arrived else _after(free, usual, wanted)
+        shown = arrived or late
+        if shown:
+            free[shown.day][shown] -= 1
         state = "came" if arrived else "late" if late else "missing"
         last = tuple(one.amount for one in came[: len(LAST)])
-        shown = arrived or late
-        free.subtract([shown] if shown else [])
         yield Habit(state, usual.day, usual.amount, last, shown.day if shown else None)
 
 
-def _nearest(free: Counter[Arrival], usual: Arrival, month: dt.date) -> Arrival | None:
+def _between(free: Free, first: dt.date, last: dt.date) -> Iterator[Arrival]:
+    """Return the entries of some days that belong to no habit, each as often as it is there."""
+    for number in range((last - first).days + 1):
+        # A day without an entry is not added to those that have some.
+        yield from free.get(first + number * DAY, Counter()).elements()
+
+
+def _nearest(free: Free, usual: Arrival, month: dt.date, *, until: dt.date = dt.date.max) -> Arrival | None:
     """Return the entry of a month that has the usual day and amount, the nearest of several."""
     due = _in_month(usual.day, month)
 
     def distance(one: Arrival) -> tuple[Decimal, int]:
         return abs(one.amount - usual.amount), abs((one.day - due).days)
 
-    near = [one for one in +free if _is_usual(one, usual) and distance(one)[1] <= USUAL_DAYS]
-    return min(near, key=distance, default=None)
+    near = _between(free, due - USUAL_DAYS * DAY, min(due + USUAL_DAYS * DAY, until))
+    return min((one for one in near if _is_usual(one, usual)), key=distance, default=None)
 
 
-def _alone(free: Counter[Arrival], usual: Arrival, month: dt.date) -> Arrival | None:
+def _alone(free: Free, usual: Arrival, month: dt.date) -> Arrival | None:
     """Return the entry of a month that has the usual amount on another day, or is the only one there."""
-    own = [one for one in +free if _months_later(one.day, 0) == month and one.amount * usual.amount > 0]
+    of_month = {*_between(free, month, _months_later(month, 1) - DAY)}
+    own = sorted(one for one in of_month if one.amount * usual.amount > 0)
     same = [one for one in own if _is_usual(one, usual)]
     return same[0] if same else own[0] if len(own) == 1 else None
 
 
-def _after(free: Counter[Arrival], usual: Arrival, month: dt.date) -> Arrival | None:
+def _after(free: Free, usual: Arrival, month: dt.date) -> Arrival | None:
     """Return an entry of the month after that is not that month's own."""
     following = _months_later(month, 1)
-    own = [
-        one for one in (+free).elements() if _months_later(one.day, 0) == following and _is_usual(one, usual)
-    ]
+    of_month = _between(free, following, _months_later(following, 1) - DAY)
+    own = [one for one in of_month if _is_usual(one, usual)]
     of_following = _nearest(free, usual, following)
     return next((one for one in own if one != of_following), own[0] if len(own) > 1 else None)
 
