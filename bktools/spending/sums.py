@@ -133,12 +133,14 @@ def spend(
     """
     entries, without_date = of_period(entries, by, period)
     grouped = grouped_by(entries, by, categories=categories, accounts=accounts, employees=employees)
-    sums = _in_order(grouped.summed(), grouped, is_largest_first=flag("largest_first", largest_first))
+    sums = grouped.summed()
+    if rates is not None:
+        sums = with_home(sums, grouped, rates_of(rates))
+    sums = _in_order(sums, grouped, is_largest_first=flag("largest_first", largest_first))
     for name, text in {**grouped.missing, "currency": NO_CURRENCY}.items():
         sums = with_column(sums, name, pc.fill_null(sums.column(name), text))
     names = [*grouped.missing, *RESULTS[: len(RESULTS) - (not flag("shares", shares))]]
     if rates is not None:
-        sums = with_home(sums, grouped, rates_of(rates))
         names[names.index("amount") + 1 : names.index("amount") + 1] = HOME
     ids = [name for name in grouped.keys if name not in grouped.missing]
     source = source_of(entries) | {"title": month_and_company(grouped.rows)}
@@ -186,27 +188,16 @@ def of_period(entries: Any, by: str | Sequence[str], period: Month | None) -> tu
     rows = in_memory(entries, "the entries", columns_of(keys_of(by, entries)))
     if "date" not in rows.column_names:
         raise InputError("the entries have no date, by which those of a period are known")
-    months = pc.utf8_slice_codeunits(pc.cast(days_of(rows), TEXT), 0, len("2026-10"))
+    months = _months(rows)
     is_inside = pc.and_(pc.greater_equal(months, first), pc.less_equal(months, last))
     return described(rows.filter(is_inside), source_of(entries)), months.null_count
 
 
 def with_home(sums: pa.Table, grouped: Grouped, rates: Rates) -> pa.Table:
-    """Return sums with the amounts in the company's own currency, at rates that were given."""
+    """Return sums, in the order of their groups, with the amounts in the company's own currency."""
     amounts, own = in_own_currency(grouped.rows, rates)
-    home = grouped.summed(amounts)
-    keys = [*grouped.keys, "currency"]
-    place_of = {row: place for place, row in enumerate(_rows_of(home, grouped, keys))}
-    order = pa.array([place_of[row] for row in _rows_of(sums, grouped, keys)], COUNT)
-    sums = with_column(sums, HOME[0], home["amount"].take(order))
+    sums = with_column(sums, HOME[0], grouped.summed(amounts)["amount"])
     return with_column(sums, HOME[1], pa.repeat(pa.scalar(own, TEXT), len(sums)))
-
-
-def _rows_of(sums: pa.Table, grouped: Grouped, keys: Sequence[str]) -> Iterable[tuple[str, ...]]:
-    """Return the keys of each row, missing ones as they are shown."""
-    missing = {**grouped.missing, "currency": NO_CURRENCY}
-    columns = [pc.fill_null(sums[name], missing.get(name, "")).to_pylist() for name in keys]
-    return zip(*columns, strict=True)
 
 
 def grouped_by(
@@ -278,7 +269,7 @@ def _key(rows: pa.Table, key: str) -> dict[str, pa.ChunkedArray]:
     """Return the columns of a key as text; blank ones are null. Nothing where the rows have no such key."""
     names, identifier = KEYS.get(key, ((key,), None))
     if key == "month" and "date" in rows.column_names:
-        return {"month": pc.utf8_slice_codeunits(pc.cast(days_of(rows), TEXT), 0, len("2026-10"))}
+        return {"month": _months(rows)}
     if identifier is not None and identifier in rows.column_names:
         ids = pc.ascii_lower(_text(rows.column(identifier)))
         # A group without a name is shown by its ID.
@@ -290,6 +281,10 @@ def _key(rows: pa.Table, key: str) -> dict[str, pa.ChunkedArray]:
         name: _text(rows.column(name)) if name in rows.column_names else pa.nulls(len(rows), TEXT)
         for name in names
     }
+
+
+def _months(rows: pa.Table) -> pa.ChunkedArray:
+    return pc.utf8_slice_codeunits(pc.cast(days_of(rows), TEXT), 0, len("2026-10"))
 
 
 def _keys_of(*frames: Any) -> str:
