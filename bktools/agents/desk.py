@@ -25,6 +25,7 @@ from bktools.journal.journal import Journal
 from bktools.journal.records import this_process
 from bktools.journal.right_journal import first_export
 from bktools.journal.statements import not_booked
+from bktools.ledger.exported import months_of
 
 Kind = Literal["chart", "entries", "ledger"]
 FilePath = Annotated[str, Field(description="A file below the folders of the server.")]
@@ -177,8 +178,7 @@ class Desk:
         postings = self._read("ledger", ledger)
         self.step("match")
         exported = bktools.load_export_jobs(self.company, entries=True, service=self.service)
-        days = postings["date"].dt.strftime("%Y-%m")
-        months = (month, month) if month else (days.min(), days.max())
+        months = (month, month) if month else months_of(postings)
         match = bktools.match_ledger(
             exported, postings, period=months, currency=self.service.settings.currency
         )
@@ -189,7 +189,7 @@ class Desk:
                 "open_groups": match.open_groups,
                 "open_accounts": match.open_accounts,
             },
-            {"months": [*months], "has_arrived": match.has_arrived, "habits": match.habits},
+            {"months": [*months] if months else [], "has_arrived": match.has_arrived, "habits": match.habits},
             not_known=match.unchecked,
         )
 
