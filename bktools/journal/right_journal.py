@@ -224,7 +224,7 @@ def company_refusal(
     """
     if error := first_export(journal, company_id):
         return error
-    since = closed_since(journal, company_id)
+    since = closed_since(journal)
     if since is None:
         return None
     closing, day = since
@@ -269,8 +269,8 @@ _ANSWERED = """
 """
 
 
-def closed_since(journal: Journal, company_id: str) -> tuple[str, str] | None:  # noqa: ARG001
-    """Return what closed a company for this machine, and the day (UTC); None where it is open.
+def closed_since(journal: Journal) -> tuple[str, str] | None:
+    """Return what closed all companies for this machine, and the day (UTC); None where they are open.
 
     A restore closes every company for everybody ("by_restore"); the first use of a journal with exports
     closes them for this machine ("for_newcomer"). Only what a ledger of a later day, or a person on a later

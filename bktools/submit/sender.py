@@ -200,7 +200,7 @@ def seconds_to_end(accepted: Row | None, most: float) -> float:
 
 def look_up(journal: Journal, plan: ExportPlan, company_id: str) -> tuple[LookedUp | None, str]:
     """Return what the plan's ledger shows not to be booked for a closed company, or why it shows nothing."""
-    closed = closed_since(journal, company_id)
+    closed = closed_since(journal)
     if closed is None or not plan.books:
         return None, ""
     try:

@@ -91,7 +91,7 @@ def test_one_command_of_one_person_ends_it_for_everybody(restored, today):
     for name in ("first", "second", "third"):
         with open_for_writing(restored(name)) as journal:
             assert (state(journal, "a"), state(journal, "lost")) == ("ACCEPTED", None)
-            assert closed_since(journal, COMPANY) is not None
+            assert closed_since(journal) is not None
             assert problems(journal) == []
     today("2026-11-21T10:00")
     with open_for_writing(restored("first")) as journal:
