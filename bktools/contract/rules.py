@@ -178,15 +178,12 @@ def period(argument: str, value: object) -> tuple[str, str]:
     if re.fullmatch(r"\d{4}", value):
         return f"{value}-01", f"{value}-12"
     first, _, last = value.partition("..")
-    try:
-        months = month(argument, first), month(argument, last or first)
-    except ArgumentError:
-        months = ("", "")
-    if not months[0] or months[0] > months[1]:
+    last = last or first
+    if not (MONTH_PATTERN.match(first) and MONTH_PATTERN.match(last) and FIRST_MONTH <= first <= last):
         raise ArgumentError(
             argument, "must be a period such as 2026-10, 2026-Q3, 2026 or 2026-01..2026-10", value
-        ) from None
-    return months
+        )
+    return first, last
 
 
 def calendar_text(value: object) -> str:
