@@ -9,6 +9,7 @@ from bktools.cli.options import option
 
 
 def chart(
+    text: results.Text,
     file: file_options.File,
     columns: file_options.Columns = None,
     headings: file_options.Headings = None,
@@ -22,7 +23,6 @@ def chart(
     ),
     mapping: file_options.ByMapping = None,
     save_mapping: file_options.SaveMapping = None,
-    format: results.Format = results.TextFormat.TEXT,
     output: results.Output = None,
 ) -> None:
     """Show how a chart of accounts is read.

@@ -11,6 +11,7 @@ from bktools.cli.options import option
 
 
 def entries(
+    text: results.Text,
     file: file_options.File,
     columns: file_options.Columns = None,
     headings: file_options.Headings = None,
@@ -34,7 +35,6 @@ def entries(
     ),
     mapping: file_options.ByMapping = None,
     save_mapping: file_options.SaveMapping = None,
-    format: results.Format = results.TextFormat.TEXT,
     output: results.Output = None,
 ) -> None:
     """Show how a file of entries is read.

@@ -113,12 +113,12 @@ def show_file(reader: Callable[..., pd.DataFrame], kind: str, given: Facts[str, 
     about = frame.attrs["bktools"]
     facts = {name: about.get(name) for name in ("source", "rows", *FORM, "columns", "notes")}
     facts |= {"days": _days(frame), "sums": _sums(frame)}
-    if given["format"] is results.TextFormat.TEXT:
+    if given["text"].is_for_people:
         _say_reading(facts)
         _say_rows(frame)
-    results.report(given["format"], **facts)
+    given["text"].report(**facts)
     if given["output"] is not None:
-        results.hand_over(frame, results.TableFormat.TABLE, given["output"])
+        results.Table(output=given["output"]).hand_over(frame)
     if given["save_mapping"] is not None:
         _save(given["save_mapping"], kind, frame)
 

@@ -11,6 +11,7 @@ from bktools.cli.options import option
 
 
 def ledger(
+    text: results.Text,
     file: file_options.File,
     columns: file_options.Columns = None,
     headings: file_options.Headings = None,
@@ -42,7 +43,6 @@ def ledger(
     ),
     mapping: file_options.ByMapping = None,
     save_mapping: file_options.SaveMapping = None,
-    format: results.Format = results.TextFormat.TEXT,
     output: results.Output = None,
 ) -> None:
     """Show how a general ledger is read.

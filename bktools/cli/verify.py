@@ -10,7 +10,7 @@ import bktools
 from bktools.caller import in_shell
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import connected, option, same, the_company
+from bktools.cli.options import option, same, the_company
 from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.visible import visible_line
@@ -28,6 +28,9 @@ MOST_POSTINGS = 10
 
 
 def verify(
+    books: options.Books,
+    text: results.Text,
+    folder: options.Folder,
     ledger: reading.Ledger,
     entries: list[Path] | None = option(
         "--entries FILE",
@@ -37,7 +40,6 @@ def verify(
     month: str | None = options.month(
         "Only the entries of this month, such as 2026-10; by default the ledger's months."
     ),
-    out: options.Out = None,
     exported_at: options.ExportedAt = None,
     explained: list[str] | None = option(
         "--explained VOUCHER",
@@ -48,11 +50,6 @@ def verify(
     ),
     by: str | None = option("--by NAME", "With --record: who verified the month."),
     reason: str | None = option("--reason TEXT", "With --record: why the remaining differences are known."),
-    profile: options.Profile = "excel",
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> Exit:
     """Check that exported entries arrived in the general ledger.
 
@@ -75,7 +72,7 @@ def verify(
 
     if record and (month is None or by is None):
         raise ArgumentError("--record", "needs --month and --by: what was verified, and who did it")
-    with connected(environment, sandbox, company) as service:
+    with books.connected() as service:
         company_id = the_company(service.settings)
         postings = reading.read_ledger(ledger, mapping, money="decimal")
         note(reading.recognised(postings.attrs["bktools"]))
@@ -111,25 +108,22 @@ def verify(
         match = replace(match, unchecked=(*left_out, *match.unchecked))
         has_arrived = match.has_arrived and (len(match.entries) > 0 or exported.empty)
         lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
-        results.say(format, "\n  ".join([match.headline, *map(visible_line, lines)]))
-        results.say_list(
-            format, "Findings", match.findings[COLUMNS], most=len(match.findings), whole="--out FOLDER"
-        )
+        text.say("\n  ".join([match.headline, *map(visible_line, lines)]))
+        text.say_list("Findings", match.findings[COLUMNS], most=len(match.findings), whole="--out FOLDER")
         since = _since(service, company_id, month, postings)
         for line in since:
-            results.say(format, line)
+            text.say(line)
         for settlement in settled:
-            _say(format, settlement, same(service.settings))
-        if out is not None:
-            match.to_csv(out, profile)
+            _say(text, settlement, same(service.settings))
+        if folder.out is not None:
+            match.to_csv(folder.out, folder.profile)
             # Without rows, too: one of an earlier run would tell of batches that are settled by now.
-            bktools.to_csv(as_frame(settled), out / "ledger_settlements.csv", profile)
-            results.say(format, f"\nWritten to {out}/")
+            bktools.to_csv(as_frame(settled), folder.out / "ledger_settlements.csv", folder.profile)
+            text.say(f"\nWritten to {folder.out}/")
         if record and month is not None and by is not None:
             _record(service, company_id, month, match, postings, by, reason)
-            results.say(format, f"\nRecorded: {month} was verified by {by}")
-        results.report(
-            format,
+            text.say(f"\nRecorded: {month} was verified by {by}")
+        text.report(
             has_arrived=has_arrived,
             entries=match.counts,
             habits=match.habits,
@@ -141,7 +135,7 @@ def verify(
             settlements=settled,
             moved=since,
             recorded=record,
-            written_to=out,
+            written_to=folder.out,
         )
         return Exit.DONE if has_arrived else Exit.INCOMPLETE
 
@@ -210,27 +204,23 @@ def _record(
         )
 
 
-def _say(format: results.TextFormat, settlement: Settlement, books: str) -> None:
+def _say(text: results.Text, settlement: Settlement, ending: str) -> None:
     """Print the evidence about a batch in doubt, with the command that records its outcome."""
     decided = "" if settlement.outcome else "open: "
-    results.say(format, f"\nbatch {settlement.batch_id}, outcome unknown: {decided}{settlement.text}")
+    text.say(f"\nbatch {settlement.batch_id}, outcome unknown: {decided}{settlement.text}")
     for posting in settlement.postings[:MOST_POSTINGS]:
-        results.say(format, visible_line(f"  {posting}"))
+        text.say(visible_line(f"  {posting}"))
     if len(settlement.postings) > MOST_POSTINGS:
-        results.say(
-            format, f"  and {len(settlement.postings) - MOST_POSTINGS} more: --format json has all of them"
-        )
+        text.say(f"  and {len(settlement.postings) - MOST_POSTINGS} more: --format json has all of them")
     if settlement.outcome is not None:
-        results.say(
-            format,
+        text.say(
             f"  Check it, then record it: bktools export resolve {settlement.batch_id} --outcome "
-            f"{settlement.outcome} --evidence {in_shell(settlement.text)} --by NAME{books}",
+            f"{settlement.outcome} --evidence {in_shell(settlement.text)} --by NAME{ending}"
         )
     elif settlement.postings:
-        results.say(
-            format,
+        text.say(
             "  Where one of these holds none of its entries, run this again with --explained VOUCHER, "
-            "once for each voucher",
+            "once for each voucher"
         )
 
 

@@ -22,6 +22,8 @@ FIGURES = ("currency", "this", "that", "difference", "percent", "drivers")
 
 
 def versus(
+    books: options.Books,
+    table: results.Table,
     entries: Path = argument("FILE", "The entries of a month.", REQUIRED),
     other: Path = argument(
         "OTHER", "Another month, or a budget: the columns of the keys, and an amount.", REQUIRED
@@ -30,11 +32,6 @@ def versus(
     by: options.Keys = None,
     largest_first: options.LargestFirst = False,
     threshold: options.Threshold = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Table = results.TableFormat.TABLE,
-    output: results.Output = None,
 ) -> None:
     """Compare two months of entries, or a month and a budget.
 
@@ -43,19 +40,19 @@ def versus(
     Example: bktools versus november.csv october.csv --by supplier --from 5%
     """
     keys = by or ["category"]
-    (this, that), names = read_sides([[entries], [other]], mapping, keys, environment, sandbox, company)
+    (this, that), names = read_sides([[entries], [other]], mapping, keys, books)
     changes = bktools.versus(this, that, by=keys, threshold=threshold, **names)
     note(f"{counted(len(changes), 'difference')}{smaller_ones(changes.attrs['bktools']['below_threshold'])}")
     if not largest_first:
         changes = by_name(changes, shown_columns(changes)[: -len(FIGURES)])
     shown = shown_columns(changes)
-    if results.is_for_people(format, output):
+    if table.is_for_people:
         sides = {"this": _named(this, entries), "that": _named(that, other)}
         if len({*sides.values()}) < len(sides):
             sides = {}
         changes = with_units(changes).rename(columns=sides)
         shown = [sides.get(name, name) for name in shown]
-    results.hand_over(changes, format, output, columns=shown)
+    table.hand_over(changes, columns=shown)
 
 
 def _named(side: pd.DataFrame, file: Path) -> str:

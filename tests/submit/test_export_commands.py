@@ -51,7 +51,7 @@ def test_doubt_is_settled_by_what_the_messages_say(sandbox, run, coded):
     assert code == Exit.INCOMPLETE
     code, status = run("export status")
     assert (code, "outcome unknown" in status) == (Exit.INCOMPLETE, True)
-    look_up = re.search(r"bktools (export history --entries --batch [^)]+)\)", said)[1]
+    look_up = re.search(r"bktools (export status --entries --batch [^)]+)\)", said)[1]
     listed = run(look_up)[1]
     entries = set(re.findall(r"[0-9a-f-]{36}", listed))
     assert len(entries) == 5
