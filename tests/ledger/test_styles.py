@@ -94,7 +94,8 @@ def table(seeds, sizes):
             named = 100 * planted["errors named"] / max(planted["errors"], 1)
             yield (
                 f"| {name} | {both['entries']:,} | {both['falsely missing']} | {both['falsely booked']} |"
-                f" {both['otherwise wrong']} | {share:.1f}% | {planted['planted']} | {exact:.0f}% | {named:.0f}% |"
+                f" {both['otherwise wrong']} | {share:.1f}% | {planted['planted']} | {exact:.0f}% |"
+                f" {named:.0f}% |"
             )
 
 
