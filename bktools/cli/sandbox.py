@@ -57,7 +57,7 @@ def serve(
     fault: list[str] | None = option(
         "--fault FAULT",
         "Fault to inject, such as error:operation=search_categories,times=3,status=503; may be "
-        "repeated. bktools guide sandbox lists them.",
+        "repeated. bktools guide programs lists them.",
     ),
     ready: bool = option(
         "--ready",

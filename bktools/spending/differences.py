@@ -16,9 +16,9 @@ from bktools.caller import is_command, setting
 from bktools.errors import InputError
 from bktools.frames.columns import amounts_of, days_of, in_one_scale, text_of, with_column
 from bktools.frames.incoming import in_memory, source_of
-from bktools.frames.schema import COUNT, TEXT, to_pandas
+from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
 from bktools.frames.sums import NO_CURRENCY, Money, change_of, currencies_of, threshold_of, total
-from bktools.spending.sums import KEYS, NAMING, Grouped, columns_of, grouped_by, keys_of
+from bktools.spending.sums import KEYS, NAMING, Grouped, columns_of, grouped_by, keys_of, of_period
 from bktools.wording.numbers import shown
 
 SHOWN_DRIVERS = 3
@@ -38,6 +38,9 @@ def versus(
     accounts: Any = None,
     employees: Any = None,
     threshold: str | float | Decimal | None = None,
+    period: Month | None = None,
+    before: Month | None = None,
+    every: bool = False,
 ) -> pd.DataFrame:
     """Return what differs between two months, or a month and a budget, by any key, largest difference first.
 
@@ -54,12 +57,17 @@ def versus(
         As `load_categories`, `load_accounts` and `load_employees` return them, for names.
     threshold : str, float or Decimal, optional
         The least difference that has a row: an amount such as 500, or a share of `that` such as "5%".
+    period, before : str, Period, date or datetime, optional
+        Only the entries of `this`, and of `that`, in a month, quarter, year or several months, as in `spend`.
+        With both, one frame may be both sides.
+    every : bool
+        True for a row of each group, also of one whose amounts are the same.
 
     Returns
     -------
     pandas.DataFrame
-        One row a group and currency whose amounts differ: the keys, `currency`, `this`, `that`, `difference`
-        (this less that, exact), `percent` (of that; null where it is nothing), and `drivers`: the entries
+        One row per group and currency whose amounts differ: the keys, `currency`, `this`, `that`,
+        `difference` (this less that, exact), `percent` (of that; null where it is nothing), and `drivers`: the entries
         that make most of the difference, without those that both have with the same supplier and amount.
         Groups are the same where their IDs are, or their names where a side has no IDs.
         `frame.attrs["bktools"]` has `below_threshold`, the number of smaller differences.
@@ -89,6 +97,7 @@ def versus(
     columns = columns_of(by) | {"entries"}
     given = {"this": this, "that": that}
     this, that = (in_memory(frame, name, columns) for name, frame in given.items())
+    this, that = (of_period(rows, by, months)[0] for rows, months in ((this, period), (that, before)))
     sources = [Path(source_of(frame).get("source") or name).name for name, frame in given.items()]
     that = _in_currency_of(this, that, *sources)
     frames = {"categories": categories, "accounts": accounts, "employees": employees}
@@ -98,23 +107,22 @@ def versus(
     ]
     joined = _joined_by(sides)
     labels: dict[Group, dict[str, str | None]] = {}
-    now, before = (_sums(side, joined, labels) for side in sides)
+    now, was = (_sums(side, joined, labels) for side in sides)
     rows: list[dict[str, Any]] = []
-    for group in {**now, **before}:
-        of_this, of_that = now.get(group, {}), before.get(group, {})
+    for group in {**now, **was}:
+        of_this, of_that = now.get(group, {}), was.get(group, {})
         for currency in {**of_this, **of_that}:
             old, new, difference, percent = change_of(
                 of_that.get(currency, _NOTHING), of_this.get(currency, _NOTHING)
             )
-            if difference:
+            if difference or every:
                 rows.append(
                     {"group": group, "currency": currency, "this": new, "that": old, "difference": difference}
                     | {"share": percent, "percent": percent}
                 )
     large = [row for row in rows if is_large(row)]
     ranks = {
-        currency: place
-        for place, currency in enumerate(currencies_of([*now.values(), *before.values()], None))
+        currency: place for place, currency in enumerate(currencies_of([*now.values(), *was.values()], None))
     }
     large.sort(key=lambda row: (ranks[row["currency"]], -abs(row["difference"]), row["group"]))
     signs = [sign if "entries" not in rows.column_names else 0 for sign, rows in ((1, this), (-1, that))]
