@@ -40,9 +40,10 @@ def keep(backend, postgres, database):
 
 @pytest.fixture
 def restored(machine, keep, today):
-    """Two machines that sent, a backup from before the second one's, and the journal restored from it."""
+    """Two machines that sent, a third one, and the journal restored from before what the second one sent."""
     today("2026-11-20T10:00")
-    open_for_writing(machine("second")).close()
+    for name in ("second", "third"):
+        open_for_writing(machine(name)).close()
     used(machine("first"), "a")
     put_back = keep(machine("first"))
     with open_for_writing(machine("second")) as journal:
@@ -133,6 +134,41 @@ def test_a_look_on_the_day_of_the_restore_opens_nothing(restored):
         with pytest.raises(JournalError) as caught:
             send(journal, batch("three", 3, company=OTHER_COMPANY))
         assert caught.value.code == "closed_by_restore"
+
+
+@BOTH
+def test_what_a_sent_log_holds_waits_whatever_its_date(machine, keep, today):
+    """Also for the others, once its machine has opened the journal; a look on a later day opens it."""
+    today("2026-11-20T10:00")
+    for name in ("second", "third"):
+        open_for_writing(machine(name)).close()
+    used(machine("first"), "a")
+    put_back = keep(machine("first"))
+    ahead = [batch("ahead", number, date="2026-12-05") for number in range(4)]
+    for number, name in ((1, "second"), (2, "third")):
+        with open_for_writing(machine(name)) as journal:
+            send(journal, batch(f"lost-{name}", number, date="2026-12-05"))
+    put_back()
+    assert code_of(machine("second")) != ""
+    restore(machine("second"), None, **LOOKED)
+    open_for_reading(machine("third")).close()
+    for name in ("first", "second", "third"):
+        with open_for_writing(machine(name)) as journal:
+            for lost in ahead[1:3]:
+                with pytest.raises(JournalError) as caught:
+                    send(journal, lost)
+                assert caught.value.code == "closed_by_restore"
+    today("2026-11-21T10:00")
+    with open_for_writing(machine("first")) as journal:
+        send(journal, replace(ahead[3], batch_id="new"))
+        send(
+            journal,
+            replace(ahead[1], batch_id="one"),
+            looked_up=LookedUp("2026-11-21", "ledger", frozenset({ENTRIES[1]})),
+        )
+        record_not_booked(journal, COMPANY, [ENTRIES[2]], **LOOKED)
+        send(journal, replace(ahead[2], batch_id="two"))
+        assert problems(journal) == []
 
 
 @BOTH
@@ -236,6 +272,6 @@ def test_a_second_computer_with_a_copy(settings, tmp_path, today):
     new = replace(settings, data_dir=tmp_path / "new" / "data", sent_log_dir=tmp_path / "new" / "log")
     restore(new, tmp_path / "backup.sqlite", **LOOKED)
     with open_for_writing(new) as journal:
-        with pytest.raises(JournalError, match="closed since"):
+        with pytest.raises(JournalError, match="is closed until"):
             begun(journal, batch("b", 1, date="2026-11-19"))
         send(journal, batch("c", 2, date="2026-11-21"))

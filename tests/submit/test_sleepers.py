@@ -153,10 +153,10 @@ def test_a_second_job_is_shown_until_a_person_ticks_it_off(talking, postgres, da
         first.join()
         assert (rows[0]["outcome"], "may be booked twice" in rows[0]["message"]) == ("UNKNOWN", True), rows
         with open_for_writing(service.settings) as journal:
-            assert len(journal.booked_twice(COMPANY)) == 1
+            assert len(journal.late_answers(COMPANY)) == 1
         _, text = run("export status")
         command = re.search(r"bktools (export tick-off .*?) --", text)[1]
         code, _ = run(f'{command} --environment {raw.base_url} --evidence "job reversed as 4711" --by Ada')
         assert code == 0
         with open_for_writing(service.settings) as journal:
-            assert journal.booked_twice(COMPANY) == []
+            assert journal.late_answers(COMPANY) == []
