@@ -278,8 +278,10 @@ def run(attacks: Iterable[Attack], wanted: Mapping[str, int], *, seed: int, work
     waiting = [(name, partial(call, 1000 * seed + number)) for number, (name, call) in enumerate(shares)]
     # All attacks advance together, so that a run that is ended early has some of each.
     random.Random(seed).shuffle(waiting)
-    # The commands are built once, for all shares.
+    # Everything is imported, and the commands are built, once for all shares.
     typed("--help")
+    for name in bktools.__all__:
+        getattr(bktools, name)
     running: dict[int, tuple[str, int, float]] = {}
     total = Counter(dict.fromkeys(WRONG, 0))
     while waiting or running:
