@@ -40,8 +40,8 @@ from bktools.service.transport import Limits
 
 # Seconds after which the end of a killed sender must be known.
 PATIENCE = 10.0
-# Seconds after which an intent of these senders is too old; they sleep about as long. A busy computer may need
-# a second between an intent and its first byte.
+# Seconds after which an intent of these senders is too old; they sleep about as long. On a busy computer, a
+# second may pass between an intent and its first byte.
 MOST_AGE = 2.0
 # Days after which a person who still waits goes in a circle.
 DAYS = 60
