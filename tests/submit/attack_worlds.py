@@ -11,6 +11,7 @@ import json
 import os
 import pickle
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -18,6 +19,7 @@ import traceback
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -237,6 +239,14 @@ def _size(path: Path) -> int:
 # Shares
 
 
+class EndedEarly(BaseException):
+    """Raised by SIGTERM: the share ends with the figures that it has."""
+
+
+def _end_early(*_: object) -> None:
+    raise EndedEarly
+
+
 @dataclass(frozen=True)
 class Attack:
     """An attack, the options of the command that say how often it is made, and what a share has of each."""
@@ -265,7 +275,9 @@ def _share(function: Callable[..., None], part: Mapping[str, int], seed: int) ->
         (Path(folder) / "config.toml").touch()
         os.environ |= {"BKTOOLS_CONFIG": f"{folder}/config.toml"}
         world = World(address, Path(folder), random.Random(seed), clock)
-        function(world, **part)
+        with suppress(EndedEarly):
+            function(world, **part)
+            world.figures["shares"] += 1
         booked = world.booked()
     world.figures["entries"] = len(booked)
     world.figures["doubles"] = sum(times > 1 for times in booked.values())
@@ -307,6 +319,7 @@ def run(attacks: Iterable[Attack], wanted: Mapping[str, int], *, seed: int, work
 
 def _end_with_figures(call: Callable[[], Counter[str]], writer: int) -> None:
     code = 1
+    signal.signal(signal.SIGTERM, _end_early)
     try:
         with os.fdopen(writer, "wb") as answer:
             pickle.dump(call(), answer)

@@ -257,10 +257,10 @@ def lying_locks(world: World, restores: int) -> None:
 
 
 ATTACKS = (
-    Attack(kills, {"kills": 100}),
-    *(Attack(each, {"restores": 25}) for each in (old_copies, lost_folders, new_disks, renamed, lying_locks)),
-    Attack(flips, {"flips": 100}),
-    Attack(truncations, {"truncations": 100}),
+    Attack(kills, {"kills": 25}),
+    *(Attack(each, {"restores": 10}) for each in (old_copies, lost_folders, new_disks, renamed, lying_locks)),
+    Attack(flips, {"flips": 50}),
+    Attack(truncations, {"truncations": 50}),
 )
 
 if __name__ == "__main__":
