@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 import traceback
 from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
-from batches import ADDRESS, COMPANY, answer, batch, begun, claimed, send, state
+from batches import ADDRESS, COMPANY, batch, claimed, send, state
 from postgres_server import OWNER, PASSWORD
-from typer.testing import CliRunner
 
-from bktools.cli.app import app
-from bktools.errors import BktoolsError, ConfigurationError, JournalBusyError, JournalError, StorageError
+from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
 from bktools.journal import postgres as postgres_module
 from bktools.journal import sent_log
-from bktools.journal.attempts import begin, record_outcome, recover_free, regain
+from bktools.journal.attempts import begin, recover_free, regain
 from bktools.journal.environments import rename
 from bktools.journal.journal import Journal, identity_of
 from bktools.journal.postgres import location_of
@@ -85,16 +82,6 @@ def test_a_connection_that_is_cut_before_the_request_sends_nothing(machine, post
             assert refused.value.code == "replaced"
             assert regain(journal, COMPANY)
             begin(journal, "a")
-
-
-def test_an_outcome_is_written_on_a_new_connection(machine, postgres, database):
-    """A connection that is cut while the service answers costs nothing: the answer is written on another."""
-    with open_for_writing(machine()) as journal:
-        attempt = begun(journal, batch("a", 1))
-        postgres.cut(database)
-        record_outcome(journal, attempt, answer("ACCEPTED", "job"))
-        row = journal.state_of("a")
-    assert (row["state"], row["job_id"]) == ("ACCEPTED", "job")
 
 
 @pytest.mark.parametrize("whose", ["DATABASE {}", f"ROLE {OWNER} IN DATABASE {{}}"])
@@ -168,27 +155,6 @@ def test_a_forgotten_database_is_known_on_this_machine(machine):
             use(forgotten)
         assert (refused.value.code, "BKTOOLS_JOURNAL" in str(refused.value)) == ("another_journal", True)
     assert not (forgotten.state_dir / "journal.sqlite").exists()
-
-
-def test_the_commands_say_which_journal_is_in_force(machine, postgres, database, monkeypatch):
-    """Config, journal, verify and backup name the database and never its password."""
-    monkeypatch.setenv("BKTOOLS_BASE_URL", "https://books.example.com")
-    monkeypatch.setenv("BKTOOLS_TOKEN", "t")
-    monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
-    place = f"postgresql://127.0.0.1:{postgres.port}/{database}"
-
-    def run(*words: str) -> str:
-        result = CliRunner().invoke(app, words)
-        assert isinstance(result.exception, SystemExit | BktoolsError | None), result.exception
-        return f"{result.output}{result.exception or ''}"
-
-    commands = ("config", "journal", "journal verify", "journal backup")
-    said = {words: run(*words.split()) for words in commands}
-    assert re.search(rf"journal in use +the database {place}\n", said["config"])
-    assert re.search(rf"database +{place}\n", said["journal"])
-    assert f"{place} is whole" in said["journal verify"]
-    assert "back it up with pg_dump" in said["journal backup"]
-    assert PASSWORD not in "".join(said.values())
 
 
 def test_a_colleague_names_the_address_alone(machine):

@@ -67,14 +67,6 @@ def test_a_file_says_that_lines_are_the_parts_of_one_entry(read, more, options):
     assert plan.amounts == {"EUR": Decimal("22.50")}
 
 
-@pytest.mark.parametrize(("column", "value"), [(1, "2026-10-03"), (3, "USD")])
-def test_lines_of_another_day_or_currency_are_no_parts(read, column, value):
-    """The parts of an entry have one company, date and currency, whatever the caller says."""
-    other = [*LINES[1]]
-    other[column] = value
-    assert reasons(read((LINES[0], tuple(other), LINES[2]), split_lines=True)) == ["conflicting"] * 2
-
-
 def test_lines_are_held_back_together(read):
     """Each line is checked; where one is not ready the others say so, and nothing of the entry is sent."""
     missing = (*LINES[1][:4], "", *LINES[1][5:])
