@@ -174,8 +174,11 @@ def _one_of(table: Table, field: str, matching: Sequence[int], problems: Problem
     return list(fitting or matching)
 
 
-def can_be(field: str, table: Table, taken: Collection[int]) -> list[int]:
-    """Return the free columns that can be a field by the type of their cells: what a question names."""
+def can_be(field: str, table: Table, taken: Collection[int], *, with_cents: bool = True) -> list[int]:
+    """Return the free columns that can be a field by the type of their cells: what a question names.
+
+    Of columns that can be money, those with cents go first, unless both sides of a pair are looked for.
+    """
     # Few rows may have a credit.
     least = {"amount": _MOST, "credit": 0.02}.get(field, 0.2)
     found = []
@@ -188,14 +191,14 @@ def can_be(field: str, table: Table, taken: Collection[int]) -> list[int]:
         is_other = (field == "date" and most(filled, is_serial)) or (field in MONEY and are_codes(filled))
         if not is_balance and not is_other and fits(field, filled):
             found.append(place)
-    if field in MONEY:
+    if field in MONEY and with_cents:
         return [place for place in found if has_cents(table.samples[place])] or found
     return found
 
 
 def pairs(table: Table, taken: Collection[int]) -> list[tuple[int, int]]:
     """Return pairs of columns of which each full row has exactly one filled."""
-    found = can_be("credit", table, taken)
+    found = can_be("credit", table, taken, with_cents=False)
     filled = {place: [is_not_zero(cell) for cell in table.samples[place]] for place in found}
     both = []
     for debit, credit in permutations(found, 2):
@@ -252,7 +255,8 @@ def _ask(
     is_doubtful: bool = False,
 ) -> None:
     headings = ["/".join(choice["columns"].values()) for choice in choices]
-    if field == "date" and not choices:
+    if field == "date" and not choices and any(name in places for name in MONEY):
+        # What has no heading of amounts either is no file of entries.
         choices = [{"columns": {field: ""}}]
     code = "no_column" if headings else "no_column_like_it"
     problems.ask(code, choices, is_doubtful=is_doubtful, field=field, headings=headings)

@@ -24,6 +24,7 @@ from bktools.inputs.columns import (
     side_of,
 )
 from bktools.inputs.days import is_day, is_serial, lacks_year, parsed, read_days
+from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.rows import entries_only, filled_down
 from bktools.inputs.table import Mask, Table
@@ -170,9 +171,15 @@ def _read_days(reading: Reading, all_columns: list[pa.ChunkedArray]) -> None:
             reading.ask_of_rows("year", bad, value=text)
             reading.problems[-1] = reading.problems[-1]._replace(option="year")
         else:
-            reading.ask_of_rows(
-                "not_a_date", bad, [reading.table.skip(bad), {"columns": {"date": ""}}], value=text
-            )
+            reading.ask_of_rows("not_a_date", bad, _without_day(reading, column, bad), value=text)
+
+
+def _without_day(reading: Reading, column: pa.ChunkedArray, bad: Mask) -> list[Choice]:
+    """Return the ways to read rows whose cells are no days; one in no calendar is to be corrected."""
+    if any(map(is_day, cells.unique(column.filter(pa.array(bad))))):
+        return []
+    no_day: Choice = {"columns": {"date": ""}}
+    return [no_day] if bad.all() else [reading.table.skip(bad), no_day]
 
 
 def _read_values(

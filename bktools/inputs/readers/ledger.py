@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import can_set, in_shell, name_of, setting
+from bktools.contract import rules
 from bktools.errors import ArgumentError, UnverifiedTableWarning
 from bktools.frames import schema
 from bktools.frames.money import check_form
@@ -37,6 +38,7 @@ _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id
 # Columns that few ledgers have; an empty one is left out.
 _SELDOM = ("cost_centre", "foreign_currency")
 _CODE = re.compile(r"[\w.\-/ ]*\d{3}[\w.\-/ ]*")
+_UUID = re.compile(rules.UUID_REGEX)
 _FEW_ROWS = 3
 
 
@@ -272,6 +274,8 @@ def _ask_account(reading: Reading) -> None:
         and most(table.samples[place], _CODE.fullmatch)
         and not most(table.samples[place], is_day)
         and not has_cents(table.samples[place])
+        and not most(table.samples[place], _UUID.match)
+        and not has_heading(table.headings[place], ["balance"])
     ]
     headings = [table.headings[place] for place in found]
     code = "no_column" if found else "no_column_like_it"
