@@ -220,15 +220,6 @@ def test_entries_held_back_without_a_reason_are_refused(path):
         read_plan(path)
 
 
-def test_how_large_a_head_may_be(plan, path):
-    """A head of 64 MiB is read, one of a byte more is refused before it is unpacked."""
-    rewritten(path, lambda members: members.update({"plan.json": members["plan.json"].ljust(64 << 20)}))
-    assert read_plan(path).plan.plan_id == plan.plan_id
-    rewritten(path, lambda members: members.update({"plan.json": members["plan.json"] + b" "}))
-    with pytest.raises(PlanError, match=r"its plan\.json is too large.*compose it again"):
-        read_plan(path)
-
-
 def test_what_is_no_file_of_a_plan(tmp_path):
     """A missing file says how one is made; something else is refused in one line."""
     with pytest.raises(PlanError, match=r"the plan .* was not found: bktools export compose writes one"):
@@ -238,21 +229,3 @@ def test_what_is_no_file_of_a_plan(tmp_path):
         read_plan(tmp_path / "notes.plan")
     with pytest.raises(PlanError, match=f"the plan {tmp_path} cannot be read"):
         read_plan(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("ready", "size", "said"),
-    [
-        (1, 5, "1 entry ready in 1 batch, 1 not ready"),
-        (2, 5, "2 entries ready in 1 batch, 1 not ready"),
-        (2, 1, "2 entries ready in 2 batches, 1 not ready"),
-        (0, 5, "0 entries ready in 0 batches, 1 not ready"),
-    ],
-)
-def test_the_headline_of_a_plan(entries, ready, size, said):
-    """How many entries and batches, one or several, and what to do next."""
-    shown = compose_export_jobs(entries(ready + 1, approved=[True] * ready + [False]), max_entries=size)
-    assert said in repr(shown).splitlines()[0]
-    assert said in shown._repr_html_()
-    assert ("submit_export_jobs(plan) is a dry run" in repr(shown)) == (ready > 0)
-    assert ("correct the entries that are not ready" in repr(shown)) == (ready == 0)

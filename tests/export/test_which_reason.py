@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 import pandas as pd
 import pytest
 from hand_made import COMPANY, entry_id
@@ -141,46 +139,12 @@ def test_what_was_not_checked_is_named(entries, columns, given, expected):
     assert repr(plan).count("not checked: ") == len(plan.unchecked)
 
 
-def test_totals_are_by_company_currency_and_category(entries):
-    """Each group of the ready entries has its own line, in order."""
-    rows = [
-        (OTHER, "EUR", CATEGORY, "0.10"),
-        (COMPANY, "USD", CATEGORY, "0.20"),
-        (COMPANY, "EUR", CATEGORY, "4"),
-        (COMPANY, "EUR", OTHER, "8"),
-        (COMPANY, "CHF", CATEGORY, "16"),
-        (COMPANY, "EUR", CATEGORY, "0.10"),
-    ]
-    names = ["company_id", "currency", "category_id", "amount"]
-    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-    frame = entries(6, **columns | {"amount": [*map(Decimal, columns["amount"])]})
-    totals = compose_export_jobs(frame).totals
-    assert {tuple(row) for row in totals[[*names, "entries"]].itertuples(index=False, name=None)} == {
-        (OTHER, "EUR", CATEGORY, 0.10, 1),
-        (COMPANY, "USD", CATEGORY, 0.20, 1),
-        (COMPANY, "EUR", CATEGORY, 4.10, 2),
-        (COMPANY, "EUR", OTHER, 8, 1),
-        (COMPANY, "CHF", CATEGORY, 16, 1),
-    }
-    assert totals["company_id"].is_monotonic_increasing
-
-
 def test_a_batch_of_entries_without_dates_has_none(entries):
     """Entries of a file without dates are ordered by ID, and their batches have no first and last date."""
     plan = compose_export_jobs(entries(3).drop(columns="date").iloc[::-1], max_entries=2)
     assert plan.entries["id"].to_list() == [entry_id(0), entry_id(1), entry_id(2)]
     assert plan.batches[["first_date", "last_date"]].isna().all(axis=None)
     assert "dates" in plan.unchecked
-
-
-@pytest.mark.parametrize(
-    "amounts", [[2**62, 2**62], [-(2**62), -1], [Decimal(9 * 10**37), Decimal(9 * 10**37)]]
-)
-def test_sums_are_exact_whatever_their_size(entries, amounts):
-    """The sum of amounts that is larger than their own type holds has every digit."""
-    plan = compose_export_jobs(entries(2, amount=amounts))
-    assert [plan.totals["amount"].to_list(), list(plan.amounts.values())] == [[sum(amounts)], [sum(amounts)]]
-    assert f"EUR {int(sum(amounts)):,}.00" in repr(plan)
 
 
 NEAR = entry_id(3)
@@ -216,14 +180,6 @@ def test_the_line_told_is_that_of_the_file(entries):
     frame = entries(3, approved=[True, False, False])
     assert compose_export_jobs(frame).not_ready["line"].to_list() == [2, 3]
     assert compose_export_jobs(frame.assign(line=[4, 9, 17])).not_ready["line"].to_list() == [9, 17]
-
-
-@pytest.mark.parametrize("lines", [None, [4, 9, 17]])
-def test_lines_that_differ_in_their_number_alone_are_the_same(entries, lines):
-    """The same entry on two lines of a file is a duplicate, though each line has a number of its own."""
-    frame = pd.concat([entries(2), entries(1)], ignore_index=True)
-    plan = compose_export_jobs(frame if lines is None else frame.assign(line=lines))
-    assert plan.not_ready[["reason", "line"]].to_numpy().tolist() == [["duplicate", 17 if lines else 3]]
 
 
 def test_a_plan_names_the_journal_of_its_history(entries):
