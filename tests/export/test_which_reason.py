@@ -12,54 +12,6 @@ OTHER = "00000000-0000-4000-8000-00000000000f"
 CATEGORY = "00000000-0000-4000-8000-0000000000c1"
 ACCOUNT = "00000000-0000-4000-8000-0000000000a1"
 
-# Everything wrong with one entry at once, in the order in which it is told; each key undoes one wrong.
-WRONGS = {
-    "exported": {"history": pd.DataFrame({"entry_id": [], "state": []}, dtype="str")},
-    "not_approved": {"approved": True},
-    "unknown_category": {"category_id": CATEGORY},
-    "category_of_other_company": {"category_company": COMPANY},
-    "archived_category": {"category_archived": False},
-    "no_account": {"account_id": ACCOUNT},
-    "unknown_account": {"known": ACCOUNT},
-    "archived_account": {"account_archived": False},
-    "unknown_employee": {"employee": OTHER},
-}
-
-
-def composed(entries, **right):
-    """Compose one entry with which everything is wrong but what is said to be right."""
-    frame = entries(
-        1,
-        approved=[right.get("approved", False)],
-        category_id=[right.get("category_id", OTHER)],
-        employee_id=[OTHER],
-    )
-    category = {
-        "id": CATEGORY,
-        "company_id": right.get("category_company", OTHER),
-        "archived": right.get("category_archived", True),
-        "account_id": right.get("account_id"),
-    }
-    return compose_export_jobs(
-        frame,
-        categories=pd.DataFrame([category]),
-        accounts=pd.DataFrame(
-            [{"id": right.get("known", OTHER), "archived": right.get("account_archived", True)}]
-        ),
-        employees=pd.DataFrame([{"id": right.get("employee", ACCOUNT)}]),
-        history=right.get("history", pd.DataFrame({"entry_id": [entry_id(0)], "state": ["ACCEPTED"]})),
-    )
-
-
-def test_the_first_reason_is_told(entries):
-    """What was booked before comes before repairs, and each repair brings the next reason."""
-    right: dict[str, object] = {}
-    for reason, repair in WRONGS.items():
-        plan = composed(entries, **right)
-        assert plan.not_ready["reason"].to_list() == [reason]
-        right |= repair
-    assert composed(entries, **right).not_ready.empty
-
 
 @pytest.mark.parametrize(
     ("states", "reason"),
@@ -145,34 +97,6 @@ def test_a_batch_of_entries_without_dates_has_none(entries):
     assert plan.entries["id"].to_list() == [entry_id(0), entry_id(1), entry_id(2)]
     assert plan.batches[["first_date", "last_date"]].isna().all(axis=None)
     assert "dates" in plan.unchecked
-
-
-NEAR = entry_id(3)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        NEAR[:-1],
-        f"{NEAR}0",
-        NEAR.replace("-", "_"),
-        NEAR[:8] + "0" + NEAR[9:],
-        NEAR[:23] + "0" + NEAR[24:],
-        "g" + NEAR[1:],
-        NEAR[:-1] + "G",
-        NEAR[:-1] + "é",
-        " " + NEAR[1:],
-        "-" + NEAR[1:],
-        "",
-    ],
-)
-def test_what_is_nearly_a_uuid_is_none(entries, text):
-    """Every character of an entry's ID counts; entries beside it are as ready as without it."""
-    frame = entries(3)
-    frame["id"] = pd.array([entry_id(0), text, entry_id(2)], dtype="str")
-    plan = compose_export_jobs(frame)
-    assert plan.not_ready["reason"].to_list() == ["not_a_uuid"]
-    assert plan.entries["id"].to_list() == [entry_id(0), entry_id(2)]
 
 
 def test_the_line_told_is_that_of_the_file(entries):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
-import zipfile
 from decimal import Decimal
 from pathlib import Path
 
@@ -17,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bktools
-from bktools import spend, to_csv, to_excel
+from bktools import spend, to_csv
 from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.incoming import arrow_of
@@ -181,23 +179,3 @@ def test_money_of_every_frame_is_float64(service: Service, samples: tuple[Path, 
     }
     found = {name: {str(frame[one].dtype) for one in MONEY if one in frame} for name, frame in frames.items()}
     assert found == {name: {"float64"} for name in frames}
-
-
-def test_files_have_the_decimals_of_each_currency(tmp_path: Path):
-    """CSV, workbook and Arrow have the decimals of each currency; what has more keeps them."""
-    frame = pd.DataFrame({"amount": [12.5, 3590.0, 1.5, 1.005], "currency": ["EUR", "JPY", "KWD", "EUR"]})
-    buffer = io.StringIO()
-    to_csv(frame, buffer, "machine")
-    assert buffer.getvalue().split()[1:] == ["12.50,EUR", "3590,JPY", "1.500,KWD", "1.005,EUR"]
-    assert bktools.to_arrow(frame)["amount"].type == pa.decimal128(38, 3)
-    assert bktools.to_arrow(frame[:2])["amount"].type == pa.decimal128(38, 2)
-    with zipfile.ZipFile(to_excel(frame, tmp_path / "amounts.xlsx")) as book:
-        sheet, styles = (book.read(f"xl/{name}.xml").decode() for name in ("worksheets/sheet1", "styles"))
-    used = re.findall(r'<xf numFmtId="(\d+)"', styles.partition("<cellXfs")[2])
-    formats = {"3": "#,##0", "4": "#,##0.00"} | dict(
-        re.findall(r'numFmtId="(\d+)" formatCode="(.+?)"', styles)
-    )
-    cells = re.findall(r'<c r="A\d" s="(\d+)"><v>(.+?)</v>', sheet)
-    shown = [(float(value), formats[used[int(style)]]) for style, value in cells]
-    two, none, three = "#,##0.00", "#,##0", "#,##0.000"
-    assert shown == [(12.5, two), (3590, none), (1.5, three), (1.005, three)]

@@ -195,22 +195,6 @@ def test_any_column_and_no_column():
     assert total.to_dict("records") == [{"currency": "JPY", "entries": 3, "amount": 6.0, "share": 1.0}]
 
 
-def test_a_split_entry_is_one_entry():
-    """The lines of a split entry are counted once in each group that has any of them."""
-    frame = pd.DataFrame(
-        {
-            "id": ["a", "A", "a", "b"],
-            "split_line": [1, 2, 3, 0],
-            "cost_centre": ["7", "7", "8", "8"],
-            "amount": [Decimal(1)] * 4,
-            "currency": "EUR",
-        }
-    )
-    assert spend(frame, "cost_centre")["entries"].to_list() == [1, 2]
-    assert spend(frame, [])["entries"].to_list() == [2]
-    assert spend(frame.drop(columns="id"), [])["entries"].to_list() == [4]
-
-
 EURO = {"amount": [1], "currency": ["EUR"]}
 KEYS = {"id": ["a"], "date": [None], "category_id": ["c"], "Project": ["x"]}
 
