@@ -57,6 +57,10 @@ def month_end(
     ),
     new_chart: options.NewChart = False,
     threshold: options.Threshold = None,
+    rates: options.Rates = None,
+    budget: Path | None = option(
+        "--budget FILE", "The month's budget: columns such as category, or account, and amount."
+    ),
     language: options.Language = None,
     out: Path | None = option("--out FOLDER", "Folder to write; by default month-end-YYYY-MM."),
     profile: options.Profile = "excel",
@@ -121,6 +125,8 @@ def month_end(
             before_month_end=before_month_end,
             new_chart=new_chart,
             threshold=threshold,
+            rates=rates,
+            budget=None if budget is None else reading.read_entries([budget], mapping, company_id, tables),
             language=language,
             folder=out,
             profile=profile,

@@ -136,6 +136,18 @@ Keys = Annotated[
         "repeated. By default category.",
     ),
 ]
+Period = Annotated[
+    str | None,
+    shared(
+        "--period PERIOD",
+        "Only the entries of a month, quarter, year or several months: 2026-10, 2026-Q3, 2026, "
+        "2026-01..2026-10.",
+    ),
+]
+Rates = Annotated[
+    Path | None,
+    shared("--rates FILE", "CSV of date, currency and rate: adds the amounts in the company's own currency."),
+]
 LargestFirst = Annotated[bool, shared("--largest-first", "Sort by amount instead of by the keys.")]
 ExportedAt = Annotated[
     dt.datetime | None,

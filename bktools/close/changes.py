@@ -157,7 +157,7 @@ def compare(
                 record_in(journal, rules.month("month", one), company, environment) for one in (before, after)
             )
             accounts = accounts_in(journal, company)
-        changes = months_between(old, new, accounts, service, is_large, words)
+        changes = large_changes(months_between(old, new, accounts, service, words), is_large)
     else:
         with open_for_reading(service.settings) as journal:
             accounts = accounts_in(journal, company)
@@ -170,12 +170,11 @@ def months_between(
     after: PeriodRecord,
     accounts: pa.Table,
     service: Service,
-    is_large: Callable[[Any], bool],
     words: Words,
 ) -> pa.Table:
-    """Return what changed between two months: exported and held-back entries, categories and employees.
+    """Return all that changed between two months: exported and held-back entries, categories and employees.
 
-    `source_of(changes)` has the headline, what was not compared, and how many rows the threshold leaves out.
+    `source_of(changes)` has the headline, and what was not compared.
     """
     sent = [as_entries(record.tables["exported"]) for record in (before, after)]
     old, new = (rows.filter(pc.equal(rows["state"], "ACCEPTED")) for rows in sent)
@@ -187,7 +186,6 @@ def months_between(
     rows = [row for name in SUMS for row in _exported(name, old, new, words)]
     rows += _held_back(before, after, words)
     rows = _largest_first(rows)
-    large = [row for row in rows if row["table"] == EXPORTED or is_large(_sized(row))]
     moments = [pc.max(rows["sent_at"]).as_py() for rows in (old, new)]
     changes = []
     if None not in moments:
@@ -195,12 +193,21 @@ def months_between(
             changes = [*between_moments(moments[0], moments[1], after.company, accounts, service)]
         except SnapshotNotFoundError as error:
             not_compared.append(words("change.no_copies", error=error))
-    table = _table([*large, *changes])
+    table = _table([*rows, *changes])
     about: dict[str, Any] = {"before": before.period, "after": after.period, "not_compared": not_compared}
-    # The threshold leaves rows out, and changes no number.
-    headline = headline_of([*rows, *table.slice(len(large)).to_pylist()], before.period, words)
-    about |= {"headline": headline, "below_threshold": len(rows) - len(large)}
+    about |= {"headline": headline_of(table.to_pylist(), before.period, words), "below_threshold": 0}
     return described(table, about)
+
+
+def large_changes(changes: pa.Table, is_large: Callable[[Any], bool]) -> pa.Table:
+    """Return the changes of money from a threshold on, all totals by currency, and all other changes.
+
+    `below_threshold` of `source_of(changes)` counts the others; the headline counts all of them.
+    """
+    rows = changes.to_pylist()
+    keep = [row["currency"] is None or row["table"] == EXPORTED or is_large(_sized(row)) for row in rows]
+    about = source_of(changes) | {"below_threshold": keep.count(False)}
+    return described(changes.filter(pa.array(keep, pa.bool_())), about)
 
 
 def _sized(row: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from bktools.consoles import readable
 from bktools.contract import rules
 from bktools.frames.incoming import source_of
 from bktools.frames.names import in_reading_order
-from bktools.frames.schema import Month, to_pandas
+from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
 from bktools.frames.sums import NO_CURRENCY
 from bktools.journal.journal import Journal
 from bktools.journal.periods import (
@@ -34,12 +34,14 @@ from bktools.journal.periods import (
     state_of,
     totals_of,
 )
+from bktools.journal.statements import verifications_of
 from bktools.journal.tables import table_of
 from bktools.journal.writing import open_for_reading
 from bktools.service import Service
 from bktools.wording import words
 
 TEXTS = words("en")
+VERIFIED = pa.schema({"month": TEXT, "at": TEXT, "by": TEXT, "ledger": TEXT, "differences": COUNT})
 
 
 def frame(name: str) -> cached_property[pd.DataFrame]:
@@ -209,6 +211,22 @@ def record_of(month: Month, company: str | None = None, *, service: Service | No
     company = required_company(company, settings)
     with open_for_reading(settings) as journal:
         return record_in(journal, month, company, settings.environment)
+
+
+def verified_months(journal: Journal, company: str) -> pa.Table:
+    """Return the last verification of each month of a company in a ledger, the latest month first."""
+    last = {event.period: event for event in verifications_of(journal, company)}
+    rows = [
+        {
+            "month": month,
+            "at": event.at,
+            "by": event.person,
+            "ledger": event.facts["ledger"]["name"],
+            "differences": len(event.facts["differences"]),
+        }
+        for month, event in sorted(last.items(), reverse=True)
+    ]
+    return pa.Table.from_pylist(rows, VERIFIED)
 
 
 def record_in(

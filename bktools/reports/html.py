@@ -155,15 +155,17 @@ def _script_words(texts: Words) -> dict[str, str]:
     return {key: texts(f"report.script.{key}") for key in keys} | {
         "thousands": style.thousands,
         "point": style.point,
+        "minus": numbers.MINUS,
     }
 
 
-def _columns(texts: Words, currencies: Iterable[str]) -> list[tuple[str, str]]:
-    """Return headings and kinds of the columns of a table with a column a currency."""
+def _columns(texts: Words, currencies: Iterable[str], home: str | None) -> list[tuple[str, str]]:
+    """Return headings and kinds of the columns of a table with a column per currency, and one of all."""
     return [
         ("", "heading"),
         (texts("report.entries"), "number"),
         *((currency, "sum") for currency in currencies),
+        *([(texts("report.in_home", currency=home), "sum")] if home else []),
     ]
 
 

@@ -1,4 +1,4 @@
-"""`plot_spend` and `plot_money`: spend by anything, and what is exported or held back, a chart a currency."""
+"""`plot_spend` and `plot_money`: spend by anything, and what is exported or held back, by currency."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def plot_spend(
     Parameters
     ----------
     spend : DataFrame
-        As `spend` returns it: a bar a group, the largest first. With the key "month" a bar a month, in parts
-        by the other keys: the four largest, and the rest. Or as `versus` returns it: a bar a difference, the
-        largest first.
+        As `spend` returns it: a bar per group, the largest first. With the key "month" a bar per month, in
+        parts by the other keys: the four largest, and the others. Or as `versus` returns it: a bar per
+        difference, the largest first.
     title : str, optional
         Month and company for the heading, such as "October 2026, Muster GmbH". Default: those of the entries.
     currency : str, optional
@@ -164,7 +164,7 @@ def plot_money(
         `currency`, such as those of a close, where entries that an earlier month exported are left out.
     by : str
         "reason": a bar for what is exported, ready or arrived, and one for each reason why the rest is not,
-        most money first. "month": a bar a month of the entries' dates, in parts by what is exported, ready
+        most money first. "month": a bar per month of the entries' dates, in parts by what is exported, ready
         and held back.
     jobs : DataFrame, optional
         As `submit_export_jobs` returns it: a plan's entries in accepted batches are exported, not just ready.
@@ -362,7 +362,7 @@ def _shares(amounts: Sequence[Decimal], texts: Words) -> list[str]:
 
 
 def _table(sums: pd.DataFrame, names: list[str], looks: Iterable[str]) -> pd.DataFrame:
-    """Return the exact amounts: a row a bar, a column a part."""
+    """Return the exact amounts: a row per bar, a column per part."""
     cells: dict[tuple[str, str], list[Decimal]] = defaultdict(list)
     for name, part, amount in zip(sums["bar"], sums["part"], sums["amount"], strict=True):
         cells[name, part].append(amount)
@@ -399,7 +399,7 @@ def _labels(rows: pd.DataFrame, keys: list[str], nothing: str = "all") -> list[s
     labels = pd.Series(names or [nothing] * len(rows), rows.index, dtype="str")
     if not rows.columns[-1].endswith("_id") or rows.columns[-1] in keys:
         return labels.to_list()
-    # One group has a row a month where the month is another key.
+    # One group has a row per month where the month is another key.
     identifiers = rows[rows.columns[-1]].astype("str").fillna("")
     twice = identifiers.groupby([rows["currency"], labels]).transform("nunique") > 1
     return [

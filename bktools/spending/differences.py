@@ -18,9 +18,9 @@ from bktools.caller import is_command, setting
 from bktools.errors import InputError
 from bktools.frames.columns import amounts_of, days_of, in_one_scale, text_of, with_column
 from bktools.frames.incoming import in_memory, source_of
-from bktools.frames.schema import COUNT, MONEY, TEXT, to_pandas
+from bktools.frames.schema import COUNT, MONEY, TEXT, Month, to_pandas
 from bktools.frames.sums import NO_CURRENCY, NOTHING, Money, change_of, currencies_of, threshold_of, total
-from bktools.spending.sums import KEYS, NAMING, Grouped, columns_of, grouped_by, keys_of
+from bktools.spending.sums import KEYS, NAMING, Grouped, columns_of, grouped_by, keys_of, of_period
 from bktools.wording import Words, words
 
 SHOWN_DRIVERS = 3
@@ -39,6 +39,9 @@ def versus(
     accounts: Any = None,
     employees: Any = None,
     threshold: str | float | Decimal | None = None,
+    period: Month | None = None,
+    before: Month | None = None,
+    every: bool = False,
 ) -> pd.DataFrame:
     """Return what differs between two months, or a month and a budget, by any key, largest difference first.
 
@@ -55,14 +58,19 @@ def versus(
         As `load_categories`, `load_accounts` and `load_employees` return them, for names.
     threshold : str, float or Decimal, optional
         The least difference that has a row: an amount such as 500, or a share of `that` such as "5%".
+    period, before : str, Period, date or datetime, optional
+        Only the entries of `this`, and of `that`, in a month, quarter, year or several months, as in `spend`.
+        With both, one frame may be both sides.
+    every : bool
+        True for a row of each group, also of one whose amounts are the same.
 
     Returns
     -------
     pandas.DataFrame
-        One row a group and currency whose amounts differ: the keys, `currency`, `this`, `that`, `difference`
-        (this less that, exact), `percent` (of that; null where it is nothing), and `drivers`: the entries
-        that make most of the difference, without those that both have with the same supplier and amount.
-        Groups are the same where their IDs are, or their names where a side has no IDs.
+        One row per group and currency whose amounts differ: the keys, `currency`, `this`, `that`,
+        `difference` (this less that, exact), `percent` (of that; null where it is nothing), and `drivers`:
+        the entries that make most of the difference, without those that both have with the same supplier and
+        amount. Groups are the same where their IDs are, or their names where a side has no IDs.
         `frame.attrs["bktools"]` has `below_threshold`, the number of smaller differences.
 
     Raises
@@ -82,14 +90,17 @@ def versus(
     >>> october = pd.DataFrame({"supplier": ["Bahn", "Hotel"], "amount": [80.0, 120.0], "currency": "EUR"})
     >>> november = pd.DataFrame({"supplier": ["Bahn", "Bahn"], "amount": [80.0, 45.5], "currency": "EUR"})
     >>> changes = bktools.versus(november, october, by="supplier")
-    >>> changes[["supplier", "this", "that", "difference", "percent", "drivers"]].values.tolist()
-    [['Hotel', 0.0, 120.0, -120.0, -100.0, 'Hotel -120.00'], ['Bahn', 125.5, 80.0, 45.5, 56.9, 'Bahn +45.50']]
+    >>> changes[["supplier", "this", "that", "difference", "percent"]].values.tolist()
+    [['Hotel', 0.0, 120.0, -120.0, -100.0], ['Bahn', 125.5, 80.0, 45.5, 56.9]]
+    >>> changes["drivers"].iloc[1]
+    'Bahn +45.50'
     """
     is_large = threshold_of(threshold)
     by = keys_of(by, this, that)
     columns = columns_of(by) | {"entries"}
     given = {"this": this, "that": that}
     this, that = (in_memory(frame, name, columns) for name, frame in given.items())
+    this, that = (of_period(rows, by, months)[0] for rows, months in ((this, period), (that, before)))
     sources = [Path(source_of(frame).get("source") or name).name for name, frame in given.items()]
     that = _in_currency_of(this, that, *sources)
     frames = {"categories": categories, "accounts": accounts, "employees": employees}
@@ -99,9 +110,9 @@ def versus(
     ]
     # Sums name no entries.
     signs = [sign if "entries" not in rows.column_names else 0 for sign, rows in ((1, this), (-1, that))]
-    every = [one for one in differences(sides, words("en"), signs) if one.change]
-    large = [one for one in every if is_large({"difference": one.change, "share": one.percent})]
-    about = source_of(this) | {"below_threshold": len(every) - len(large)}
+    rows = [row for row in differences(sides, words("en"), signs, every=every) if row.change or every]
+    large = [row for row in rows if is_large({"difference": row.change, "share": row.percent})]
+    about = source_of(this) | {"below_threshold": len(rows) - len(large)}
     return to_pandas(_table(large, sides[0]), about)
 
 
@@ -136,11 +147,14 @@ class Difference:
     drivers: str
 
 
-def differences(sides: Sequence[Grouped], words: Words, signs: Sequence[int] = (1, -1)) -> list[Difference]:
+def differences(
+    sides: Sequence[Grouped], words: Words, signs: Sequence[int] = (1, -1), *, every: bool = False
+) -> list[Difference]:
     """Return the groups whose number or amount differs, by currency, then the largest change first.
 
     The two sides are this and that. The currency with most entries is the first. Groups are the same where
     their IDs are, or their names where a side has no IDs. A side of sums has the sign 0: it names no entries.
+    `every` returns equal groups, too.
     """
     joined = _joined_by(sides)
     labels: dict[Group, dict[str, str | None]] = {}
@@ -153,7 +167,7 @@ def differences(sides: Sequence[Grouped], words: Words, signs: Sequence[int] = (
         for currency in {**of_this, **of_that}:
             new, old = of_this.get(currency, NOTHING), of_that.get(currency, NOTHING)
             amounts = change_of(old, new)
-            if amounts[2] or old.entries != new.entries:
+            if every or amounts[2] or old.entries != new.entries:
                 largest = _largest(drivers.get((*group, currency), ()), amounts[2], currency, words)
                 one = Difference(labels[group], currency, new, old, *amounts, drivers=largest)
                 made.append(((ranks[currency], -abs(one.change), group), one))

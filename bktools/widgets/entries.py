@@ -82,7 +82,7 @@ class EntryPicker:
 
     @property
     def totals(self) -> pd.DataFrame:
-        """One row a currency of the selection: currency, entries (count), amount (exact)."""
+        """One row per currency of the selection: currency, entries (count), amount (exact)."""
         return to_pandas(by_currency((), self._sums))
 
     @property

@@ -82,7 +82,7 @@ def test_drivers_are_the_entries_that_differ():
     assert (row["category_name"], row["category_id"], row["difference"]) == ("Trips", "c2", 1880.1)
     assert row["percent"] == 939.6
     assert row["drivers"] == "2026-11-03 Fair +2,000.20"
-    assert versus(OCTOBER, NOVEMBER)["drivers"].to_list() == ["2026-11-03 Fair -2,000.20"]
+    assert versus(OCTOBER, NOVEMBER)["drivers"].to_list() == ["2026-11-03 Fair \N{MINUS SIGN}2,000.20"]
 
 
 @pytest.mark.parametrize("sums_of", ["this", "that", "both"])
