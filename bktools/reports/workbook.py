@@ -17,7 +17,7 @@ import pyarrow as pa
 from bktools.close.actions import ENTRY, IDS, Action, Thing, facts_text, key_of
 from bktools.close.close import Close
 from bktools.close.entries import HELD
-from bktools.close.figures import ALL
+from bktools.close.figures import ALL, LARGEST
 from bktools.close.recurring import MISSING
 from bktools.close.sentences import detail_of, label_of, name_of, said
 from bktools.frames.excel import too_large, width_of
@@ -97,6 +97,12 @@ STATES = {"coverage": "state", "expected": "expected"}
 SHOWN_ENTRIES = 20
 BOLD = {"bold": True}
 QUIET = {"font_color": "#777777"}
+# A digit of this font has the seven pixels that widths are counted in, so that no program stretches a picture.
+OPTIONS = {
+    "in_memory": True,
+    "strings_to_urls": False,
+    "default_format_properties": {"font_name": "Arial", "font_size": 10},
+}
 # A table of a sheet: its title, its rows and its total.
 Block = tuple[str, list[list[Value]], list[Value]]
 
@@ -112,7 +118,7 @@ def workbook_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> by
     omitted = {name: why for name, table in tables.items() if (why := too_large(table))}
     labels = [] if CHART in omitted else _labels(close)
     file = io.BytesIO()
-    with xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_urls": False}) as workbook:
+    with xlsxwriter.Workbook(file, OPTIONS) as workbook:
         workbook.set_properties({"title": close.title, "created": close.run.begun_at})
         words = close.words
         book = Book(workbook, close.title, words("report.workbook.begun", moment=close.run.begun_at), words)
@@ -159,7 +165,7 @@ def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes 
     for note in notes:
         sheet.write([capitalized(note)], grid.NOTE)
     if picture is not None:
-        sheet.skip()
+        sheet.new_page()
         sheet.picture(picture, words("report.workbook.picture", month=close.period))
     sheet.page(_printed(close), pages=0)
 
@@ -216,7 +222,7 @@ def _blocks(close: Close) -> Iterator[Block]:
         row(_expected(words, line), None, {line["currency"]: line["amount"]})
         for line in close.tables["expected"].to_pylist()
         if line["month"] == close.period and line["state"] == MISSING
-    ]
+    ][:LARGEST]
     accrual = row(words("report.workbook.accrual"), None, close.accrual.amounts) if missing else []
     yield words("report.workbook.expected", sheet=words("report.sheet.expected")), missing, accrual
     jobs = rows((_job(words, job.keys), job) for job in close.figures.jobs)

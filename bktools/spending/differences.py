@@ -19,7 +19,7 @@ from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
 from bktools.frames.sums import NO_CURRENCY, Money, change_of, currencies_of, threshold_of, total
 from bktools.spending.sums import KEYS, NAMING, Grouped, columns_of, grouped_by, keys_of, of_period
-from bktools.wording.numbers import shown
+from bktools.wording import Words, words
 
 SHOWN_DRIVERS = 3
 # The columns of the result beside the keys.
@@ -27,6 +27,8 @@ FIGURES = ("currency", "this", "that", "difference", "percent", "drivers")
 
 Group = tuple[str, ...]
 Side = dict[Group, dict[str, Money]]
+# What an entry adds to a difference, its day and its supplier or text.
+Driver = tuple[Decimal, tuple[str, str]]
 
 
 def versus(
@@ -41,6 +43,7 @@ def versus(
     period: Month | None = None,
     before: Month | None = None,
     every: bool = False,
+    language: str = "en",
 ) -> pd.DataFrame:
     """Return what differs between two months, or a month and a budget, by any key, largest difference first.
 
@@ -62,13 +65,16 @@ def versus(
         With both, one frame may be both sides.
     every : bool
         True for a row of each group, also of one whose amounts are the same.
+    language : str
+        Of the drivers: "en" or "de".
 
     Returns
     -------
     pandas.DataFrame
         One row per group and currency whose amounts differ: the keys, `currency`, `this`, `that`,
-        `difference` (this less that, exact), `percent` (of that; null where it is nothing), and `drivers`: the entries
-        that make most of the difference, without those that both have with the same supplier and amount.
+        `difference` (this less that, exact), `percent` (of that; null where it is nothing), and `drivers`:
+        the entries that make most of the difference, without those that both have with the same supplier and
+        amount.
         Groups are the same where their IDs are, or their names where a side has no IDs.
         `frame.attrs["bktools"]` has `below_threshold`, the number of smaller differences.
 
@@ -129,7 +135,10 @@ def versus(
     drivers = _drivers(sides, signs, joined)
     for row in large:
         entries = drivers.get((*row["group"], row["currency"]), ())
-        row.update(labels[row["group"]], drivers=_largest(entries, row["difference"], row["currency"]))
+        row.update(
+            labels[row["group"]],
+            drivers=_largest(entries, row["difference"], row["currency"], words(language)),
+        )
     about = source_of(this) | {"below_threshold": len(rows) - len(large)}
     return to_pandas(_table(large, sides[0]), about)
 
@@ -187,7 +196,7 @@ def _same(text: str | None, missing: str | None) -> str:
 
 def _drivers(
     sides: Sequence[Grouped], signs: Sequence[int], joined: Sequence[str]
-) -> Mapping[Group, list[tuple[Decimal, str]]]:
+) -> Mapping[Group, list[Driver]]:
     """Return the entries that one side has alone, by group and currency: what each adds, and its name.
 
     An entry that both sides have with the same supplier and amount adds nothing. A side of sums, whose sign
@@ -204,7 +213,7 @@ def _drivers(
             columns = [*keys, pc.fill_null(text_of(rows, "currency"), NO_CURRENCY), supplier, exact]
             columns += [pa.repeat(pa.scalar(sign, COUNT), len(rows)), pc.cast(days_of(rows), TEXT)]
             tables.append(pa.table(columns, [*alike, "sign", "day"]))
-    drivers: dict[Group, list[tuple[Decimal, str]]] = defaultdict(list)
+    drivers: dict[Group, list[Driver]] = defaultdict(list)
     if tables:
         left = (
             pa.concat_tables(tables)
@@ -213,7 +222,7 @@ def _drivers(
         )
         left = left.filter(pc.and_(pc.not_equal(left["sign_sum"], 0), pc.is_valid(left["amount"])))
         for row in left.to_pylist():
-            name = " ".join(filter(None, (row["day_max"], row["supplier"]))) or "an entry"
+            name = (row["day_max"] or "", row["supplier"] or "")
             amount = row["amount"] if row["sign_sum"] > 0 else row["amount"].copy_negate()
             drivers[tuple(row[key] for key in alike[:-2])] += [(amount, name)] * abs(row["sign_sum"])
     return drivers
@@ -226,12 +235,16 @@ def _sames(side: Grouped, name: str) -> pa.Array:
     return texts.take(codes.indices)
 
 
-def _largest(entries: Sequence[tuple[Decimal, str]], difference: Decimal, currency: str) -> str:
+def _largest(entries: Sequence[Driver], difference: Decimal, currency: str, texts: Words) -> str:
     """Return the entries that add most to a difference, by name, with what each of them adds."""
     same_way = [entry for entry in entries if entry[0] * difference > 0]
     largest = sorted(same_way, key=lambda entry: (-abs(entry[0]), entry[1]))[:SHOWN_DRIVERS]
+    named = (
+        (amount, " ".join(filter(None, (day and texts.day(day), name))) or texts("change.an_entry"))
+        for amount, (day, name) in largest
+    )
     return "; ".join(
-        f"{name} {'+' if amount > 0 else ''}{shown(amount, currency)}" for amount, name in largest
+        f"{name} {'+' if amount > 0 else ''}{texts.amount(amount, currency)}" for amount, name in named
     )
 
 
