@@ -91,8 +91,22 @@ FILL, CLOSED = (
 PRINTED_CURRENCIES = 6
 LABEL, COUNT, AMOUNT = 46, 9, 12.5
 # The sections of the words for codes, by column.
-CODES = {"fate": "fate", "reason": "entry", "table": "change", "change": "change"}
-STATES = {"coverage": "state", "expected": "expected"}
+CODES = {
+    "fate": "fate",
+    "reason": "entry",
+    "table": "change",
+    "change": "change",
+    "status": "status",
+    "severity": "severity",
+}
+# The same of columns that mean something else on a sheet.
+OF_SHEETS = {
+    "coverage": {"state": "state"},
+    "expected": {"state": "expected"},
+    "findings": {"check": "status", "reason": "ledger"},
+    "open_groups": {"reason": "ledger"},
+    "matched": {"reason": "ledger"},
+}
 # Entries of an action with different reasons have as many rows; the sheet of entries has all of them.
 SHOWN_ENTRIES = 20
 BOLD = {"bold": True}
@@ -128,7 +142,7 @@ def workbook_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> by
             _largest_and_new(book, close)
         for name, table in tables.items():
             if name not in omitted:
-                _listing(book, name, table, labels if name == CHART else [])
+                listing(book, name, table, TABLES[name], labels if name == CHART else ())
         _lines(book, close)
     return file.getvalue()
 
@@ -426,18 +440,23 @@ def _choice(words: Words) -> dict[str, str]:
     }
 
 
-def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> None:
-    """Write a table on a sheet: columns of `TABLES` first, identifiers last, beside the printed page."""
+def listing(
+    book: Book, name: str, table: pa.Table, columns: Sequence[str], labels: Sequence[str] = ()
+) -> None:
+    """Write a table on a sheet: some columns first, identifiers last, beside the printed page.
+
+    `labels` are accounts to choose from, in a column of their own.
+    """
     filled = [
         column
         for column in table.column_names
         if column != "facts" and {*table[column].unique().to_pylist()} - {None, ""}
     ]
-    first = [column for column in TABLES[name] if column in filled]
+    first = [column for column in columns if column in filled]
     names = [column for column in filled if column not in first and not _is_identifier(column)]
     order = [*first, *names, *(column for column in filled if column not in (*first, *names))]
     words = book.words
-    codes = CODES | {"state": STATES.get(name, "")}
+    codes = CODES | OF_SHEETS.get(name, {})
     rows = [
         [_value(row, column, words, codes) for column in order] for row in table.select(order).to_pylist()
     ]
