@@ -23,7 +23,7 @@ from bktools.errors import PlanError
 from bktools.export.rendered import findings_in, not_ready_in, sentences_by_check
 from bktools.findings.check import ERROR, SEVERITIES
 from bktools.frames.batches import BatchRequest
-from bktools.frames.columns import days, days_of, split_lines, with_column
+from bktools.frames.columns import days_of, split_lines, with_column
 from bktools.frames.names import FIRST, in_reading_order
 from bktools.frames.results import Result
 from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, TEXT, to_pandas
@@ -378,7 +378,7 @@ def batch_digest(company_id: str, entry_ids: list[str], options: ExportOptions) 
 def plan_digest(batch_ids: list[str], options: ExportOptions, rows: pa.Table) -> str:
     """Return the ID of a plan: a digest of its batches, options and all that the journal keeps of entries."""
     digest = hashlib.sha256(json.dumps([[*vars(options).values()], batch_ids]).encode())
-    texts = {name: _as_text(rows.column(name)) for name in ENTRY_DATA if name in rows.column_names}
+    texts = {name: rows.column(name).cast(TEXT) for name in ENTRY_DATA if name in rows.column_names}
     kept = pa.table({name: text for name, text in texts.items() if text.null_count < len(text)})
     digest.update(json.dumps(kept.column_names).encode())
     if kept.num_columns:
@@ -403,10 +403,6 @@ class _Digesting(io.RawIOBase):
     def write(self, data: Any) -> int:
         self._digest.update(data)
         return len(data)
-
-
-def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return (days(column) if pa.types.is_timestamp(column.type) else column).cast(TEXT)
 
 
 def as_exported(not_ready: pa.Table) -> pa.Table:

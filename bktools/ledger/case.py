@@ -113,9 +113,12 @@ class Case:
         return not any(text and text <= piece.text for text in texts)
 
     def is_of_another(self, group: Group, piece: Piece) -> bool:
-        """Whether the text of a piece names an entry, and none of this group."""
+        """Whether the text of a piece names an entry, and none of this group.
+
+        A move names an entry of one of the two groups between which it moves an amount.
+        """
         named = self.names.get(piece.id, set[int]())
-        return bool(named) and named.isdisjoint(x.e for x in group.entries)
+        return bool(named) and not piece.is_move and named.isdisjoint(x.e for x in group.entries)
 
     def is_own(self, x: Entry, piece: Piece) -> bool:
         """Whether a piece of another amount is an entry's: it names it, or is in its place and not denied."""

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from bktools.ledger.candidates import Group, Piece
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import LATEST, WEEK
+from bktools.ledger.gates import EARLIER, LATEST, WEEK
 from bktools.ledger.outcome import Reason, Status
 from bktools.ledger.study import Study
 from bktools.ledger.telling import Told, leave_open
@@ -79,8 +79,9 @@ class _Free:
 
     def _may_hold(self, x: Entry, group: Group, piece: Piece) -> bool:
         first, last = self.case.gate[0] - self.days_around, self.case.gate[1] + self.days_around
-        is_equal = piece.gross == x.cents and piece.is_kind
-        return first <= piece.day - group.due <= last and (is_equal or not self.case.denies([x], piece))
+        if piece.gross == x.cents and piece.is_kind:
+            return first - EARLIER <= piece.day - group.due <= last + WEEK
+        return first <= piece.day - group.due <= last and not self.case.denies([x], piece)
 
     def has_open_sum(self, x: Entry, group: Group) -> bool:
         """Whether an open sum may hold an entry: near it any, up to a week one that has so much more."""

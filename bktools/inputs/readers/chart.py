@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from os import PathLike
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from bktools.inputs.account_fields import account_fields, duplicated
 from bktools.inputs.columns import most
 from bktools.inputs.formats.registry import recognised
 from bktools.inputs.notes import Note
-from bktools.inputs.options import Options
+from bktools.inputs.options import ChartOptions, Options, takes_options
 from bktools.inputs.question import Problems, answered
 from bktools.inputs.reading import Reading, opened
 from bktools.inputs.source import Source
@@ -33,17 +33,9 @@ _FEW = 0.2
 _MOST = 0.9
 
 
+@takes_options("chart")
 def read_chart_of_accounts(
-    path: str | PathLike[str],
-    *,
-    columns: Mapping[str, str] | None = None,
-    company: str | None = None,
-    headings: int | None = None,
-    skip_rows: str | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | int | None = None,
-    split_account: bool = False,
+    path: str | PathLike[str], *, company: str | None = None, **options: Unpack[ChartOptions]
 ) -> pd.DataFrame:
     r"""Read a chart of accounts from a table (CSV, TSV, Excel, Parquet), SIE, DATEV, FEC, SAF-T and others.
 
@@ -55,23 +47,12 @@ def read_chart_of_accounts(
     ----------
     path : str or path
         The file.
-    columns : mapping, optional
-        Field to heading, for what is not recognised: `external_id`, `code`, `name`, `archived`, `active`,
-        `tax_code_external_id`, `type`, `company_id`. An empty heading leaves the field out.
     company : str, optional
         UUID or short name of the company the chart belongs to.
-    headings : int, optional
-        Line of the headings; 0 for a file without headings, whose columns are `column 1`, `column 2`, ….
-    skip_rows : str, optional
-        Rows that are left out: lines such as `"52,54-60"`, or a pattern that a row contains.
-    delimiter : str, optional
-        One character.
-    encoding : str, optional
-        A name such as `"cp1252"`.
-    sheet : str or int, optional
-        Name of the workbook's sheet, or its position from 0.
-    split_account : bool
-        True when a column holds the code and the name of an account in one cell, such as `466300 Travel`.
+    {options}
+
+    The fields are `external_id`, `code`, `name`, `archived`, `active`, `tax_code_external_id`, `type` and
+    `company_id`.
 
     Returns
     -------
@@ -110,18 +91,9 @@ def read_chart_of_accounts(
     >>> chart[["external_id", "code", "name", "archived"]].values.tolist()
     [['0400', '0400', 'Maschinen', False]]
     """
-    options = Options(
-        columns=columns or {},
-        headings=headings,
-        skip_rows=skip_rows,
-        delimiter=delimiter,
-        encoding=encoding,
-        sheet=sheet,
-        split_account=split_account,
-    )
     source = Source(path, "chart")
     company = None if company is None else company_named(company)
-    return answered(partial(_read, source, company=company), options)
+    return answered(partial(_read, source, company=company), Options.of("chart", options))
 
 
 def _read(source: Source, options: Options, *, company: str | None) -> pd.DataFrame:

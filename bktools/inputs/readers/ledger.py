@@ -9,6 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from os import PathLike
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,7 @@ from bktools.inputs.days import is_day
 from bktools.inputs.formats.format import Ledger
 from bktools.inputs.formats.registry import recognised, recognised_table
 from bktools.inputs.money import read_money, read_stated, total
-from bktools.inputs.options import Options
+from bktools.inputs.options import LedgerOptions, Options, takes_options
 from bktools.inputs.question import Problems, answered, mapping_name
 from bktools.inputs.reading import Reading, opened
 from bktools.inputs.source import Source
@@ -40,29 +41,16 @@ _CODE = re.compile(r"[\w.\-/ ]*\d{3}[\w.\-/ ]*")
 _FEW_ROWS = 3
 
 
+@takes_options("ledger")
 def read_general_ledger(
     path: str | PathLike[str],
     *,
-    columns: Mapping[str, str] | None = None,
-    headings: int | None = None,
-    skip_rows: str | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | int | None = None,
-    decimal: str | None = None,
-    date_format: str | None = None,
-    year: int | None = None,
-    currency: str | None = None,
-    sides: Mapping[str, str] | None = None,
-    negate: bool = False,
-    net: bool = False,
-    fill_down: str | None = None,
-    split_account: bool = False,
     company_currency: str | None = None,
     style: str | None = None,
     reverse_sign: bool | None = None,
     verify: str = "strict",
     money: str = "float",
+    **options: Unpack[LedgerOptions],
 ) -> pd.DataFrame:
     r"""Read a general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, Xero, QuickBooks, or a CSV or Excel table.
 
@@ -73,40 +61,6 @@ def read_general_ledger(
     ----------
     path : str or path
         The file.
-    columns : mapping, optional
-        Field to heading, for what is not recognised in a table: `account_code`, `account_name`, `date`,
-        `debit`, `credit`, `amount`, `side`, `currency`, `text`, `document_number`, `voucher_id`, `tax_code`,
-        `cost_centre`, and `debit_account`, `credit_account` for rows that are two postings. An empty heading
-        leaves the field out.
-    headings : int, optional
-        Line of the headings; 0 for a file without headings, whose columns are `column 1`, `column 2`, ….
-    skip_rows : str, optional
-        Rows that are left out: lines such as `"52,54-60"` or a pattern such as `"SALDO|Total"`, several
-        between semicolons. `"none"` keeps rows that look like those of a report.
-    delimiter : str, optional
-        One character, of a table.
-    encoding : str, optional
-        A name such as `"cp1252"`.
-    sheet : str or int, optional
-        Name of the workbook's sheet, or its position from 0.
-    decimal : str, optional
-        The decimal mark of a table's amounts, `"."` or `","`, where they do not show it; `"each"` where they
-        have both and each amount is clear by itself.
-    date_format : str, optional
-        Format of a table's dates such as `"%d/%m/%Y"`, where they do not show it; `"serial"` for the day
-        numbers of spreadsheets.
-    year : int, optional
-        The year of dates that have none.
-    currency : str, optional
-        Currency of a table's amounts that have none of their own, such as `"EUR"`.
-    sides : mapping, optional
-        Word to `"debit"`, `"credit"` or `"skip"`, for words in a column of sides that are not known.
-    negate, net : bool
-        True to turn the sign of all amounts; to read a row with both debit and credit as their difference.
-    fill_down : str, optional
-        Fields that stand only in the first of their rows, such as `"date"` or `"date,account_code"`.
-    split_account : bool
-        True when a column of a table holds the code and the name of an account in one cell.
     company_currency : str, optional
         The company's own currency, for amounts of which nothing else says it; by default that of the
         settings.
@@ -122,6 +76,11 @@ def read_general_ledger(
     money : str
         `"float"`: amounts as float64, each exactly the amount of the file; one of more than 15 digits is
         refused. `"decimal"`: amounts as Arrow decimals of any length.
+    {options}
+
+    The fields are `account_code`, `account_name`, `date`, `debit`, `credit`, `amount`, `side`, `currency`,
+    `text`, `document_number`, `voucher_id`, `tax_code`, `cost_centre`, and `debit_account`, `credit_account`
+    for rows that are two postings. Most options are for tables: a format says these things itself.
 
     Returns
     -------
@@ -169,23 +128,6 @@ def read_general_ledger(
     if style is not None and style not in schema.STYLES:
         raise ArgumentError(name_of("style"), f"must be one of {', '.join(schema.STYLES)}", style)
     check_form(money)
-    options = Options(
-        columns=columns or {},
-        headings=headings,
-        skip_rows=skip_rows,
-        delimiter=delimiter,
-        encoding=encoding,
-        sheet=sheet,
-        decimal=decimal,
-        date_format=date_format,
-        year=year,
-        currency=currency,
-        sides=sides or {},
-        negate=negate,
-        net=net,
-        fill_down=fill_down,
-        split_account=split_account,
-    )
     kept = {"style": style, "reverse_sign": reverse_sign, "verify": None if verify == "strict" else verify}
     read = partial(
         _read,
@@ -195,7 +137,7 @@ def read_general_ledger(
         verify=verify,
         money=money,
     )
-    return answered(read, options)
+    return answered(read, Options.of("ledger", options))
 
 
 def _read(
