@@ -111,7 +111,7 @@ OF_SHEETS = {
 SHOWN_ENTRIES = 20
 BOLD = {"bold": True}
 QUIET = {"font_color": "#777777"}
-# A digit of this font has the seven pixels that widths are counted in, so that no program stretches a picture.
+# A digit of this font has the seven pixels that widths are counted in: no program stretches a picture.
 OPTIONS = {
     "in_memory": True,
     "strings_to_urls": False,
