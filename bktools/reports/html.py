@@ -37,6 +37,8 @@ SHOWN_THINGS = 100
 # Suppliers, and categories, that are listed as new.
 SHOWN_NEW = 10
 
+# The sections of the words for codes in a verification, by column.
+SECTIONS = {"severity": "severity", "check": "status", "who": "role"}
 # Columns whose values have links to their entries.
 LINKED = (("fate",), ("fate", "reason"), ("category_id", "fate"), ("job_id",), ("id",))
 
@@ -185,10 +187,8 @@ def _cell(texts: Words, column: str, row: Mapping[str, Any]) -> str:
     value = row.get(column)
     if value is None or value != value:  # noqa: PLR0124 - a missing value of pandas
         return ""
-    if column == "severity":
-        return texts.name("severity", value)
-    if column == "check":
-        return texts.name("status", value)
+    if section := SECTIONS.get(column):
+        return texts.name(section, value)
     if isinstance(value, dt.date):
         return texts.day(value)
     if isinstance(value, int | float | Decimal) and column != "entries":

@@ -98,6 +98,7 @@ CODES = {
     "change": "change",
     "status": "status",
     "severity": "severity",
+    "who": "role",
 }
 # The same of columns that mean something else on a sheet.
 OF_SHEETS = {
@@ -468,8 +469,8 @@ def listing(
     if labels:
         titles, widths = [*titles, words("report.workbook.account_to_choose")], [*widths, grid.WIDEST]
         rows = [[*row, label] for row, label in itertools.zip_longest(rows, labels)]
-    # A text that is longer than the widest column goes on in a second line.
-    wraps = [(width >= grid.WIDEST) for width in widths]
+    # A text that is longer than the widest column goes on in a second line where it is printed.
+    wraps = [place < len(first) and width >= grid.WIDEST for place, width in enumerate(widths)]
     for row in rows:
         row[:] = [
             (cell, grid.WRAPPED) if isinstance(cell, str) and wraps[place] else cell
