@@ -56,7 +56,7 @@ def fixes(
         in_order(checked[valid], "outcome", (sheet.OPEN, sheet.DIFFERENT, sheet.NOTED, sheet.DONE)),
         columns=list(COLUMNS),
     )
-    names = words("en")
+    names = words()
     note(
         counts(names.name("fix_outcome", outcome) for outcome in checked["outcome"]) or "nothing is filled in"
     )

@@ -17,9 +17,8 @@ COLUMNS = ["table", "filters", "fetched_at", "rows", "bytes", "complete", "file"
 def snapshots(books: options.Environment, table: results.Table) -> None:
     """List the cached versions of each query.
 
-    Those of the environment in force, the newest first, with their Parquet files, which DuckDB, Polars and Spark
-    read as they are.
-    Each load removes old ones once a day (BKTOOLS_KEEP_DAYS).
+    Those of the environment in force, the newest first, with their Parquet files, which DuckDB, Polars and
+    Spark read as they are. Each load removes old ones once a day (BKTOOLS_KEEP_DAYS).
 
     Example: bktools snapshots
     """

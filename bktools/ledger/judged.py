@@ -182,7 +182,7 @@ class Judged:
         """Which costs are of no entry, named for none, and may be of one: no person has explained them."""
         # Original amounts in another currency are judged apart: whether they are costs is not known here.
         is_cost = (self.verdict.gross != NO_COST) | self.postings["fcents"].is_not_null().to_numpy()
-        free = (self.verdict.posting_group < 0) & ~self.is_looked_at & is_cost
+        free: Flags = (self.verdict.posting_group < 0) & ~self.is_looked_at & is_cost
         free[[*self.explained]] = False
         return free
 
