@@ -94,15 +94,6 @@ def test_a_terminal_shows_columns():
     assert "\u202e" not in repr(show(FRAME))
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [([True], "yes"), ([dt.date(2026, 10, 31)], "2026-10-31"), (["a lot"], "a lot"), ([1200], "1,200.00")],
-)
-def test_an_amount_that_is_no_number_is_shown_as_it_is(values, said):
-    """A frame of anybody may have anything in a column of this name."""
-    assert repr(show(pd.DataFrame({"amount": values}))).splitlines()[1].strip() == said
-
-
 def test_rows_are_bounded():
     """Only the first rows are shown, with how many there are; a frame without rows says so."""
     frame = pd.DataFrame({"number": range(1000)})
