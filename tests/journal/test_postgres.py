@@ -19,8 +19,7 @@ from typer.testing import CliRunner
 from bktools.cli.app import app
 from bktools.errors import BktoolsError, ConfigurationError, JournalBusyError, JournalError, StorageError
 from bktools.journal import postgres as postgres_module
-from bktools.journal import sent_log
-from bktools.journal.attempts import begin, record_outcome, recover_free, regain
+from bktools.journal.attempts import begin, record_outcome, recover_free
 from bktools.journal.environments import rename
 from bktools.journal.journal import Journal, identity_of
 from bktools.journal.postgres import location_of
@@ -67,37 +66,17 @@ def test_one_machine_sends_for_a_company(machine):
         assert state(second, "a") == "UNKNOWN"
 
 
-def test_a_connection_that_is_cut_before_the_request_sends_nothing(machine, postgres, database, monkeypatch):
-    """The intent is taken back on a new connection, because no request has left."""
-    append = sent_log.append
-
-    def cut(*arguments: object) -> None:
-        monkeypatch.undo()
-        append(*arguments)
-        postgres.cut(database)
-
-    with open_for_writing(machine()) as journal:
-        claimed(journal, batch("a", 1))
-        with journal.sending(COMPANY):
-            monkeypatch.setattr(sent_log, "append", cut)
-            with pytest.raises(StorageError, match="terminating connection"):
-                begin(journal, "a")
-            assert state(journal, "a") == "PLANNED"
-            with pytest.raises(JournalError, match="disconnected") as refused:
-                begin(journal, "a")
-            assert refused.value.code == "replaced"
-            assert regain(journal, COMPANY)
-            begin(journal, "a")
-
-
-def test_an_outcome_is_written_on_a_new_connection(machine, postgres, database):
-    """A connection that is cut while the service answers costs nothing: the answer is written on another."""
-    with open_for_writing(machine()) as journal:
-        attempt = begun(journal, batch("a", 1))
-        postgres.cut(database)
-        record_outcome(journal, attempt, answer("ACCEPTED", "job"))
-        row = journal.state_of("a")
-    assert (row["state"], row["job_id"]) == ("ACCEPTED", "job")
+def test_a_cut_connection_loses_no_outcome(machine, postgres, database):
+    """It goes to the sent log, and the next run writes it; a request that was not sent waits again."""
+    outcomes = {"a": answer("ACCEPTED", "job"), "b": answer("PLANNED")}
+    for number, (name, outcome) in enumerate(outcomes.items()):
+        with open_for_writing(machine()) as journal:
+            attempt = begun(journal, batch(name, number))
+            postgres.cut(database)
+            with pytest.raises(StorageError, match="kept in this machine's sent log"):
+                record_outcome(journal, attempt, outcome)
+        with open_for_writing(machine()) as journal:
+            assert (state(journal, name), journal.batch(name)["job_id"]) == (outcome.state, outcome.job_id)
 
 
 @pytest.mark.parametrize("whose", ["DATABASE {}", f"ROLE {OWNER} IN DATABASE {{}}"])

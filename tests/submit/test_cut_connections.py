@@ -11,9 +11,7 @@ from raw_service import created, job, send
 
 import bktools
 from bktools.errors import StorageError
-from bktools.journal import attempts
 from bktools.journal.right_journal import problems
-from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
 from bktools.submit import request, sender
 
@@ -34,7 +32,7 @@ def plan():
 def test_a_cut_before_a_request_sends_nothing_twice(
     talking, postgres, database, plan, monkeypatch, place, step
 ):
-    """Wherever the connection is cut before a request, this run or the next one sends the rest once."""
+    """Wherever the connection is cut before a request, the run ends, and the next one sends the rest once."""
     original = getattr(place, step)
 
     def cut(journal, *arguments):
@@ -45,33 +43,13 @@ def test_a_cut_before_a_request_sends_nothing_twice(
 
     monkeypatch.setattr(place, step, cut)
     with talking(created) as (raw, service):
-        first = outcomes(plan, service)
-        # After the intent, nothing is sent without the row; otherwise the run goes on.
-        assert first == (["ACCEPTED", "PLANNED", "BLOCKED"] if step == "still_sending" else ["ACCEPTED"] * 3)
+        with pytest.raises(StorageError):
+            outcomes(plan, service)
+        assert len(raw.requests) == 1
         assert outcomes(plan, service) == ["ACCEPTED"] * 3
         assert (len(raw.requests), set(raw.accepted.values())) == (3, {1})
         with open_for_writing(service.settings) as journal:
             assert problems(journal) == []
-
-
-def test_a_company_that_another_machine_took_meanwhile_is_left_to_it(talking, postgres, database, plan):
-    """After a cut the lock may be another machine's: the answer is recorded, the rest waits and says so."""
-    others = []
-
-    def answer(raw, connection, request):
-        postgres.cut(database)
-        other = WritableJournal(service.settings)
-        others.append((other, other.sending(COMPANY)))
-        others[0][1].__enter__()
-        created(raw, connection, request)
-
-    with talking(answer, read=10.0) as (raw, service):
-        sent = submit(plan, service)
-        assert sent["outcome"].to_list() == ["ACCEPTED", "BLOCKED", "BLOCKED"]
-        assert sent["message"].str.contains("run again").to_list() == [False, True, True]
-        assert len(raw.requests) == 1
-        others[0][1].__exit__(None, None, None)
-        others[0][0].close()
 
 
 @pytest.mark.parametrize("is_replayed", [False, True])
@@ -79,7 +57,6 @@ def test_an_answer_that_was_kept_is_written_by_the_next_run(
     talking, postgres, database, plan, monkeypatch, is_replayed
 ):
     """An answer that the database could not take waits on the machine; the next run writes it and goes on."""
-    monkeypatch.setattr(attempts, "PAUSES", (0.0,))
 
     def answer(raw, connection, request):
         raw.accepted.update(request["accountingEntryIds"])

@@ -40,7 +40,7 @@ from bktools.errors import (
     StatusError,
     UnreachableError,
 )
-from bktools.journal import attempts, sent_log
+from bktools.journal import sent_log
 from bktools.journal.restores import restore
 from bktools.journal.writing import open_for_writing
 from bktools.settings import Settings, load_settings
@@ -181,7 +181,6 @@ class Exports(RuleBasedStateMachine):
             (request, "send_export_job", lambda process, body, ask: process.send(body, ask)),
             (request, "record_outcome", _of_this_process(request.record_outcome)),
             (sent_log, "append", _of_this_process(sent_log.append, dies_after=True)),
-            (attempts, "PAUSES", (0.0,)),
         ):
             self.stack.enter_context(patch.object(target, name, new))
         # One request at a time, whose fate the machine chooses; the scripted service has no rate.
