@@ -47,17 +47,6 @@ def test_a_batch_that_is_not_planned_does_not_begin(opened, before, today):
 
 
 @BOTH
-def test_two_senders_of_one_batch_begin_once(opened, settings):
-    """Where a lock lies, both claim, and the second begin is refused by the database."""
-    send(opened, batch("a", 0), "PLANNED")
-    with open_for_writing(settings) as other:
-        begin(opened, "a")
-        with pytest.raises(JournalError):
-            begin(other, "a")
-    assert [line.state for line in lines_from(opened.folder)[0]] == ["SENDING"]
-
-
-@BOTH
 def test_a_company_has_one_request_on_its_way(opened):
     """Neither while one is sent nor while one is in doubt; other companies go on."""
     send(opened, batch("b", 1), "PLANNED")

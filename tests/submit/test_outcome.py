@@ -241,15 +241,6 @@ def test_a_credential_that_is_refused_is_not_tried_for_every_company(talking, mo
 
 
 @BOTH
-def test_a_job_that_answers_twice_is_not_believed(talking):
-    """The id of another batch's job proves nothing for this one."""
-    with talking(changed(id="00000000-0000-4000-8000-00000000000a", numberOfItems=1)) as (_, service):
-        sent = submit(entries_of(COMPANY, 2), service, size=1)
-        assert sent["outcome"].to_list() == ["ACCEPTED", "UNKNOWN"]
-        assert f"belongs to another batch ({sent['batch_id'][0]}" in sent["message"][1]
-
-
-@BOTH
 @pytest.mark.parametrize("on_windows", [False, True])
 def test_ctrl_c(talking, monkeypatch, on_windows):
     """Ctrl-C while the answer is awaited: the journal says UNKNOWN before the interrupt goes on."""
