@@ -113,7 +113,7 @@ def test_what_an_administrator_changed_is_not_sent_in_any_batch(opened, by_hand,
     assert opened.obstacle(batch("e", 3)) == ""
 
 
-# What somebody changes with the rules taken away, and the line of `journal verify`.
+# What somebody changes with the rules taken away, and the line of `journal`.
 TAMPERED = {
     "UPDATE events SET facts = '{\"a\": 1}' WHERE event_id = 3": "was changed after it was written",
     "UPDATE batches SET state = 'RELEASED' WHERE batch_id = 'a'": (

@@ -59,7 +59,7 @@ def test_doubt_is_settled_by_what_the_messages_say(sandbox, run, coded):
     assert code == Exit.INCOMPLETE
     code, status = run("export status")
     assert (code, "outcome unknown" in status) == (Exit.INCOMPLETE, True)
-    look_up = re.search(r"bktools (export history --entries --batch [^)]+)\)", said)[1]
+    look_up = re.search(r"bktools (export status --entries --batch [^)]+)\)", said)[1]
     listed = run(look_up)[1]
     entries = set(re.findall(r"[0-9a-f-]{36}", listed))
     assert len(entries) == 5
@@ -137,14 +137,14 @@ def test_history_shows_events(doubted, run, tmp_path):
     with set_clock() as clock:
         clock.ahead = DAY
         run(f'export resolve {batch} --outcome released --evidence "no booking of 31 Oct" --by Ada')
-    shown = run(f"export history --events --batch {batch}")[1]
+    shown = run(f"export status --events --batch {batch}")[1]
     assert re.search(rf"\t{batch}\tRELEASED\tno booking of 31 Oct\tAda\n", shown)
-    run(f"export history --events --output {tmp_path}/events.csv")
+    run(f"export status --events --output {tmp_path}/events.csv")
     written = pd.read_csv(tmp_path / "events.csv")
     assert list(written.columns) == EXPORT_EVENTS.names
     assert written["after"].to_list() == ["PLANNED", "SENDING", "UNKNOWN", "RELEASED"]
     with pytest.raises(ArgumentError, match="events cannot be combined with entries"):
-        run("export history --events --entries")
+        run("export status --events --entries")
 
 
 def test_the_history_has_what_was_known_of_each_entry(sandbox, service):
