@@ -46,8 +46,6 @@ class Judged:
         Of all entries.
     months : tuple of str or None
         The first and the last month that are shown; None for all.
-    explained : frozenset of int
-        Rows of postings that a person has looked up: they hold no entry.
     given_currency : str or None
         The ledger's currency, as a person says.
     """
@@ -57,7 +55,6 @@ class Judged:
     postings: pl.DataFrame
     verdict: Verdict
     months: tuple[str, str] | None
-    explained: frozenset[int]
     given_currency: str | None = None
 
     # ---- entries
@@ -182,8 +179,8 @@ class Judged:
         """Which costs are of no entry, named for none, and may be of one: no person has explained them."""
         # Original amounts in another currency are judged apart: whether they are costs is not known here.
         is_cost = (self.verdict.gross != NO_COST) | self.postings["fcents"].is_not_null().to_numpy()
-        free = (self.verdict.posting_group < 0) & ~self.is_looked_at & is_cost
-        free[[*self.explained]] = False
+        free: Flags = (self.verdict.posting_group < 0) & ~self.is_looked_at & is_cost
+        free[[*self.inputs.explained]] = False
         return free
 
     @functools.cached_property
