@@ -14,20 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.ledger.inputs import Inputs, has_values
-from bktools.ledger.outcome import NO_COST, OpenGroup, Reason, Status, Verdict
+from bktools.ledger.outcome import NO_COST, THERE, OpenGroup, Reason, Verdict
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-# What an entry with one of these has in the ledger is its own.
-HAS_A_POSTING = (
-    Status.BOOKED,
-    Status.IN_A_SUM,
-    Status.BOOKED_TWICE,
-    Status.ANOTHER_ACCOUNT,
-    Status.ANOTHER_AMOUNT,
-    Status.REVERSED,
-)
 NOTHING = -1
 MONTHS = 12  # of a year
 
@@ -92,7 +83,7 @@ class Judged:
         first[first == len(of)] = NOTHING
         posting = np.where(group >= 0, first[group], NOTHING)
         for entry, rows in self.verdict.evidence.items():
-            if posting[entry] < 0 and self.status[entry] in HAS_A_POSTING:
+            if posting[entry] < 0 and self.status[entry] in THERE:
                 posting[entry] = rows[0]
         return posting
 

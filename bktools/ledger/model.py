@@ -353,7 +353,7 @@ def _may_hold_foreign(study: Study, group: Group, piece: Piece) -> bool:
     if piece.gross * x.cents <= 0:
         return False
     is_on_account = x.account in piece.nets and -EARLIER <= piece.day - x.day <= LATEST
-    is_in_place = piece.is_kind and case.is_on_time(group, piece) and not case.denies([x], piece)
+    is_in_place = piece.is_kind and case.is_on_time(group, piece) and not case.denies([x], piece.text)
     return is_on_account or is_in_place or x.is_named_in(piece.text)
 
 
