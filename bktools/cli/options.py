@@ -14,7 +14,6 @@ from typer import Argument, Option
 from bktools.caller import in_shell, name_of
 from bktools.contract import rules
 from bktools.errors import ArgumentError
-from bktools.wording import LANGUAGES
 
 if TYPE_CHECKING:
     from bktools.service import Service
@@ -136,6 +135,18 @@ Keys = Annotated[
         "repeated. By default category.",
     ),
 ]
+Period = Annotated[
+    str | None,
+    shared(
+        "--period PERIOD",
+        "Only the entries of a month, quarter, year or several months: 2026-10, 2026-Q3, 2026, "
+        "2026-01..2026-10.",
+    ),
+]
+Rates = Annotated[
+    Path | None,
+    shared("--rates FILE", "CSV of date, currency and rate: adds the amounts in the company's own currency."),
+]
 LargestFirst = Annotated[bool, shared("--largest-first", "Sort by amount instead of by the keys.")]
 ExportedAt = Annotated[
     dt.datetime | None,
@@ -144,14 +155,6 @@ ExportedAt = Annotated[
         "Day on which the ledger was exported: later postings count as planned. By default "
         "the day that the file names, else today.",
         formats=["%Y-%m-%d"],
-    ),
-]
-Language = Annotated[
-    str | None,
-    shared(
-        "--language CODE",
-        "Language of the report and the terminal: en or de.",
-        callback=one_of("language", LANGUAGES),
     ),
 ]
 Profile = Annotated[

@@ -22,14 +22,8 @@ def spend(
     entries: reading.EntriesFiles = None,
     mapping: reading.Mapping = None,
     by: options.Keys = None,
-    period: str | None = option(
-        "--period PERIOD",
-        "Only the entries of a month, quarter, year or several months: 2026-10, 2026-Q3, 2026, "
-        "2026-01..2026-10.",
-    ),
-    rates: Path | None = option(
-        "--rates FILE", "CSV of date, currency and rate: adds the amounts in the company's own currency."
-    ),
+    period: options.Period = None,
+    rates: options.Rates = None,
     shares: bool = option(
         "--shares", "Add the share of each row, within the first key where there are several.", False
     ),

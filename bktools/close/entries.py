@@ -24,7 +24,7 @@ from bktools.frames.columns import (
     with_missing,
 )
 from bktools.frames.names import in_reading_order
-from bktools.frames.schema import ALREADY_BOOKED, COUNT, DATE, ENTRY_DATA, INSTANT, MONEY, TEXT
+from bktools.frames.schema import BOOKED, COUNT, DATE, ENTRY_DATA, INSTANT, MONEY, TEXT
 from bktools.wording import Words
 
 EXPORTED, BEFORE, IN_BOOKS, IN_DOUBT, READY, HELD, LEFT_OUT = FATES = (
@@ -45,7 +45,7 @@ CHANGED = "changed_since_export"
 OF_REASON = {
     "exported": BEFORE,
     CHANGED: BEFORE,
-    ALREADY_BOOKED: IN_BOOKS,
+    **dict.fromkeys(BOOKED, IN_BOOKS),
     "in_doubt": IN_DOUBT,
     "duplicate": LEFT_OUT,
     "other_company": LEFT_OUT,

@@ -19,7 +19,6 @@ from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError, InputError
 from bktools.export.checks import CHECKS, HELD_TOGETHER
 from bktools.export.columns import Arguments, columns_of, further_columns
-from bktools.export.keys import polars_of
 from bktools.export.repeats import split_entries
 from bktools.findings.check import applicable, find, with_first_errors
 from bktools.frames.incoming import source_of
@@ -73,7 +72,7 @@ class Checker:
         """Return the checked entries; they are as `frames.typed` returns them."""
         if "categories" in self.frames and "category_id" not in entries.column_names:
             raise InputError("the entries have no column category_id: add it, or leave out categories")
-        frames = {name: polars_of(frame) for name, frame in self.frames.items()}
+        frames = {name: pl.DataFrame(frame) for name, frame in self.frames.items()}
         rows = columns_of(entries, frames, self.arguments)
         return _checked(rows, frames)
 
@@ -150,7 +149,7 @@ class Checked:
             raise ArgumentError("ledger", "is of one company, and the entries are of several: give company")
         own = named(entries.take(ready.to_arrow()))
         books = holdings(own, ledger, exported=sent, currency=currency)
-        held = polars_of(books.table).select(row=ready, in_books="held", voucher="voucher")
+        held = pl.DataFrame(books.table).select(row=ready, in_books="held", voucher="voucher")
         rows = self.rows.drop("reason", "facts", "is_held_together").join(
             held, on="row", how="left", maintain_order="left"
         )
@@ -176,7 +175,7 @@ class Checked:
         pyarrow.Table
             The columns COLUMNS, then names, money and identifiers of the entry.
         """
-        rows = further_columns(self.rows.drop("facts"), self.frames)
+        rows = further_columns(self.rows.drop("facts"))
         if before_sending:
             is_sent = c.id.is_in([*before_sending])
             unsent = {name: pl.lit(None, rows.schema[name]) for name in ("sent_state", "changes")}

@@ -23,7 +23,7 @@ from bktools.errors import PlanError
 from bktools.export.rendered import findings_in, not_ready_in, sentences_by_check
 from bktools.findings.check import ERROR, SEVERITIES
 from bktools.frames.batches import BatchRequest
-from bktools.frames.columns import days, days_of, split_lines, with_column
+from bktools.frames.columns import days_of, split_lines, with_column
 from bktools.frames.names import FIRST, in_reading_order
 from bktools.frames.results import Result
 from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, TEXT, to_pandas
@@ -139,7 +139,7 @@ class ExportPlan(Result):
     @cached_property
     def not_ready(self) -> pd.DataFrame:
         """`held` as a DataFrame, with the reason and the next step as a message."""
-        return to_pandas(not_ready_in(words("en"), self.held), self.provenance)
+        return to_pandas(not_ready_in(words(), self.held), self.provenance)
 
     @cached_property
     def totals(self) -> pd.DataFrame:
@@ -153,7 +153,7 @@ class ExportPlan(Result):
     @cached_property
     def findings(self) -> pd.DataFrame:
         """What the checks found in the entries; computed on first use."""
-        return to_pandas(findings_in(words("en"), self.found), self.provenance)
+        return to_pandas(findings_in(words(), self.found), self.provenance)
 
     @cached_property
     def found(self) -> pa.Table:
@@ -324,7 +324,7 @@ class ExportPlan(Result):
         others = found.filter(pc.not_equal(found["severity"], ERROR))
         sums = [part for rows in (errors, others) for part in sums_of(rows, "severity", "check", own=main)]
         sums.sort(key=lambda part: SEVERITIES.index(part["severity"]))
-        told = sentences_by_check(words("en"), found)
+        told = sentences_by_check(words(), found)
         summary = [
             {
                 **part.keys,
@@ -353,7 +353,7 @@ class ExportPlan(Result):
 
 def _told(row: Any) -> str:
     """Return the fact and the next step of a row of `needs_action`."""
-    return words("en")("sentence.fact_and_step", fact=row.message, step=row.to_do)
+    return words()("sentence.fact_and_step", fact=row.message, step=row.to_do)
 
 
 def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
@@ -378,7 +378,7 @@ def batch_digest(company_id: str, entry_ids: list[str], options: ExportOptions) 
 def plan_digest(batch_ids: list[str], options: ExportOptions, rows: pa.Table) -> str:
     """Return the ID of a plan: a digest of its batches, options and all that the journal keeps of entries."""
     digest = hashlib.sha256(json.dumps([[*vars(options).values()], batch_ids]).encode())
-    texts = {name: _as_text(rows.column(name)) for name in ENTRY_DATA if name in rows.column_names}
+    texts = {name: rows.column(name).cast(TEXT) for name in ENTRY_DATA if name in rows.column_names}
     kept = pa.table({name: text for name, text in texts.items() if text.null_count < len(text)})
     digest.update(json.dumps(kept.column_names).encode())
     if kept.num_columns:
@@ -403,10 +403,6 @@ class _Digesting(io.RawIOBase):
     def write(self, data: Any) -> int:
         self._digest.update(data)
         return len(data)
-
-
-def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return (days(column) if pa.types.is_timestamp(column.type) else column).cast(TEXT)
 
 
 def as_exported(not_ready: pa.Table) -> pa.Table:

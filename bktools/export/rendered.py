@@ -10,7 +10,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.export.keys import polars_of
 from bktools.findings.sentences import facts_of_all, with_sentences
 from bktools.frames.columns import days_of
 from bktools.frames.names import in_reading_order
@@ -24,7 +23,7 @@ FIRST = ("check", "severity", "about", "message", "to_do", "who")
 def findings_in(words: Words, found: pa.Table) -> pa.Table:
     """Return findings in the words of a language, with their facts as the last column."""
     texts = with_sentences(
-        polars_of(found.select(["check", "facts"])), words, "entry", message="one", to_do="do"
+        pl.DataFrame(found.select(["check", "facts"])), words, "entry", message="one", to_do="do"
     )
     roles = pc.unique(found["who"]).to_pylist()
     names = pa.array([words.name("role", role) for role in roles], TEXT)
@@ -42,7 +41,7 @@ def findings_in(words: Words, found: pa.Table) -> pa.Table:
 
 def not_ready_in(words: Words, held: pa.Table) -> pa.Table:
     """Return entries that are not ready, with reason and next step as a message; their facts come last."""
-    codes = polars_of(held.select(["reason", "facts"])).rename({"reason": "check"})
+    codes = pl.DataFrame(held.select(["reason", "facts"])).rename({"reason": "check"})
     texts = with_sentences(codes, words, "entry", fact="one", step="do")
     pairs = zip(texts["fact"], texts["step"], strict=True)
     messages = [words("sentence.fact_and_step", fact=fact, step=step) for fact, step in pairs]
@@ -52,7 +51,7 @@ def not_ready_in(words: Words, held: pa.Table) -> pa.Table:
 
 def sentences_by_check(words: Words, found: pa.Table) -> dict[tuple[str, str], dict[str, str]]:
     """Return message, to_do and who of findings, by severity and check: of one entry, or of all of them."""
-    codes = polars_of(found.select(["severity", "check", "who", "facts"]))
+    codes = pl.DataFrame(found.select(["severity", "check", "who", "facts"]))
     groups = codes.group_by("severity", "check", maintain_order=True).agg(
         pl.col("who").first(), pl.col("facts").unique(maintain_order=True), count=pl.len()
     )

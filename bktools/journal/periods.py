@@ -18,7 +18,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError
 from bktools.frames.columns import split_lines, texts_of
 from bktools.frames.schema import (
-    ALREADY_BOOKED,
+    BOOKED,
     COUNT,
     ENTRY_DATA,
     INSTANT,
@@ -400,7 +400,7 @@ def totals_of(sent: pa.Table, held: pa.Table) -> list[dict[str, Any]]:
 
 def booked_and_held(waiting: pa.Table) -> tuple[pa.Table, pa.Table]:
     """Return the entries that the ledger had already, and those that closes held back."""
-    is_booked = pc.fill_null(pc.equal(waiting["reason"], ALREADY_BOOKED), False)
+    is_booked = pc.is_in(waiting["reason"], pa.array(BOOKED, TEXT))
     return waiting.filter(is_booked), waiting.filter(pc.invert(is_booked))
 
 

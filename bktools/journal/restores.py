@@ -18,6 +18,7 @@ from bktools.contract import rules
 from bktools.errors import JournalError, StorageError
 from bktools.journal.folders import FILE, command_for, environment_of, folder_of, origin_of
 from bktools.journal.lock import sending_for
+from bktools.journal.memory import remember
 from bktools.journal.records import now
 from bktools.journal.right_journal import RESTORE
 from bktools.journal.sent_log import SentLine
@@ -83,6 +84,8 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str) 
             "history_left_in_file",
             "another_computer",
         )
+        # The memory of another computer becomes one of this computer.
+        journal.machine = remember(journal.folder).machine
         with journal.right_transaction(but=restored) as connection:
             missing = tuple(journal.record_lost(connection))
             journal.record(connection, "restored", person=by, facts=facts)

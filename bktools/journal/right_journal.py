@@ -117,12 +117,12 @@ def _ids(missing: Iterable[SentLine]) -> str | None:
 
 
 def _another_computer(journal: Journal) -> Facts | None:
-    # Computers may share a database, and never a file.
-    memory = journal.memory()
-    is_known = bool(memory.journal) and not memory.is_of_another_computer
-    if is_known or not journal.path or journal.settings.is_sandbox or not journal.has_exports():
+    # Machines may share a database, and never a file: each would send from its own copy.
+    if not journal.path or journal.settings.is_sandbox or not journal.has_exports():
         return None
-    return {"folder": str(journal.folder)}
+    memory, writer = journal.memory(), journal.row(_WRITER)
+    is_own = not memory.is_of_another_computer and (writer is None or writer["machine"] == memory.machine)
+    return None if is_own else {"folder": str(journal.folder)}
 
 
 def _stopped(journal: Journal) -> Facts | None:
@@ -162,6 +162,7 @@ def _recorded_database(journal: Journal) -> str:
 _RECORDED_DATABASE = """
     SELECT facts FROM events WHERE code IN ('created', 'moved', 'restored') ORDER BY event_id DESC LIMIT 1
 """
+_WRITER = "SELECT machine FROM events WHERE machine IS NOT NULL ORDER BY event_id DESC LIMIT 1"
 _STOPPED = """
     SELECT code, at, login, machine, facts FROM events WHERE code IN ('stopped', 'restored')
     ORDER BY event_id DESC LIMIT 1
@@ -298,9 +299,10 @@ def closed_since(journal: Journal) -> tuple[str, str] | None:
     return ("by_restore" if row["code"] == "restored" else "for_newcomer"), row["at"][:10]
 
 
+# The latest time of all events until then, because the clock of one machine may be behind.
 _CLOSED = """
-    SELECT code, at FROM events
-    WHERE code = 'restored' OR (code = 'joined' AND machine = CAST($1 AS TEXT))
+    SELECT code, (SELECT max(at) FROM events AS until WHERE until.event_id <= events.event_id) AS at
+    FROM events WHERE code = 'restored' OR (code = 'joined' AND machine = CAST($1 AS TEXT))
     ORDER BY event_id DESC LIMIT 1
 """
 

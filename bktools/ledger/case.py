@@ -44,6 +44,8 @@ class Case:
         The pieces by each of their accounts, and by their cost side.
     names : mapping
         The open entries that the text of a piece names.
+    open_amounts : frozenset of int
+        The amounts of the open entries.
     """
 
     gate: Gate
@@ -59,6 +61,7 @@ class Case:
     by_account: Mapping[int, list[Piece]] = field(default_factory=lambda: defaultdict(list))
     by_gross: Mapping[int, list[Piece]] = field(default_factory=lambda: defaultdict(list))
     names: Mapping[PieceId, set[int]] = field(default_factory=dict)
+    open_amounts: frozenset[int] = frozenset()
 
     def add(self, pieces: Iterable[Piece]) -> None:
         """Add the pieces that may hold open groups."""
@@ -113,9 +116,12 @@ class Case:
         return not any(text and text <= piece.text for text in texts)
 
     def is_of_another(self, group: Group, piece: Piece) -> bool:
-        """Whether the text of a piece names an entry, and none of this group."""
+        """Whether the text of a piece names an entry, and none of this group.
+
+        A move names an entry of one of the two groups between which it moves an amount.
+        """
         named = self.names.get(piece.id, set[int]())
-        return bool(named) and named.isdisjoint(x.e for x in group.entries)
+        return bool(named) and not piece.is_move and named.isdisjoint(x.e for x in group.entries)
 
     def is_own(self, x: Entry, piece: Piece) -> bool:
         """Whether a piece of another amount is an entry's: it names it, or is in its place and not denied."""

@@ -61,7 +61,7 @@ def search(variables, query=""):
 
 def test_what_is_printed_can_be_pasted(tmp_path):
     """The printed lines work in a shell as they stand, and the guide's curl lines after them."""
-    guide = text_of("sandbox")
+    guide = text_of("programs")
     block = re.search(r"```bash\n(.*?)```", guide, re.DOTALL)[1].replace("\\\n", "")
     of_guide = re.findall(r"^(?:curl|NEXT).*", block, re.MULTILINE)
     with served() as (variables, lines, process):
@@ -84,9 +84,7 @@ def test_what_is_printed_can_be_pasted(tmp_path):
     assert balance.keys() == {"currency", "current", "available"}
     assert document["openapi"] == "3.1.0"
     assert len(json.loads("".join(done.stdout.splitlines()[8:]))) == 240
-    assert set(re.findall(r"`([A-Z_]+)`", guide.split("the first sets ")[1].split(", which")[0])) == {
-        *variables
-    }
+    assert set(re.findall(r"`([A-Z_]+)`", guide.split("they set")[1].split("which")[0])) == {*variables}
     assert all(parse_fault(option) for option in re.findall(r"--fault ([a-z_:=0-9]+)", guide))
 
 

@@ -8,7 +8,7 @@ import shutil
 import time
 
 import pytest
-from backends import BOTH
+from backends import BOTH, DATABASE
 from batches import COMPANY, LOOKED, OTHER_COMPANY, answer, batch, begun, send, state
 
 from bktools.errors import JournalError, StorageError
@@ -246,7 +246,7 @@ def test_an_answer_in_hand_outlives_a_journal_that_cannot_be_written(opened, set
         assert later.memory().delivered > 0
 
 
-@BOTH
+@DATABASE
 def test_an_answer_is_brought_to_a_batch_that_others_found_in_doubt(machine, monkeypatch):
     """A colleague made it UNKNOWN; the sender's next run settles it by the answer in its own sent log."""
     open_for_writing(machine("second")).close()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from backends import BOTH
+from backends import BOTH, DATABASE
 from batches import ADDRESS, COMPANY, ENTRIES, LOOKED, OTHER_COMPANY, batch, begun, send, state
 
 import bktools
@@ -207,7 +207,7 @@ def test_every_condition_of_the_table_has_a_test():
         assert all(texts.has(f"journal.{code}") for code in tested | elsewhere | {"missing"})
 
 
-@pytest.mark.parametrize("backend", ["postgres"], indirect=True)
+@DATABASE
 def test_the_file_and_the_database_of_a_move(settings, backend):
     """Before it the database is refused, and after it the file is."""
     file, database = replace(settings, journal=None), settings
@@ -363,7 +363,7 @@ def test_the_sandbox_asks_nothing(journal):
 # A machine without a memory.
 
 
-@pytest.mark.parametrize("backend", ["postgres"], indirect=True)
+@DATABASE
 def test_a_newcomer_sends_nothing_of_before(machine, today):
     """Entries dated until the day of its first use wait; the others, and a colleague's, are sent."""
     today("2026-11-20T10:00")
@@ -382,7 +382,7 @@ def test_a_newcomer_sends_nothing_of_before(machine, today):
         send(colleague, batch("undated", 2))
 
 
-@BOTH
+@DATABASE
 def test_a_machine_that_was_there_from_the_start_is_no_newcomer(machine):
     """It has opened the journal before anything was sent."""
     open_for_writing(machine("second")).close()

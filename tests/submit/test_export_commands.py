@@ -15,7 +15,7 @@ from entries_by_hand import entries_of, submit
 
 import bktools
 from bktools.cli.exits import Exit
-from bktools.errors import ArgumentError, PlanError
+from bktools.errors import ArgumentError, InputError, PlanError
 from bktools.frames.schema import EXPORT_EVENTS, EXPORTED_ENTRIES
 from bktools.sandbox.faults import Fault
 
@@ -179,3 +179,19 @@ def test_a_period_that_is_no_month_is_refused(sandbox, service, period):
     with pytest.raises(ArgumentError, match=r"period must be (a month such as 2026-10|text)"):
         submit(entries_of(sandbox.server.company_id, 1), service, period=period)
     assert sandbox.server.export_jobs() == []
+
+
+def test_anothers_history_brings_what_was_booked(run, tmp_path, sandbox):
+    """What was refused or released is no export; with jobs that are open, the list is refused."""
+    states = ["ACCEPTED", "RELEASED", "REJECTED"]
+    listed = entries_of(sandbox.server.company_id, 4).rename(columns={"id": "entry_id"})
+    listed = listed.assign(date="2026-10-01", amount="1.00", currency="EUR")
+    word = '--by Ada --evidence "history of Bob"'
+    for others, outcome in ((["ACCEPTED"], "2 entries recorded"), (["PLANNED"], "jobs that are PLANNED")):
+        listed.assign(state=states + others).to_csv(tmp_path / "history.csv", index=False)
+        if outcome.startswith("jobs"):
+            with pytest.raises(InputError, match=outcome):
+                run(f"export import history.csv --company {sandbox.server.company_id} {word}")
+        else:
+            code, text = run(f"export import history.csv --company {sandbox.server.company_id} {word}")
+            assert (code, outcome in text) == (Exit.DONE, True), text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from os import PathLike
+from typing import Unpack
 
 import pandas as pd
 import pyarrow as pa
@@ -17,14 +18,15 @@ from bktools.frames.money import check_form
 from bktools.inputs import cells, names, words
 from bktools.inputs.amounts import Figures
 from bktools.inputs.approvals import read_approvals
-from bktools.inputs.columns import ask_column, is_uuid_column, most
+from bktools.inputs.columns import ask_for, can_be, is_uuid_column, most
 from bktools.inputs.currencies import own_currency
 from bktools.inputs.days import is_day
 from bktools.inputs.formats.registry import refuse_ledgers
+from bktools.inputs.headings import opened
 from bktools.inputs.money import read_money
-from bktools.inputs.options import Options
+from bktools.inputs.options import EntriesOptions, Options, takes_options
 from bktools.inputs.question import answered
-from bktools.inputs.reading import Reading, opened
+from bktools.inputs.reading import Reading
 from bktools.inputs.source import Source
 from bktools.inputs.splits import with_splits
 
@@ -43,31 +45,17 @@ _FIRST_ROWS = 3000
 Frames = Mapping[str, pd.DataFrame | None]
 
 
+@takes_options("entries")
 def read_entries(
     path: str | PathLike[str],
     *,
-    columns: Mapping[str, str] | None = None,
     company: str | None = None,
     categories: pd.DataFrame | None = None,
     employees: pd.DataFrame | None = None,
-    headings: int | None = None,
-    skip_rows: str | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | int | None = None,
-    decimal: str | None = None,
-    date_format: str | None = None,
-    year: int | None = None,
-    currency: str | None = None,
-    sides: Mapping[str, str] | None = None,
-    negate: bool = False,
-    net: bool = False,
-    fill_down: str | None = None,
-    approved_values: str | None = None,
-    split_lines: bool = False,
     company_currency: str | None = None,
     required: Sequence[str] = (),
     money: str = "float",
+    **options: Unpack[EntriesOptions],
 ) -> pd.DataFrame:
     r"""Read accounting entries from a CSV, TSV, Excel or Parquet file.
 
@@ -75,54 +63,12 @@ def read_entries(
     ----------
     path : str or path
         The file.
-    columns : mapping, optional
-        Field to heading, for what is not recognised: `id`, `company_id`, `date`, `amount`, `currency`,
-        `category_id`, `employee_id`, `status`, `approved`, `supplier`, `description`, `cost_centre`,
-        `tax_code`, and `side`, `debit`, `credit` for amounts whose sign stands apart, `split_line` and
-        `entry_total` for the lines of split entries. An empty heading leaves the field out; `column 3` is the
-        third column.
     company : str, optional
         UUID or short name of the company that the entries belong to where the file has no column for it.
     categories : DataFrame, optional
         As `load_categories` returns it: the file may name categories by ID, name or code.
     employees : DataFrame, optional
         As `load_employees` returns it: the file may name employees by ID, e-mail, code or name.
-    headings : int, optional
-        Line of the headings; 0 for a file without headings, whose columns are `column 1`, `column 2`, ….
-    skip_rows : str, optional
-        Rows that are left out: lines such as `"52,54-60"` or a pattern such as `"SALDO|Total"`, several
-        between semicolons. `"none"` keeps rows that look like those of a report.
-    delimiter : str, optional
-        One character.
-    encoding : str, optional
-        A name such as `"cp1252"`.
-    sheet : str or int, optional
-        Name of the workbook's sheet, or its position from 0.
-    decimal : str, optional
-        The decimal mark of the amounts, `"."` or `","`, where they do not show it; `"each"` where they have
-        both and each amount is clear by itself.
-    date_format : str, optional
-        Format of the dates such as `"%d/%m/%Y"`, where they do not show it; `"serial"` for the day numbers of
-        spreadsheets.
-    year : int, optional
-        The year of dates that have none.
-    currency : str, optional
-        Currency of amounts that have none of their own, such as `"EUR"`.
-    sides : mapping, optional
-        Word to `"debit"`, `"credit"` or `"skip"`, for words in a column of sides that are not known.
-    negate : bool
-        True to turn the sign of all amounts: for files in which spending is negative.
-    net : bool
-        True to read a row with both debit and credit as their difference.
-    fill_down : str, optional
-        Fields that stand only in the first of their rows, such as `"date"`.
-    approved_values : str, optional
-        Values of the column for approvals that count as approved, separated by commas, such as
-        `"OK,NOT_REQUIRED"`; all others do not.
-    split_lines : bool
-        True when lines with one ID, company, date and currency are the parts of one split entry. They are in
-        any case where a column numbers them from 1, or where they add up to the total that a column has for
-        their entry.
     company_currency : str, optional
         The company's own currency, for amounts of which nothing else says it; by default that of the
         settings.
@@ -131,6 +77,12 @@ def read_entries(
     money : str
         "float": amounts as float64, each exactly the file's amount; one of more than 15 digits is refused.
         "decimal": amounts as Arrow decimals of any length, with which some operations of pandas fail.
+    {options}
+
+    The fields are `id`, `company_id`, `date`, `amount`, `currency`, `category_id`, `employee_id`, `status`,
+    `approved`, `supplier`, `description`, `cost_centre`, `tax_code`, and `side`, `debit`, `credit` for
+    amounts whose sign stands apart, `split_line` and `entry_total` for the lines of split entries: they are
+    parts of one entry, too, where a column numbers them from 1, or where they add up to their entry's total.
 
     Returns
     -------
@@ -175,30 +127,12 @@ def read_entries(
     """
     check_form(money)
     company = None if company is None else company_named(company)
-    options = Options(
-        columns=columns or {},
-        headings=headings,
-        skip_rows=skip_rows,
-        delimiter=delimiter,
-        encoding=encoding,
-        sheet=sheet,
-        decimal=decimal,
-        date_format=date_format,
-        year=year,
-        currency=currency,
-        sides=sides or {},
-        negate=negate,
-        net=net,
-        fill_down=fill_down,
-        approved_values=approved_values,
-        split_lines=rules.flag("split_lines", split_lines),
-    )
-    refuse_ledgers(path, encoding)
+    refuse_ledgers(path, options.get("encoding"))
     source = Source(path, "entries")
     frames: Frames = {"category_id": categories, "employee_id": employees}
     own = company_currency or own_currency()
     read = partial(_read, source, frames=frames, company=company, own=own, required=required, money=money)
-    return answered(read, options)
+    return answered(read, Options.of("entries", options))
 
 
 def _read(
@@ -302,13 +236,8 @@ def _ask_required(reading: Reading, field: str, frame: pd.DataFrame | None, comp
     elif field == "id":
         found = [place for place in reading.free() if is_uuid_column(table, place)]
     else:
-        ask_column(field, table, reading.places, reading.problems)
-        return
-    code = "no_column" if found else "no_column_like_it"
-    headings = [table.headings[place] for place in found]
-    reading.problems.ask(
-        code, [table.choice(field, place) for place in found], field=field, headings=headings
-    )
+        found = can_be(field, reading)
+    ask_for(reading, field, [table.choice(field, place) for place in found])
 
 
 def _is_budget(reading: Reading) -> bool:
