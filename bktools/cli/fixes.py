@@ -61,7 +61,7 @@ def fixes(
         output,
         columns=list(COLUMNS),
     )
-    names = words("en")
+    names = words()
     note(
         counts(names.name("fix_outcome", outcome) for outcome in checked["outcome"]) or "nothing is filled in"
     )

@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from bktools import caller
 from bktools.cli.output import tell
 
-ANYWHERE = "Also, in any place: --quiet, --verbose, --log-level (see bktools --help)."
+ANYWHERE = "Also, in any place: --quiet, --verbose, --language, --log-level (see bktools --help)."
 
 
 @contextmanager

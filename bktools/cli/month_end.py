@@ -61,7 +61,6 @@ def month_end(
     budget: Path | None = option(
         "--budget FILE", "The month's budget: columns such as category, or account, and amount."
     ),
-    language: options.Language = None,
     out: Path | None = option("--out FOLDER", "Folder to write; by default month-end-YYYY-MM."),
     profile: options.Profile = "excel",
     fail_on: str | None = option(
@@ -96,18 +95,18 @@ def month_end(
             say(f"{question}\n")
         for question in open_questions(company_id, service=service):
             say(f"{question}\n")
-        texts = words_for(language, settings)
+        texts = words_for(None, settings)
         books = texts("report.sandbox") if settings.is_sandbox else settings.environment
         say(f"{texts('report.terminal.head', name=settings.title_of(company_id), environment=books)}\n")
         if chart is None or not entries:
             sample = reading.samples(service, "--chart and --entries")
             chart, entries = chart or sample[0], entries or [sample[1]]
         accounts = reading.read(bktools.read_chart_of_accounts, "chart", chart, mapping, company=company_id)
-        say(_line(texts, "chart", reading.recognised(accounts.attrs["bktools"], texts.language)))
+        say(_line(texts, "chart", reading.recognised(accounts.attrs["bktools"])))
         # Loaded once: names in the entries are looked up in them, and the close is made from them.
         tables = reading.tables_of(service, company_id, refresh=True)
         rows = reading.read_entries(entries, mapping, company_id, tables, required=("category_id",))
-        say(_line(texts, "entries", reading.recognised(rows.attrs["bktools"], texts.language)))
+        say(_line(texts, "entries", reading.recognised(rows.attrs["bktools"])))
         close = bktools.close_month(
             accounts,
             rows,
@@ -127,7 +126,6 @@ def month_end(
             threshold=threshold,
             rates=rates,
             budget=None if budget is None else reading.read_entries([budget], mapping, company_id, tables),
-            language=language,
             folder=out,
             profile=profile,
             seen=partial(_say_step, say, texts),

@@ -14,7 +14,6 @@ from typer import Argument, Option
 from bktools.caller import in_shell, name_of
 from bktools.contract import rules
 from bktools.errors import ArgumentError
-from bktools.wording import LANGUAGES
 
 if TYPE_CHECKING:
     from bktools.service import Service
@@ -156,14 +155,6 @@ ExportedAt = Annotated[
         "Day on which the ledger was exported: later postings count as planned. By default "
         "the day that the file names, else today.",
         formats=["%Y-%m-%d"],
-    ),
-]
-Language = Annotated[
-    str | None,
-    shared(
-        "--language CODE",
-        "Language of the report and the terminal: en or de.",
-        callback=one_of("language", LANGUAGES),
     ),
 ]
 Profile = Annotated[

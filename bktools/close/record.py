@@ -40,7 +40,6 @@ from bktools.journal.writing import open_for_reading
 from bktools.service import Service
 from bktools.wording import words
 
-TEXTS = words("en")
 VERIFIED = pa.schema({"month": TEXT, "at": TEXT, "by": TEXT, "ledger": TEXT, "differences": COUNT})
 
 
@@ -117,7 +116,7 @@ class PeriodRecord:
             days = sent["sent_at"].dropna().dt.strftime("%Y-%m-%d")
             first, last = days.min(), days.max()
             lines.append(
-                TEXTS(
+                words()(
                     "record.exported" if first == last else "record.exported_on_days",
                     count=count["exported"],
                     jobs=sent["job_id"].nunique(),
@@ -128,32 +127,32 @@ class PeriodRecord:
             )
             lines += self._amounts("exported")
         if count["in_doubt"]:
-            lines += [TEXTS("record.in_doubt", count=count["in_doubt"]), *self._amounts("in_doubt")]
+            lines += [words()("record.in_doubt", count=count["in_doubt"]), *self._amounts("in_doubt")]
         if count["in_books"]:
-            lines += [TEXTS("record.in_books", count=count["in_books"]), *self._amounts("in_books")]
+            lines += [words()("record.in_books", count=count["in_books"]), *self._amounts("in_books")]
         if count["held_back"]:
             facts = {"count": count["held_back"], "resolved": count["resolved"], "open": count["open"]}
-            lines += [TEXTS("record.held_back", **facts), *self._amounts("held_back")]
+            lines += [words()("record.held_back", **facts), *self._amounts("held_back")]
         if self.not_kept:
-            lines.append(TEXTS("record.not_kept", count=self.not_kept))
+            lines.append(words()("record.not_kept", count=self.not_kept))
         return lines
 
     def _amounts(self, name: str) -> list[str]:
         lines = []
         for row in self.totals[self.totals[name] > 0].to_dict("records"):
             currency, amount = row["currency"], row[f"{name}_amount"]
-            text = TEXTS("record.no_amount") if pd.isna(amount) else TEXTS.amount(amount, currency)
+            text = words()("record.no_amount") if pd.isna(amount) else words().amount(amount, currency)
             lines.append(f"  {NO_CURRENCY if pd.isna(currency) else currency} {text}")
         return lines
 
     @property
     def _head(self) -> str:
         key = f"record.head_{self.state.lower()}"
-        return TEXTS(key, month=self.period, company=self.company, environment=self.environment)
+        return words()(key, month=self.period, company=self.company, environment=self.environment)
 
     def __repr__(self) -> str:
         return readable(
-            "\n".join([self._head, *(f"  {line}" for line in self.lines or [TEXTS("record.nothing")])])
+            "\n".join([self._head, *(f"  {line}" for line in self.lines or [words()("record.nothing")])])
         )
 
     def _repr_html_(self) -> str:

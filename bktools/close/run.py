@@ -348,7 +348,9 @@ def budget_of(request: CloseRequest, entries: pa.Table) -> dict[str, pa.Table]:
     if not keys:
         raise InputError(f"the budget has no column of a key: give it one of {', '.join(KEYS)}")
     spent = entries.filter(pc.is_in(entries["fate"], pa.array(SPENT, TEXT)))
-    rows = arrow_of(versus(spent, request.budget, by=keys, every=True), "budget")
+    rows = arrow_of(
+        versus(spent, request.budget, by=keys, every=True, language=request.words.language), "budget"
+    )
     place = rows.column_names.index("percent")
     share = pc.cast(pc.round(rows["percent"], 1), pa.decimal128(38, 1))
     rows = rows.set_column(place, "share", share)
@@ -356,7 +358,10 @@ def budget_of(request: CloseRequest, entries: pa.Table) -> dict[str, pa.Table]:
     labels = [" ".join(filter(None, row.values())) for row in shown]
     rows = rows.add_column(0, "about", pa.array(labels, TEXT))
     names = {"this": "spent", "that": "budget"}
-    return {"budget": rows.rename_columns([names.get(name, name) for name in rows.column_names])}
+    rows = rows.rename_columns([names.get(name, name) for name in rows.column_names])
+    is_large = request.is_large_change or _large_share(request, entries)
+    large = pa.array([is_large(row) for row in rows.to_pylist()], pa.bool_())
+    return {"all_budget": rows, "budget": rows.filter(large)}
 
 
 def step_results(

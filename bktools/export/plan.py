@@ -139,7 +139,7 @@ class ExportPlan(Result):
     @cached_property
     def not_ready(self) -> pd.DataFrame:
         """`held` as a DataFrame, with the reason and the next step as a message."""
-        return to_pandas(not_ready_in(words("en"), self.held), self.provenance)
+        return to_pandas(not_ready_in(words(), self.held), self.provenance)
 
     @cached_property
     def totals(self) -> pd.DataFrame:
@@ -153,7 +153,7 @@ class ExportPlan(Result):
     @cached_property
     def findings(self) -> pd.DataFrame:
         """What the checks found in the entries; computed on first use."""
-        return to_pandas(findings_in(words("en"), self.finding_facts), self.provenance)
+        return to_pandas(findings_in(words(), self.finding_facts), self.provenance)
 
     @cached_property
     def finding_facts(self) -> pa.Table:
@@ -329,7 +329,7 @@ class ExportPlan(Result):
         others = findings.filter(pc.not_equal(findings["severity"], ERROR))
         sums = [part for rows in (errors, others) for part in sums_of(rows, "severity", "check", own=main)]
         sums.sort(key=lambda part: SEVERITIES.index(part["severity"]))
-        sentences = sentences_by_check(words("en"), findings)
+        sentences = sentences_by_check(words(), findings)
         summary = [
             {
                 **part.keys,
@@ -358,7 +358,7 @@ class ExportPlan(Result):
 
 def _fact_and_step(row: Any) -> str:
     """Return the fact and the next step of a row of `needs_action`."""
-    return words("en")("sentence.fact_and_step", fact=row.message, step=row.to_do)
+    return words()("sentence.fact_and_step", fact=row.message, step=row.to_do)
 
 
 def _valued(row: Any) -> str:

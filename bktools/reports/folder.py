@@ -62,7 +62,7 @@ TABLES: dict[str, Callable[[Close], pa.Table | None]] = {
     "to_do.csv": lambda close: table_of(close.words, close.actions),
     "changes.csv": lambda close: close.tables.get("all_changes", CHANGES.empty_table()),
     "expected.csv": lambda close: close.tables["expected"],
-    "budget.csv": lambda close: close.tables.get("budget"),
+    "budget.csv": lambda close: close.tables.get("all_budget"),
     "rates.csv": lambda close: close.tables.get("rates"),
     "export_jobs.csv": lambda close: pa.Table.from_pylist(
         [{**job.keys, "entries": job.entries} for job in close.figures.jobs], JOBS

@@ -158,6 +158,11 @@ class Grid:
         self.sheet.insert_image(self.row, 0, "picture.png", options | {"description": description})
         self.skip(math.ceil(height * scale / LINE))
 
+    def new_page(self) -> None:
+        """Begin a page of the print with the next row."""
+        self.skip()
+        self.sheet.set_h_pagebreaks([self.row])
+
     def fold(self, rows: Iterable[int]) -> None:
         """Put rows beneath the row above them, for a person to fold.
 

@@ -57,7 +57,6 @@ OF_STATUSES = dict.fromkeys(STATUSES_OF_ARRIVED, ARRIVED) | dict.fromkeys(
 # Parts of spend have no meaning that other pictures share: the largest is the darkest.
 TINTS: tuple[Look, ...] = (("#2B3138", ""), (NEUTRAL, ""), ("#8E98A2", ""), ("#C3CAD1", ""))
 OTHERS = "others"
-ENGLISH = words("en")
 SMALLEST_SHARE = Decimal("0.005")
 # The look of bars without parts.
 _PLAIN: dict[str, Look] = {"": (NEUTRAL, "")}
@@ -129,7 +128,7 @@ def plot_spend(
             bars.titled(title, f"differences by {by}"),
             _PLAIN,
             figure,
-            ENGLISH,
+            words(),
         )
     frame = frame.dropna(subset="amount")
     if "month" in keys:
@@ -140,8 +139,8 @@ def plot_spend(
         looks = _PLAIN
         frame = _largest_first(frame.assign(bar=_labels(frame, keys), part=""))
     order = _months if "month" in keys else _as_they_come
-    charts = _charts(frame, looks, order, ENGLISH, first=currency, latest="month" in keys)
-    return _drawn(charts, bars.titled(title, f"spend by {by}"), looks, figure, ENGLISH)
+    charts = _charts(frame, looks, order, words(), first=currency, latest="month" in keys)
+    return _drawn(charts, bars.titled(title, f"spend by {by}"), looks, figure, words())
 
 
 def plot_money(
@@ -331,12 +330,12 @@ def _of_differences(frame: pd.DataFrame, first: str | None) -> dict[str, Chart]:
     frame = frame.assign(difference=exact)
     charts: dict[str, Chart] = {}
     for code in sorted(dict.fromkeys(frame["currency"]), key=lambda code: code != own):
-        rows, money = frame[frame["currency"] == code], partial(ENGLISH.amount, currency=code)
+        rows, money = frame[frame["currency"] == code], partial(words().amount, currency=code)
         table = pd.DataFrame({"": rows["difference"].to_list()}, rows["bar"], dtype="object")
         percents = ["" if pd.isna(share) else f" · {share:+.1f}%" for share in rows["percent"]]
         figures = [f"{money(amount)}{share}" for amount, share in zip(table[""], percents, strict=True)]
         charts[code] = bars.chart(
-            f"{code} {money(total(table['']))}", table, figures, money, ENGLISH, is_large=not charts
+            f"{code} {money(total(table['']))}", table, figures, money, words(), is_large=not charts
         )
     return charts
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from bktools.close.actions import ENTRY, IDS, Action, Thing, facts_text, key_of
 from bktools.close.close import Close
 from bktools.close.entries import HELD
-from bktools.close.figures import ALL
+from bktools.close.figures import ALL, LARGEST
 from bktools.close.recurring import MISSING
 from bktools.close.sentences import detail_of, label_of, name_of, step_of
 from bktools.frames.excel import too_large, width_of
@@ -91,12 +91,33 @@ FILL, CLOSED = (
 PRINTED_CURRENCIES = 6
 LABEL, COUNT, AMOUNT = 46, 9, 12.5
 # The sections of the words for codes, by column.
-CODES = {"fate": "fate", "reason": "entry", "table": "change", "change": "change"}
-STATES = {"coverage": "state", "expected": "expected"}
+CODES = {
+    "fate": "fate",
+    "reason": "entry",
+    "table": "change",
+    "change": "change",
+    "status": "status",
+    "severity": "severity",
+    "who": "role",
+}
+# The same of columns that mean something else on a sheet.
+OF_SHEETS = {
+    "coverage": {"state": "state"},
+    "expected": {"state": "expected"},
+    "findings": {"check": "status", "reason": "ledger"},
+    "open_groups": {"reason": "ledger"},
+    "matched": {"reason": "ledger"},
+}
 # Entries of an action with different reasons have as many rows; the sheet of entries has all of them.
 SHOWN_ENTRIES = 20
 BOLD = {"bold": True}
 QUIET = {"font_color": "#777777"}
+# A digit of this font has the seven pixels that widths are counted in: no program stretches a picture.
+OPTIONS = {
+    "in_memory": True,
+    "strings_to_urls": False,
+    "default_format_properties": {"font_name": "Arial", "font_size": 10},
+}
 # A table of a sheet: its title, its rows and its total.
 Block = tuple[str, list[list[Value]], list[Value]]
 
@@ -112,7 +133,7 @@ def workbook_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> by
     omitted = {name: why for name, table in tables.items() if (why := too_large(table))}
     labels = [] if CHART in omitted else _labels(close)
     file = io.BytesIO()
-    with xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_urls": False}) as workbook:
+    with xlsxwriter.Workbook(file, OPTIONS) as workbook:
         workbook.set_properties({"title": close.title, "created": close.run.begun_at})
         words = close.words
         book = Book(workbook, close.title, words("report.workbook.begun", moment=close.run.begun_at), words)
@@ -122,7 +143,7 @@ def workbook_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> by
             _largest_and_new(book, close)
         for name, table in tables.items():
             if name not in omitted:
-                _listing(book, name, table, labels if name == CHART else [])
+                listing(book, name, table, TABLES[name], labels if name == CHART else ())
         _lines(book, close)
     return file.getvalue()
 
@@ -159,7 +180,7 @@ def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes 
     for note in notes:
         sheet.write([capitalized(note)], grid.NOTE)
     if picture is not None:
-        sheet.skip()
+        sheet.new_page()
         sheet.picture(picture, words("report.workbook.picture", month=close.period))
     sheet.page(_printed(close), pages=0)
 
@@ -216,7 +237,7 @@ def _blocks(close: Close) -> Iterator[Block]:
         row(_expected(words, line), None, {line["currency"]: line["amount"]})
         for line in close.tables["expected"].to_pylist()
         if line["month"] == close.period and line["state"] == MISSING
-    ]
+    ][:LARGEST]
     accrual = row(words("report.workbook.accrual"), None, close.accrual.amounts) if missing else []
     yield words("report.workbook.expected", sheet=words("report.sheet.expected")), missing, accrual
     jobs = rows((_job(words, job.keys), job) for job in close.figures.jobs)
@@ -420,18 +441,23 @@ def _choice(words: Words) -> dict[str, str]:
     }
 
 
-def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> None:
-    """Write a table on a sheet: columns of `TABLES` first, identifiers last, beside the printed page."""
+def listing(
+    book: Book, name: str, table: pa.Table, columns: Sequence[str], labels: Sequence[str] = ()
+) -> None:
+    """Write a table on a sheet: some columns first, identifiers last, beside the printed page.
+
+    `labels` are accounts to choose from, in a column of their own.
+    """
     filled = [
         column
         for column in table.column_names
         if column != "facts" and {*table[column].unique().to_pylist()} - {None, ""}
     ]
-    first = [column for column in TABLES[name] if column in filled]
+    first = [column for column in columns if column in filled]
     names = [column for column in filled if column not in first and not _is_identifier(column)]
     order = [*first, *names, *(column for column in filled if column not in (*first, *names))]
     words = book.words
-    codes = CODES | {"state": STATES.get(name, "")}
+    codes = CODES | OF_SHEETS.get(name, {})
     rows = [
         [_value(row, column, words, codes) for column in order] for row in table.select(order).to_pylist()
     ]
@@ -443,8 +469,8 @@ def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> N
     if labels:
         titles, widths = [*titles, words("report.workbook.account_to_choose")], [*widths, grid.WIDEST]
         rows = [[*row, label] for row, label in itertools.zip_longest(rows, labels)]
-    # A text that is longer than the widest column goes on in a second line.
-    wraps = [(width >= grid.WIDEST) for width in widths]
+    # A text that is longer than the widest column goes on in a second line where it is printed.
+    wraps = [place < len(first) and width >= grid.WIDEST for place, width in enumerate(widths)]
     for row in rows:
         row[:] = [
             (cell, grid.WRAPPED) if isinstance(cell, str) and wraps[place] else cell

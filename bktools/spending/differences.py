@@ -42,6 +42,7 @@ def versus(
     period: Month | None = None,
     before: Month | None = None,
     every: bool = False,
+    language: str = "en",
 ) -> pd.DataFrame:
     """Return what differs between two months, or a month and a budget, by any key, largest difference first.
 
@@ -63,6 +64,8 @@ def versus(
         With both, one frame may be both sides.
     every : bool
         True for a row of each group, also of one whose amounts are the same.
+    language : str
+        Of the drivers: "en" or "de".
 
     Returns
     -------
@@ -110,7 +113,7 @@ def versus(
     ]
     # Sums name no entries.
     signs = [sign if "entries" not in rows.column_names else 0 for sign, rows in ((1, this), (-1, that))]
-    rows = [row for row in differences(sides, words("en"), signs, every=every) if row.change or every]
+    rows = [row for row in differences(sides, words(language), signs, every=every) if row.change or every]
     large = [row for row in rows if is_large({"difference": row.change, "share": row.percent})]
     about = source_of(this) | {"below_threshold": len(rows) - len(large)}
     return to_pandas(_table(large, sides[0]), about)

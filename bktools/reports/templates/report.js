@@ -133,7 +133,7 @@
   };
 
   // On a narrow screen a row is a list: each cell has its heading beside it.
-  document.querySelectorAll("main table").forEach((table) => {
+  document.querySelectorAll("table").forEach((table) => {
     const titles = [...table.tHead.rows[0].cells].map((head) => head.textContent);
     for (const row of table.tBodies[0].rows) {
       [...row.cells].forEach((cell, place) => {
