@@ -133,8 +133,8 @@ def month_end(
     _say_persons(say, close, is_named=by is not None)
     _say_where(say, close)
     questions = [
-        f"{told.about}: {told.to_do}: {action.command}"
-        for action, told in zip(close.actions, close.told, strict=True)
+        f"{step.about}: {step.to_do}: {action.command}"
+        for action, step in zip(close.actions, close.steps, strict=True)
         if action.code == "in_doubt"
     ]
     text.report(**_facts_of(close), outcome_unknown=questions)
@@ -232,12 +232,12 @@ def _say_to_do(say: Say, close: Close) -> None:
     lines = [f"\n{texts('report.terminal.to_do', errors=errors, warnings=warnings)}"]
     if close.before.doubts and not close.run.applied:
         lines.append(f"  {doubt_in_words(close.before.doubts, texts)}")
-    own = [pair for pair in zip(close.actions, close.told, strict=True) if not pair[0].is_apart]
-    for action, told in own[:SHOWN_ACTIONS]:
+    own = [pair for pair in zip(close.actions, close.steps, strict=True) if not pair[0].is_apart]
+    for action, step in own[:SHOWN_ACTIONS]:
         lines.append(
-            f"  {texts('report.terminal.action', who=told.who, to_do=told.to_do)} ({valued(texts, action)})"
+            f"  {texts('report.terminal.action', who=step.who, to_do=step.to_do)} ({valued(texts, action)})"
         )
-        lines += [f"      {text}" for text in (told.about, told.why, action.command) if text]
+        lines += [f"      {text}" for text in (step.about, step.why, action.command) if text]
     more, apart = len(own) - SHOWN_ACTIONS, len(close.actions) - len(own)
     lines += [f"  {texts('report.terminal.more', count=more, file=report)}"] if more > 0 else []
     lines += [f"  {texts('report.terminal.apart', count=apart, file=report)}"] if apart else []

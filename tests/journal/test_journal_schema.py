@@ -185,17 +185,17 @@ def test_a_flipped_bit_anywhere_is_found(settings):
     whole = path.read_bytes()
     chance = random.Random(1)
     places = [0, 20, 99, 100, len(whole) - 1, *(chance.randrange(len(whole)) for _ in range(FLIPS))]
-    found = 0
+    noticed = 0
     for place in places:
         flipped = bytearray(whole)
         flipped[place] ^= 1 << chance.randrange(8)
         path.write_bytes(flipped)
         try:
             with open_for_writing(settings) as journal:
-                found += bool(problems(journal))
+                noticed += bool(problems(journal))
         except BktoolsError:
-            found += 1
-    assert found == len(places)
+            noticed += 1
+    assert noticed == len(places)
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 1
     path.write_bytes(flipped)
