@@ -63,7 +63,7 @@ def month_end(
     budget: Path | None = option(
         "--budget FILE", "The month's budget: columns such as category, or account, and amount."
     ),
-    out: Path | None = option("--out FOLDER", "Folder to write; by default month-end-YYYY-MM."),
+    folder: Path | None = option("--out FOLDER", "Folder to write; by default month-end-YYYY-MM."),
     profile: options.Profile = "excel",
     fail_on: str | None = option(
         "--fail-on SEVERITY",
@@ -124,7 +124,7 @@ def month_end(
             threshold=threshold,
             rates=rates,
             budget=None if budget is None else reading.read_entries([budget], mapping, company_id, tables),
-            folder=out,
+            folder=folder,
             profile=profile,
             seen=partial(_say_step, say, texts),
             service=service,

@@ -32,14 +32,14 @@ def test_a_click_selects(entries: pd.DataFrame):
     """Rows clicked are the selection, its totals are exact, and the plan is of them."""
     picker = bktools.pick_entries(entries)
     assert len(picker.selection) == 0
-    assert "click rows, or press Space on one, to select" in picker.widget.told
+    assert "click rows, or press Space on one, to select" in picker.widget.summary
     assert repr(picker) == "EntryPicker: none of 320 entries selected"
     _click(picker, 2, 0, 1)
     pd.testing.assert_frame_equal(picker.selection, entries.iloc[[0, 1, 2]])
     _click(picker, 0, 1, 4)
     totals = {row["currency"]: (row["entries"], row["amount"]) for row in picker.totals.to_dict("records")}
     assert totals == {"EUR": (2, 217.76), "JPY": (1, 3590.0)}
-    assert picker.widget.told == "3 of 320 entries selected: EUR 217.76 (2) · JPY 3,590 (1)"
+    assert picker.widget.summary == "3 of 320 entries selected: EUR 217.76 (2) · JPY 3,590 (1)"
     plan = bktools.compose_export_jobs(entries, selection=picker.selection)
     assert set(plan.entries["id"]) == set(entries["id"].iloc[[0, 1, 4]])
 

@@ -134,7 +134,7 @@ def test_a_grid_has_all_rows_a_title_and_the_order_of_the_frame():
         ["Ada", "2026-10", "EUR", "1", "1.00", "100.0%"],
         ["Ben", "2026-10", "EUR", "2", "5.00", "100.0%"],
     ]
-    assert (grid.page, grid.picking, grid.told) == (1, False, "October 2026, Muster GmbH")
+    assert (grid.page, grid.picking, grid.summary) == (1, False, "October 2026, Muster GmbH")
     assert repr(shown).split("\n")[0] == "October 2026, Muster GmbH"
     assert "<b>October 2026, Muster GmbH</b>" in shown._repr_html_()
 
