@@ -166,3 +166,13 @@ def test_a_link_of_another_user_in_a_shared_folder_is_not_followed(tmp_path):
     os.chown(link, 0, 0, follow_symlinks=False)
     disk.write_whole(link, lambda file: file.write(b"a"))
     assert target.read_bytes() == b"a"
+
+
+def test_only_an_ordinary_file_is_replaced(tmp_path: Path):
+    """A pipe, as a device or a folder, stays as it is, and the name is refused in one line."""
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path):
+        with pytest.raises(StorageError, match="is no ordinary file: choose another name"):
+            disk.write_whole(path, lambda file: file.write(b"rows"))
+    assert stat.S_ISFIFO(pipe.stat().st_mode)

@@ -190,6 +190,15 @@ def test_a_command_to_copy_is_for_the_shell_of_the_system(monkeypatch):
 ZONED = {"strftime", "assume_timezone", "local_timestamp", "year", "month", "day", "hour", "day_of_week"}
 
 
+def test_a_full_disk_is_no_reason_to_reset_the_sandbox(tmp_path):
+    """The advice is that for the error."""
+    command = [sys.executable, *["-m", "bktools", "categories", "--sandbox"]]
+    done = _with_mount(f"-t tmpfs -o size=200k none {tmp_path}", *command, BKTOOLS_DATA_DIR=str(tmp_path))
+    line = done.stderr.decode().splitlines()[-1]
+    assert "free some space on its drive" in line
+    assert "reset" not in line
+
+
 def _uses():
     """Yield each use of a module's attribute in the package: file, top-level statement, module, name."""
     for place, source, tree in sources():
