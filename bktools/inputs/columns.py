@@ -173,8 +173,11 @@ def _one_of(reading: Reading, field: str, matching: Sequence[int]) -> list[int]:
     return several
 
 
-def can_be(field: str, reading: Reading) -> list[int]:
-    """Return the free columns that can be a field by the type of their cells: what a question names."""
+def can_be(field: str, reading: Reading, *, with_cents: bool = True) -> list[int]:
+    """Return the free columns that can be a field by the type of their cells: what a question names.
+
+    Of columns that can be money, those with cents go first, unless both sides of a pair are looked for.
+    """
     # Few rows may have a credit.
     least = {"amount": _MOST, "credit": 0.02}.get(field, 0.2)
     found = []
@@ -183,11 +186,11 @@ def can_be(field: str, reading: Reading) -> list[int]:
         filled = [cell for cell in sample if cell.strip()]
         if not filled or len(filled) < least * len(sample):
             continue
-        is_balance = has_heading(reading.table.headings[place], ["balance"]) and field != "date"
+        is_balance = says_balance(reading.table.headings[place]) and field != "date"
         is_other = (field == "date" and most(filled, is_serial)) or (field in MONEY and are_codes(filled))
         if not is_balance and not is_other and fits(field, filled):
             found.append(place)
-    if field in MONEY:
+    if field in MONEY and with_cents:
         return [place for place in found if has_cents(reading.table.samples[place])] or found
     return found
 
@@ -195,7 +198,8 @@ def can_be(field: str, reading: Reading) -> list[int]:
 def _pairs(reading: Reading) -> list[tuple[int, int]]:
     """Return pairs of columns of which each full row has exactly one filled."""
     samples = reading.table.samples
-    filled = {place: [is_not_zero(cell) for cell in samples[place]] for place in can_be("credit", reading)}
+    found = can_be("credit", reading, with_cents=False)
+    filled = {place: [is_not_zero(cell) for cell in samples[place]] for place in found}
     both = []
     for debit, credit in permutations(filled, 2):
         counts = Counter(zip(filled[debit], filled[credit], strict=True))
@@ -203,6 +207,11 @@ def _pairs(reading: Reading) -> list[tuple[int, int]]:
         if not counts[True, True] and neither and counts[True, False] and counts[False, True]:
             both.append((debit, credit))
     return both
+
+
+def says_balance(heading: str) -> bool:
+    """Whether a heading says a balance, which is neither an amount of an entry nor an account."""
+    return has_heading(heading, ["balance"]) or words.are_inside(heading, words.headings("balance"))
 
 
 def _says_another(heading: str) -> bool:
@@ -240,8 +249,9 @@ def ask_for(reading: Reading, field: str, choices: Sequence[Choice], *, is_doubt
     """
     headings = ["/".join(choice["columns"].values()) for choice in choices]
     code = "no_column" if headings else "no_column_like_it"
-    if field == "date" and not choices:
-        choices = [{"columns": {field: ""}}]
+    if field == "date" and not choices and reading.kind == "entries" and {*MONEY} & reading.places.keys():
+        # What has no heading of amounts either is no file of entries.
+        choices, is_doubtful = [{"columns": {field: ""}}], True
     reading.problems.ask(code, choices, is_doubtful=is_doubtful, field=field, headings=headings)
     for own, heading in (choices[0]["columns"] if choices else {}).items():
         if heading:

@@ -120,7 +120,7 @@ def find_headings(grid: Grid, kind: str, options: Options, source: str) -> tuple
     if with_two:
         return with_two[0], True
     counts = Counter(count for row in grid.head if (count := _filled(row)) > 1)
-    usual = counts.most_common(1)[0][0] if counts else 0
+    usual = max(counts, key=lambda count: (counts[count], count), default=0)
     full = next((at for at, row in enumerate(grid.head) if 1 < _filled(row) >= _FULL * usual), None)
     return (-1 if full is not None and any(map(is_figure, grid.head[full])) else full), False
 
@@ -135,8 +135,8 @@ def _filled(row: Sequence[str]) -> int:
 
 
 def _are_headings(row: Sequence[str], kind: str) -> bool:
-    known = sum(1 for cell in row if cell.strip() and words.fields_of(cell, kind))
-    return known > 1 and not any(map(is_figure, row))
+    known = {words.normal(cell) for cell in row if cell.strip() and words.fields_of(cell, kind)}
+    return len(known) > 1 and not any(map(is_figure, row))
 
 
 def rows_below(grid: Grid, top: int, start: int, source: str) -> Table:

@@ -150,14 +150,20 @@ def _read_days(reading: Reading, all_columns: list[pa.ChunkedArray]) -> None:
     days, bad = read_days(column, [all_columns[place], *left_out], options, reading.problems)
     reading.result["date"] = days
     if bad.any() and not reading.problems.has("date_format"):
-        text = column[int(bad.argmax())].as_py()
-        if lacks_year(text) and not options.year:
-            reading.ask_of_rows("year", bad, value=text, option="year")
-        elif any(map(str.isdigit, text)):
-            reading.ask_of_rows("broken_date", bad, value=text)
-        else:
-            choices = [reading.table.skip(bad), {"columns": {"date": ""}}]
-            reading.ask_of_rows("not_a_date", bad, choices, value=text)
+        _ask_of_no_days(reading, bad, cells.unique(column.filter(pa.array(bad))))
+
+
+def _ask_of_no_days(reading: Reading, bad: Mask, texts: Sequence[str]) -> None:
+    """Ask about cells that are no days: the year, what is to be corrected, or rows that are no entries."""
+    without_year = [text for text in texts if lacks_year(text) and not reading.options.year]
+    broken = [text for text in texts if text.strip()[:1].isdigit()]
+    if without_year:
+        reading.ask_of_rows("year", bad, value=without_year[0], option="year")
+    elif broken:
+        reading.ask_of_rows("broken_date", bad, value=broken[0])
+    else:
+        some_rows = [] if bad.all() else [reading.table.skip(bad)]
+        reading.ask_of_rows("not_a_date", bad, [*some_rows, {"columns": {"date": ""}}], value=texts[0])
 
 
 def _read_values(

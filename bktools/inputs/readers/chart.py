@@ -137,9 +137,14 @@ def _ask_of_columns(reading: Reading) -> None:
             found = [
                 place for place in unique if most(table.samples[place], re.compile(r"\d").search)
             ] or unique
-        elif not found and "code" in places:
+        else:
+            found = [place for place in full if most(table.samples[place], re.compile(r"[^\W\d_]").search)]
+        if field == "name" and not found and "code" in places:
             found = [places["code"]]
-        ask_for(reading, field, [table.choice(field, place) for place in found])
+        # Any list has codes and names: under headings that are not known, the codes may be of something else.
+        is_doubtful = field == "code" and table.heading_line > 0 and not table.is_known
+        choices = [table.choice(field, place) for place in found]
+        ask_for(reading, field, choices, is_doubtful=is_doubtful)
 
 
 def _accounts_only(reading: Reading) -> Mask:
@@ -174,6 +179,9 @@ def _accounts_only(reading: Reading) -> Mask:
     again[keep] = duplicated(
         reading.or_null("external_id" if reading.has("external_id") else "code").filter(pa.array(keep))
     )
+    if not reading.has("company_id") and len(cells.unique(code.filter(pa.array(keep)))) * 2 < keep.sum():
+        # Most codes are there again, also where each row has an ID of its own: they are no accounts' codes.
+        again[keep] |= duplicated(code.filter(pa.array(keep)))
     reading.ask_of_rows("code_twice", again)
     reading.raise_problems()
     if not keep.any():

@@ -17,12 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import can_set, in_shell, name_of, setting
+from bktools.contract import rules
 from bktools.errors import ArgumentError, UnverifiedTableWarning
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
 from bktools.inputs.amounts import LONGEST, Figures
-from bktools.inputs.columns import ask_for, has_cents, has_heading, most
+from bktools.inputs.columns import ask_for, has_cents, has_heading, most, says_balance
 from bktools.inputs.currencies import own_currency
 from bktools.inputs.days import is_day
 from bktools.inputs.formats.format import Ledger
@@ -40,6 +41,7 @@ _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id
 # Columns that few ledgers have; an empty one is left out.
 _SELDOM = ("cost_centre", "foreign_currency")
 _CODE = re.compile(r"[\w.\-/ ]*\d{3}[\w.\-/ ]*")
+_UUID = re.compile(rules.UUID_REGEX)
 _FEW_ROWS = 3
 
 
@@ -211,11 +213,13 @@ def _ask_account(reading: Reading) -> None:
     found = [
         place
         for place in reading.free()
-        if all(cell.strip() for cell in table.samples[place])
+        if sum(bool(cell.strip()) for cell in table.samples[place]) * 2 >= len(table.samples[place])
         and (len({*table.samples[place]}) < len(table.samples[place]) or len(table.lines) < _FEW_ROWS)
         and most(table.samples[place], _CODE.fullmatch)
         and not most(table.samples[place], is_day)
         and not has_cents(table.samples[place])
+        and not most(table.samples[place], _UUID.match)
+        and not says_balance(table.headings[place])
     ]
     choices = [table.choice("account_code", place) for place in found]
     pair = [
@@ -230,10 +234,17 @@ def _ask_account(reading: Reading) -> None:
 
 def _take_two_postings(reading: Reading) -> None:
     """Take debit account and credit account for the accounts, where a row is two postings; both, or none."""
-    if not reading.has("debit_account", "credit_account"):
-        reading.leave("debit_account", "credit_account")
+    pair = ("debit_account", "credit_account")
+    if not reading.has(*pair) or not (_are_both_filled(reading, *pair) or reading.is_asked(pair[0])):
+        reading.leave(*pair)
     elif not {"account_code", "account_name"} & reading.options.columns.keys():
         reading.leave("account_code", "account_name", "debit", "credit", "side")
+
+
+def _are_both_filled(reading: Reading, debit: str, credit: str) -> bool:
+    """Whether most rows have both accounts; a row of a journal that has one of them is one posting."""
+    rows = list(zip(reading.sample(debit), reading.sample(credit), strict=True))
+    return sum(bool(own.strip() and other.strip()) for own, other in rows) * 2 > len(rows)
 
 
 def _read_postings(reading: Reading, ledger: Ledger, own: str | None) -> dict[str, Decimal]:
