@@ -13,7 +13,7 @@ from bktools.errors import StorageError
 from bktools.visible import printable, visible
 
 
-class _Told(io.BufferedIOBase):
+class _Output(io.BufferedIOBase):
     """Standard output that raises `StorageError` at its first failed write and drops all later text.
 
     A reader that closes the pipe (`| head`) causes no error: the command goes on, because it may be writing
@@ -61,7 +61,7 @@ def guard_output() -> None:
     if not isinstance(stream, io.TextIOWrapper):
         return
     # A terminal is never full, and on some systems it is not a plain file.
-    target: Any = stream.buffer if stream.isatty() else _Told(stream.fileno())
+    target: Any = stream.buffer if stream.isatty() else _Output(stream.fileno())
     sys.stdout = _Visible(
         target,
         stream.encoding,
