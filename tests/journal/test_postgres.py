@@ -51,8 +51,8 @@ def test_one_machine_sends_for_a_company(machine):
             claimed(first, batch("a", 1))
             with first.sending(COMPANY):
                 begin(first, "a")
-                said = f"process {os.getpid()} \\(database user {OWNER}\\) is sending"
-                with pytest.raises(JournalBusyError, match=said), second.sending(COMPANY):
+                message = f"process {os.getpid()} \\(database user {OWNER}\\) is sending"
+                with pytest.raises(JournalBusyError, match=message), second.sending(COMPANY):
                     pass
                 recover_free(second)
                 assert state(second, "a") == "SENDING"
@@ -82,14 +82,14 @@ def test_a_cut_connection_loses_no_outcome(machine, postgres, database, is_back)
 def test_a_commit_that_may_be_lost_is_refused(machine, postgres, database, whose):
     """Whether the database or the role says so: one line names the setting."""
     postgres.sql(f"ALTER {whose.format(database)} SET synchronous_commit = off")
-    said = "synchronous_commit is off, so a commit may be lost: set it to on"
-    with pytest.raises(StorageError, match=said) as refused:
+    message = "synchronous_commit is off, so a commit may be lost: set it to on"
+    with pytest.raises(StorageError, match=message) as refused:
         open_for_writing(machine())
     assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("fact", "value", "said"),
+    ("fact", "value", "message"),
     [
         ("is_replica", True, "it is a replica"),
         ("process", 7, "a connection pooler is in between"),
@@ -99,11 +99,13 @@ def test_a_commit_that_may_be_lost_is_refused(machine, postgres, database, whose
         ("standbys", "", ""),
     ],
 )
-def test_a_server_that_could_lose_something_is_refused(backend, fact, value, said):
+def test_a_server_that_could_lose_something_is_refused(backend, fact, value, message):
     """Each reason is told in words; a safe server has none."""
     safe = {"process": 1, "is_replica": False, "encoding": "UTF8", "fsync": "on", "full_page_writes": "on"}
     safe |= {"commits": "on", "standbys": ""}
-    refused = pytest.raises(StorageError, match=f"cannot be kept safely: {said}") if said else nullcontext()
+    refused = (
+        pytest.raises(StorageError, match=f"cannot be kept safely: {message}") if message else nullcontext()
+    )
     with refused:
         postgres_module._refuse_unsafe("the database", safe | {fact: value}, 1)
 

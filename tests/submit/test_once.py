@@ -340,17 +340,17 @@ class Exports(RuleBasedStateMachine):
         try:
             for number, process in [*self.processes.items()]:
                 self.end(number, process)
-            said: list[object] = []
+            message: list[object] = []
             for _ in range(6):
-                said += [self.opened(self.place(machine)) for machine in (0, 1)]
+                message += [self.opened(self.place(machine)) for machine in (0, 1)]
                 self.clock.ahead += DAY
                 for machine in (0, 1):
                     self.look(machine)
-                    said.append(self.finish(machine))
+                    message.append(self.finish(machine))
                     assert max(self.world.booked.values(), default=0) <= 1
                 if {*self.world.booked} == {*ENTRIES["id"]}:
                     break
-            assert {*self.world.booked} == {*ENTRIES["id"]}, said[-6:]
+            assert {*self.world.booked} == {*ENTRIES["id"]}, message[-6:]
         finally:
             self.stack.close()
 
