@@ -78,7 +78,6 @@ class _Telling:
         late = [piece for piece in pieces if self._is_late(piece)]
         self.lateness = sum(case.lateness(group, piece) for piece in late)
         self.far = sum(piece.day - group.due > case.gate[1] + WEEK for piece in late)
-        self.is_of_series = all(piece.is_of_series for piece in pieces)
         self.odd = self.lateness + self._in_other_words()
 
     def _names_one(self, piece: Piece) -> bool:
@@ -169,10 +168,9 @@ class _Telling:
                 is_told = self.is_sum or len(pieces) > 1 or (case.is_of_sums and pieces[0].is_kind)
                 is_told = is_told or part[0].is_named_in(pieces[0].text)
                 if is_told and case.agree(again, pieces):
-                    # A second posting may come after the gate. A week later, or in another series of
-                    # numbers, it is as likely of others.
+                    # A second posting may come after the gate. A week later it is as likely of others.
                     twice = self.booked | {x.e: Status.BOOKED_TWICE for x in part}
-                    yield self.story(1 - self.lateness + max(self.far, not self.is_of_series), twice)
+                    yield self.story(1 - self.lateness + self.far, twice)
 
     def _of_another_amount(self, *, is_explained: bool) -> Iterator[Story]:
         """Yield the stories of a piece in the group's place that has more, or less."""
