@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Mapping
 
@@ -14,17 +13,13 @@ from rapidfuzz import process
 from bktools.contract.rules import UUID_PATTERN
 from bktools.frames import schema
 from bktools.inputs import cells
-from bktools.inputs.notes import Note, note
-from bktools.inputs.table import Table
+from bktools.inputs.reading import Reading
 from bktools.visible import first_of
 
 _SHOWN = 10
 _FIRST_ROWS = 100
 _SUGGESTIONS = 3
 _SIMILAR = 60
-# Signs that programs write for a letter that their encoding lacks, such as a question mark in a word.
-_SUBSTITUTES, _BEYOND_ASCII = "?\ufffd", "[^\\x00-\\x7f]"
-_LOST_LETTER = re.compile(rf"[{_SUBSTITUTES}]\w|\ufffd")
 # Columns of a frame that name its rows, the most telling first.
 KEYS = {
     "category_id": ("id", "name", "code", "account_code"),
@@ -37,9 +32,7 @@ def key(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
-def identifiers(
-    table: Table, place: int, field: str, frame: pd.DataFrame, company: str | None, notes: list[Note]
-) -> pa.ChunkedArray:
+def identifiers(reading: Reading, field: str, frame: pd.DataFrame, company: str | None) -> pa.ChunkedArray:
     """Return the identifier of the row that each cell names; empty cells are null, unknown names stay.
 
     The frame is one of categories or employees. An entry with an unknown name is held back by the plan, as
@@ -47,7 +40,8 @@ def identifiers(
     names a row, the column, the company or the frame is another one: an `InputError`.
     """
     known, named = _known(frame, field, company)
-    column = cells.or_null(cells.trimmed(table.columns[place]))
+    table, heading = reading.table, reading.heading(field)
+    column = cells.or_null(cells.trimmed(reading.column(field)))
     encoded = pc.dictionary_encode(column).combine_chunks()
     ids_of = {text: _ids_of(text, known) for text in encoded.dictionary.to_pylist()}
     # An ID that is not among them stays: the plan says why it cannot be exported.
@@ -58,18 +52,10 @@ def identifiers(
         remarks = first_of(wrong, _SHOWN, lambda text: _remark(text, ids_of[text], named), between="; ")
         rows = cells.mask(pc.is_in(column, value_set=pa.array(wrong, schema.TEXT)))
         if len(wrong) == len(ids_of):
-            why = f"{table.headings[place]!r} holds unknown or ambiguous names: {remarks}"
-            raise table.error(why, int(table.lines[rows][0]))
-        lines = table.lines_of(rows)
-        notes.append(
-            note(
-                "unknown_names",
-                heading=table.headings[place],
-                names=remarks,
-                count=len(lines),
-                lines=lines[:4],
+            raise table.error(
+                f"{heading!r} holds unknown or ambiguous names: {remarks}", table.lines_of(rows)[0]
             )
-        )
+        reading.note_rows("unknown_names", rows, heading=heading, names=remarks)
     values = [
         next(iter(ids)) if len(ids) == 1 else text.lower() if UUID_PATTERN.match(text) else text
         for text, ids in ids_of.items()
@@ -77,8 +63,8 @@ def identifiers(
     return pa.chunked_array([pc.take(pa.array(values, schema.TEXT), encoded.indices)])
 
 
-def columns_of(table: Table, field: str, frame: pd.DataFrame, company: str | None) -> list[int]:
-    """Return the columns whose values all name one of a frame's rows each, whatever their headings."""
+def columns_of(reading: Reading, field: str, frame: pd.DataFrame, company: str | None) -> list[int]:
+    """Return the free columns whose values all name one of a frame's rows each, whatever their headings."""
     kinds, _ = _known(frame, field, company)
 
     def name_rows(column: pa.ChunkedArray) -> bool:
@@ -86,8 +72,9 @@ def columns_of(table: Table, field: str, frame: pd.DataFrame, company: str | Non
         return bool(texts) and all(len(_ids_of(text, kinds)) == 1 for text in texts)
 
     # The first rows tell nearly every other column apart, however long the file is.
-    likely = [place for place, column in enumerate(table.columns) if name_rows(column.slice(0, _FIRST_ROWS))]
-    return [place for place in likely if name_rows(table.columns[place])]
+    columns = {place: reading.table.columns[place] for place in reading.free()}
+    likely = [place for place, column in columns.items() if name_rows(column.slice(0, _FIRST_ROWS))]
+    return [place for place in likely if name_rows(columns[place])]
 
 
 def _known(
@@ -118,13 +105,6 @@ def _remark(text: str, ids: set[str], named: Mapping[str, str]) -> str:
     if ids:
         shown = ", ".join(sorted(ids)[:_SUGGESTIONS])
         return f"{cells.quoted(text)} could be {len(ids)} of them ({shown}): give the ID"
-    if _LOST_LETTER.search(text):
-        pattern = re.compile(_BEYOND_ASCII.join(map(re.escape, re.split(f"[{_SUBSTITUTES}]", key(text)))))
-        meant = " or ".join(repr(name) for known, name in named.items() if pattern.fullmatch(known))
-        of_name = f" ({meant}?)" if meant else ""
-        return (
-            f"{cells.quoted(text)} has lost letters{of_name}: save the file again from its source, as UTF-8"
-        )
     close = process.extract(key(text), list(named), limit=_SUGGESTIONS, score_cutoff=_SIMILAR)
     suggested = " or ".join(repr(named[match]) for match, _, _ in close)
     return f"{cells.quoted(text)}{f' (did you mean {suggested}?)' if suggested else ''}"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict, TypeVar
 
 from bktools.caller import in_shell, name_of
 from bktools.contract import rules
@@ -15,59 +16,101 @@ from bktools.inputs import words
 
 # Field to heading.
 Columns = Mapping[str, str]
+Reader = TypeVar("Reader", bound=Callable[..., Any])
 
-_TABLE = ("columns", "headings", "skip_rows", "delimiter", "encoding", "sheet")
-_VALUES = ("decimal", "date_format", "year", "currency", "sides", "negate", "net", "fill_down")
-# The options that each kind of file takes.
-OF_KIND: Mapping[str, tuple[str, ...]] = {
-    "chart": (*_TABLE, "split_account"),
-    "accounts": _TABLE,
-    "entries": (*_TABLE, *_VALUES, "approved_values", "split_lines"),
-    "ledger": (*_TABLE, *_VALUES, "split_account"),
+
+class TableOptions(TypedDict, total=False):
+    """The options of every file."""
+
+    columns: Mapping[str, str] | None
+    headings: int | None
+    skip_rows: str | None
+    delimiter: str | None
+    encoding: str | None
+    sheet: str | int | None
+
+
+class ChartOptions(TableOptions, total=False):
+    """The options of a chart of accounts."""
+
+    split_account: bool
+
+
+class MoneyOptions(TableOptions, total=False):
+    """The options of days and amounts."""
+
+    decimal: str | None
+    date_format: str | None
+    year: int | None
+    currency: str | None
+    sides: Mapping[str, str] | None
+    negate: bool
+    net: bool
+    fill_down: str | None
+
+
+class EntriesOptions(MoneyOptions, total=False):
+    """The options of entries."""
+
+    approved_values: str | None
+    split_lines: bool
+
+
+class LedgerOptions(MoneyOptions, total=False):
+    """The options of a general ledger."""
+
+    split_account: bool
+
+
+_BY_KIND: Mapping[str, type] = {
+    "chart": ChartOptions,
+    "accounts": TableOptions,
+    "entries": EntriesOptions,
+    "ledger": LedgerOptions,
 }
-# Options that are repeated on the command line have a singular there.
-_SINGULAR = {"columns": "column", "sides": "side"}
+# The options that each kind of file takes.
+OF_KIND: Mapping[str, tuple[str, ...]] = {kind: (*own.__annotations__,) for kind, own in _BY_KIND.items()}
+# How each option is typed, and what it says; one without a value is a flag.
+DESCRIBED: Mapping[str, tuple[str, str]] = {
+    "columns": (
+        "--column FIELD=HEADING",
+        "Heading of a field; an empty heading leaves the field out, 'column 3' is the third column.",
+    ),
+    "headings": ("--headings LINE", "Line of the headings; 0: there are none."),
+    "skip_rows": (
+        "--skip-rows ROWS",
+        'Leave out rows: lines such as 52,54-60, a pattern such as "SALDO|Total", or several between ;',
+    ),
+    "delimiter": ("--delimiter CHARACTER", "Character between two cells, such as ;"),
+    "encoding": ("--encoding NAME", "Encoding, such as cp1252."),
+    "sheet": ("--sheet NAME", "Sheet of a workbook."),
+    "decimal": (
+        "--decimal MARK",
+        "Decimal mark of the amounts: . or , or each where every amount is clear by itself.",
+    ),
+    "date_format": ("--date-format FORMAT", "Format of the dates, such as %d/%m/%Y, or serial."),
+    "year": ("--year YYYY", "Year of dates that have none, such as 2026."),
+    "currency": ("--currency CODE", "Currency of the amounts, such as EUR, if no column has it."),
+    "sides": ("--side WORD=SIDE", "What a word beside an amount means: debit, credit or skip."),
+    "negate": ("--negate", "Turn the sign of the amounts."),
+    "net": ("--net", "A row with debit and credit is their difference."),
+    "fill_down": (
+        "--fill-down FIELDS",
+        "Fields that stand only in the first of their rows, such as date,account_code.",
+    ),
+    "split_account": ("--split-account", "One column has the code and the name of an account."),
+    "approved_values": (
+        "--approved-values VALUES",
+        "Values of the approval column that count, such as OK,NOT_REQUIRED.",
+    ),
+    "split_lines": ("--split-lines", "Lines with equal ID, company, date and currency are one entry."),
+}
 _SIDES = ("debit", "credit", "skip")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a person says about a file. An option at its default says nothing.
-
-    Parameters
-    ----------
-    columns : mapping
-        Field to heading; an empty heading leaves the field out, `column 3` is the third column.
-    headings : int, optional
-        The line of the headings, 0 for a file without them.
-    skip_rows : str, optional
-        Rows that are left out: lines such as `52,54-60`, or a pattern that a row contains. Several stand
-        between semicolons. `none` keeps rows that look like those of a report.
-    delimiter, encoding : str, optional
-        Of a text.
-    sheet : str or int, optional
-        Name of the workbook's sheet, or its position from 0.
-    decimal : str, optional
-        The decimal mark of amounts: `.`, `,`, or `each` where each amount is clear by itself.
-    date_format : str, optional
-        A format of `strptime`, or `serial` for the day numbers of spreadsheets.
-    year : int, optional
-        The year of dates that have none.
-    currency : str, optional
-        The currency of amounts that have none of their own.
-    sides : mapping
-        Word to `debit`, `credit` or `skip`, for words of a column of sides that are not known.
-    negate, net : bool
-        Whether all amounts are turned; whether a row with both debit and credit is their difference.
-    fill_down : str, optional
-        Fields that stand in the first of their rows only, separated by commas.
-    split_account : bool
-        Whether a column holds code and name of an account in one cell.
-    split_lines : bool
-        Whether lines with one ID, company, date and currency are parts of one entry.
-    approved_values : str, optional
-        The values that count as approved, separated by commas.
-    """
+    """What a person says about a file, as `DESCRIBED` has it. An option at its default says nothing."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     headings: int | None = None
@@ -88,12 +131,18 @@ class Options:
     approved_values: str | None = None
 
     def __post_init__(self) -> None:
-        # A caller's None says nothing, and a scalar of NumPy is a number.
-        object.__setattr__(self, "columns", {} if self.columns is None else self.columns)
-        object.__setattr__(self, "sides", {} if self.sides is None else self.sides)
+        # A scalar of NumPy is a number.
         object.__setattr__(self, "sheet", rules.plain(self.sheet))
         object.__setattr__(self, "currency", self.currency and str(self.currency).upper())
         _check(self)
+
+    @classmethod
+    def of(cls, kind: str, options: Mapping[str, Any]) -> Options:
+        """Return the keywords of a kind's reader as options; None says nothing."""
+        for name in options.keys() - {*OF_KIND[kind]}:
+            rule = f"does not read {kind}; there are {', '.join(OF_KIND[kind])}"
+            raise ArgumentError(name_of(name), rule, options[name])
+        return cls(**{name: value for name, value in options.items() if value is not None})
 
     @property
     def filled_fields(self) -> tuple[str, ...]:
@@ -160,6 +209,10 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "delimiter": (lambda value: isinstance(value, str) and len(value) == 1, "must be one character"),
     "currency": (_is_currency, "must be the code of a currency, such as EUR"),
     "year": (lambda value: isinstance(value, int) and 1900 <= value <= 2100, "must be a year such as 2026"),
+    **dict.fromkeys(
+        ("negate", "net", "split_account", "split_lines"),
+        (lambda value: isinstance(value, bool), "must be True or False"),
+    ),
 }
 
 
@@ -177,7 +230,28 @@ def _check(options: Options) -> None:
 
 def flag(name: str) -> str:
     """Return the option on the command line for an argument."""
-    return "--" + _SINGULAR.get(name, name).replace("_", "-")
+    return DESCRIBED[name][0].split()[0]
+
+
+def takes_options(kind: str) -> Callable[[Reader], Reader]:
+    """Show the options of a kind of file in the signature and the docstring of its reader."""
+
+    def show(reader: Reader) -> Reader:
+        kinds = _BY_KIND[kind].__annotations__
+        lines = []
+        for name, own in kinds.items():
+            lines += [f"{name} : {own.__forward_arg__}", f"    {DESCRIBED[name][1]}"]
+        own_signature = inspect.signature(reader)
+        *others, _ = own_signature.parameters.values()
+        options = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=getattr(Options, name, None))
+            for name in kinds
+        ]
+        reader.__signature__ = own_signature.replace(parameters=[*others, *options])  # type: ignore[attr-defined]
+        reader.__doc__ = (reader.__doc__ or "").replace("{options}", "\n    ".join(lines))
+        return reader
+
+    return show
 
 
 def as_command(options: Mapping[str, Any]) -> str:

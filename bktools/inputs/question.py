@@ -25,7 +25,7 @@ _MOST_COMMANDS = 6
 # Options of values do no harm where they are not needed, so they join the question if any choice needs them.
 _OF_VALUES = (
     *("date_format", "date_serial", "year", "decimal", "decimal_marks"),
-    *("currency", "currency_missing", "currency_nowhere"),
+    *("currency", "currency_missing", "currency_nowhere", "side_unknown"),
 )
 # What stands in a command for a value that only the person knows, and the value of a trial.
 _UNKNOWN: Mapping[str, tuple[str, Any]] = {"currency": ("CODE", "EUR"), "year": ("YYYY", 2026)}
@@ -173,7 +173,7 @@ def _settled(options: Options, problems: Iterable[Problem]) -> Options:
 def _message(
     source: str, kind: str, options: Options, problems: Sequence[Problem], columns: Sequence[str]
 ) -> str:
-    text = words("en")
+    text = words()
     lines = []
     for number, problem in enumerate(problems, 1):
         lines.append(f"({number}) {problem.sentence()}" if len(problems) > 1 else problem.sentence())
@@ -191,7 +191,7 @@ def _message(
 
 def _commands(source: str, kind: str, options: Options, problems: Sequence[Problem]) -> list[str]:
     """Return the command that reads the file, or one for each way to answer what has several choices."""
-    text = words("en")
+    text = words()
     open_lists = [problem.choices for problem in problems if problem.choices and not problem.is_settled]
     settled = _settled(options, problems)
     unknown = {problem.option: _UNKNOWN[problem.option][0] for problem in problems if not problem.choices}

@@ -25,7 +25,7 @@ def match_ledger(
     reverse_sign: bool | None = None,
     currency: str | None = None,
     explained: Sequence[str] = (),
-    language: str = "en",
+    language: str | None = None,
 ) -> LedgerMatch:
     """Compare every exported entry with the postings of the accounting system's general ledger.
 
@@ -61,8 +61,8 @@ def match_ledger(
         The ledger's currency, such as "EUR", where the ledger has no column of it.
     explained : sequence of str
         Vouchers, or documents, that a person has looked up: they hold none of the entries.
-    language : str
-        Of the sentences: "en" or "de".
+    language : str, optional
+        Of the sentences: "en" or "de"; by default that of BKTOOLS_LANGUAGE.
 
     Each frame is a pandas, pyarrow, Polars or DuckDB frame, or the path of a Parquet file. None is changed.
 

@@ -63,7 +63,7 @@ def settlements(
     explained: Sequence[str] = (),
     exported_at: dt.date | None = None,
     currency: str | None = None,
-    language: str = "en",
+    language: str | None = None,
 ) -> list[Settlement]:
     """Return the evidence of a ledger about each batch with an unknown outcome: those of `sendings`.
 

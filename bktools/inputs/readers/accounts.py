@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from os import PathLike
+from typing import Unpack
 
 import pandas as pd
 import pyarrow as pa
@@ -13,25 +13,19 @@ from bktools.connection import company_named
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.account_fields import account_fields, duplicated
-from bktools.inputs.options import Options
+from bktools.inputs.columns import ask_for
+from bktools.inputs.headings import opened
+from bktools.inputs.options import Options, TableOptions, takes_options
 from bktools.inputs.question import answered
-from bktools.inputs.reading import opened
 from bktools.inputs.source import Source
 
 # The columns of a list of accounts, in their order.
 _FIELDS = ("id", "external_id", "name", "code", "archived", "tax_code_external_id", "company_id")
 
 
+@takes_options("accounts")
 def read_accounts(
-    path: str | PathLike[str],
-    *,
-    columns: Mapping[str, str] | None = None,
-    company: str | None = None,
-    headings: int | None = None,
-    skip_rows: str | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | int | None = None,
+    path: str | PathLike[str], *, company: str | None = None, **options: Unpack[TableOptions]
 ) -> pd.DataFrame:
     """Read the service's accounts from a file that its user interface exported.
 
@@ -40,22 +34,16 @@ def read_accounts(
     never taken from the code here, since accounts are matched by it. A file without a column for `id` is a
     `QuestionError`; an `id` or external ID that is malformed or there twice is to be corrected.
     """
-    options = Options(
-        columns=columns or {},
-        headings=headings,
-        skip_rows=skip_rows,
-        delimiter=delimiter,
-        encoding=encoding,
-        sheet=sheet,
-    )
     company = None if company is None else company_named(company)
-    return answered(partial(_read, Source(path, "accounts"), company=company), options)
+    return answered(
+        partial(_read, Source(path, "accounts"), company=company), Options.of("accounts", options)
+    )
 
 
 def _read(source: Source, options: Options, *, company: str | None) -> pd.DataFrame:
     reading = opened(source, options)
     if not reading.has("id"):
-        reading.problems.ask("no_column_like_it", field="id", headings=[])
+        ask_for(reading, "id", ())
     reading.raise_problems()
     reading.table = cells.without_blank_rows(reading.table, reading.places.values())
     fields = account_fields(reading, company)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from os import PathLike
+from typing import Unpack
 
 import pandas as pd
 import pyarrow as pa
@@ -15,16 +16,17 @@ from bktools.contract import rules
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells, names, words
-from bktools.inputs.amounts import Figures
+from bktools.inputs.amounts import Figures, is_not_zero
 from bktools.inputs.approvals import read_approvals
-from bktools.inputs.columns import ask_column, is_uuid_column, most
+from bktools.inputs.columns import ask_for, can_be, is_uuid_column, most
 from bktools.inputs.currencies import own_currency
 from bktools.inputs.days import is_day
 from bktools.inputs.formats.registry import refuse_ledgers
+from bktools.inputs.headings import opened
 from bktools.inputs.money import read_money
-from bktools.inputs.options import Options
+from bktools.inputs.options import EntriesOptions, Options, takes_options
 from bktools.inputs.question import answered
-from bktools.inputs.reading import Reading, opened
+from bktools.inputs.reading import Reading
 from bktools.inputs.source import Source
 from bktools.inputs.splits import with_splits
 
@@ -37,37 +39,22 @@ _FOREIGN = frozenset({"foreign", "original", "instructed"})
 # What a budget has amounts for.
 _KEYS = {"category_id", "cost_centre", "employee_id", "supplier"}
 _AMOUNTS = frozenset({"amount", "value", "sum"})
-_FIRST_ROWS = 3000
 
 # Categories and employees by the field that names them, None where they were not given.
 Frames = Mapping[str, pd.DataFrame | None]
 
 
+@takes_options("entries")
 def read_entries(
     path: str | PathLike[str],
     *,
-    columns: Mapping[str, str] | None = None,
     company: str | None = None,
     categories: pd.DataFrame | None = None,
     employees: pd.DataFrame | None = None,
-    headings: int | None = None,
-    skip_rows: str | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | int | None = None,
-    decimal: str | None = None,
-    date_format: str | None = None,
-    year: int | None = None,
-    currency: str | None = None,
-    sides: Mapping[str, str] | None = None,
-    negate: bool = False,
-    net: bool = False,
-    fill_down: str | None = None,
-    approved_values: str | None = None,
-    split_lines: bool = False,
     company_currency: str | None = None,
     required: Sequence[str] = (),
     money: str = "float",
+    **options: Unpack[EntriesOptions],
 ) -> pd.DataFrame:
     r"""Read accounting entries from a CSV, TSV, Excel or Parquet file.
 
@@ -75,54 +62,12 @@ def read_entries(
     ----------
     path : str or path
         The file.
-    columns : mapping, optional
-        Field to heading, for what is not recognised: `id`, `company_id`, `date`, `amount`, `currency`,
-        `category_id`, `employee_id`, `status`, `approved`, `supplier`, `description`, `cost_centre`,
-        `tax_code`, and `side`, `debit`, `credit` for amounts whose sign stands apart, `split_line` and
-        `entry_total` for the lines of split entries. An empty heading leaves the field out; `column 3` is the
-        third column.
     company : str, optional
         UUID or short name of the company that the entries belong to where the file has no column for it.
     categories : DataFrame, optional
         As `load_categories` returns it: the file may name categories by ID, name or code.
     employees : DataFrame, optional
         As `load_employees` returns it: the file may name employees by ID, e-mail, code or name.
-    headings : int, optional
-        Line of the headings; 0 for a file without headings, whose columns are `column 1`, `column 2`, ….
-    skip_rows : str, optional
-        Rows that are left out: lines such as `"52,54-60"` or a pattern such as `"SALDO|Total"`, several
-        between semicolons. `"none"` keeps rows that look like those of a report.
-    delimiter : str, optional
-        One character.
-    encoding : str, optional
-        A name such as `"cp1252"`.
-    sheet : str or int, optional
-        Name of the workbook's sheet, or its position from 0.
-    decimal : str, optional
-        The decimal mark of the amounts, `"."` or `","`, where they do not show it; `"each"` where they have
-        both and each amount is clear by itself.
-    date_format : str, optional
-        Format of the dates such as `"%d/%m/%Y"`, where they do not show it; `"serial"` for the day numbers of
-        spreadsheets.
-    year : int, optional
-        The year of dates that have none.
-    currency : str, optional
-        Currency of amounts that have none of their own, such as `"EUR"`.
-    sides : mapping, optional
-        Word to `"debit"`, `"credit"` or `"skip"`, for words in a column of sides that are not known.
-    negate : bool
-        True to turn the sign of all amounts: for files in which spending is negative.
-    net : bool
-        True to read a row with both debit and credit as their difference.
-    fill_down : str, optional
-        Fields that stand only in the first of their rows, such as `"date"`.
-    approved_values : str, optional
-        Values of the column for approvals that count as approved, separated by commas, such as
-        `"OK,NOT_REQUIRED"`; all others do not.
-    split_lines : bool
-        True when lines with one ID, company, date and currency are the parts of one split entry. They are in
-        any case where a column numbers them from 1, or where they add up to the total that a column has for
-        their entry.
     company_currency : str, optional
         The company's own currency, for amounts of which nothing else says it; by default that of the
         settings.
@@ -131,6 +76,12 @@ def read_entries(
     money : str
         "float": amounts as float64, each exactly the file's amount; one of more than 15 digits is refused.
         "decimal": amounts as Arrow decimals of any length, with which some operations of pandas fail.
+    {options}
+
+    The fields are `id`, `company_id`, `date`, `amount`, `currency`, `category_id`, `employee_id`, `status`,
+    `approved`, `supplier`, `description`, `cost_centre`, `tax_code`, and `side`, `debit`, `credit` for
+    amounts whose sign stands apart, `split_line` and `entry_total` for the lines of split entries: they are
+    parts of one entry, too, where a column numbers them from 1, or where they add up to their entry's total.
 
     Returns
     -------
@@ -175,30 +126,12 @@ def read_entries(
     """
     check_form(money)
     company = None if company is None else company_named(company)
-    options = Options(
-        columns=columns or {},
-        headings=headings,
-        skip_rows=skip_rows,
-        delimiter=delimiter,
-        encoding=encoding,
-        sheet=sheet,
-        decimal=decimal,
-        date_format=date_format,
-        year=year,
-        currency=currency,
-        sides=sides or {},
-        negate=negate,
-        net=net,
-        fill_down=fill_down,
-        approved_values=approved_values,
-        split_lines=rules.flag("split_lines", split_lines),
-    )
-    refuse_ledgers(path, encoding)
+    refuse_ledgers(path, options.get("encoding"))
     source = Source(path, "entries")
     frames: Frames = {"category_id": categories, "employee_id": employees}
     own = company_currency or own_currency()
     read = partial(_read, source, frames=frames, company=company, own=own, required=required, money=money)
-    return answered(read, options)
+    return answered(read, Options.of("entries", options))
 
 
 def _read(
@@ -255,23 +188,15 @@ def _find_columns(
     own_names: dict[str, int] = {}
     in_question: dict[str, str] = {}
     for field, frame in frames.items():
-        if field in reading.places:
+        if reading.has(field):
             _find_names(reading, field, frame, own_names, required)
-        elif frame is not None and not reading.is_asked(field):
-            by_cells = [
-                place
-                for place in names.columns_of(reading.table, field, frame, company)
-                if place in reading.free()
-            ]
-            if by_cells and field not in required:
-                in_question[field] = reading.table.headings[by_cells[0]]
+        elif frame is not None and not reading.is_asked(field) and field not in required:
+            for place in names.columns_of(reading, field, frame, company)[:1]:
+                in_question[field] = reading.table.headings[place]
                 reading.note("looks_like", field=field, heading=in_question[field])
     for field in required:
-        if (
-            field not in reading.places
-            and field not in ("date", "amount", "currency")
-            and not reading.is_asked(field)
-        ):
+        is_open = not reading.has(field) and not reading.is_asked(field)
+        if is_open and field not in ("date", "amount", "currency"):
             _ask_required(reading, field, frames.get(field), company)
     return own_names, in_question
 
@@ -298,17 +223,12 @@ def _ask_required(reading: Reading, field: str, frame: pd.DataFrame | None, comp
     """Ask for a field that the work needs: the columns whose cells can be it."""
     table = reading.table
     if frame is not None:
-        found = [place for place in names.columns_of(table, field, frame, company) if place in reading.free()]
+        found = names.columns_of(reading, field, frame, company)
     elif field == "id":
         found = [place for place in reading.free() if is_uuid_column(table, place)]
     else:
-        ask_column(field, table, reading.places, reading.problems)
-        return
-    code = "no_column" if found else "no_column_like_it"
-    headings = [table.headings[place] for place in found]
-    reading.problems.ask(
-        code, [table.choice(field, place) for place in found], field=field, headings=headings
-    )
+        found = can_be(field, reading)
+    ask_for(reading, field, [table.choice(field, place) for place in found])
 
 
 def _is_budget(reading: Reading) -> bool:
@@ -338,53 +258,35 @@ def _ask_whose_currency(reading: Reading) -> None:
 
 def _read_identities(reading: Reading, company: str | None) -> None:
     """Read the IDs of entries and of their company; those of another system are text, and no IDs."""
-    result, table = reading.result, reading.table
-    result |= {
-        "id": reading.constant(None, schema.TEXT),
-        "company_id": reading.constant(company, schema.TEXT),
-    }
-    if "company_id" in reading.places:
-        if cells.matches(reading.column("company_id"), rules.UUID_REGEX).all():
-            result["company_id"] = pc.ascii_lower(reading.column("company_id"))
-        else:
-            _refuse_some(reading, "company_id")
-    if "id" in reading.places:
-        if cells.matches(reading.column("id"), rules.UUID_REGEX).all():
-            result["id"] = pc.ascii_lower(reading.column("id"))
-        else:
-            _refuse_some(reading, "id")
-    elif "date" in reading.places:
+    result, has_id = reading.result, reading.has("id")
+    result["id"] = reading.constant(None, schema.TEXT)
+    result["company_id"] = reading.constant(company, schema.TEXT)
+    for field in filter(reading.has, ("company_id", "id")):
+        column = reading.column(field)
+        if not cells.matches(column, rules.UUID_REGEX).any() and not cells.are_blank(column):
+            reading.note("ids_of_another_system", heading=reading.heading(field))
+            reading.leave(field)
+            continue
+        # Where some are UUIDs, the others are wrong.
+        with reading.trying():
+            result[field] = cells.uuids(reading.table, reading.places[field], required=True)
+    if not has_id and reading.has("date"):
         # Amounts without dates are a budget, which has no entries.
-        like_ids = [place for place in reading.free() if is_uuid_column(table, place)]
-        reading.note("no_entry_ids", heading=table.headings[like_ids[0]] if like_ids else None)
-
-
-def _refuse_some(reading: Reading, field: str) -> None:
-    """Leave a column of another system's IDs; where some are UUIDs, the others are wrong."""
-    column = reading.column(field)
-    is_id = cells.matches(column, rules.UUID_REGEX)
-    if not is_id.any() and not cells.blank(column).all():
-        reading.note("ids_of_another_system", heading=reading.heading(field))
-        reading.leave(field)
-        return
-    rule = "must hold UUIDs such as 123e4567-e89b-42d3-a456-426614174000"
-    with reading.trying():
-        reading.refuse(field, cells.blank(column), "must not be empty")
-        reading.refuse(field, ~is_id, rule)
+        like_ids = [place for place in reading.free() if is_uuid_column(reading.table, place)]
+        reading.note("no_entry_ids", heading=reading.table.headings[like_ids[0]] if like_ids else None)
 
 
 def _read_names(reading: Reading, frames: Frames, company: str | None) -> None:
     """Read the IDs of categories and employees, or the names that the frames know."""
     for field, frame in frames.items():
-        if field not in reading.places:
+        if not reading.has(field):
             continue
         with reading.trying():
-            place = reading.places[field]
-            if frame is None:
-                reading.result[field] = cells.uuids(reading.table, place, required=False)
-            else:
-                ids = names.identifiers(reading.table, place, field, frame, company, reading.notes)
-                reading.result[field] = ids
+            reading.result[field] = (
+                cells.uuids(reading.table, reading.places[field], required=False)
+                if frame is None
+                else names.identifiers(reading, field, frame, company)
+            )
     if "category_id" in reading.result:
         ids = reading.result["category_id"]
         nothing = pa.scalar(None, schema.TEXT)
@@ -399,12 +301,9 @@ def _without_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _note_of_others(reading: Reading, others: Sequence[int]) -> None:
     """Note columns of fees, which are in no entry."""
     for place in others:
-        heading = reading.table.headings[place]
-        if words.are_inside(heading, _FEES):
-            figures = Figures.of(reading.table.columns[place].slice(0, _FIRST_ROWS))
-            values, _ = figures.values(".")
-            if figures.has_amount.any() and pc.any(pc.not_equal(values, pa.scalar(0, values.type))).as_py():
-                reading.note("fees", heading=heading)
+        heading, texts = reading.table.headings[place], reading.table.samples[place]
+        if words.are_inside(heading, _FEES) and any(map(is_not_zero, texts)):
+            reading.note("fees", heading=heading)
 
 
 def _further_amounts(reading: Reading, others: Sequence[int]) -> dict[int, pa.ChunkedArray]:

@@ -1,0 +1,246 @@
+"""`bktools chart`, `entries` and `ledger`: how a file is read.
+
+The options that read files stand on these three commands alone; a saved mapping takes them to all others.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from collections.abc import Mapping as Facts
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Argument
+
+import bktools
+from bktools.caller import in_shell
+from bktools.cli import reading, results
+from bktools.cli.options import option, shared
+from bktools.cli.output import tell
+from bktools.cli.tables import show
+from bktools.consoles import listed
+from bktools.errors import ArgumentError
+from bktools.inputs.options import DESCRIBED, OF_KIND
+from bktools.progress import note
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORM = ("format", "sheet", "heading_line", "delimiter", "encoding")
+# Rows that are shown from each end of a table.
+SHOWN_ROWS = 3
+_LISTS, _NUMBERS = ("columns", "sides", "skip_rows"), ("headings", "year")
+_BEHIND = ("mapping", "save_mapping", "text", "output")
+File = Annotated[Path, Argument(metavar="FILE", help="CSV, TSV, Excel or Parquet.")]
+Mapping = Annotated[
+    str | None,
+    shared(
+        "--mapping NAME",
+        "Begin with a saved mapping, or its .toml file. By default the one with the file's headings.",
+    ),
+]
+SaveMapping = Annotated[
+    str | None,
+    shared(
+        "--save-mapping NAME", "Keep these options for files with the same headings; a name, or a .toml file."
+    ),
+]
+
+
+def show_file(
+    reader: Callable[..., Any],
+    kind: str,
+    file: Path,
+    *,
+    text: results.Text,
+    mapping: Mapping = None,
+    save_mapping: SaveMapping = None,
+    output: results.Output = None,
+    **given: Any,
+) -> None:
+    """Read a file, and show how it was read; write it as a table, and save the options, where asked for.
+
+    `given` are the options of the reader.
+    """
+    from bktools.inputs.notes import note_sentences
+
+    options = {name: value for name, value in given.items() if value is not None}
+    options |= {name: _pairs(name, options[name]) for name in ("columns", "sides") if name in options}
+    if "skip_rows" in options:
+        options["skip_rows"] = ";".join(options["skip_rows"])
+    frame = reading.read(reader, kind, file, [mapping] if mapping else None, options=options)
+    about = frame.attrs["bktools"]
+    facts = {name: about.get(name) for name in ("source", "rows", *FORM, "columns")}
+    facts |= {"days": _days(frame), "sums": _sums(frame), "notes": note_sentences(about)}
+    if text.is_for_people:
+        _say_reading(facts)
+        _say_rows(frame)
+    text.report(**facts)
+    if output is not None:
+        results.Table(output=output).hand_over(frame)
+    if save_mapping is not None:
+        _save(save_mapping, kind, frame)
+
+
+def _reads(kind: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the options that read a kind of file to a command, and those for what is shown and kept."""
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command, eval_str=True)
+        file, *own, _ = signature.parameters.values()
+        behind = inspect.signature(show_file, eval_str=True).parameters
+        options = [*map(_option, OF_KIND[kind]), *own, *(behind[name] for name in _BEHIND)]
+        options = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in options]
+        command.__signature__ = signature.replace(parameters=[file, *options])  # type: ignore[attr-defined]
+        command.__annotations__ = {one.name: one.annotation for one in (file, *options)}
+        return command
+
+    return add
+
+
+def _option(name: str) -> inspect.Parameter:
+    """Return the parameter of an option that reads a file."""
+    flags, text = DESCRIBED[name]
+    kind: Any = int if name in _NUMBERS else list[str] if name in _LISTS else str
+    declared = shared(flags, f"{text} May be repeated." if name in _LISTS else text)
+    is_flag = " " not in flags
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False if is_flag else None,
+        annotation=Annotated[bool if is_flag else kind | None, declared],
+    )
+
+
+@_reads("chart")
+def chart(
+    file: File,
+    account_list: bool = option(
+        "--account-list", "The file is the account export of your spend tool.", False
+    ),
+    **given: Any,
+) -> None:
+    """Show how a chart of accounts is read.
+
+    --save-mapping keeps the options: other commands find them by the file's headings.
+
+    Example: bktools chart chart_of_accounts.csv --output chart.xlsx
+    """
+    from bktools.inputs.readers.accounts import read_accounts
+
+    if account_list:
+        # An option of charts alone.
+        given["split_account"] = given["split_account"] or None
+        show_file(read_accounts, "accounts", file, **given)
+    else:
+        show_file(bktools.read_chart_of_accounts, "chart", file, **given)
+
+
+@_reads("entries")
+def entries(file: File, **given: Any) -> None:
+    """Show how a file of entries is read.
+
+    --save-mapping keeps the options: other commands find them by the file's headings.
+
+    Example: bktools entries card.csv --column "amount=Amount (EUR)" --save-mapping card
+    """
+    show_file(partial(bktools.read_entries, money="decimal"), "entries", file, **given)
+
+
+@_reads("ledger")
+def ledger(
+    file: File,
+    style: str | None = option(
+        "--style STYLE",
+        "What one posting books, if the ledger does not show it: entry, supplier_day, account_day, "
+        "document, batch or month.",
+    ),
+    reverse_sign: bool | None = option(
+        "--reverse-sign/--keep-sign",
+        "Whether credits of the ledger are costs. By default the ledger shows it.",
+    ),
+    verify: str | None = option(
+        "--verify strict|warn",
+        "strict (default): the ledger must agree with its own totals. warn: a warning.",
+    ),
+    **given: Any,
+) -> None:
+    """Show how a general ledger is read.
+
+    --save-mapping keeps the options: other commands find them by the file's headings.
+    SIE, DATEV, FEC, SAF-T and JPK_KR need none. A ledger is compared with its own totals.
+
+    Example: bktools ledger bookkeeping.se --output postings.csv
+    """
+    given |= {"style": style, "reverse_sign": reverse_sign, "verify": verify}
+    show_file(partial(bktools.read_general_ledger, money="decimal"), "ledger", file, **given)
+
+
+def _pairs(argument: str, texts: list[str]) -> dict[str, str]:
+    """Return the values of an option such as FIELD=HEADING as a mapping."""
+    parts = [text.partition("=") for text in texts]
+    for text, (_, equals, _) in zip(texts, parts, strict=True):
+        if not equals:
+            raise ArgumentError(argument, "must be a name and a value, such as code=Konto", text)
+    return {name.strip(): value for name, _, value in parts}
+
+
+def _say_reading(facts: Facts[str, Any]) -> None:
+    # Formats with a grammar have no line of headings: it is 0 there.
+    form = [f"{name.replace('_', ' ')} {facts[name]}" for name in FORM if facts[name]]
+    typer.echo(f"{facts['rows']:,} rows of {Path(facts['source']).name} ({', '.join(form)})\n")
+    typer.echo("\n".join(listed([(field, "←", heading) for field, heading in facts["columns"].items()])))
+    if facts["days"]:
+        typer.echo(f"\nDays: {facts['days']['first']} to {facts['days']['last']}")
+    for row in facts["sums"]:
+        rows = "1 row" if row["rows"] == 1 else f"{row['rows']:,} rows"
+        typer.echo(f"Sum: {row['currency']} {row['amount']} in {rows}")
+    for text in facts["notes"]:
+        typer.echo(f"Note: {text}")
+
+
+def _say_rows(frame: pd.DataFrame) -> None:
+    import pandas as pd
+
+    is_long = len(frame) > 2 * SHOWN_ROWS
+    typer.echo("\nFirst and last rows:" if is_long else "\nRows:")
+    part = pd.concat([frame.head(SHOWN_ROWS), frame.tail(SHOWN_ROWS)]) if is_long else frame
+    show(part.dropna(axis="columns", how="all"), whole="--output FILE")
+
+
+def _days(frame: pd.DataFrame) -> dict[str, str] | None:
+    """Return the first and the last day of a table; None without days."""
+    days = frame["date"].dropna() if "date" in frame else ()
+    return {"first": f"{min(days):%Y-%m-%d}", "last": f"{max(days):%Y-%m-%d}"} if len(days) else None
+
+
+def _sums(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the number of rows and the sum of each currency."""
+    if "amount" not in frame:
+        return []
+    from bktools.wording.numbers import shown
+
+    groups = frame.assign(currency=frame.get("currency", "no currency")).groupby(
+        "currency", dropna=False, sort=True
+    )["amount"]
+    return [
+        {"currency": str(currency), "rows": len(amounts), "amount": shown(amounts.sum(), str(currency))}
+        for currency, amounts in groups
+    ]
+
+
+def _save(name: str, kind: str, frame: pd.DataFrame) -> None:
+    """Save the options that a file was read with as a mapping."""
+    from bktools.inputs.mappings import made_from, path_of, write_mapping
+
+    path = path_of(name)
+    mapping = made_from(frame, path.stem, kind)
+    if mapping is None:
+        source = Path(frame.attrs["bktools"]["source"]).name
+        tell(f"mapping {name!r} not saved: {source} is read without any option")
+        return
+    named = "" if mapping.headings else f"; the file has no headings, so name it: --mapping {in_shell(name)}"
+    note(f"mapping {name!r} saved as {write_mapping(mapping, path)}{named}")
