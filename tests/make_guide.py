@@ -11,6 +11,7 @@ from pathlib import Path
 
 import bktools
 from bktools.cli.exits import Exit
+from bktools.cli.guide import FOR_ANALYSTS, TOPICS, text_of, title_of, with_commands
 from bktools.close.entries import FATES
 from bktools.export.checks import CHECKS as OF_ENTRIES
 from bktools.findings.check import SEVERITIES, Check
@@ -18,6 +19,7 @@ from bktools.journal.schema import ACCOUNT_STATES, BATCH_STATES
 from bktools.ledger.checks import FINDINGS as OF_LEDGERS
 from bktools.reconcile.checks import CHECKS as OF_ACCOUNTS
 from bktools.reports.folder import TABLES
+from bktools.sandbox.faults import KINDS, OPTIONS
 from bktools.submit.outcomes import OUTCOMES, told
 from bktools.wording import words
 
@@ -130,6 +132,9 @@ BLOCKS: dict[str, Callable[[], str]] = {
         "file, what it is",
         ((f"`{name}`", ENGLISH(f"report.readme.{name.replace('.', '_')}")) for name in TABLES),
     ),
+    "faults of the sandbox": lambda: table(
+        "kind or option, what it does", ((f"`{name}`", text) for name, text in (KINDS | OPTIONS).items())
+    ),
     "exit codes": lambda: table(
         "code, meaning, what to do", ((f"{code:d}", code.text, code.to_do) for code in Exit)
     ),
@@ -141,6 +146,63 @@ def made(text: str) -> str:
     return BLOCK.sub(lambda block: f"{block[1]}{BLOCKS[block[2]]()}\n{block[3]}", text)
 
 
+# The page and the heading of each section of an assistant's instructions, in their order.
+SKILL = (
+    ("automation", "Rules"),
+    ("first-month", "2. Plan the close"),
+    ("files", "What if it asks?"),
+    ("after-export", "Did it arrive?"),
+    ("automation", "Results"),
+    ("automation", "Exit codes"),
+    ("automation", "What is safe to repeat"),
+    ("automation", "What needs a person"),
+)
+SKILL_HEAD = """---
+name: bktools
+description: Load a bookkeeping service's categories and employees, reconcile the ERP's chart of accounts,
+  plan export jobs, close a month and verify it in the general ledger. For month-end closes, receipts,
+  expense exports and charts of accounts.
+---
+
+# bktools
+
+"""
+LLMS_HEAD = """# bktools
+
+> Toolkit for finance analysts over a bookkeeping service: tables of categories and employees, the ERP's
+> chart of accounts reconciled, accounting entries exported once, months closed into a folder, and proof
+> from the ledger that they arrived.
+
+`bktools guide TOPIC` shows a page, and `bktools guide SKILL.md` the instructions for assistants.
+
+"""
+
+
+def section(topic: str, heading: str) -> str:
+    """Return a section of a page, with its heading."""
+    [body] = re.findall(
+        rf"^## {re.escape(heading)}\n.*?(?=^## |\Z)", text_of(topic), re.DOTALL | re.MULTILINE
+    )
+    text = re.sub(r"<!-- .*? -->\n\n?", "", with_commands(body))
+    return re.sub(r"^## \d+\. ", "## ", text).strip() + "\n"
+
+
+def for_assistants() -> dict[str, str]:
+    """Return the text of each file of `FOR_ASSISTANTS`, made from the pages and the README's table."""
+    readme = (GUIDE.parent.parent / "README.md").read_text(encoding="utf-8")
+    questions = re.findall(r"^\| (.+\?) \| \[([a-z-]+)\]", readme, re.MULTILINE)
+    topics = {topic: question for question, topic in questions}
+    lines = [f"- [{title_of(topic)}]({topic}.md): {topics[topic]}\n" for topic in TOPICS]
+    analysts, programs = lines[: len(FOR_ANALYSTS)], lines[len(FOR_ANALYSTS) :]
+    listed = ["## Guide\n\n", *analysts, "\n## Programs and developers\n\n", *programs]
+    return {
+        "llms.txt": LLMS_HEAD + "".join(listed),
+        "SKILL.md": SKILL_HEAD + "\n".join(section(*place) for place in SKILL),
+    }
+
+
 if __name__ == "__main__":
-    for page in sorted(GUIDE.glob("*.md")):
-        page.write_text(made(page.read_text(encoding="utf-8")), encoding="utf-8")
+    for topic in TOPICS:
+        (GUIDE / f"{topic}.md").write_text(made(text_of(topic)), encoding="utf-8")
+    for name, text in for_assistants().items():
+        (GUIDE / name).write_text(text, encoding="utf-8")

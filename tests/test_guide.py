@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from make_guide import GUIDE, made
+from make_guide import GUIDE, for_assistants, made
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -19,7 +19,7 @@ import bktools
 from bktools import errors
 from bktools.cli.app import app
 from bktools.cli.exits import BY_ERROR
-from bktools.cli.guide import TOPICS, in_terminal, text_of, title_of
+from bktools.cli.guide import FOR_ASSISTANTS, TOPICS, in_terminal, text_of, title_of
 from bktools.sandbox.sample import write_account_list, write_sample_ledger
 from bktools.settings import SETTINGS, load_settings
 
@@ -28,7 +28,7 @@ PAGES = {topic: text_of(topic) for topic in TOPICS}
 
 def test_the_pages_are_those_of_the_folder():
     """Each page is listed, and begins with its title."""
-    assert sorted(TOPICS) == sorted(path.stem for path in GUIDE.iterdir())
+    assert {f"{topic}.md" for topic in TOPICS} | {*FOR_ASSISTANTS} == {path.name for path in GUIDE.iterdir()}
     assert all(PAGES[topic].startswith(f"# {title_of(topic)}\n\n") for topic in TOPICS)
 
 
@@ -36,6 +36,14 @@ def test_the_pages_are_those_of_the_folder():
 def test_tables_are_those_of_the_code(topic: str):
     """The page has the code's reasons, statuses, files and exit codes; `tests/make_guide.py` writes it."""
     assert made(PAGES[topic]) == PAGES[topic]
+
+
+def test_what_assistants_load_is_made_of_the_pages():
+    """The instructions are sections of the pages, whose commands run; the index has each page's question."""
+    texts = for_assistants()
+    assert {*texts} == {*FOR_ASSISTANTS}
+    for name, text in texts.items():
+        assert CliRunner().invoke(app, ["guide", name]).output == text
 
 
 @pytest.mark.parametrize("topic", ["reasons", "accounts"])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import secrets
+import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pandas as pd
@@ -15,8 +17,8 @@ from pydantic_core import ArgsKwargs
 
 import bktools
 from bktools import disk
-from bktools.agents import workers
-from bktools.agents.answers import Answer, Command, Facts
+from bktools.agents.answers import MOST_ROWS, Answer, Command, Facts
+from bktools.agents.dry_run import dry_run, table_of
 from bktools.agents.folders import Folders
 from bktools.caller import command, in_shell
 from bktools.errors import ArgumentError
@@ -37,12 +39,15 @@ Keys = Annotated[
     Field(description="category, account, employee, supplier, month, cost_centre, company or a column."),
 ]
 
+First = Annotated[int, Field(ge=1)]
+Where = Annotated[dict[str, str] | None, Field(description="Columns with the text of the value wanted.")]
+
 # Lines of a page of the guide in one answer.
 PAGE_LINES = 50
 # In the order of a close.
 TOOLS = (
     *("check", "load_categories", "load_employees", "read_file", "reconcile", "plan_export", "close_month"),
-    *("verify", "findings", "spend", "versus", "query", "guide"),
+    *("verify", "rows", "spend", "versus", "guide"),
 )
 
 
@@ -158,21 +163,27 @@ class Desk:
         self, *, chart: FilePath, entries: FilePath, month: Month, ledger: FilePath | None = None
     ) -> Answer:
         """Prepare the close of a month: reconcile, plan the export, write the report. Nothing is sent."""
-        accounts = self._read("chart", chart)
-        tables = _named(self._tables(refresh=True))
-        rows = self._read("entries", entries, **tables, required=("category_id",))
-        tables |= {"ledger": self._read("ledger", ledger)} if ledger else {}
         self.step("close")
         folder = self.folders.results() / f"month-end-{month}"
-        close = workers.dry_close(
-            self.service.settings, accounts, rows, **tables, company=self.company, month=month, folder=folder
-        )
         files = f"--chart {self._word(chart)} --entries {self._word(entries)}"
         files += f" --ledger {self._word(ledger)}" if ledger else ""
+        command_line = f"month-end {files} --month {month}{self._company}{self.environment}"
+        close = dry_run([*shlex.split(command_line), "--out", str(folder)])
+        planned = Path(close["folder"])
         out = in_shell(str(self.folders.roots[0] / folder.name))
         apply = f"month-end {files} --month {month} --out {out} --apply{self._company}"
-        not_known = [*close.not_known, *self._first_export()]
-        return replace(close, not_known=not_known, person_runs=self._for_person(apply))
+        return Answer(
+            {name: table_of(planned / f"{name}.csv") for name in ("to_do", "entries")},
+            {
+                "month": close["period"],
+                "state": close["state"],
+                "accounts_to_create": sum(close["accounts"].values()),
+                "folder": planned,
+                **{name: close[name] for name in ("entries", "reasons", "to_do", "by_role", "against")},
+            },
+            not_known=[*close["not_checked"], *self._first_export()],
+            person_runs=self._for_person(apply),
+        )
 
     def verify(self, *, ledger: FilePath, month: Month | None = None) -> Answer:
         """Check that exported entries arrived in the general ledger; by default those of its months."""
@@ -194,15 +205,20 @@ class Desk:
             not_known=match.unchecked,
         )
 
-    def findings(self, *, table: str, code: str | None = None) -> Answer:
-        """List a table of findings, not-ready entries or to-dos; with a code, the rows that have it."""
+    def rows(self, *, table: str, where: Where = None, from_row: First = 1) -> Answer:
+        """List the rows of a table of an earlier answer, 50 at most: all, or those with some values.
+
+        Such as the findings of one check, or the entries of one supplier.
+        """
         rows = pl.read_parquet(self.folders.table(table))
-        of_code = next((name for name in ("check", "reason", "status") if name in rows.columns), None)
-        if of_code is None:
-            raise ArgumentError("table", "must be one of findings, which has a check or a reason", table)
-        chosen = rows if code is None else rows.filter(pl.col(of_code) == code)
-        seen = ("severity", of_code, "about", "message", "to_do", "who", "entries", "amount", "currency")
-        return Answer({"findings": chosen.select([name for name in seen if name in chosen.columns])})
+        if unknown := {*(where or {})} - {*rows.columns}:
+            raise ArgumentError(
+                "where", f"must name columns of the table: {', '.join(rows.columns)}", min(unknown)
+            )
+        for column, value in (where or {}).items():
+            rows = rows.filter(pl.col(column).cast(pl.String) == value)
+        shown = bktools.to_arrow(rows.slice(from_row - 1, MOST_ROWS)).to_pylist()
+        return Answer(facts={"rows_in_all": len(rows), "from_row": from_row, "rows": shown})
 
     def spend(self, *, entries: Source, by: Keys) -> Answer:
         """Add up entries by keys, exactly and by currency."""
@@ -216,11 +232,7 @@ class Desk:
         changes = bktools.versus(now, before, by=by, threshold=threshold, **names)
         return Answer({"versus": changes}, {"left_out": changes.attrs["bktools"]["below_threshold"]})
 
-    def query(self, *, sql: str) -> Answer:
-        """Run one SELECT of DuckDB's SQL over the tables of earlier answers; 50 rows at most."""
-        return Answer(facts=workers.query(sql, self.folders.present()))
-
-    def guide(self, *, topic: str | None = None, from_line: Annotated[int, Field(ge=1)] = 1) -> Answer:
+    def guide(self, *, topic: str | None = None, from_line: First = 1) -> Answer:
         """Read the guide of bktools: its pages, or one of them."""
         folder = resources.files("bktools").joinpath("guide")
         pages = {page.name.removesuffix(".md"): page for page in folder.iterdir()}

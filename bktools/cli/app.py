@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -34,8 +36,9 @@ from bktools.cli.exits import Exit, exit_codes
 from bktools.cli.help import ANYWHERE, Command, Group
 from bktools.cli.loading import loader
 from bktools.cli.log import LogLevel, logged
-from bktools.cli.options import option
+from bktools.cli.options import one_of, option, with_shared_options
 from bktools.contract import NOUNS
+from bktools.wording import LANGUAGE_VARIABLE, LANGUAGES
 
 # In the order of the help.
 COMMANDS: tuple[Callable[..., Exit | None], ...] = (
@@ -51,22 +54,23 @@ COMMANDS: tuple[Callable[..., Exit | None], ...] = (
     *map(loader, NOUNS),
     compare.compare,
     mappings.mappings,
+    snapshots.snapshots,
     balance.balance,
     check.check,
     mcp.mcp,
     config.config,
     guide.guide,
 )
-GROUPS = (accounts, export, journal, periods, sandbox, snapshots)
+GROUPS = (accounts, export, journal, periods, sandbox)
 
 FLAGS = ("--verbose", "--quiet")
-WITH_VALUE = "--log-level"
+WITH_VALUE = ("--log-level", "--language")
 
 
 class Commands(Group):
     """All commands; the options of `every_command` may stand anywhere in a line."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Parse the arguments, those of every command first."""
         return super().parse_args(ctx, common_first(args))
 
@@ -78,9 +82,9 @@ def common_first(arguments: Sequence[str]) -> list[str]:
     for argument in left:
         if argument == "--":
             others += [argument, *left]
-        elif argument in FLAGS or argument.startswith(f"{WITH_VALUE}="):
+        elif argument in FLAGS or argument.startswith(tuple(f"{name}=" for name in WITH_VALUE)):
             common.append(argument)
-        elif argument == WITH_VALUE:
+        elif argument in WITH_VALUE:
             common.append("=".join([argument, *itertools.islice(left, 1)]))
         else:
             others.append(argument)
@@ -99,10 +103,14 @@ app = typer.Typer(
 )
 
 for _command in COMMANDS:
-    app.command(cls=Command, epilog=ANYWHERE)(_command)
+    app.command(cls=Command, epilog=ANYWHERE)(with_shared_options(_command))
 for _group in GROUPS:
     for _nested in _group.app.registered_commands:
+        assert _nested.callback is not None
         _nested.cls, _nested.epilog = Command, ANYWHERE
+        _nested.callback = with_shared_options(_nested.callback)
+    if (_callback := _group.app.registered_callback) and _callback.callback:
+        _callback.callback = with_shared_options(_callback.callback)
     app.add_typer(_group.app, name=_group.__name__.rpartition(".")[2], cls=Group)
 
 
@@ -112,6 +120,20 @@ def _version(is_given: bool) -> None:
 
         typer.echo(version_line())
         raise typer.Exit
+
+
+@contextmanager
+def _reading(language: str) -> Iterator[None]:
+    """Make a language the reader's while the context lasts, before that of the variable."""
+    before = os.environ.get(LANGUAGE_VARIABLE)
+    os.environ[LANGUAGE_VARIABLE] = language
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[LANGUAGE_VARIABLE]
+        else:
+            os.environ[LANGUAGE_VARIABLE] = before
 
 
 @app.callback()
@@ -128,6 +150,11 @@ def every_command(
     log_level: LogLevel | None = option(
         "--log-level", "Log each step, wait and retry of this level and worse with its time."
     ),
+    language: str | None = option(
+        "--language CODE",
+        "Language of results and reports, en or de; by default that of BKTOOLS_LANGUAGE.",
+        callback=one_of("language", LANGUAGES),
+    ),
 ) -> None:
     """From your spend tool (the service) to the ERP: load, reconcile, export once, close a month, verify.
 
@@ -136,3 +163,5 @@ def every_command(
     Try it without a service: bktools month-end --sandbox. Read more: bktools guide
     """
     context.with_resource(logged(log_level, quiet=quiet))
+    if language is not None:
+        context.with_resource(_reading(language))

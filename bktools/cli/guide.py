@@ -12,7 +12,7 @@ from bktools.cli.options import argument
 from bktools.errors import ArgumentError
 
 # In the order in which a newcomer needs them.
-TOPICS = (
+FOR_ANALYSTS = (
     "first-month",
     "glossary",
     "files",
@@ -22,14 +22,18 @@ TOPICS = (
     "team",
     "notebooks",
     "settings",
-    "promises",
-    "automation",
-    "agents",
     "sandbox",
-    "changing",
+    "promises",
 )
+# For programs, and for whoever changes bktools.
+FOR_PROGRAMS = ("automation", "agents", "programs", "changing")
+TOPICS = (*FOR_ANALYSTS, *FOR_PROGRAMS)
+# The guide's index and its rules in the forms that assistants load.
+FOR_ASSISTANTS = ("llms.txt", "SKILL.md")
 
 MORE = "Any other word lists the lines of all pages that have it, such as bktools guide VAT."
+
+_FOLDER = resources.files("bktools").joinpath("guide")
 
 # A longer line is hard to read.
 WIDEST = 100
@@ -39,35 +43,43 @@ _LINK = re.compile(r"\[([^\]]+)\]\(([a-z-]+)\.md\)")
 
 
 def guide(
+    table: results.Table,
     topic: str | None = argument(
         "TOPIC", "The page, or a word to look for in all of them; without it the pages are listed."
     ),
-    format: results.Table = results.TableFormat.TABLE,
 ) -> None:
     """Read the guide: short pages, each about one question.
 
     Example: bktools guide files
     """
+    if topic in FOR_ASSISTANTS:
+        typer.echo(_FOLDER.joinpath(topic).read_text(encoding="utf-8"), nl=False)
+        return
     if topic is not None and topic not in TOPICS:
         lines_with = lines_of(topic)
         if not lines_with:
             raise ArgumentError(
                 "TOPIC", f"must be one of {', '.join(TOPICS)}, or a word that is on a page", topic
             )
-        results.hand_over(results.table_of(lines_with, ["topic", "line"]), format)
+        table.hand_over(results.table_of(lines_with, ["topic", "line"]))
         return
     # A page opens without pandas, which takes longer to import than the rest.
-    if format is results.TableFormat.TABLE:
-        lines = [f"  bktools guide {name:<14} {title_of(name)}" for name in TOPICS]
-        typer.echo(in_terminal(topic) if topic else "\n".join([*lines, "", MORE]))
+    if table.is_for_people:
+        typer.echo(
+            in_terminal(topic) if topic else f"{_listed(FOR_ANALYSTS)}\n\n{_listed(FOR_PROGRAMS)}\n\n{MORE}"
+        )
         return
     rows = [(name, title_of(name), text_of(name)) for name in ([topic] if topic else TOPICS)]
-    results.hand_over(results.table_of(rows, ["topic", "title", "markdown"]), format)
+    table.hand_over(results.table_of(rows, ["topic", "title", "markdown"]))
+
+
+def _listed(topics: tuple[str, ...]) -> str:
+    return "\n".join(f"  bktools guide {topic:<14} {title_of(topic)}" for topic in topics)
 
 
 def text_of(topic: str) -> str:
     """Return a page as Markdown."""
-    return resources.files("bktools").joinpath("guide", f"{topic}.md").read_text(encoding="utf-8")
+    return _FOLDER.joinpath(f"{topic}.md").read_text(encoding="utf-8")
 
 
 def lines_of(word: str) -> list[tuple[str, str]]:
@@ -80,6 +92,11 @@ def lines_of(word: str) -> list[tuple[str, str]]:
 def title_of(topic: str) -> str:
     """Return the heading of a page."""
     return text_of(topic).partition("\n")[0].removeprefix("# ")
+
+
+def with_commands(text: str) -> str:
+    """Return Markdown with the command that shows a page in place of each link to one."""
+    return _LINK.sub(r"`bktools guide \2`", text)
 
 
 def in_terminal(topic: str, width: int | None = None) -> str:
@@ -124,7 +141,7 @@ def in_terminal(topic: str, width: int | None = None) -> str:
 
     width = width or min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns)
     out = io.StringIO()
-    text = _LINK.sub(r"`bktools guide \2`", text_of(topic))
+    text = with_commands(text_of(topic))
     Console(file=out, width=width, color_system=None, legacy_windows=False).print(
         Page(text, hyperlinks=False), crop=False
     )

@@ -154,8 +154,13 @@ def recognised(about: Facts[str, Any], language: str | None = None) -> str:
     """Return how a file was read, from `frame.attrs["bktools"]`, with its notes in a language."""
     from bktools.inputs.notes import note_sentences
 
+    fields: dict[str, list[str]] = {}
+    for field, heading in about["columns"].items():
+        fields.setdefault(heading, []).append(field)
     # A heading equal to the field's name is left out.
-    columns = [f"{heading} → {field}" for field, heading in about["columns"].items() if heading != field]
+    columns = [
+        f"{heading} → {' and '.join(names)}" for heading, names in fields.items() if names != [heading]
+    ]
     form = [f"{name} {about[name]!r}" for name in ("delimiter", "encoding") if about.get(name)]
     notes = "".join(f"\n                 note: {text}" for text in note_sentences(about, language))
     return f"{about['rows']} rows of {Path(about['source']).name} ({', '.join([*form, *columns])}){notes}"

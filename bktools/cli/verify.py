@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,11 +11,11 @@ import bktools
 from bktools.caller import in_shell
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import connected, option, same, the_company
+from bktools.cli.options import option, same, the_company
 from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.visible import visible_line
-from bktools.wording import words
+from bktools.wording import numbers, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +29,8 @@ MOST_POSTINGS = 10
 
 
 def verify(
+    books: options.Books,
+    text: results.Text,
     ledger: reading.Ledger,
     entries: list[Path] | None = option(
         "--entries FILE",
@@ -37,7 +40,9 @@ def verify(
     month: str | None = options.month(
         "Only the entries of this month, such as 2026-10; by default the ledger's months."
     ),
-    out: options.Out = None,
+    out: Path | None = option(
+        "--out FOLDER", "Also write a page to mail, a workbook and CSV to this folder; see --profile."
+    ),
     exported_at: options.ExportedAt = None,
     explained: list[str] | None = option(
         "--explained VOUCHER",
@@ -49,10 +54,6 @@ def verify(
     by: str | None = option("--by NAME", "With --record: who verified the month."),
     reason: str | None = option("--reason TEXT", "With --record: why the remaining differences are known."),
     profile: options.Profile = "excel",
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> Exit:
     """Check that exported entries arrived in the general ledger.
 
@@ -71,11 +72,12 @@ def verify(
     from bktools.frames.schema import MAYBE_SENT
     from bktools.journal.unknown_outcomes import sendings_in_doubt
     from bktools.ledger.exported import months_of, of_other_months
-    from bktools.ledger.settlements import Sending, as_frame, settlements
+    from bktools.ledger.settlements import Sending, settlements
+    from bktools.reports.verification import Verification, write_verification
 
     if record and (month is None or by is None):
         raise ArgumentError("--record", "needs --month and --by: what was verified, and who did it")
-    with connected(environment, sandbox, company) as service:
+    with books.connected() as service:
         company_id = the_company(service.settings)
         postings = reading.read_ledger(ledger, mapping, money="decimal")
         note(reading.recognised(postings.attrs["bktools"]))
@@ -88,8 +90,8 @@ def verify(
                 "--entries",
                 "must name the file of the entries: the journal kept no amounts when they were sent",
             )
-        english, own = words("en"), service.settings.currency
-        left_out = of_other_months(exported, postings, month, english)
+        texts, own = words(), service.settings.currency
+        left_out = of_other_months(exported, postings, month, texts)
         looked_up = explained or ()
         # All entries are compared, the month is shown: a sum may hold entries of several months.
         match = bktools.match_ledger(
@@ -111,25 +113,38 @@ def verify(
         match = replace(match, unchecked=(*left_out, *match.unchecked))
         has_arrived = match.has_arrived and (len(match.entries) > 0 or exported.empty)
         lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
-        results.say(format, "\n  ".join([match.headline, *map(visible_line, lines)]))
-        results.say_list(
-            format, "Findings", match.findings[COLUMNS], most=len(match.findings), whole="--out FOLDER"
+        text.say("\n  ".join([match.headline, *map(visible_line, lines)]))
+        text.say_list(
+            texts("verification.findings"),
+            match.findings[COLUMNS],
+            most=len(match.findings),
+            whole="--out FOLDER",
         )
         since = _since(service, company_id, month, postings)
         for line in since:
-            results.say(format, line)
+            text.say(line)
         for settlement in settled:
-            _say(format, settlement, same(service.settings))
+            _say(text, settlement, same(service.settings))
         if out is not None:
-            match.to_csv(out, profile)
-            # Without rows, too: one of an earlier run would tell of batches that are settled by now.
-            bktools.to_csv(as_frame(settled), out / "ledger_settlements.csv", profile)
-            results.say(format, f"\nWritten to {out}/")
+            shown = Verification(
+                match=match,
+                settlements=settled,
+                company=service.settings.title_of(company_id),
+                environment=texts("report.sandbox")
+                if service.settings.is_sandbox
+                else service.settings.environment,
+                ledger=Path(str(postings.attrs["bktools"]["source"])).name,
+                months=_months(month, months_of(postings)),
+                verified_at=dt.datetime.now(dt.UTC),
+                moved=[line.strip() for line in since],
+            )
+            text.say(
+                f"\n{texts('report.terminal.written', folder=write_verification(shown, out, profile))}",
+            )
         if record and month is not None and by is not None:
             _record(service, company_id, month, match, postings, by, reason)
-            results.say(format, f"\nRecorded: {month} was verified by {by}")
-        results.report(
-            format,
+            text.say(f"\n{texts('verification.recorded', month=month, by=by)}")
+        text.report(
             has_arrived=has_arrived,
             entries=match.counts,
             habits=match.habits,
@@ -151,7 +166,6 @@ def _since(service: bktools.Service, company: str, month: str | None, postings: 
     from bktools.journal.journal import Journal
     from bktools.journal.statements import verifications_of
     from bktools.ledger.remembered import moved, remembered
-    from bktools.wording.numbers import counted, day, shown
 
     if month is None:
         return []
@@ -159,15 +173,32 @@ def _since(service: bktools.Service, company: str, month: str | None, postings: 
         verified = verifications_of(journal, company, month)
     if not verified:
         return []
-    last = verified[-1]
+    last, texts = verified[-1], words()
     changes = moved(last.facts["entries"], remembered(postings, month))
+    head = texts(f"verification.{'moved_since' if changes else 'nothing_moved'}", at=last.at, by=last.person)
     lines = [
-        f"  account {change.account}: {counted(change.postings, 'posting'):>12} more, "
-        f"{shown(change.amount, None)}"
+        texts(
+            "verification.moved",
+            account=change.account,
+            postings=change.postings,
+            amount=texts.amount(change.amount, None),
+        )
         for change in changes
     ]
-    head = f"Since the verification of {day(last.at)} by {last.person}: {'' if lines else 'nothing moved'}"
-    return [f"\n{head}".rstrip(), *lines]
+    return [f"\n{head}", *(f"  {line}" for line in lines)]
+
+
+def _months(month: str | None, span: tuple[str, str] | None) -> str:
+    """Return the months that are shown, in words."""
+    texts = words()
+    first, last = (month, month) if month else span or (None, None)
+    if first is None:
+        return texts("verification.all_months")
+    return (
+        texts("report.picture.to", first=first, last=last)
+        if first != last
+        else numbers.month(first, texts.language)
+    )
 
 
 def _record(
@@ -210,28 +241,21 @@ def _record(
         )
 
 
-def _say(format: results.TextFormat, settlement: Settlement, books: str) -> None:
+def _say(text: results.Text, settlement: Settlement, books: str) -> None:
     """Print the evidence about a batch in doubt, with the command that records its outcome."""
-    decided = "" if settlement.outcome else "open: "
-    results.say(format, f"\nbatch {settlement.batch_id}, outcome unknown: {decided}{settlement.text}")
-    for posting in settlement.postings[:MOST_POSTINGS]:
-        results.say(format, visible_line(f"  {posting}"))
-    if len(settlement.postings) > MOST_POSTINGS:
-        results.say(
-            format, f"  and {len(settlement.postings) - MOST_POSTINGS} more: --format json has all of them"
-        )
-    if settlement.outcome is not None:
-        results.say(
-            format,
-            f"  Check it, then record it: bktools export resolve {settlement.batch_id} --outcome "
-            f"{settlement.outcome} --evidence {in_shell(settlement.text)} --by NAME{books}",
-        )
+    texts, batch, outcome = words(), settlement.batch_id, settlement.outcome
+    evidence = settlement.text if outcome else texts("verification.open", text=settlement.text)
+    lines = ["\n" + texts("verification.in_doubt", id=batch, text=evidence)]
+    lines += [visible_line(f"  {posting}") for posting in settlement.postings[:MOST_POSTINGS]]
+    if (more := len(settlement.postings) - MOST_POSTINGS) > 0:
+        lines.append(f"  {texts('verification.more_postings', count=more)}")
+    if outcome is not None:
+        command = f"bktools export resolve {batch} --outcome {outcome} --evidence {in_shell(settlement.text)}"
+        lines.append(f"  {texts('verification.record_it', command=f'{command} --by NAME{books}')}")
     elif settlement.postings:
-        results.say(
-            format,
-            "  Where one of these holds none of its entries, run this again with --explained VOUCHER, "
-            "once for each voucher",
-        )
+        lines.append(f"  {texts('verification.explain')}")
+    for line in lines:
+        text.say(line)
 
 
 def _with_file(
@@ -248,4 +272,4 @@ def _with_file(
 
     tables = reading.tables_of(service, company, max_age=0)
     named = with_names(arrow_of(reading.read_entries(entries, mapping, company, tables)), **tables)
-    return with_file(exported, named, words("en"))
+    return with_file(exported, named, words())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,9 @@ import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.compare import by_name, smaller_ones
 from bktools.cli.formats import with_units
-from bktools.cli.options import REQUIRED, argument
+from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.spend import read_sides, shown_columns
+from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.wording.numbers import counted
 
@@ -22,44 +24,57 @@ FIGURES = ("currency", "this", "that", "difference", "percent", "drivers")
 
 
 def versus(
-    entries: Path = argument("FILE", "The entries of a month.", REQUIRED),
-    other: Path = argument(
-        "OTHER", "Another month, or a budget: the columns of the keys, and an amount.", REQUIRED
+    books: options.Books,
+    table: results.Table,
+    entries: list[Path] = argument(
+        "FILE...", "The entries; without --against and --before, the last file is the other side.", REQUIRED
+    ),
+    against: list[Path] | None = option(
+        "--against FILE",
+        "Other months, or a budget: the columns of the keys, and an amount. May be repeated.",
+    ),
+    period: options.Period = None,
+    before: str | None = option(
+        "--before PERIOD", "The period of the other side; without --against, in the same files."
     ),
     mapping: reading.Mapping = None,
     by: options.Keys = None,
     largest_first: options.LargestFirst = False,
     threshold: options.Threshold = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Table = results.TableFormat.TABLE,
-    output: results.Output = None,
 ) -> None:
-    """Compare two months of entries, or a month and a budget.
+    """Compare two months or periods, or entries and a budget.
 
     Each difference has the entries that make it.
 
     Example: bktools versus november.csv october.csv --by supplier --from 5%
     """
-    keys = by or ["category"]
-    (this, that), names = read_sides([[entries], [other]], mapping, keys, environment, sandbox, company)
-    changes = bktools.versus(this, that, by=keys, threshold=threshold, **names)
+    keys, of_this, of_that = by or ["category"], entries, against or []
+    if not of_that and before is not None:
+        of_that = entries
+    elif not of_that:
+        *of_this, last = entries
+        of_that = [last]
+    if not of_this:
+        raise ArgumentError("--against", "must name the other side, or give two files, or --before")
+    sides = [of_this] if of_that is of_this else [of_this, of_that]
+    frames, names = read_sides(sides, mapping, keys, books)
+    this, that = frames[0], frames[-1]
+    changes = bktools.versus(this, that, by=keys, threshold=threshold, period=period, before=before, **names)
     note(f"{counted(len(changes), 'difference')}{smaller_ones(changes.attrs['bktools']['below_threshold'])}")
     if not largest_first:
         changes = by_name(changes, shown_columns(changes)[: -len(FIGURES)])
     shown = shown_columns(changes)
-    if results.is_for_people(format, output):
-        sides = {"this": _named(this, entries), "that": _named(that, other)}
-        if len({*sides.values()}) < len(sides):
-            sides = {}
-        changes = with_units(changes).rename(columns=sides)
-        shown = [sides.get(name, name) for name in shown]
-    results.hand_over(changes, format, output, columns=shown)
+    if table.is_for_people:
+        titles = {"this": period or _named(this, of_this), "that": before or _named(that, of_that)}
+        if len({*titles.values()}) < len(titles):
+            titles = {}
+        changes = with_units(changes).rename(columns=titles)
+        shown = [titles.get(name, name) for name in shown]
+    table.hand_over(changes, columns=shown)
 
 
-def _named(side: pd.DataFrame, file: Path) -> str:
-    """Return the month of a side whose days are of one month, else the name of its file."""
+def _named(side: pd.DataFrame, files: Sequence[Path]) -> str:
+    """Return the month of a side whose days are of one month, else the names of its files."""
     days = side["date"].dropna() if "date" in side else ()
     months = {f"{day:%B %Y}" for day in days}
-    return months.pop() if len(months) == 1 else file.stem
+    return months.pop() if len(months) == 1 else ", ".join(file.stem for file in files)

@@ -159,7 +159,7 @@ class Action(Valued):
 
     @property
     def is_apart(self) -> bool:
-        """Whether no entry of the month waits for it."""
+        """Whether it has no effect on this month."""
         return not self.entries
 
     @property

@@ -12,16 +12,18 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.close.actions import Action, Waiting
 from bktools.close.figures import Figures
 from bktools.close.record import PeriodRecord, frame
-from bktools.close.sentences import Said, label_of, said, table_of, valued
+from bktools.close.recurring import MISSING
+from bktools.close.sentences import Step, label_of, step_of, table_of, valued
 from bktools.consoles import readable
 from bktools.export import ExportPlan
 from bktools.frames.incoming import source_of
 from bktools.frames.schema import to_pandas
-from bktools.frames.sums import Sum
+from bktools.frames.sums import Sum, money_of
 from bktools.reconcile import Reconciliation
 from bktools.settings import SANDBOX
 from bktools.wording import Words
@@ -87,6 +89,8 @@ class Close:
         What is to be done: in doubt first, then what frees most money.
     by_role : tuple of Waiting
         How much waits for each role.
+    home_currency : str, optional
+        The currency into which all amounts are converted; None without rates of exchange.
     words : Words
         The language of its sentences.
     record : PeriodRecord
@@ -98,8 +102,10 @@ class Close:
     run : Run
         What is about this run.
     tables : mapping of str to pyarrow.Table
-        entries, categories, employees, chart, accounts, coverage (of the categories), changes (where there is
-        an earlier close), last: the entries of the last month that was closed, earlier: those of all months
+        entries, categories, employees, chart, accounts, coverage (of the categories), changes (the large
+        ones) and all_changes, where there is an earlier close, budget (the large differences) and all_budget,
+        where it was given, expected: what comes every month and is missing, verified: the last verification
+        of each month, last: the entries of the last month that was closed, earlier: those of all months
         before, and counted_before: those that they held back.
     folder, earlier_folder : Path, optional
         Folder of its files, and the one to which an earlier close was moved.
@@ -114,6 +120,7 @@ class Close:
     currency: str | None
     actions: tuple[Action, ...]
     by_role: tuple[Waiting, ...]
+    home_currency: str | None
     words: Words
     record: PeriodRecord
     last_month: str
@@ -125,8 +132,8 @@ class Close:
     earlier_folder: Path | None = None
     html: str = ""
 
-    # The tables as frames. Entries: one row a line of an entry of the month with its `fate`, as it was sent,
-    # or as it is in the file. Accounts: those that the journal knows. The others: as they were read.
+    # The tables as frames. Entries: one row per line of an entry of the month, with its `fate`, as it was
+    # sent, or as it is in the file. Accounts: those that the journal knows. The others: as they were read.
     entries = frame("entries")
     categories = frame("categories")
     employees = frame("employees")
@@ -136,12 +143,20 @@ class Close:
     @cached_property
     def changes(self) -> pd.DataFrame | None:
         """The changes since the last close of an earlier month, as `compare` returns them; None if first."""
-        return to_pandas(self.tables["changes"], self.changed) if "changes" in self.tables else None
+        table = self.tables.get("all_changes")
+        return None if table is None else to_pandas(table, source_of(table))
 
     @property
     def changed(self) -> dict[str, Any]:
         """Facts of the changes: before, after, headline (lines), below_threshold, not_compared; or empty."""
         return source_of(self.tables["changes"]) if "changes" in self.tables else {}
+
+    @cached_property
+    def accrual(self) -> Sum:
+        """What comes every month and is missing in this one: the usual amounts, a proposal for an accrual."""
+        expected = self.tables["expected"]
+        is_missing = pc.and_(pc.equal(expected["month"], self.period), pc.equal(expected["state"], MISSING))
+        return Sum({}, money_of(expected.filter(is_missing), self.currency))
 
     @cached_property
     def figures(self) -> Figures:
@@ -240,9 +255,9 @@ class Close:
         ]
 
     @property
-    def told(self) -> list[Said]:
-        """Who does each action, the step, the things that it concerns, and the reason, in words."""
-        return [said(self.words, action) for action in self.actions]
+    def steps(self) -> list[Step]:
+        """Each action in words: who does it, the step, the things that it concerns, and the reason."""
+        return [step_of(self.words, action) for action in self.actions]
 
     @cached_property
     def to_do(self) -> pd.DataFrame:

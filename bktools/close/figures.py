@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from bktools.close.entries import EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
 from bktools.frames.columns import tables_in_one_scale
-from bktools.frames.schema import ALREADY_BOOKED, TEXT
+from bktools.frames.schema import BOOKED, TEXT
 from bktools.frames.sums import (
     NOTHING,
     Money,
@@ -66,7 +66,7 @@ def spent_table(month: str, sent: pa.Table, held: pa.Table) -> pa.Table:
     held = _without(held.filter(pc.equal(held["first_held_in"], month)), sent["id"])
     parts = [
         (sent, pc.if_else(pc.equal(sent["state"], "ACCEPTED"), EXPORTED, IN_DOUBT)),
-        (held, pc.if_else(pc.fill_null(pc.equal(held["reason"], ALREADY_BOOKED), False), IN_BOOKS, HELD)),
+        (held, pc.if_else(pc.is_in(held["reason"], pa.array(BOOKED, TEXT)), IN_BOOKS, HELD)),
     ]
     tables = [
         pa.table({name: rows[name] for name in ("id", "split_line", "currency", "amount")} | {"fate": fates})
@@ -119,12 +119,16 @@ class Figures:
             own = [part for part in reasons if part["fate"] == fate and part["reason"]]
             if fate in WITH_REASONS or len(own) > 1 or (own and own[0].money != whole.money):
                 lines += own
-        return (*lines, Sum({"fate": ALL, "reason": NO_REASON}, money_of(self._entries, self._own)))
+        return (*lines, self._whole({"fate": ALL, "reason": NO_REASON}))
 
     def of_fate(self, *fates: str) -> Sum:
         """Return the sum of the entries with one of these fates."""
-        rows = self._entries.filter(pc.is_in(self._entries["fate"], pa.array(fates, TEXT)))
-        return Sum({"fate": fates[0]}, money_of(rows, self._own))
+        return self._whole({"fate": fates[0]}, pc.is_in(self._entries["fate"], pa.array(fates, TEXT)))
+
+    @cached_property
+    def spent(self) -> Sum:
+        """What was spent in the month, whatever became of it."""
+        return self.of_fate(*SPENT)
 
     @cached_property
     def against(self) -> tuple[Difference, ...]:
@@ -196,6 +200,11 @@ class Figures:
         """One row per category, account, fate and currency: entries (count) and exact amount."""
         keys = ("fate", "category_name", "account_code", "account_name", "category_id")
         return by_currency(keys, sorted(self.by_category, key=_place))
+
+    def _whole(self, keys: Mapping[str, str], mask: pa.Array | None = None) -> Sum:
+        rows = self._entries if mask is None else self._entries.filter(mask)
+        sums = sums_of(rows, own=self._own)
+        return Sum(keys, sums[0].money, sums[0].home) if sums else Sum(keys, {})
 
     def _new(self, key: str, name: str) -> list[Sum]:
         """Return the sums of the values of a column that no month before has; an empty one is not new."""

@@ -16,7 +16,7 @@ from bktools.consoles import readable
 from bktools.contract import rules
 from bktools.frames.incoming import source_of
 from bktools.frames.names import in_reading_order
-from bktools.frames.schema import Month, to_pandas
+from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
 from bktools.frames.sums import NO_CURRENCY
 from bktools.journal.journal import Journal
 from bktools.journal.periods import (
@@ -28,18 +28,18 @@ from bktools.journal.periods import (
     closes_of,
     events_of,
     held_back,
-    not_kept,
     required_company,
     sent_entries,
     state_of,
     totals_of,
 )
+from bktools.journal.statements import verifications_of
 from bktools.journal.tables import table_of
 from bktools.journal.writing import open_for_reading
 from bktools.service import Service
 from bktools.wording import words
 
-TEXTS = words("en")
+VERIFIED = pa.schema({"month": TEXT, "at": TEXT, "by": TEXT, "ledger": TEXT, "differences": COUNT})
 
 
 def frame(name: str) -> cached_property[pd.DataFrame]:
@@ -76,9 +76,6 @@ class PeriodRecord:
         resolved, open.
     events : DataFrame
         Every event of the month and of its batches in the journal, oldest first.
-    not_kept : int
-        Entries of the company that were sent after a restored copy of the journal was made, which has no data
-        of them; they are in no month.
 
     Examples
     --------
@@ -94,7 +91,6 @@ class PeriodRecord:
     company: str
     state: str
     closed_by: str | None = None
-    not_kept: int = 0
     # The tables by the names of the frames below, which are made on first use.
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
@@ -115,7 +111,7 @@ class PeriodRecord:
             days = sent["sent_at"].dropna().dt.strftime("%Y-%m-%d")
             first, last = days.min(), days.max()
             lines.append(
-                TEXTS(
+                words()(
                     "record.exported" if first == last else "record.exported_on_days",
                     count=count["exported"],
                     jobs=sent["job_id"].nunique(),
@@ -126,32 +122,30 @@ class PeriodRecord:
             )
             lines += self._amounts("exported")
         if count["in_doubt"]:
-            lines += [TEXTS("record.in_doubt", count=count["in_doubt"]), *self._amounts("in_doubt")]
+            lines += [words()("record.in_doubt", count=count["in_doubt"]), *self._amounts("in_doubt")]
         if count["in_books"]:
-            lines += [TEXTS("record.in_books", count=count["in_books"]), *self._amounts("in_books")]
+            lines += [words()("record.in_books", count=count["in_books"]), *self._amounts("in_books")]
         if count["held_back"]:
             facts = {"count": count["held_back"], "resolved": count["resolved"], "open": count["open"]}
-            lines += [TEXTS("record.held_back", **facts), *self._amounts("held_back")]
-        if self.not_kept:
-            lines.append(TEXTS("record.not_kept", count=self.not_kept))
+            lines += [words()("record.held_back", **facts), *self._amounts("held_back")]
         return lines
 
     def _amounts(self, name: str) -> list[str]:
         lines = []
         for row in self.totals[self.totals[name] > 0].to_dict("records"):
             currency, amount = row["currency"], row[f"{name}_amount"]
-            text = TEXTS("record.no_amount") if pd.isna(amount) else TEXTS.amount(amount, currency)
+            text = words()("record.no_amount") if pd.isna(amount) else words().amount(amount, currency)
             lines.append(f"  {NO_CURRENCY if pd.isna(currency) else currency} {text}")
         return lines
 
     @property
     def _head(self) -> str:
         key = f"record.head_{self.state.lower()}"
-        return TEXTS(key, month=self.period, company=self.company, environment=self.environment)
+        return words()(key, month=self.period, company=self.company, environment=self.environment)
 
     def __repr__(self) -> str:
         return readable(
-            "\n".join([self._head, *(f"  {line}" for line in self.lines or [TEXTS("record.nothing")])])
+            "\n".join([self._head, *(f"  {line}" for line in self.lines or [words()("record.nothing")])])
         )
 
     def _repr_html_(self) -> str:
@@ -211,6 +205,22 @@ def record_of(month: Month, company: str | None = None, *, service: Service | No
         return record_in(journal, month, company, settings.environment)
 
 
+def verified_months(journal: Journal, company: str) -> pa.Table:
+    """Return the last verification of each month of a company in a ledger, the latest month first."""
+    last = {event.period: event for event in verifications_of(journal, company)}
+    rows = [
+        {
+            "month": month,
+            "at": event.at,
+            "by": event.person,
+            "ledger": event.facts["ledger"]["name"],
+            "differences": len(event.facts["differences"]),
+        }
+        for month, event in sorted(last.items(), reverse=True)
+    ]
+    return pa.Table.from_pylist(rows, VERIFIED)
+
+
 def record_in(
     journal: Journal, month: str, company: str, environment: str, sent: pa.Table | None = None
 ) -> PeriodRecord:
@@ -228,4 +238,4 @@ def record_in(
     }
     state, person = state_of(journal, company, month)
     closed_by = person if state == CLOSED else None
-    return PeriodRecord(month, environment, company, state, closed_by, not_kept(journal, company), tables)
+    return PeriodRecord(month, environment, company, state, closed_by, tables)

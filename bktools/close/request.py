@@ -14,10 +14,11 @@ from bktools.caller import name_of, setting
 from bktools.connection import company_named, words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.incoming import arrow_of, described, source_of
+from bktools.frames.incoming import arrow_of, described, in_memory, source_of
 from bktools.frames.sums import threshold_of
 from bktools.journal.records import this_user
 from bktools.service import Service
+from bktools.spending.rates import Rates, kept_rates, rates_of
 from bktools.wording import Words
 
 Result = TypeVar("Result")
@@ -44,8 +45,12 @@ class CloseRequest:
         When the close began, in UTC.
     loaded : mapping of str to DataFrame
         The categories and employees that the caller has loaded already.
-    is_large_change : callable
-        Whether a change since the last close is listed.
+    is_large_change : callable, optional
+        Whether a change since the last close is listed; None for the default.
+    rates : Rates, optional
+        Rates of exchange of the month, given now or at an earlier close of it.
+    budget : pyarrow.Table, optional
+        The month's budget.
     seen : callable, optional
         Called with the name and the result of each step.
     """
@@ -66,7 +71,9 @@ class CloseRequest:
     prepared_by: str
     approved_by: str | None
     new_chart: bool
-    is_large_change: Callable[[Any], bool]
+    is_large_change: Callable[[Any], bool] | None
+    rates: Rates | None
+    budget: pa.Table | None
     words: Words
     seen: Callable[[str, Any], None] | None
 
@@ -99,9 +106,11 @@ def close_request(service: Service, arguments: Mapping[str, Any]) -> CloseReques
     is_early = rules.flag("before_month_end", arguments["before_month_end"])
     approver = None if approved_by is None else rules.a_name("approved_by", approved_by)
     _refuse_early(period, today, is_approved=approver is not None and not is_early)
+    company, budget = company_named(company, settings), arguments["budget"]
+    rates, threshold = arguments["rates"], arguments["threshold"]
     return CloseRequest(
         service=service,
-        company=company_named(company, settings),
+        company=company,
         period=period,
         why=why_this_month(entries, period, words) if month is None else "",
         chart=tables["chart"],
@@ -111,7 +120,9 @@ def close_request(service: Service, arguments: Mapping[str, Any]) -> CloseReques
         begun_at=begun_at,
         prepared_by=this_user() if by is None else rules.a_name("by", by),
         approved_by=approver,
-        is_large_change=threshold_of(arguments["threshold"]),
+        is_large_change=None if threshold is None else threshold_of(threshold),
+        rates=kept_rates(settings, company, period) if rates is None else rates_of(rates),
+        budget=None if budget is None else in_memory(budget, "budget"),
         words=words,
         **{name: arguments[name] for name in AS_GIVEN},
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import pandas as pd
@@ -11,17 +12,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.actions import StepResults, actions_of, waiting_by_role
-from bktools.close.changes import as_entries, months_between
+from bktools.close.changes import as_entries, large_changes, months_between
 from bktools.close.close import Close, Run
 from bktools.close.entries import EXPORTED, HELD, IN_BOOKS, entries_of
-from bktools.close.figures import GROUPS, spent_table
-from bktools.close.record import PeriodRecord, record_in
+from bktools.close.figures import GROUPS, SPENT, spent_table
+from bktools.close.record import PeriodRecord, record_in, verified_months
+from bktools.close.recurring import recurring
 from bktools.close.request import CloseRequest, table_of
+from bktools.errors import InputError
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.findings.check import ERROR
-from bktools.frames.incoming import described, source_of
+from bktools.frames.columns import days_of
+from bktools.frames.incoming import arrow_of, described, source_of
 from bktools.frames.schema import ACCOUNTS, TEXT
-from bktools.frames.sums import money_of
+from bktools.frames.sums import HOME, NOTHING, money_of
 from bktools.journal.accounts import accounts_in, companies_in_charts
 from bktools.journal.export_jobs import history_of
 from bktools.journal.periods import (
@@ -39,8 +43,14 @@ from bktools.journal.writing import open_for_writing
 from bktools.reconcile import Reconciliation, reconcile_accounts
 from bktools.settings import require_writable
 from bktools.snapshots.tables import load_categories, load_employees
+from bktools.spending.differences import versus
+from bktools.spending.rates import converted, in_own_currency, keep_rates
+from bktools.spending.sums import KEYS
 from bktools.submit.accounts import create_with
 from bktools.submit.export_jobs import Submission
+
+# Of what was spent in the month in the company's own currency: a smaller change is in the CSV file alone.
+LISTED_SHARE = Decimal("0.01")
 
 
 def closed_month(request: CloseRequest) -> Close:
@@ -53,12 +63,14 @@ def closed_month(request: CloseRequest) -> Close:
         tables = loaded(request)
         chart = reconciled(request, journal, tables)
         history = history_of(journal, "sent")
+        home = home_currency(request)
         plan = composed(request, journal, tables, chart, history)
         jobs = submitted(request, journal, plan)
         sent = sent_by_company(request, journal, plan, history)
         entries = entries_of(plan, request.period, sent, jobs, request.words, frozenset(chart.assumed))
+        entries = with_home_amounts(request, entries, home)
         stays_open = recorded(request, journal, plan, entries)
-        months = months_of(request, journal, chart, sent)
+        months = months_of(request, journal, chart, entries, sent)
         results = step_results(request, journal, chart, plan, entries, sent, jobs)
         actions = actions_of(results)
         sources = {name: source_of(table) for name, table in {**tables, "accounts": chart.accounts}.items()}
@@ -69,6 +81,7 @@ def closed_month(request: CloseRequest) -> Close:
             company_name=_name_of(request),
             currency=results.own,
             actions=actions,
+            home_currency=home,
             by_role=waiting_by_role(results, actions),
             words=request.words,
             record=months.record,
@@ -92,6 +105,8 @@ def closed_month(request: CloseRequest) -> Close:
                 "accounts": chart.accounts,
                 "entries": entries,
                 "coverage": chart.after.table("coverage"),
+                **budget_of(request, entries),
+                **({"rates": request.rates.table} if request.rates else {}),
                 **months.tables,
             },
         )
@@ -240,7 +255,9 @@ class Months:
     """The record of the month, and the last month before it that exported anything, "" for none.
 
     `tables` are last (its entries with their fates), earlier (entries of all months before), counted_before
-    (the IDs of entries that they held back), and changes since the last month.
+    (the IDs of entries that they held back), expected (what comes every month and is missing), verified (the
+    last verification of each month), and where there is a last month, changes since then: the large ones, and
+    all_changes.
     """
 
     record: PeriodRecord
@@ -249,9 +266,13 @@ class Months:
 
 
 def months_of(
-    request: CloseRequest, journal: WritableJournal, chart: ReconciledChart, sent: pa.Table
+    request: CloseRequest,
+    journal: WritableJournal,
+    chart: ReconciledChart,
+    of_month: pa.Table,
+    sent: pa.Table,
 ) -> Months:
-    """Return what the journal knows of the month and of those before."""
+    """Return what the journal knows of the month, whose entries are `of_month`, and of those before."""
     environment = request.service.settings.environment
     record = record_in(journal, request.period, request.company, environment, sent)
     entries = as_entries(sent)
@@ -264,13 +285,83 @@ def months_of(
         "earlier": earlier,
         "counted_before": held.filter(is_counted).select(["id"]),
         "last": spent_table(last, entries, held),
+        "expected": recurring(of_month, entries, held, request.period, last),
+        "verified": verified_months(journal, request.company),
     }
     if last and len(record.tables["events"]):
         before = record_in(journal, last, request.company, environment, sent)
-        tables["changes"] = months_between(
-            before, record, chart.accounts, request.service, request.is_large_change, request.words
-        )
+        changes = months_between(before, record, chart.accounts, request.service, request.words)
+        is_large = request.is_large_change or _large_share(request, of_month)
+        tables |= {"all_changes": changes, "changes": large_changes(changes, is_large)}
     return Months(record, last, tables)
+
+
+def _large_share(request: CloseRequest, entries: pa.Table) -> Callable[[Mapping[str, Any]], bool]:
+    """Return whether a change is `LISTED_SHARE` of what was spent in the company's currency, or more.
+
+    A change in another currency is as large as its rate of the month's end makes it, and small without one.
+    """
+    own = request.service.settings.currency or next(iter(money_of(entries)), None)
+    spent = entries.filter(pc.is_in(entries["fate"], pa.array(SPENT, TEXT)))
+    money = money_of(spent, own).get(own or "", NOTHING)
+    least = LISTED_SHARE * abs(money.amount or Decimal(0))
+    end = days_of(spent).drop_null()
+    last_day = pc.max(end).as_py() if len(end) else None
+
+    def is_large(row: Mapping[str, Any]) -> bool:
+        rate = request.rates.at(row["currency"], last_day) if request.rates else None
+        rate = Decimal(1) if row["currency"] == own else rate
+        return rate is not None and bool(abs(row["difference"]) * rate >= least)
+
+    return is_large
+
+
+def home_currency(request: CloseRequest) -> str | None:
+    """Return the currency into which amounts are converted, None without rates; keep the rates of the month.
+
+    Refuse rates that lack one for a day of the month, before anything is sent.
+    """
+    if request.rates is None:
+        return None
+    settings, month = request.service.settings, pc.strftime(request.entries["date"], format="%Y-%m")
+    of_month = request.entries.filter(pc.fill_null(pc.equal(month, request.period), False))
+    _, own = in_own_currency(of_month, request.rates, settings.currency)
+    keep_rates(request.rates, settings, request.company, request.period)
+    return own
+
+
+def with_home_amounts(request: CloseRequest, entries: pa.Table, home: str | None) -> pa.Table:
+    """Return entries with their amount in the company's own currency, where rates were given."""
+    if request.rates is None or home is None:
+        return entries
+    amounts = converted(entries, request.rates, home)
+    currencies = pa.repeat(pa.scalar(home, TEXT), len(entries))
+    return entries.append_column(HOME, amounts).append_column("home_currency", currencies)
+
+
+def budget_of(request: CloseRequest, entries: pa.Table) -> dict[str, pa.Table]:
+    """Return what was spent beside the budget, by the keys that the budget has; nothing without a budget."""
+    if request.budget is None:
+        return {}
+    columns = {*request.budget.column_names}
+    keys = [key for key, (names, identifier) in KEYS.items() if {names[0], identifier} & columns]
+    if not keys:
+        raise InputError(f"the budget has no column of a key: give it one of {', '.join(KEYS)}")
+    spent = entries.filter(pc.is_in(entries["fate"], pa.array(SPENT, TEXT)))
+    rows = arrow_of(
+        versus(spent, request.budget, by=keys, every=True, language=request.words.language), "budget"
+    )
+    place = rows.column_names.index("percent")
+    share = pc.cast(pc.round(rows["percent"], 1), pa.decimal128(38, 1))
+    rows = rows.set_column(place, "share", share)
+    shown = rows.select(rows.column_names[: rows.column_names.index("currency")]).to_pylist()
+    labels = [" ".join(filter(None, row.values())) for row in shown]
+    rows = rows.add_column(0, "about", pa.array(labels, TEXT))
+    names = {"this": "spent", "that": "budget"}
+    rows = rows.rename_columns([names.get(name, name) for name in rows.column_names])
+    is_large = request.is_large_change or _large_share(request, entries)
+    large = pa.array([is_large(row) for row in rows.to_pylist()], pa.bool_())
+    return {"all_budget": rows, "budget": rows.filter(large)}
 
 
 def step_results(
@@ -283,7 +374,7 @@ def step_results(
     jobs: list[dict[str, Any]],
 ) -> StepResults:
     """Return what asks for steps: of entries also what was found in those that this month has exported."""
-    findings = [*plan.found.to_pylist(), *_of_exported(plan, entries)]
+    findings = [*plan.finding_facts.to_pylist(), *_of_exported(plan, entries)]
     in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
     return StepResults(
         entries,
@@ -302,7 +393,7 @@ def _of_exported(plan: ExportPlan, entries: pa.Table) -> list[dict[str, Any]]:
     """Return what was found in the entries that the month exported in an earlier run, when it did."""
     is_exported = pc.equal(entries["fate"], EXPORTED)
     exported = [*{*entries.filter(is_exported)["id"].to_pylist()} & {*plan.held["id"].to_pylist()}]
-    rows = plan.found_before_sending(exported).to_pylist() if exported else []
+    rows = plan.findings_before_sending(exported).to_pylist() if exported else []
     return [row for row in rows if row["severity"] != ERROR]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import polars as pl
 
 from bktools.contract.rules import UUID_REGEX
+from bktools.currencies import MINOR_UNITS
 from bktools.export.sent_before import TWIN
 from bktools.findings.check import EMPLOYEE, ERP, INFO, PREPARER, WARNING, Check
 from bktools.ledger.before_sending import Held
@@ -20,6 +21,12 @@ c = pl.col
 
 def _is_empty(column: pl.Expr) -> pl.Expr:
     return column.fill_null("") == ""
+
+
+# Whether an amount has more decimals than its currency.
+_HAS_MORE_DECIMALS = pl.any_horizontal(
+    (c.units == units) & (c.amount != c.amount.round(units)) for units in sorted({*MINOR_UNITS.values()})
+)
 
 
 # The reason of a line that waits for another line of its entry: it follows from the reasons of the others.
@@ -48,7 +55,7 @@ CHECKS = (
     Check("zero_amount", c.amount == 0),
     Check("no_currency", _is_empty(c.currency)),
     Check("unknown_currency", (c.currency != "") & c.units.is_null(), facts=("currency",)),
-    Check("too_many_decimals", c.decimals > c.units, facts=("currency", "units")),
+    Check("too_many_decimals", _HAS_MORE_DECIMALS, facts=("currency", "units")),
     Check("no_category", _is_empty(c.category_key)),
     Check(
         "unknown_category",

@@ -9,17 +9,15 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
 from bktools.currencies import MINOR_UNITS
-from bktools.export.keys import joined, lower, polars_of
-from bktools.export.repeats import with_party, with_repeats, with_twins
+from bktools.export.keys import joined, lower
+from bktools.export.repeats import with_repeats, with_twins
 from bktools.export.sent_before import with_history, with_sent_twins
 from bktools.export.usual import with_usual
-from bktools.frames.columns import days_of, decimals_of, split_lines
 
 c = pl.col
 
@@ -40,6 +38,11 @@ _TEXTS = (
     "description",
     "export_status",
 )
+
+_OTHERS = ("approved", "amount", "date", "split_line", "split_lines", "line")
+
+# Who was paid: the first of these columns that is filled.
+PARTIES = {"supplier": "supplier", "employee_id": "employee"}
 
 BLANK = " \t\r\n"
 
@@ -86,7 +89,6 @@ def columns_of(entries: pa.Table, frames: Mapping[str, pl.DataFrame], arguments:
     rows = rows.with_columns(
         **{name: pl.lit(value) for name, value in vars(arguments).items() if value is not None}
     )
-    rows = with_repeats(rows, entries)
     rows = _with_elsewhere(rows, frames.get("elsewhere"))
     rows = rows.with_columns(
         is_cleared=c.id.is_in(frames["not_booked"]["id"].implode())
@@ -102,45 +104,55 @@ def columns_of(entries: pa.Table, frames: Mapping[str, pl.DataFrame], arguments:
     if "employees" in frames and "employee_id" in rows.columns:
         ids = frames["employees"].select(employee_key=lower("id"), employee_found=pl.lit(value=True)).unique()
         rows = joined(rows.with_columns(employee_key=lower("employee_id")), ids, "employee_key")
+    rows = with_repeats(rows, entries)
     if "history" in frames:
         rows = with_history(rows, frames["history"], frames.get("categories"))
-        rows = with_sent_twins(with_party(rows), frames["history"])
+        rows = with_sent_twins(rows, frames["history"])
     return rows
 
 
-def further_columns(rows: pl.DataFrame, frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+def further_columns(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of `columns_of` with the columns that only warnings and infos need."""
-    return with_usual(with_twins(rows if "history" in frames else with_party(rows)))
+    return with_usual(with_twins(rows))
 
 
 def _read(entries: pa.Table) -> pl.DataFrame:
-    """Return the columns of entries that the checks read, with the days and the decimals of the amounts."""
-    names = entries.column_names
-    columns: dict[str, Any] = {"id": entries["id"]}
-    columns |= {name: entries[name] for name in (*_TEXTS, "approved", "amount") if name in names}
-    columns |= {"day": days_of(entries)} if "date" in names else {}
-    columns |= {"decimals": decimals_of(entries["amount"])} if "amount" in names else {}
-    columns["split_line"] = split_lines(entries)
+    """Return the columns of entries that the checks read, with who was paid and the category as a key."""
+    names = [name for name in ("id", *_TEXTS, *_OTHERS) if name in entries.column_names]
+    rows = pl.DataFrame(entries.select(names)).with_row_index("row")
+    number = c.split_line.fill_null(0) if "split_line" in names else pl.lit(0, pl.Int64)
     # How many lines an entry has says nothing where they have no numbers.
-    columns["split_lines"] = (
-        split_lines(entries, "split_lines") if "split_line" in names else columns["split_line"]
-    )
-    rows = polars_of(pa.table(columns)).with_row_index("row")
-    rows = rows.with_columns(line=polars_of(entries.select(["line"]))["line"])
-    if "category_id" in rows.columns:
+    lines = c.split_lines.fill_null(0) if {"split_line", "split_lines"} <= {*names} else number
+    rows = rows.with_columns(split_line=number, split_lines=lines)
+    if "date" in names:
+        rows = rows.rename({"date": "day"})
+    if "category_id" in names:
         rows = rows.with_columns(category_key=lower("category_id"))
-    missing = [name for name in ("category_name", "employee_name") if name not in rows.columns]
-    return rows.with_columns(pl.lit(None, pl.String).alias(name) for name in missing)
+    missing = [name for name in ("category_name", "employee_name") if name not in names]
+    return _with_party(rows.with_columns(pl.lit(None, pl.String).alias(name) for name in missing))
+
+
+def _with_party(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add who was paid: the supplier, or else the employee."""
+    columns = [name for name in PARTIES if name in rows.columns]
+    if not columns:
+        return rows
+    filled = {name: c(name).str.strip_chars() != "" for name in columns}
+    texts = [pl.when(is_filled).then(c(name).str.strip_chars()) for name, is_filled in filled.items()]
+    kinds = [pl.when(is_filled).then(pl.lit(PARTIES[name])) for name, is_filled in filled.items()]
+    return rows.with_columns(
+        party=pl.coalesce(texts).str.to_lowercase(), party_kind=pl.coalesce(*kinds, pl.lit("employee"))
+    )
 
 
 def _with_elsewhere(rows: pl.DataFrame, recorded: pl.DataFrame | None) -> pl.DataFrame:
     """Add how an export outside of the journal is known: by the file of the entry, or by a person's word."""
-    told = [pl.lit(None, pl.String)]
+    known_by = [pl.lit(None, pl.String)]
     if "export_status" in rows.columns:
-        told.append(pl.when(c.export_status.is_in(EXPORTED_ELSEWHERE)).then(c.export_status))
+        known_by.append(pl.when(c.export_status.is_in(EXPORTED_ELSEWHERE)).then(c.export_status))
     if recorded is not None:
-        told.append(pl.when(c.id.is_in(recorded["id"].implode())).then(pl.lit(RECORDED)))
-    return rows.with_columns(elsewhere=pl.coalesce(told))
+        known_by.append(pl.when(c.id.is_in(recorded["id"].implode())).then(pl.lit(RECORDED)))
+    return rows.with_columns(elsewhere=pl.coalesce(known_by))
 
 
 def _with_categories(rows: pl.DataFrame, categories: pl.DataFrame) -> pl.DataFrame:

@@ -19,7 +19,6 @@ from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError, InputError
 from bktools.export.checks import CHECKS, HELD_TOGETHER
 from bktools.export.columns import Arguments, columns_of, further_columns
-from bktools.export.keys import polars_of
 from bktools.export.repeats import split_entries
 from bktools.findings.check import applicable, find, with_first_errors
 from bktools.frames.incoming import source_of
@@ -73,7 +72,7 @@ class Checker:
         """Return the checked entries; they are as `frames.typed` returns them."""
         if "categories" in self.frames and "category_id" not in entries.column_names:
             raise InputError("the entries have no column category_id: add it, or leave out categories")
-        frames = {name: polars_of(frame) for name, frame in self.frames.items()}
+        frames = {name: pl.DataFrame(frame) for name, frame in self.frames.items()}
         rows = columns_of(entries, frames, self.arguments)
         return _checked(rows, frames)
 
@@ -97,11 +96,11 @@ def _checked(rows: pl.DataFrame, frames: Mapping[str, pl.DataFrame]) -> Checked:
     is_held = (c.reason != "duplicate").any(ignore_nulls=True).over("id") & c.reason.is_null()
     rows = rows.with_columns(is_held_together=c.row.is_in(lines.filter(is_held)["row"].implode()))
     together = {"reason": HELD_TOGETHER, "facts": "{}"}
-    told = {
+    held = {
         name: pl.coalesce(name, pl.when("is_held_together").then(pl.lit(text)))
         for name, text in together.items()
     }
-    return Checked(rows.with_columns(**told), frames)
+    return Checked(rows.with_columns(**held), frames)
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ class Checked:
             raise ArgumentError("ledger", "is of one company, and the entries are of several: give company")
         own = named(entries.take(ready.to_arrow()))
         books = holdings(own, ledger, exported=sent, currency=currency)
-        held = polars_of(books.table).select(row=ready, in_books="held", voucher="voucher")
+        held = pl.DataFrame(books.table).select(row=ready, in_books="held", voucher="voucher")
         rows = self.rows.drop("reason", "facts", "is_held_together").join(
             held, on="row", how="left", maintain_order="left"
         )
@@ -176,20 +175,20 @@ class Checked:
         pyarrow.Table
             The columns COLUMNS, then names, money and identifiers of the entry.
         """
-        rows = further_columns(self.rows.drop("facts"), self.frames)
+        rows = further_columns(self.rows.drop("facts"))
         if before_sending:
             is_sent = c.id.is_in([*before_sending])
             unsent = {name: pl.lit(None, rows.schema[name]) for name in ("sent_state", "changes")}
             rows = rows.with_columns(**unsent)
-        found = find(rows, applicable(CHECKS, rows.columns))
+        findings = find(rows, applicable(CHECKS, rows.columns))
         if before_sending:
-            found = found.filter(c.row.is_in(rows.select(is_sent.arg_true()).to_series().implode()))
+            findings = findings.filter(c.row.is_in(rows.select(is_sent.arg_true()).to_series().implode()))
         positions = self.order.select("row").with_row_index("position")
-        found = found.join(positions, on="row", how="left").sort("number", "position")
+        findings = findings.join(positions, on="row", how="left").sort("number", "position")
         known = entries.select([name for name in (*FIRST, *IDENTIFIERS) if name in entries.column_names])
-        about = named(known.take(found["row"].to_arrow()))
+        about = named(known.take(findings["row"].to_arrow()))
         about = about.select([name for name in (*FIRST, *IDENTIFIERS) if name in about.column_names])
-        codes = {name: pc.cast(found[name].to_arrow(), TEXT) for name in COLUMNS}
+        codes = {name: pc.cast(findings[name].to_arrow(), TEXT) for name in COLUMNS}
         return pa.table(codes | dict(zip(about.column_names, about.columns, strict=True)))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import polars as pl
-import pyarrow as pa
 
 c = pl.col
 
@@ -26,10 +25,3 @@ def lower(name: str) -> pl.Expr:
 def joined(rows: pl.DataFrame, other: pl.DataFrame, on: str | list[str]) -> pl.DataFrame:
     """Return rows with the columns of another frame that has each key once."""
     return rows.join(other, on=on, how="left", maintain_order="left", validate="m:1")
-
-
-def polars_of(table: pa.Table) -> pl.DataFrame:
-    """Return an Arrow table as a Polars frame; its values are not copied."""
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame

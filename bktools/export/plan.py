@@ -23,7 +23,7 @@ from bktools.errors import PlanError
 from bktools.export.rendered import findings_in, not_ready_in, sentences_by_check
 from bktools.findings.check import ERROR, SEVERITIES
 from bktools.frames.batches import BatchRequest
-from bktools.frames.columns import days, days_of, split_lines, with_column
+from bktools.frames.columns import days_of, split_lines, with_column
 from bktools.frames.names import FIRST, in_reading_order
 from bktools.frames.results import Result
 from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, TEXT, to_pandas
@@ -139,7 +139,7 @@ class ExportPlan(Result):
     @cached_property
     def not_ready(self) -> pd.DataFrame:
         """`held` as a DataFrame, with the reason and the next step as a message."""
-        return to_pandas(not_ready_in(words("en"), self.held), self.provenance)
+        return to_pandas(not_ready_in(words(), self.held), self.provenance)
 
     @cached_property
     def totals(self) -> pd.DataFrame:
@@ -153,20 +153,20 @@ class ExportPlan(Result):
     @cached_property
     def findings(self) -> pd.DataFrame:
         """What the checks found in the entries; computed on first use."""
-        return to_pandas(findings_in(words("en"), self.found), self.provenance)
+        return to_pandas(findings_in(words(), self.finding_facts), self.provenance)
 
     @cached_property
-    def found(self) -> pa.Table:
+    def finding_facts(self) -> pa.Table:
         """The findings as facts: check, severity, who (codes), facts (JSON); names, money and identifiers."""
         return self._find()
 
-    def found_before_sending(self, entry_ids: Iterable[str]) -> pa.Table:
+    def findings_before_sending(self, entry_ids: Iterable[str]) -> pa.Table:
         """Return the findings of entries that were sent since, as they were before it."""
         return self._find(before_sending=frozenset(entry_ids))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the plan for pickle and copy, with its findings but without the frames they come from."""
-        return self.__dict__ | {"found": self.found, "_find": None}
+        return self.__dict__ | {"finding_facts": self.finding_facts, "_find": None}
 
     def request(self, batch_id: str) -> BatchRequest:
         """Check a batch and return its request: `body` is what is sent, `entry_ids` are its entries in order.
@@ -257,7 +257,12 @@ class ExportPlan(Result):
         ]
         rows: list[Any] = list(self.needs_action.itertuples())
         reasons = [
-            (row.severity, f"{row.entries:,}", row.check, ": ".join(filter(None, [row.value, _told(row)])))
+            (
+                row.severity,
+                f"{row.entries:,}",
+                row.check,
+                ": ".join(filter(None, [row.value, _fact_and_step(row)])),
+            )
             for row in rows
         ]
         lines += listed(reasons, room(), indent=INDENT, to_the_right=[1])
@@ -276,7 +281,7 @@ class ExportPlan(Result):
                 # A currency stays beside its amount.
                 "value": [row.value.replace(" ", "\u00a0").replace(",\u00a0", ", ") for row in rows],
                 "entries": needs_action["entries"],
-                "message": [_told(row) for row in rows],
+                "message": [_fact_and_step(row) for row in rows],
                 "who": needs_action["who"],
             }
         )
@@ -315,22 +320,22 @@ class ExportPlan(Result):
 
     @cached_property
     def _summary(self) -> pd.DataFrame:
-        held, found = as_exported(self.held), self.found
+        held, findings = as_exported(self.held), self.finding_facts
         # The currency with most entries: amounts of two currencies cannot be compared.
         main = next(iter(money_of(held)), None)
         # A column of the file may have one of these names.
         errors = with_column(held, "check", held["reason"])
         errors = with_column(errors, "severity", pa.repeat(ERROR, len(held)))
-        others = found.filter(pc.not_equal(found["severity"], ERROR))
+        others = findings.filter(pc.not_equal(findings["severity"], ERROR))
         sums = [part for rows in (errors, others) for part in sums_of(rows, "severity", "check", own=main)]
         sums.sort(key=lambda part: SEVERITIES.index(part["severity"]))
-        told = sentences_by_check(words("en"), found)
+        sentences = sentences_by_check(words(), findings)
         summary = [
             {
                 **part.keys,
                 "entries": part.entries,
                 "value": ", ".join(part.texts[1:]),
-                **told[tuple(part.keys.values())],
+                **sentences[tuple(part.keys.values())],
             }
             for part in sums
         ]
@@ -351,9 +356,14 @@ class ExportPlan(Result):
         return [nothing] if len(self.held) else []
 
 
-def _told(row: Any) -> str:
+def _fact_and_step(row: Any) -> str:
     """Return the fact and the next step of a row of `needs_action`."""
-    return words("en")("sentence.fact_and_step", fact=row.message, step=row.to_do)
+    return words()("sentence.fact_and_step", fact=row.message, step=row.to_do)
+
+
+def _valued(row: Any) -> str:
+    """Return the same behind the value of the entries."""
+    return ": ".join(filter(None, [row.value, _fact_and_step(row)]))
 
 
 def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
@@ -378,7 +388,7 @@ def batch_digest(company_id: str, entry_ids: list[str], options: ExportOptions) 
 def plan_digest(batch_ids: list[str], options: ExportOptions, rows: pa.Table) -> str:
     """Return the ID of a plan: a digest of its batches, options and all that the journal keeps of entries."""
     digest = hashlib.sha256(json.dumps([[*vars(options).values()], batch_ids]).encode())
-    texts = {name: _as_text(rows.column(name)) for name in ENTRY_DATA if name in rows.column_names}
+    texts = {name: rows.column(name).cast(TEXT) for name in ENTRY_DATA if name in rows.column_names}
     kept = pa.table({name: text for name, text in texts.items() if text.null_count < len(text)})
     digest.update(json.dumps(kept.column_names).encode())
     if kept.num_columns:
@@ -403,10 +413,6 @@ class _Digesting(io.RawIOBase):
     def write(self, data: Any) -> int:
         self._digest.update(data)
         return len(data)
-
-
-def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return (days(column) if pa.types.is_timestamp(column.type) else column).cast(TEXT)
 
 
 def as_exported(not_ready: pa.Table) -> pa.Table:

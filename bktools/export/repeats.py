@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pyarrow as pa
 
-from bktools.export.keys import joined, polars_of
+from bktools.export.keys import joined
 
 c = pl.col
 
@@ -28,7 +28,7 @@ def with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
     if repeated.is_empty():
         return rows.with_columns(**none)
     chosen = entries.take(pa.array(repeated["row"].to_arrow()))
-    content = polars_of(chosen.drop_columns("line"))
+    content = pl.DataFrame(chosen.drop_columns("line"))
     # Two columns of a person may differ in capitals alone; here they are told apart by their places.
     content.columns = [str(number) for number in range(content.width)]
     whole = [name for name in ("company_id", "day", "currency") if name in repeated.columns]
@@ -57,18 +57,6 @@ def with_repeats(rows: pl.DataFrame, entries: pa.Table) -> pl.DataFrame:
 def split_entries(rows: pl.DataFrame) -> pl.Series:
     """Return the IDs of entries with numbered lines, as a list of one row."""
     return rows.filter(c.split_line > 0)["id"].unique().implode()
-
-
-def with_party(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add who was paid: the supplier, or else the employee."""
-    parts = [name for name in ("supplier", "employee_id") if name in rows.columns]
-    if not parts:
-        return rows
-    filled = [pl.when(text != "").then(text) for text in (c(name).str.strip_chars() for name in parts)]
-    kind = pl.when(filled[0].is_not_null()).then(pl.lit("supplier" if parts[0] == "supplier" else "employee"))
-    return rows.with_columns(
-        party=pl.coalesce(filled).str.to_lowercase(), party_kind=kind.otherwise(pl.lit("employee"))
-    )
 
 
 _TWINS = ("company_id", "day", "currency", "party", "size")

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.export.findings import Checker, in_order_of_sending
-from bktools.export.keys import polars_of
 from bktools.frames.columns import days_of
 from bktools.frames.schema import TEXT
 from bktools.frames.typed import typed
@@ -34,7 +33,7 @@ def checked(entries: Any, checker: Checker) -> tuple[pa.Table, pl.DataFrame]:
     reasons = {name: rows[name] for name in FIRST_ERROR}
     rows = typed(rows.drop_columns([ROW_NUMBER, *FIRST_ERROR]), "entries")
     keys = pa.table({"company_id": rows["company_id"], "day": days_of(rows), "id": rows["id"]} | reasons)
-    return rows, in_order_of_sending(polars_of(keys).with_row_index("row"))
+    return rows, in_order_of_sending(pl.DataFrame(keys).with_row_index("row"))
 
 
 def _checked(frames: Tables, checker: Checker) -> Tables:

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.currencies import MINOR_UNITS
 from bktools.errors import InputError
 from bktools.frames.schema import COUNT, DATE, DIGITS, FLAG, MONEY, TEXT, TEXTS
 from bktools.wording.numbers import counted
@@ -192,23 +191,6 @@ def tables_in_one_scale(*tables: pa.Table, column: str = "amount") -> list[pa.Ta
 def numbered(table: pa.Table, name: str, *, first: int = 0) -> pa.Table:
     """Return a table with a column that counts its rows."""
     return table.append_column(name, pa.array(np.arange(first, first + len(table))))
-
-
-def decimals_of(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the decimals that amounts need, as a number of decimals of some currency; null for no amount.
-
-    An amount that needs more than any currency has its own number of digits after the point.
-    """
-    kind = amounts.type
-    scale = max(getattr(kind, "scale", 0), 0)
-    if scale and kind.precision == scale:
-        # Rounding needs a digit before the point.
-        amounts = pc.cast(amounts, pa.decimal256(kind.precision + 1, scale))
-    needed = pc.if_else(pc.is_valid(amounts), pa.scalar(scale, pa.int8()), pa.scalar(None, pa.int8()))
-    for units in sorted({units for units in MINOR_UNITS.values() if units < scale}, reverse=True):
-        is_enough = pc.equal(pc.round(amounts, units, "towards_zero"), amounts)
-        needed = pc.if_else(is_enough, pa.scalar(units, pa.int8()), needed)
-    return needed
 
 
 def split_lines(table: pa.Table, name: str = "split_line") -> pa.ChunkedArray:

@@ -165,6 +165,8 @@ EXPORTED_ENTRIES = _schema(
 # The months of a company: one row per month and currency. The columns of the last close are null without one.
 # The reason of an entry that the ledger has already: no person has anything to do.
 ALREADY_BOOKED = "already_booked"
+# All reasons of an entry that is in the books: by the ledger, or by a person's word.
+BOOKED = (ALREADY_BOOKED, "exported_elsewhere")
 
 PERIODS = _schema(
     "company_id text, period text, state text",

@@ -21,6 +21,8 @@ from bktools.frames.schema import COUNT, MONEY, TEXT
 from bktools.wording.numbers import counted, shown
 
 NO_CURRENCY = "no currency"
+# The column of amounts in the company's own currency, where rates were given.
+HOME = "home_amount"
 # A change of more than 1000% says only that there was next to nothing before.
 MEANINGLESS = 10
 # Digits of Arrow's widest decimals: no sum of amounts of 38 digits needs more.
@@ -42,6 +44,8 @@ class Valued:
     """Something with the number and the exact amount of entries by currency."""
 
     money: Mapping[str, Money]
+    # The sum of all currencies in the company's own, where each amount was converted.
+    home: Decimal | None = None
 
     @property
     def entries(self) -> int:
@@ -78,6 +82,7 @@ class Sum(Valued):
 
     keys: Mapping[str, Any]
     money: Mapping[str, Money]
+    home: Decimal | None = None
 
     def __getitem__(self, name: str) -> Any:
         return self.keys[name]
@@ -113,6 +118,7 @@ def sums_of(rows: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
     """Return number and exact amount of entries by currency, for each group of keys, the largest group first.
 
     Without keys all entries are one group. The amounts in the company's `own` currency decide what is large.
+    Where entries have a `home_amount`, a group has the sum of them.
     """
     currency = text_of(rows, "currency")
     currency = pc.fill_null(pc.if_else(pc.equal(currency, ""), None, currency), NO_CURRENCY)
@@ -120,11 +126,29 @@ def sums_of(rows: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
     for row in summed(with_column(rows, "currency", currency), *keys, "currency").to_pylist():
         groups[tuple(row[name] for name in keys)][row["currency"]] = Money(row["entries"], row["amount"])
     ranks = {name: place for place, name in enumerate(currencies_of(groups.values(), own))}
+    homes = _homes(rows, keys) if HOME in rows.column_names else {}
     sums = [
-        Sum(dict(zip(keys, group, strict=True)), dict(sorted(money.items(), key=lambda item: ranks[item[0]])))
+        Sum(
+            dict(zip(keys, group, strict=True)),
+            dict(sorted(money.items(), key=lambda item: ranks[item[0]])),
+            homes.get(group),
+        )
         for group, money in groups.items()
     ]
     return sorted(sums, key=lambda part: largest_first(part.money, own))
+
+
+def _homes(rows: pa.Table, keys: Sequence[str]) -> dict[tuple[Any, ...], Decimal]:
+    """Return the converted amount of each group; of a group with an amount without a rate there is none."""
+    is_open = pc.and_(pc.is_valid(amounts_of(rows)), pc.is_null(rows[HOME]))
+    columns = {key: rows[key] for key in keys} | {"amount": rows[HOME], "is_open": pc.cast(is_open, COUNT)}
+    groups = pa.table(columns).group_by([*keys], use_threads=False)
+    sums = groups.aggregate([("amount", "sum"), ("is_open", "sum")]).to_pylist()
+    return {
+        tuple(row[key] for key in keys): row["amount_sum"]
+        for row in sums
+        if not row["is_open_sum"] and row["amount_sum"] is not None
+    }
 
 
 def money_of(rows: pa.Table, own: str | None = None) -> dict[str, Money]:

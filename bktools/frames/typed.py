@@ -76,6 +76,7 @@ SHAPES: Mapping[str, Shape] = {
 
 # The types of columns in every frame.
 TYPES: Mapping[str, pa.DataType] = {
+    "date": DATE,
     **dict.fromkeys(("approved", "archived"), FLAG),
     **dict.fromkeys(("split_line", "split_lines"), COUNT),
     **dict.fromkeys(
@@ -103,8 +104,9 @@ TYPES: Mapping[str, pa.DataType] = {
 def typed(frame: Any, name: str) -> pa.Table:
     """Return a frame of SHAPES as an Arrow table with one type a column; text, numbers, dates are not copied.
 
-    Text is large_string, flags are boolean, and amounts are exact numbers. Entries keep all columns, have
-    their IDs in lower case, as they are sent, and the number of their `line`.
+    Text is large_string, flags are boolean, amounts are exact numbers, and times are the days that they are
+    on. Entries keep all columns, have their IDs in lower case, as they are sent, and the number of their
+    `line`.
 
     Raises
     ------
@@ -116,9 +118,8 @@ def typed(frame: Any, name: str) -> pa.Table:
     table = in_memory(frame, f"the {name}", columns)
     require_columns(name, table.column_names, shape.needed, shape.source)
     if columns is not None:
-        # The days of a history are read as days; those of entries stay as they are.
         table = with_missing(table, pa.schema(dict.fromkeys(columns, TEXT))).select(columns)
-        return with_types(table, {**TYPES, "date": DATE}, name)
+        return with_types(table, TYPES, name)
     table = without_columns(table, shape.left_out)
     table = in_lower_case(with_types(table, {**TYPES, "amount": MONEY}, name), shape.needed)
     return table if "line" in table.column_names else numbered(table, "line", first=1)

@@ -24,7 +24,7 @@ class Note(NamedTuple):
         """Whether it warns of nothing."""
         return self.code in _QUIET
 
-    def sentence(self, language: str = "en") -> str:
+    def sentence(self, language: str | None = None) -> str:
         """Return the note in a language."""
         return words(language)(f"file.note.{self.code}", **self.facts)
 
@@ -34,7 +34,7 @@ def note(code: str, **facts: Any) -> Note:
     return Note(code, facts)
 
 
-def note_sentence(stated: Mapping[str, Any], language: str = "en") -> str:
+def note_sentence(stated: Mapping[str, Any], language: str | None = None) -> str:
     """Return the sentence of a note as `frame.attrs["bktools"]["note_facts"]` has it."""
     facts = dict(stated)
     file = facts.pop("file", None)

@@ -173,7 +173,7 @@ def _settled(options: Options, problems: Iterable[Problem]) -> Options:
 def _message(
     source: str, kind: str, options: Options, problems: Sequence[Problem], columns: Sequence[str]
 ) -> str:
-    text = words("en")
+    text = words()
     lines = []
     for number, problem in enumerate(problems, 1):
         lines.append(f"({number}) {problem.sentence()}" if len(problems) > 1 else problem.sentence())
@@ -191,7 +191,7 @@ def _message(
 
 def _commands(source: str, kind: str, options: Options, problems: Sequence[Problem]) -> list[str]:
     """Return the command that reads the file, or one for each way to answer what has several choices."""
-    text = words("en")
+    text = words()
     open_lists = [problem.choices for problem in problems if problem.choices and not problem.is_settled]
     settled = _settled(options, problems)
     unknown = {problem.option: _UNKNOWN[problem.option][0] for problem in problems if not problem.choices}

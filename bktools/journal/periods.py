@@ -18,7 +18,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError
 from bktools.frames.columns import split_lines, texts_of
 from bktools.frames.schema import (
-    ALREADY_BOOKED,
+    BOOKED,
     COUNT,
     ENTRY_DATA,
     INSTANT,
@@ -400,7 +400,7 @@ def totals_of(sent: pa.Table, held: pa.Table) -> list[dict[str, Any]]:
 
 def booked_and_held(waiting: pa.Table) -> tuple[pa.Table, pa.Table]:
     """Return the entries that the ledger had already, and those that closes held back."""
-    is_booked = pc.fill_null(pc.equal(waiting["reason"], ALREADY_BOOKED), False)
+    is_booked = pc.is_in(waiting["reason"], pa.array(BOOKED, TEXT))
     return waiting.filter(is_booked), waiting.filter(pc.invert(is_booked))
 
 
@@ -425,16 +425,6 @@ def sent_entries(
     pairs = zip(sent["plan_id"].to_pylist(), sent["sender"].to_pylist(), strict=True)
     names = pa.array([persons.get(plan, sender) for plan, sender in pairs], TEXT)
     return sent.drop_columns(["sender", "plan_id"]).append_column("sent_by", names)
-
-
-def not_kept(journal: Journal, company_id: str) -> int:
-    """Return the number of sent entries of a company without data."""
-    sql = f"""
-        SELECT count(*) AS entries FROM batches JOIN batch_entries USING (batch_id)
-        WHERE company_id = $1 AND state IN ('ACCEPTED', 'SENDING', 'UNKNOWN') AND NOT EXISTS (
-            SELECT 1 FROM entry_data AS data WHERE {_HAS_NEWEST_CLAIM})
-    """
-    return int(journal.rows(sql, company_id)[0]["entries"])
 
 
 def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | None = None) -> pa.Table:

@@ -27,7 +27,7 @@ def sentence_of(code: str, facts: Facts, language: str = "en") -> str:
 
 def refusal(code: str, **facts: object) -> JournalError:
     """Return the error for a condition of `right_journal`, with its sentence, code and facts."""
-    texts = words("en")
+    texts = words()
     key = f"journal.{code}"
     error = JournalError(texts(key, **{name: facts.get(name) for name in texts.facts_of(key)}))
     error.code, error.facts = code, facts

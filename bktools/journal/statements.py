@@ -27,6 +27,7 @@ class Event:
     # The state of the account or the period afterwards.
     state: str | None
     company_id: str | None
+    period: str | None
     person: str | None
     facts: Mapping[str, Any]
 

@@ -14,20 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.ledger.inputs import Inputs, has_values
-from bktools.ledger.outcome import OpenGroup, Reason, Status, Verdict
+from bktools.ledger.outcome import NO_COST, THERE, OpenGroup, Reason, Verdict
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-# What an entry with one of these has in the ledger is its own.
-HAS_A_POSTING = (
-    Status.BOOKED,
-    Status.IN_A_SUM,
-    Status.BOOKED_TWICE,
-    Status.ANOTHER_ACCOUNT,
-    Status.ANOTHER_AMOUNT,
-    Status.REVERSED,
-)
 NOTHING = -1
 MONTHS = 12  # of a year
 
@@ -46,8 +37,6 @@ class Judged:
         Of all entries.
     months : tuple of str or None
         The first and the last month that are shown; None for all.
-    explained : frozenset of int
-        Rows of postings that a person has looked up: they hold no entry.
     given_currency : str or None
         The ledger's currency, as a person says.
     """
@@ -57,7 +46,6 @@ class Judged:
     postings: pl.DataFrame
     verdict: Verdict
     months: tuple[str, str] | None
-    explained: frozenset[int]
     given_currency: str | None = None
 
     # ---- entries
@@ -95,7 +83,7 @@ class Judged:
         first[first == len(of)] = NOTHING
         posting = np.where(group >= 0, first[group], NOTHING)
         for entry, rows in self.verdict.evidence.items():
-            if posting[entry] < 0 and self.status[entry] in HAS_A_POSTING:
+            if posting[entry] < 0 and self.status[entry] in THERE:
                 posting[entry] = rows[0]
         return posting
 
@@ -159,10 +147,7 @@ class Judged:
     @functools.cached_property
     def gross(self) -> Numbers:
         """The amount of each posting with its voucher's tax, and with the sign of the entries."""
-        gross = getattr(self.verdict, "gross", None)
-        if gross is None:
-            return self.cents
-        return np.where(gross == np.iinfo(np.int64).min, self.cents, gross)
+        return np.where(self.verdict.gross == NO_COST, self.cents, self.verdict.gross)
 
     @functools.cached_property
     def _sums(self) -> pl.DataFrame:
@@ -181,25 +166,12 @@ class Judged:
         return named & (self.verdict.posting_group < 0)
 
     @functools.cached_property
-    def is_contra(self) -> Flags:
-        """Which postings are on accounts that balance the entries' vouchers, such as creditors or a bank."""
-        own = self.verdict.posting_group >= 0
-        vouchers = self.postings.select("voucher", "account", own=pl.Series(own))
-        named = vouchers.filter(pl.col("voucher").is_not_null())
-        of_entries = named.filter("own")["voucher"].unique()
-        beside = named.filter(~pl.col("own"), pl.col("voucher").is_in(of_entries.implode()))[
-            "account"
-        ].unique()
-        costs = self.entries["account"].unique()
-        return (
-            vouchers["account"].is_in(beside.implode()) & ~vouchers["account"].is_in(costs.implode())
-        ).fill_null(value=False).to_numpy()  # fmt: skip
-
-    @functools.cached_property
     def is_free(self) -> Flags:
-        """Which postings are of no entry, named for none, and may be of one: no person has explained them."""
-        free = (self.verdict.posting_group < 0) & ~self.is_looked_at & ~self.is_contra
-        free[[*self.explained]] = False
+        """Which costs are of no entry, named for none, and may be of one: no person has explained them."""
+        # Original amounts in another currency are judged apart: whether they are costs is not known here.
+        is_cost = (self.verdict.gross != NO_COST) | self.postings["fcents"].is_not_null().to_numpy()
+        free: Flags = (self.verdict.posting_group < 0) & ~self.is_looked_at & is_cost
+        free[[*self.inputs.explained]] = False
         return free
 
     @functools.cached_property

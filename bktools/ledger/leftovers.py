@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bktools.ledger.booking_units import ACCOUNT, OWN
+from bktools.ledger.booking_units import ACCOUNT
 from bktools.ledger.candidates import Piece, whole
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import CORRECTED, EARLIER, LATEST, WEEK
-from bktools.ledger.matching import Matching, matching_of
+from bktools.ledger.gates import CORRECTED, EARLIER, LATEST
+from bktools.ledger.matching import Matching
 from bktools.ledger.study import Study
 from bktools.ledger.whole_numbers import NONE, Flags, Numbers, among
 
 # What fewer of the proven vouchers have is no kind of them: a single pair may be of others by chance.
 SELDOM = 0.02
-
-
-@dataclass(frozen=True)
-class Match:
-    """Entries that another booking unit explains, with their voucher, or its part on an account."""
-
-    entries: Sequence[int]
-    v: int
-    account: int
 
 
 @dataclass(frozen=True)
@@ -58,10 +49,6 @@ class Kinds:
         is_kind = is_ours & np.isin(books.kind, _usual(books.kind[proven]))
         return cls(is_ours, is_kind, is_kind & np.isin(books.series, books.series[proven]))
 
-    def has(self, v: int) -> bool:
-        """Whether a voucher is of the entries' kind."""
-        return bool(self.is_kind[v])
-
 
 def _usual(values: Numbers) -> Numbers:
     """Return the values that are not seldom."""
@@ -83,29 +70,6 @@ def on_their_accounts(study: Study) -> Matching:
         if not study.case.agree(study.of(own), [_part(study, pieces[v], account)])
     ]
     return matching.without(wrong)
-
-
-def of_other_units(study: Study, others: Iterable[Matching]) -> list[Match]:
-    """Return what other booking units explain of the open entries, as sums of two or more."""
-    matching, books = study.matching, study.books
-    is_open = ~matching.has_pair & study.entries.is_home & ~study.is_outside
-    is_free = ~among(books.count, matching.vouchers)
-    matches: list[Match] = []
-    for other in others:
-        if other.unit.part == OWN or is_open.sum() < 2:
-            continue
-        latest = other.gate[1]
-        if other.clock == "day":
-            latest = min(latest, max(WEEK, matching.gate[1]))
-        like = replace(other, gate=(other.gate[0], latest))
-        more = matching_of(study.entries.take(is_open), books, other.unit, least=2, like=like, free=is_free)
-        pieces = whole_pieces(study, more.vouchers, None)
-        for _, own, v, account in more.rows():
-            if study.case.agree(study.of(own), [_part(study, pieces[v], account)]):
-                matches.append(Match(own, v, account))
-                is_open[np.searchsorted(study.entries.e, own)] = False
-                is_free[v] = False
-    return matches
 
 
 def whole_pieces(study: Study, vouchers: Numbers, kinds: Kinds | None) -> dict[int, Piece]:
@@ -132,7 +96,7 @@ def _part(study: Study, piece: Piece, account: int) -> Piece:
     return replace(piece, id=(piece.v, account), gross=net, nets={account: net})
 
 
-def pieces_left(study: Study, matches: Sequence[Match], kinds: Kinds) -> list[Piece]:
+def pieces_left(study: Study, kinds: Kinds) -> list[Piece]:
     """Return what no proven group has of the vouchers near the entries, cut as the booking unit cuts them."""
     books, matching, used = study.books, study.matching, study.case.used
     is_of_parts = matching.unit.part == ACCOUNT
@@ -142,18 +106,14 @@ def pieces_left(study: Study, matches: Sequence[Match], kinds: Kinds) -> list[Pi
     used_accounts: dict[int, set[int]] = defaultdict(set)
     parts = matching.only(~is_of_one[matching.vouchers] & is_of_parts)
     accounts = parts.parts.account[parts.part].tolist()
-    claimed = [
-        *zip(parts.vouchers.tolist(), accounts, strict=True),
-        *((one.v, one.account) for one in matches),
-    ]
-    for v, account in claimed:
+    for v, account in zip(parts.vouchers.tolist(), accounts, strict=True):
         is_used[v] |= account == NONE or is_of_one[v]
         used_accounts[v].add(account)
     entries = study.entries
     first, last = entries.day.min() - EARLIER, entries.month_end.max() + CORRECTED
     is_near = (books.day >= first) & (books.day <= last)
     left = whole_pieces(study, np.flatnonzero(is_near & ~is_used), kinds).values()
-    opened = _open_entries(study, matches)
+    opened = study.of(entries.e[entries.is_home & ~matching.has_pair].tolist())
     pieces: list[Piece] = []
     for piece in without_corrected(study, [*left]):
         on_used = sum(net for account, net in piece.nets.items() if account in used)
@@ -167,12 +127,6 @@ def pieces_left(study: Study, matches: Sequence[Match], kinds: Kinds) -> list[Pi
         else:
             pieces.append(piece)
     return pieces
-
-
-def _open_entries(study: Study, matches: Sequence[Match]) -> list[Entry]:
-    matched = {e for match in matches for e in match.entries}
-    is_open = study.entries.is_home & ~study.matching.has_pair
-    return study.of([e for e in study.entries.e[is_open].tolist() if e not in matched])
 
 
 def _ends_of_move(piece: Piece, opened: Sequence[Entry], used: frozenset[int]) -> list[Piece]:
@@ -207,7 +161,7 @@ def without_corrected(study: Study, pieces: Sequence[Piece]) -> list[Piece]:
     for (accounts, gross), own in candidates.items():
         near = [e for account, _ in accounts for e in sizes.get((account, gross), ())] if gross else []
         if not near or (
-            study.case.carried and all(study.case.denies(study.of(near), piece) for piece in own)
+            study.case.carried and all(study.case.denies(study.of(near), piece.text) for piece in own)
         ):
             corrected |= {piece.id for piece in own}
     return [piece for piece in pieces if piece.id not in corrected]

@@ -8,7 +8,7 @@ from typing import Any
 from bktools.contract import rules
 from bktools.frames.schema import Month
 from bktools.ledger.arrived_batches import verdict_by_batches
-from bktools.ledger.inputs import explained_rows, last_day_of, options_of, read
+from bktools.ledger.inputs import options_of, read
 from bktools.ledger.judged import Judged
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.tables import match_of
@@ -25,7 +25,7 @@ def match_ledger(
     reverse_sign: bool | None = None,
     currency: str | None = None,
     explained: Sequence[str] = (),
-    language: str = "en",
+    language: str | None = None,
 ) -> LedgerMatch:
     """Compare every exported entry with the postings of the accounting system's general ledger.
 
@@ -61,8 +61,8 @@ def match_ledger(
         The ledger's currency, such as "EUR", where the ledger has no column of it.
     explained : sequence of str
         Vouchers, or documents, that a person has looked up: they hold none of the entries.
-    language : str
-        Of the sentences: "en" or "de".
+    language : str, optional
+        Of the sentences: "en" or "de"; by default that of BKTOOLS_LANGUAGE.
 
     Each frame is a pandas, pyarrow, Polars or DuckDB frame, or the path of a Parquet file. None is changed.
 
@@ -102,12 +102,11 @@ def match_ledger(
     """
     months = _months(period)
     options = options_of(ledger, style, reverse_sign, currency)
-    inputs = read(exported, ledger)
-    looked_up = explained_rows(inputs.ledger, explained)
+    inputs = read(exported, ledger, explained)
     entries, postings = entries_of(inputs.entries), postings_of(inputs.ledger)
-    until = last_day_of(ledger, inputs)
-    verdict = verdict_by_batches(entries, postings, explained=looked_up, until=until, **options)
-    judged = Judged(inputs, entries, postings, verdict, months, frozenset(looked_up), currency)
+    known = {"explained": inputs.explained, "until": inputs.until}
+    verdict = verdict_by_batches(entries, postings, **known, **options)
+    judged = Judged(inputs, entries, postings, verdict, months, currency)
     return match_of(judged, words(language))
 
 

@@ -2,8 +2,9 @@
 
 It is open instead where
 
-- a free piece of the entries' kind, on its account or of its amount, is near its gate and not denied by a
-  text (no text alone makes an entry missing); or carries its text, or names it, in the weeks after it,
+- a free piece of the entries' kind has its amount, on any account, until a week after its gate: no text
+  alone makes an entry missing; or is on its account, in the gate, and not denied by a text; or carries its
+  text, or names it, in the weeks after it,
 - an open sum near it may hold it,
 - it cancels another entry on its account: nothing is to be booked then.
 """
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 
 from bktools.ledger.candidates import Group, Piece
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import LATEST, WEEK
+from bktools.ledger.gates import EARLIER, LATEST, WEEK
 from bktools.ledger.outcome import Reason, Status
 from bktools.ledger.study import Study
 from bktools.ledger.telling import Told, leave_open
@@ -72,15 +73,16 @@ class _Free:
             pieces += [
                 piece
                 for piece in kind
-                if 0 <= piece.day - x.day <= LATEST and not self.case.denies([x], piece)
+                if 0 <= piece.day - x.day <= LATEST and not self.case.denies([x], piece.text)
             ]
         pieces += [piece for piece in self.named[x.e] if self.case.is_near(group, piece, x)]
         return [piece for piece in pieces if piece.id not in self.told.explained]
 
     def _may_hold(self, x: Entry, group: Group, piece: Piece) -> bool:
         first, last = self.case.gate[0] - self.days_around, self.case.gate[1] + self.days_around
-        is_equal = piece.gross == x.cents and piece.is_kind
-        return first <= piece.day - group.due <= last and (is_equal or not self.case.denies([x], piece))
+        if piece.is_kind and x.cents in (piece.gross, *piece.nets.values()):
+            return first - EARLIER <= piece.day - group.due <= last + WEEK
+        return first <= piece.day - group.due <= last and not self.case.denies([x], piece.text)
 
     def has_open_sum(self, x: Entry, group: Group) -> bool:
         """Whether an open sum may hold an entry: near it any, up to a week one that has so much more."""

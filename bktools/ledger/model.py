@@ -17,9 +17,8 @@ group's last day, the end of its week or month, or the day of sending: whichever
    each account of a voucher, or each line, is a voucher of its own.
 5. Foreign entries compare by original amounts, where the ledger keeps them. Else an entry is booked at what
    the one voucher shows that only it can have; in a sum, two vouchers have to show a rate within 3%.
-6. Other units explain sums of two entries or more that are left. A move and its opposite cancel each other,
-   and so do a mistake and its correction. A pair is opened again if its amount, or the opposite, is free
-   beside it.
+6. A move and its opposite cancel each other, and so do a mistake and its correction. A pair is opened again
+   if its amount, or the opposite, is free beside it.
 7. STORIES tell each open group: booked, left out, on another account, twice, taken back, of another amount. A
    story costs one for each mistake, and one for each posting of the entries' kind (contra accounts and cost
    centre of proven vouchers) that it leaves unexplained; two, if that names an entry. A status is given where
@@ -40,7 +39,7 @@ one group; an entry gets its status once, and each gets one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -52,12 +51,12 @@ from bktools.ledger.candidates import Group, Piece
 from bktools.ledger.carried_texts import carried_texts, without_denied
 from bktools.ledger.foreign_facts import at_their_rates
 from bktools.ledger.gates import EARLIER, FEW, LATEST, Gate, covered_by
-from bktools.ledger.leftovers import Kinds, Match, of_other_units, on_their_accounts, pieces_left
+from bktools.ledger.leftovers import Kinds, on_their_accounts, pieces_left
 from bktools.ledger.matching import Matching, matching_of, ranked_matchings
 from bktools.ledger.missing import decide_missing
 from bktools.ledger.net_views import on_lines, on_nets
 from bktools.ledger.outcome import Draft, Habits, Reason, Status, Verdict
-from bktools.ledger.reopening import is_touched, reopened
+from bktools.ledger.reopening import reopened
 from bktools.ledger.study import Study
 from bktools.ledger.tax_rates import rates_of
 from bktools.ledger.telling import leave_open, names_of, tell
@@ -97,7 +96,7 @@ def verdict_of(
     *,
     style: str | None = None,
     reverse_sign: bool | None = None,
-    explained: Sequence[int] = (),
+    explained: Collection[int] = (),
     currency: str | None = None,
     until: int | None = None,
 ) -> Verdict:
@@ -113,26 +112,25 @@ def verdict_of(
         What has one voucher, where a person knows it: one of `STYLES`.
     reverse_sign : bool, optional
         Whether credits are costs; by default, as most postings on the entries' accounts show it.
-    explained : sequence of int
+    explained : collection of int
         Rows of postings that hold none of the entries.
     currency : str, optional
         The ledger's currency, where the ledger has no column of it.
     until : int, optional
         The last day that the ledger shows, as days since 1970-01-01; by default that of its last posting.
     """
-    draft = Draft(entries.height, postings.height)
     ours = Columns(entries, e=np.arange(entries.height))
     has_values = (ours.day > NONE) & (ours.cents > NONE) & entries["account"].is_not_null().to_numpy()
-    unknown = np.flatnonzero(~has_values)
-    draft.decide(unknown, Status.NOT_COMPARABLE)
-    draft.explain(unknown, Reason.VALUE_UNKNOWN)
+    ours = ours.take(has_values)
     theirs = Columns(postings, row=np.arange(postings.height))
     theirs = theirs.take((theirs.day > NONE) & (theirs.cents > NONE) & ~among(postings.height, [*explained]))
-    sign = None if reverse_sign is None else -1 if reverse_sign else 1
+    draft, unknown = Draft(entries.height, postings.height), np.flatnonzero(~has_values)
+    draft.decide(unknown, Status.NOT_COMPARABLE)
+    draft.explain(unknown, Reason.VALUE_UNKNOWN)
     if not has_values.any():
         return draft.verdict(None, None)
-    given = Given(style, sign, currency, until)
-    return draft.verdict(*_judge(draft, ours.take(has_values), theirs, given))
+    sign = None if reverse_sign is None else -1 if reverse_sign else 1
+    return draft.verdict(*_judge(draft, ours, theirs, Given(style, sign, currency, until)))
 
 
 def _judge(draft: Draft, entries: Columns, lines: Columns, given: Given) -> tuple[Habits | None, Gate]:
@@ -156,13 +154,13 @@ def _judge(draft: Draft, entries: Columns, lines: Columns, given: Given) -> tupl
         draft.explain(entries.e, Reason.OTHER_CURRENCY)
         return None, covered
     entries, books, ranked = _without_tax(entries, books, ranked, given)
-    matching, *others_ = ranked
+    matching = ranked[0]
     if not entries.is_home.all():
         matching = matching_of(entries, books, matching.unit, like=matching)
     rows, gross = books.gross_by_row()
     draft.gross[rows] = gross
     study = Study(draft, entries, books, matching, covered)
-    share = _decide(study, others_, currency)
+    share = _decide(study, currency)
     return _habits_of(study, share, currency), covered
 
 
@@ -272,7 +270,7 @@ def _without_tax(
 # ---- the steps
 
 
-def _decide(study: Study, others: Sequence[Matching], currency: str | None) -> float:
+def _decide(study: Study, currency: str | None) -> float:
     """Give each entry its status; return the share of entries that the booking unit explains."""
     case = study.case
     case.carried = carried_texts(study)
@@ -293,15 +291,12 @@ def _decide(study: Study, others: Sequence[Matching], currency: str | None) -> f
         # Totals agree, accounts do not: this is not how the ledger books.
         share = study.share
     case.is_known, case.last_entry = share >= KNOWN, int(study.entries.day.max())
-    matches = of_other_units(study, others)
     kinds = Kinds.of(study)
-    pieces = pieces_left(study, matches, kinds)
-    proven = len(study.matching.group), len(matches)
+    pieces, proven = pieces_left(study, kinds), len(study.matching.group)
     study.matching = reopened(study, pieces)
-    matches = [match for match in matches if not is_touched(study, match, pieces)]
-    if proven != (len(study.matching.group), len(matches)):
-        pieces = pieces_left(study, matches, kinds)
-    _decide_proven(study, matches)
+    if len(study.matching.group) < proven:
+        pieces = pieces_left(study, kinds)
+    _decide_proven(study)
     _decide_foreign(study, pieces, currency)
     entries = study.entries.e
     outside = entries[study.is_outside & (study.draft.status[entries] < 0)]
@@ -311,8 +306,8 @@ def _decide(study: Study, others: Sequence[Matching], currency: str | None) -> f
     return share
 
 
-def _decide_proven(study: Study, matches: Sequence[Match]) -> None:
-    """Give the entries of pairs, and of sums that another unit explains, their status."""
+def _decide_proven(study: Study) -> None:
+    """Give the entries of pairs their status."""
     matching, draft, groups = study.matching, study.draft, study.matching.groups
     assert matching.is_paired.sum() == len(matching.group), "a group has one voucher"
     assert among(len(matching.parts.v), matching.part).sum() == len(matching.part), "a voucher has one group"
@@ -326,9 +321,6 @@ def _decide_proven(study: Study, matches: Sequence[Match]) -> None:
     draft.decide(e, np.where(is_own, Status.BOOKED, Status.IN_A_SUM))
     draft.days_late[e] = np.where(is_own, late[pair], 0)
     draft.match_all(e, pair, *study.books.rows_of(matching.vouchers, matching.parts.account[matching.part]))
-    for match in matches:
-        draft.decide(match.entries, Status.IN_A_SUM)
-        draft.match(match.entries, study.books.rows_of_part(match.v, match.account).tolist())
 
 
 def _decide_foreign(study: Study, pieces: Sequence[Piece], currency: str | None) -> None:
@@ -361,7 +353,7 @@ def _may_hold_foreign(study: Study, group: Group, piece: Piece) -> bool:
     if piece.gross * x.cents <= 0:
         return False
     is_on_account = x.account in piece.nets and -EARLIER <= piece.day - x.day <= LATEST
-    is_in_place = piece.is_kind and case.is_on_time(group, piece) and not case.denies([x], piece)
+    is_in_place = piece.is_kind and case.is_on_time(group, piece) and not case.denies([x], piece.text)
     return is_on_account or is_in_place or x.is_named_in(piece.text)
 
 
@@ -381,6 +373,7 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
     foreign += [study.group(number, study.members(number)) for number in decided]
     case.add(pieces)
     case.names = names_of(pieces, opened)
+    case.open_amounts = frozenset(x.cents for own in opened for x in own.entries)
     # Fewer entries than show a habit are told by the plainest one.
     if share < DECIDABLE and study.compared.sum() >= FEW:
         for own in opened:

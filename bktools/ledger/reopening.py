@@ -10,7 +10,6 @@ import numpy as np
 from bktools.ledger.candidates import Piece
 from bktools.ledger.entry_names import Entry
 from bktools.ledger.gates import EARLIER, LATEST, WEEK
-from bktools.ledger.leftovers import Match
 from bktools.ledger.matching import Matching
 from bktools.ledger.study import Study
 from bktools.ledger.whole_numbers import places
@@ -55,16 +54,4 @@ def _may_be_about(study: Study, group: int, x: Entry, cents: int, piece: Piece, 
         return True
     carries = not case.is_of_sums and case.carried is not None
     is_soon = is_on_time or (carries and matching.gate[0] <= late < matching.gate[1] + WEEK)
-    return piece.is_kind and (is_opposite or (is_soon and not case.denies([x], piece)))
-
-
-def is_touched(study: Study, match: Match, pieces: Sequence[Piece]) -> bool:
-    """Whether a free piece may take back, or repeat, an entry of a sum that another unit explains."""
-    slack = range(-study.case.slack, study.case.slack + 1)
-    sizes = {(x.account, abs(x.cents) + off): x for x in study.of(match.entries) for off in slack}
-    for piece in pieces:
-        for account in piece.nets if piece.gross else ():
-            x = sizes.get((account, abs(piece.gross)))
-            if x and 0 <= piece.day - x.day <= LATEST and (piece.is_kind or x.is_named_in(piece.text)):
-                return True
-    return False
+    return piece.is_kind and (is_opposite or (is_soon and not case.denies([x], piece.text)))

@@ -53,10 +53,10 @@ class Reconciliation(Result):
     >>> chart = pandas.DataFrame(chart)
     >>> with bktools.Sandbox() as service:
     ...     categories = bktools.load_categories(service=service)
-    ...     found = bktools.reconcile_accounts(chart, bktools.load_accounts(service=service), categories)
-    >>> found.actions[["code", "action"]].to_dict("records")
+    ...     result = bktools.reconcile_accounts(chart, bktools.load_accounts(service=service), categories)
+    >>> result.actions[["code", "action"]].to_dict("records")
     [{'code': '0400', 'action': 'create'}]
-    >>> len(found.coverage) == len(categories)
+    >>> len(result.coverage) == len(categories)
     True
     """
 
@@ -89,7 +89,7 @@ class Reconciliation(Result):
         category_id, field, erp_value, service_value, message (the fact, then what is to be done), about (the
         name of the account or category), to_do, who, facts (what the message says, as JSON).
         """
-        return to_pandas(self.table("findings", words("en")))
+        return to_pandas(self.table("findings", words()))
 
     @functools.cached_property
     def coverage(self) -> pd.DataFrame:
@@ -108,7 +108,7 @@ class Reconciliation(Result):
         name, code, archived, tax_code_external_id as the chart has them, reason (the code of why), facts
         (JSON).
         """
-        return to_pandas(self.table("actions", words("en")))
+        return to_pandas(self.table("actions", words()))
 
     @functools.cached_property
     def unused_accounts(self) -> pd.DataFrame:
@@ -137,7 +137,7 @@ class Reconciliation(Result):
         It does when it lacks most accounts in use, when most of its accounts that are known here have another
         name, or when its file names another company than the last one's.
         """
-        return doubt_in_words(self.doubts, words("en"))
+        return doubt_in_words(self.doubts, words())
 
     @functools.cached_property
     def doubts(self) -> tuple[Doubt, ...]:
@@ -147,7 +147,7 @@ class Reconciliation(Result):
     @property
     def unchecked(self) -> tuple[str, ...]:
         """What was not compared and why, a phrase each."""
-        return tuple(words("en")(f"not_compared.{code}") for code in self.not_compared)
+        return tuple(words()(f"not_compared.{code}") for code in self.not_compared)
 
     @property
     def companies_now(self) -> dict[str, CompanyInFile]:
@@ -175,19 +175,17 @@ class Reconciliation(Result):
         return self.__dict__ | {"_listed": tables.__getitem__}
 
     def __repr__(self) -> str:
-        return readable(
-            "\n".join(["; ".join(self._headings), *as_lines(self.findings, words("en"), "account")])
-        )
+        return readable("\n".join(["; ".join(self._headings), *as_lines(self.findings, words(), "account")]))
 
     def _repr_html_(self) -> str:
         return "".join(map(views.heading, self._headings)) + as_html(
-            self.findings, words("en"), "account", "findings", ".findings"
+            self.findings, words(), "account", "findings", ".findings"
         )
 
     @property
     def _headings(self) -> list[str]:
         """The counts in one line, and what a person reads beside them."""
-        counted = words("en").counted
+        counted = words().counted
         severities = self.findings["severity"].value_counts()
         counts = ", ".join(f"{severities.get(name, 0):,} {name}" for name in SEVERITIES)
         accounts = ", ".join(
@@ -236,12 +234,12 @@ def _findings(rows: pl.DataFrame, language: Words) -> pl.DataFrame:
 
 
 def _actions(rows: pl.DataFrame, language: Words) -> pl.DataFrame:
-    return with_sentences(rows, language, "why", code="why", told="one").select(
+    return with_sentences(rows, language, "why", code="why", sentence="one").select(
         "company_id",
         "external_id",
         "account_id",
         "action",
-        pl.col("told").alias("why"),
+        pl.col("sentence").alias("why"),
         "name",
         "code",
         "archived",

@@ -70,7 +70,7 @@ FONTS = (
 class Chart:
     """A chart of horizontal bars, with a line above and one beneath them, and a text at the end of each bar.
 
-    `bars` are exact numbers: a row a bar, by name, the first on top, and a column a part of the bars.
+    `bars` are exact numbers: a row per bar, by name, the first on top, and a column per part of the bars.
     """
 
     heading: str

@@ -43,7 +43,7 @@ def plot_coverage(
     Returns
     -------
     matplotlib.axes.Axes
-        A bar a state with the number of its categories, the covered ones first.
+        A bar per state with the number of its categories, the covered ones first.
 
     Raises
     ------

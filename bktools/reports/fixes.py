@@ -30,7 +30,6 @@ from bktools.wording import LANGUAGES, words
 
 # The columns of the sheet that are read; `report.column` of the wording has their headings.
 COLUMNS = ("to_do", "about", "new_account", "note", "check", *IDS, "facts", "line_id")
-TEXTS = words("en")
 # The company, month and environment of a workbook's lines.
 BOOKS = {"company_id": TEXT, "period": TEXT, "environment": TEXT}
 FIXES = pa.schema({"line": COUNT} | dict.fromkeys(COLUMNS, TEXT) | BOOKS | {"problem": TEXT})
@@ -239,20 +238,25 @@ def _lines(table: Table, named: Mapping[str, str], hidden: Mapping[str, Any]) ->
             )
     for number, (key, about) in enumerate(hidden["lines"].items(), 2):
         if key not in counts:
-            yield {"line": number, "about": about, "line_id": key, "problem": TEXTS("fix.removed")} | company
+            yield {
+                "line": number,
+                "about": about,
+                "line_id": key,
+                "problem": words()("fix.removed"),
+            } | company
 
 
 def _problem(row: Mapping[str, str], hidden: Mapping[str, Any], counts: Mapping[str, int]) -> str | None:
     key = row["line_id"]
     if key not in hidden["lines"]:
-        return TEXTS("fix.added")
+        return words()("fix.added")
     if counts[key] > 1:
-        return TEXTS("fix.twice")
+        return words()("fix.twice")
     ids = {name: row[name] or None for name in IDS}
     if key_of(hidden["company_id"], hidden["period"], row["check"], row["facts"], ids) != key:
-        return TEXTS("fix.changed", about=hidden["lines"][key])
+        return words()("fix.changed", about=hidden["lines"][key])
     if row["new_account"] and (row["check"] not in MAPPINGS or not row["category_id"]):
-        return TEXTS("fix.not_asked")
+        return words()("fix.not_asked")
     return None
 
 
@@ -264,28 +268,28 @@ def _checked(
     if line.get("problem"):
         return row | {"outcome": WRONG, "message": line["problem"]}
     if not line["new_account"]:
-        return row | {"outcome": NOTED, "message": TEXTS("fix.note")}
+        return row | {"outcome": NOTED, "message": words()("fix.note")}
     own = [account for account in chart if account["company_id"] == line["company_id"]]
     chosen, why = _chosen(line["new_account"], own)
     if chosen is None:
         return row | {"outcome": WRONG, "message": why}
     row |= {"new_account": _label(chosen), "account_id": chosen["id"]}
     if category is None:
-        return row | {"outcome": WRONG, "message": TEXTS("fix.unknown_category")}
+        return row | {"outcome": WRONG, "message": words()("fix.unknown_category")}
     if category["company_id"] != line["company_id"]:
-        return row | {"outcome": WRONG, "message": TEXTS("fix.category_of_other_company")}
+        return row | {"outcome": WRONG, "message": words()("fix.category_of_other_company")}
     account = category["account_id"]
     now = {one["id"]: _label(one) for one in own if one["id"]}.get(account, account)
     if account is not None and account == chosen["id"]:
-        outcome, message = DONE, TEXTS("fix.done")
+        outcome, message = DONE, words()("fix.done")
     elif category.get("archived"):
-        outcome, message = DIFFERENT, TEXTS("fix.archived_category")
+        outcome, message = DIFFERENT, words()("fix.archived_category")
     elif account == line.get("account_id"):
-        outcome, message = OPEN, TEXTS("fix.open", account=_label(chosen))
+        outcome, message = OPEN, words()("fix.open", account=_label(chosen))
     elif now is None:
-        outcome, message = DIFFERENT, TEXTS("fix.no_account")
+        outcome, message = DIFFERENT, words()("fix.no_account")
     else:
-        outcome, message = DIFFERENT, TEXTS("fix.other_account", account=now)
+        outcome, message = DIFFERENT, words()("fix.other_account", account=now)
     return row | {"account_now": now, "outcome": outcome, "message": message}
 
 
@@ -300,11 +304,11 @@ def _chosen(text: str, accounts: Iterable[Mapping[str, Any]]) -> tuple[Mapping[s
         one for names, one in spellings if code in names
     ]
     if not matches:
-        return None, TEXTS("fix.unknown_account", account=text)
+        return None, words()("fix.unknown_account", account=text)
     if len(matches) > 1:
-        return None, TEXTS("fix.several_accounts", count=len(matches), code=text)
+        return None, words()("fix.several_accounts", count=len(matches), code=text)
     if matches[0].get("archived"):
-        return None, TEXTS("fix.archived_account", account=_label(matches[0]))
+        return None, words()("fix.archived_account", account=_label(matches[0]))
     return matches[0], ""
 
 

@@ -55,12 +55,15 @@ JOBS = pa.schema(
 
 
 # By file: its table. `report.readme` of the wording says what it is.
-TABLES: dict[str, Callable[[Close], pa.Table]] = {
+TABLES: dict[str, Callable[[Close], pa.Table | None]] = {
     "entries.csv": lambda close: close.tables["entries"],
     "figures.csv": lambda close: close.figures.table,
     "totals.csv": lambda close: close.figures.totals,
     "to_do.csv": lambda close: table_of(close.words, close.actions),
-    "changes.csv": lambda close: close.tables.get("changes", CHANGES.empty_table()),
+    "changes.csv": lambda close: close.tables.get("all_changes", CHANGES.empty_table()),
+    "expected.csv": lambda close: close.tables["expected"],
+    "budget.csv": lambda close: close.tables.get("all_budget"),
+    "rates.csv": lambda close: close.tables.get("rates"),
     "export_jobs.csv": lambda close: pa.Table.from_pylist(
         [{**job.keys, "entries": job.entries} for job in close.figures.jobs], JOBS
     ),
@@ -141,8 +144,7 @@ def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
     with disk.storage_errors(folder):
         try:
             staging.mkdir(mode=0o700)
-            for name, table_of_close in TABLES.items():
-                table = table_of_close(close)
+            for name, table in tables_of(close).items():
                 put(name, _csv(table, profile), rows=len(table), columns=table.column_names)
             inputs, copies = _inputs(close)
             pictures = pictures_of(close)
@@ -159,6 +161,12 @@ def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
         finally:
             shutil.rmtree(staging, ignore_errors=True)
     return folder
+
+
+def tables_of(close: Close) -> dict[str, pa.Table]:
+    """Return the tables that a close has, by the names of their files."""
+    tables = {name: table_of_close(close) for name, table_of_close in TABLES.items()}
+    return {name: table for name, table in tables.items() if table is not None}
 
 
 def _remove_left_over(folder: Path) -> None:
@@ -249,7 +257,7 @@ def _readme(close: Close, inputs: Mapping[str, Mapping[str, Any]]) -> str:
     """Return what each file of the folder is."""
     words = close.words
     about = {REPORT: "report_html", WORKBOOK: "month_end_xlsx"}
-    about |= {name: name.replace(".", "_") for name in (*PICTURES, *TABLES)}
+    about |= {name: name.replace(".", "_") for name in (*PICTURES, *tables_of(close))}
     about |= {one["file"]: f"input_{name}" for name, one in inputs.items() if one["file"]} | {
         MANIFEST: "manifest_json"
     }

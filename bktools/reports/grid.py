@@ -14,11 +14,11 @@ from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.frames.excel import is_exact, write_cell
 from bktools.reports.pictures import DPI
 from bktools.wording import Words
-from bktools.wording.numbers import STYLES
+from bktools.wording.numbers import MINUS, STYLES
 
 NAVY, RED, QUIET, PALE, GREY = "#1F3A5F", "#D55E00", "#BBBBBB", "#FFF7D6", "#F2F2F2"
 # Text is at the left whatever its script, so that a column stays a column.
-FONT = {"font_name": "Arial", "font_size": 9, "valign": "top", "align": "left"}
+FONT = {"font_name": "Arial", "font_size": 9, "valign": "top", "align": "left", "indent": 1}
 HEAD = {
     "bold": True,
     "font_size": 10,
@@ -158,6 +158,11 @@ class Grid:
         self.sheet.insert_image(self.row, 0, "picture.png", options | {"description": description})
         self.skip(math.ceil(height * scale / LINE))
 
+    def new_page(self) -> None:
+        """Begin a page of the print with the next row."""
+        self.skip()
+        self.sheet.set_h_pagebreaks([self.row])
+
     def fold(self, rows: Iterable[int]) -> None:
         """Put rows beneath the row above them, for a person to fold.
 
@@ -219,7 +224,7 @@ def _cell(value: Value, words: Words) -> tuple[Value, Look]:
     if isinstance(value, bool):
         return words("report.yes" if value else "report.no"), {}
     if isinstance(value, int):
-        return value, {**RIGHT, "num_format": f"#,##0;-#,##0;{DASH}"}
+        return value, {**RIGHT, "num_format": f"#,##0;{MINUS}#,##0;{DASH}"}
     if isinstance(value, str):
         # Excel's text format: a value typed over a code stays text.
         return value, {"num_format": "@"}
@@ -238,7 +243,7 @@ def _money(amount: Decimal | None, currency: str | None) -> str:
     own = -int(amount.normalize().as_tuple().exponent) if amount is not None else 0
     decimals = max(MINOR_UNITS.get(currency or "", USUAL), own)
     positive = f"#,##0.{'0' * decimals}" if decimals else "#,##0"
-    return positive if amount else f"{positive};-{positive};{DASH}"
+    return f"{positive};{MINUS}{positive};{DASH}"
 
 
 def _in_head(text: str) -> str:

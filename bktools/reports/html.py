@@ -7,10 +7,12 @@ network: nothing runs or loads but its own style, script and pictures.
 from __future__ import annotations
 
 import base64
+import datetime as dt
 import hashlib
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from functools import cache, partial
 from pathlib import PurePath
 from typing import Any
@@ -35,6 +37,8 @@ SHOWN_THINGS = 100
 # Suppliers, and categories, that are listed as new.
 SHOWN_NEW = 10
 
+# The sections of the words for codes in a verification, by column.
+SECTIONS = {"severity": "severity", "check": "status", "who": "role"}
 # Columns whose values have links to their entries.
 LINKED = (("fate",), ("fate", "reason"), ("category_id", "fate"), ("job_id",), ("id",))
 
@@ -48,23 +52,37 @@ POLICY = (
 
 def report_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> bytes:
     """Return a close as one HTML file, with PNG pictures by the name of their file."""
-    pages = _pages(close.words.language)
-    every_page = pages.get_template("print.css").render(close=close)
-    style, script = f"\n{_source('report.css')}{every_page}\n", f"\n{_source('report.js')}"
-    page = pages.get_template("report.html")
-    return page.render(
+    return page_of(
+        "report.html",
+        close.words,
+        of=close,
         close=close,
         entries=Listing(close.tables["entries"]),
         pictures={name: base64.b64encode(content).decode() for name, content in (pictures or {}).items()},
         captions=PICTURES,
-        printed=PRINTED_ROWS,
         most_things=SHOWN_THINGS,
         most_new=SHOWN_NEW,
-        script_words=_script_words(close.words),
-        policy=POLICY.format(style=_digest(style), script=_digest(script)),
-        style=style,
-        script=script,
-    ).encode()
+    )
+
+
+def page_of(name: str, words: Words, **shown: Any) -> bytes:
+    """Return a page by its template, of what it shows: `of` has its title. Its style and script are in it."""
+    pages, title = _pages(words.language), shown["of"].title
+    every_page = pages.get_template("print.css").render(title=title)
+    style, script = f"\n{_source('report.css')}{every_page}\n", f"\n{_source('report.js')}"
+    return (
+        pages.get_template(name)
+        .render(
+            title=title,
+            printed=PRINTED_ROWS,
+            script_words=_script_words(words),
+            policy=POLICY.format(style=_digest(style), script=_digest(script)),
+            style=style,
+            script=script,
+            **shown,
+        )
+        .encode()
+    )
 
 
 def notebook(close: Close) -> str:
@@ -128,14 +146,19 @@ def _pages(language: str) -> Environment:
     pages.globals |= {
         "MARKS": views.MARKS,
         "t": partial(_report_text, texts),
+        "v": lambda key, **facts: texts(f"verification.{key}", **facts),
         "noun": texts.noun,
+        "headings": lambda columns: [
+            (capitalized(texts(f"report.column.{column}")), kind) for column, kind in columns
+        ],
+        "cell": partial(_cell, texts),
         "columns_of": partial(_columns, texts),
     }
     pages.globals |= {
         name: partial(function, texts)
         for name, function in (
             ("label", sentences.label_of),
-            ("said", sentences.said),
+            ("said", sentences.step_of),
             ("valued", sentences.valued),
             ("thing_name", sentences.name_of),
             ("detail", sentences.detail_of),
@@ -155,15 +178,31 @@ def _script_words(texts: Words) -> dict[str, str]:
     return {key: texts(f"report.script.{key}") for key in keys} | {
         "thousands": style.thousands,
         "point": style.point,
+        "minus": numbers.MINUS,
     }
 
 
-def _columns(texts: Words, currencies: Iterable[str]) -> list[tuple[str, str]]:
-    """Return headings and kinds of the columns of a table with a column a currency."""
+def _cell(texts: Words, column: str, row: Mapping[str, Any]) -> str:
+    """Return a value of a frame's row as the language writes it."""
+    value = row.get(column)
+    if value is None or value != value:  # noqa: PLR0124 - a missing value of pandas
+        return ""
+    if section := SECTIONS.get(column):
+        return texts.name(section, value)
+    if isinstance(value, dt.date):
+        return texts.day(value)
+    if isinstance(value, int | float | Decimal) and column != "entries":
+        return texts.amount(value, row.get("currency"))
+    return str(value)
+
+
+def _columns(texts: Words, currencies: Iterable[str], home: str | None) -> list[tuple[str, str]]:
+    """Return headings and kinds of the columns of a table with a column per currency, and one of all."""
     return [
         ("", "heading"),
         (texts("report.entries"), "number"),
         *((currency, "sum") for currency in currencies),
+        *([(texts("report.in_home", currency=home), "sum")] if home else []),
     ]
 
 

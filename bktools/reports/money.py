@@ -1,4 +1,4 @@
-"""`plot_spend` and `plot_money`: spend by anything, and what is exported or held back, a chart a currency."""
+"""`plot_spend` and `plot_money`: spend by anything, and what is exported or held back, by currency."""
 
 from __future__ import annotations
 
@@ -57,7 +57,6 @@ OF_STATUSES = dict.fromkeys(STATUSES_OF_ARRIVED, ARRIVED) | dict.fromkeys(
 # Parts of spend have no meaning that other pictures share: the largest is the darkest.
 TINTS: tuple[Look, ...] = (("#2B3138", ""), (NEUTRAL, ""), ("#8E98A2", ""), ("#C3CAD1", ""))
 OTHERS = "others"
-ENGLISH = words("en")
 SMALLEST_SHARE = Decimal("0.005")
 # The look of bars without parts.
 _PLAIN: dict[str, Look] = {"": (NEUTRAL, "")}
@@ -77,9 +76,9 @@ def plot_spend(
     Parameters
     ----------
     spend : DataFrame
-        As `spend` returns it: a bar a group, the largest first. With the key "month" a bar a month, in parts
-        by the other keys: the four largest, and the rest. Or as `versus` returns it: a bar a difference, the
-        largest first.
+        As `spend` returns it: a bar per group, the largest first. With the key "month" a bar per month, in
+        parts by the other keys: the four largest, and the others. Or as `versus` returns it: a bar per
+        difference, the largest first.
     title : str, optional
         Month and company for the heading, such as "October 2026, Muster GmbH". Default: those of the entries.
     currency : str, optional
@@ -129,7 +128,7 @@ def plot_spend(
             bars.titled(title, f"differences by {by}"),
             _PLAIN,
             figure,
-            ENGLISH,
+            words(),
         )
     frame = frame.dropna(subset="amount")
     if "month" in keys:
@@ -140,8 +139,8 @@ def plot_spend(
         looks = _PLAIN
         frame = _largest_first(frame.assign(bar=_labels(frame, keys), part=""))
     order = _months if "month" in keys else _as_they_come
-    charts = _charts(frame, looks, order, ENGLISH, first=currency, latest="month" in keys)
-    return _drawn(charts, bars.titled(title, f"spend by {by}"), looks, figure, ENGLISH)
+    charts = _charts(frame, looks, order, words(), first=currency, latest="month" in keys)
+    return _drawn(charts, bars.titled(title, f"spend by {by}"), looks, figure, words())
 
 
 def plot_money(
@@ -164,7 +163,7 @@ def plot_money(
         `currency`, such as those of a close, where entries that an earlier month exported are left out.
     by : str
         "reason": a bar for what is exported, ready or arrived, and one for each reason why the rest is not,
-        most money first. "month": a bar a month of the entries' dates, in parts by what is exported, ready
+        most money first. "month": a bar per month of the entries' dates, in parts by what is exported, ready
         and held back.
     jobs : DataFrame, optional
         As `submit_export_jobs` returns it: a plan's entries in accepted batches are exported, not just ready.
@@ -331,12 +330,12 @@ def _of_differences(frame: pd.DataFrame, first: str | None) -> dict[str, Chart]:
     frame = frame.assign(difference=exact)
     charts: dict[str, Chart] = {}
     for code in sorted(dict.fromkeys(frame["currency"]), key=lambda code: code != own):
-        rows, money = frame[frame["currency"] == code], partial(ENGLISH.amount, currency=code)
+        rows, money = frame[frame["currency"] == code], partial(words().amount, currency=code)
         table = pd.DataFrame({"": rows["difference"].to_list()}, rows["bar"], dtype="object")
         percents = ["" if pd.isna(share) else f" · {share:+.1f}%" for share in rows["percent"]]
         figures = [f"{money(amount)}{share}" for amount, share in zip(table[""], percents, strict=True)]
         charts[code] = bars.chart(
-            f"{code} {money(total(table['']))}", table, figures, money, ENGLISH, is_large=not charts
+            f"{code} {money(total(table['']))}", table, figures, money, words(), is_large=not charts
         )
     return charts
 
@@ -362,7 +361,7 @@ def _shares(amounts: Sequence[Decimal], texts: Words) -> list[str]:
 
 
 def _table(sums: pd.DataFrame, names: list[str], looks: Iterable[str]) -> pd.DataFrame:
-    """Return the exact amounts: a row a bar, a column a part."""
+    """Return the exact amounts: a row per bar, a column per part."""
     cells: dict[tuple[str, str], list[Decimal]] = defaultdict(list)
     for name, part, amount in zip(sums["bar"], sums["part"], sums["amount"], strict=True):
         cells[name, part].append(amount)
@@ -399,7 +398,7 @@ def _labels(rows: pd.DataFrame, keys: list[str], nothing: str = "all") -> list[s
     labels = pd.Series(names or [nothing] * len(rows), rows.index, dtype="str")
     if not rows.columns[-1].endswith("_id") or rows.columns[-1] in keys:
         return labels.to_list()
-    # One group has a row a month where the month is another key.
+    # One group has a row per month where the month is another key.
     identifiers = rows[rows.columns[-1]].astype("str").fillna("")
     twice = identifiers.groupby([rows["currency"], labels]).transform("nunique") > 1
     return [

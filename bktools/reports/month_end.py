@@ -42,6 +42,8 @@ def close_month(
     before_month_end: bool = False,
     new_chart: bool = False,
     threshold: str | float | Decimal | None = None,
+    rates: Any = None,
+    budget: Any = None,
     language: str | None = None,
     profile: str = "excel",
     seen: Callable[[str, Any], None] | None = None,
@@ -92,7 +94,13 @@ def close_month(
     new_chart : bool
         True when the company really has the chart that looks like another company's, see `create_accounts`.
     threshold : str, float or Decimal, optional
-        The least change since the last close that has a row, such as 500 or "5%", as in `compare`.
+        The least change since the last close that has a row, such as 500 or "5%", as in `compare`. Default:
+        1% of what was spent in the company's currency. All changes are in changes.csv.
+    rates : mapping, DataFrame or path, optional
+        What one unit of each currency is worth in the company's own, as in `spend`: the report then has all
+        amounts in the company's own currency, too. They are kept with the month, for its next close.
+    budget : DataFrame, optional
+        The month's budget, as in `versus`: the columns of a key, such as `category_name`, and `amount`.
     language : str, optional
         Of the report, the workbook, the pictures, the to-do list and README.txt: "en" or "de"; the configured
         one by default. Codes, commands and the headings of the CSV files are English.

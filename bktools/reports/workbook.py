@@ -17,15 +17,16 @@ import pyarrow as pa
 from bktools.close.actions import ENTRY, IDS, Action, Thing, facts_text, key_of
 from bktools.close.close import Close
 from bktools.close.entries import HELD
-from bktools.close.figures import ALL
-from bktools.close.sentences import detail_of, label_of, name_of, said
+from bktools.close.figures import ALL, LARGEST
+from bktools.close.recurring import MISSING
+from bktools.close.sentences import detail_of, label_of, name_of, step_of
 from bktools.frames.excel import too_large, width_of
 from bktools.frames.names import IDENTIFIERS
 from bktools.reports import grid
 from bktools.reports.grid import Book, Grid, Money, Share, Value
 from bktools.reports.pictures import MONEY
 from bktools.wording import Words
-from bktools.wording.numbers import capitalized, month, number
+from bktools.wording.numbers import capitalized, month, number, percent
 
 # The hidden sheet has this name in every language; the others have theirs in the wording.
 LINES = "lines"
@@ -43,6 +44,7 @@ TABLES = {
         "employee_name",
         "amount",
         "currency",
+        "home_amount",
     ),
     "changes": (
         "table",
@@ -56,6 +58,20 @@ TABLES = {
         "difference",
         "share",
         "drivers",
+    ),
+    "budget": ("about", "currency", "spent", "budget", "difference", "share", "drivers"),
+    "expected": (
+        "month",
+        "state",
+        "supplier",
+        "category_name",
+        "expected_on",
+        "currency",
+        "amount",
+        "amount_1",
+        "amount_2",
+        "amount_3",
+        "came_on",
     ),
     "coverage": ("name", "external_id", "account_name", "state", "archived"),
     CHART: (),
@@ -73,13 +89,35 @@ FILL, CLOSED = (
 )
 # Currencies with a column on the first sheet's page; others have theirs beside the page.
 PRINTED_CURRENCIES = 6
-LABEL, AMOUNT = 58, 14
+LABEL, COUNT, AMOUNT = 46, 9, 12.5
 # The sections of the words for codes, by column.
-CODES = {"fate": "fate", "reason": "entry", "state": "state", "table": "change", "change": "change"}
+CODES = {
+    "fate": "fate",
+    "reason": "entry",
+    "table": "change",
+    "change": "change",
+    "status": "status",
+    "severity": "severity",
+    "who": "role",
+}
+# The same of columns that mean something else on a sheet.
+OF_SHEETS = {
+    "coverage": {"state": "state"},
+    "expected": {"state": "expected"},
+    "findings": {"check": "status", "reason": "ledger"},
+    "open_groups": {"reason": "ledger"},
+    "matched": {"reason": "ledger"},
+}
 # Entries of an action with different reasons have as many rows; the sheet of entries has all of them.
 SHOWN_ENTRIES = 20
 BOLD = {"bold": True}
 QUIET = {"font_color": "#777777"}
+# A digit of this font has the seven pixels that widths are counted in: no program stretches a picture.
+OPTIONS = {
+    "in_memory": True,
+    "strings_to_urls": False,
+    "default_format_properties": {"font_name": "Arial", "font_size": 10},
+}
 # A table of a sheet: its title, its rows and its total.
 Block = tuple[str, list[list[Value]], list[Value]]
 
@@ -95,7 +133,7 @@ def workbook_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> by
     omitted = {name: why for name, table in tables.items() if (why := too_large(table))}
     labels = [] if CHART in omitted else _labels(close)
     file = io.BytesIO()
-    with xlsxwriter.Workbook(file, {"in_memory": True, "strings_to_urls": False}) as workbook:
+    with xlsxwriter.Workbook(file, OPTIONS) as workbook:
         workbook.set_properties({"title": close.title, "created": close.run.begun_at})
         words = close.words
         book = Book(workbook, close.title, words("report.workbook.begun", moment=close.run.begun_at), words)
@@ -105,7 +143,7 @@ def workbook_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> by
             _largest_and_new(book, close)
         for name, table in tables.items():
             if name not in omitted:
-                _listing(book, name, table, labels if name == CHART else [])
+                listing(book, name, table, TABLES[name], labels if name == CHART else ())
         _lines(book, close)
     return file.getvalue()
 
@@ -118,9 +156,7 @@ def account_label(code: str | None, external_id: str, name: str | None) -> str:
 def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes | None) -> None:
     """Write page one: what became of the month, the comparison, what to do first, who must act, the jobs."""
     words = close.words
-    sheet = book.grid(
-        words("report.sheet.close"), grid.NAVY, [LABEL, 10, *[AMOUNT] * len(close.figures.currencies)]
-    )
+    sheet = book.grid(words("report.sheet.close"), grid.NAVY, _widths(close))
     sheet.write([words("report.title", month=close.period)], grid.TITLE)
     sheet.write([f"{close.name}{BETWEEN}{close.title_state}"], grid.HEADING)
     if close.is_sandbox:
@@ -144,9 +180,18 @@ def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes 
     for note in notes:
         sheet.write([capitalized(note)], grid.NOTE)
     if picture is not None:
-        sheet.skip()
+        sheet.new_page()
         sheet.picture(picture, words("report.workbook.picture", month=close.period))
-    sheet.page(2 + min(len(close.figures.currencies), PRINTED_CURRENCIES))
+    sheet.page(_printed(close), pages=0)
+
+
+def _widths(close: Close) -> list[float]:
+    return [LABEL, COUNT, *[AMOUNT] * (len(close.figures.currencies) + bool(close.home_currency))]
+
+
+def _printed(close: Close) -> int:
+    """Return how many columns of amounts are printed, with their labels."""
+    return min(len(_widths(close)), 2 + PRINTED_CURRENCIES)
 
 
 def _blocks(close: Close) -> Iterator[Block]:
@@ -177,16 +222,9 @@ def _blocks(close: Close) -> Iterator[Block]:
         yield words("report.against", month=close.last_month), against, []
     first = [(_step(words, action), action) for action in close.actions[:3]]
     yield words("report.first_steps"), rows(first), []
+    named = "report.workbook.errors_and_warnings"
     roles = [
-        (
-            words(
-                "report.workbook.errors_and_warnings",
-                role=line.role,
-                errors=line.errors,
-                warnings=line.warnings,
-            ),
-            line,
-        )
+        (words(named, role=line.role, errors=line.errors, warnings=line.warnings), line)
         for line in close.by_role
     ]
     yield words("report.workbook.who_has_to_act", sheet=words("report.sheet.to_do")), rows(roles), []
@@ -195,18 +233,23 @@ def _blocks(close: Close) -> Iterator[Block]:
     ]
     whole_of_held = rows([(label_of(words, held), held)])[0] if held else []
     yield words("report.workbook.held_back_by_reason"), rows(reasons), whole_of_held
+    missing = [
+        row(_expected(words, line), None, {line["currency"]: line["amount"]})
+        for line in close.tables["expected"].to_pylist()
+        if line["month"] == close.period and line["state"] == MISSING
+    ][:LARGEST]
+    accrual = row(words("report.workbook.accrual"), None, close.accrual.amounts) if missing else []
+    yield words("report.workbook.expected", sheet=words("report.sheet.expected")), missing, accrual
     jobs = rows((_job(words, job.keys), job) for job in close.figures.jobs)
     yield words("report.jobs_of", month=close.period), jobs, []
 
 
 def _largest_and_new(book: Book, close: Close) -> None:
     """Write the month's largest entries, and suppliers and categories that are new in this month."""
-    sheet = book.grid(
-        close.words("report.sheet.largest"), grid.NAVY, [LABEL, 10, *[AMOUNT] * len(close.figures.currencies)]
-    )
+    sheet = book.grid(close.words("report.sheet.largest"), grid.NAVY, _widths(close))
     sheet.write([close.words("report.title", month=close.period)], grid.TITLE)
     _write(sheet, close, _blocks_of_largest(close))
-    sheet.page(2 + min(len(close.figures.currencies), PRINTED_CURRENCIES), pages=0)
+    sheet.page(_printed(close), pages=0)
 
 
 def _blocks_of_largest(close: Close) -> Iterator[Block]:
@@ -230,23 +273,33 @@ def _write(sheet: Grid, close: Close, blocks: Iterable[Block]) -> None:
             sheet.write([title], grid.HEADING)
             # The amounts of two months have no number of entries.
             counts = "" if all(row[1] is None for row in rows) else close.words("report.workbook.entries")
-            sheet.table(["", counts, *close.figures.currencies], rows)
+            home = (
+                [close.words("report.in_home", currency=close.home_currency)] if close.home_currency else []
+            )
+            sheet.table(["", counts, *close.figures.currencies, *home], rows)
             if total:
                 sheet.write(total, grid.TOTAL)
 
 
-def _row(close: Close, label: str, entries: int | None, amounts: Mapping[str, Decimal]) -> list[Value]:
-    cells = (Money(amounts.get(name), name) for name in close.figures.currencies)
+def _row(
+    close: Close,
+    label: str,
+    entries: int | None,
+    amounts: Mapping[str, Decimal],
+    home: Decimal | None = None,
+) -> list[Value]:
+    cells = [Money(amounts.get(name), name) for name in close.figures.currencies]
+    cells += [Money(home, close.home_currency)] if close.home_currency else []
     return [(capitalized(label), grid.WRAPPED), entries, *cells]
 
 
 def _rows(close: Close, lines: Iterable[tuple[str, Any]]) -> list[list[Value]]:
-    return [_row(close, label, line.entries, line.amounts) for label, line in lines]
+    return [_row(close, label, line.entries, line.amounts, line.home) for label, line in lines]
 
 
 def _step(words: Words, action: Action) -> str:
-    told = said(words, action)
-    to_do = f"{told.to_do}: {told.about}" if told.about else told.to_do
+    step = step_of(words, action)
+    to_do = f"{step.to_do}: {step.about}" if step.about else step.to_do
     return words("report.workbook.step", to_do=to_do, who=words.name("role", action.role))
 
 
@@ -257,44 +310,53 @@ def _entry(words: Words, row: Mapping[str, Any]) -> str:
     )
 
 
+def _expected(words: Words, row: Mapping[str, Any]) -> str:
+    named = (row["supplier"], row["category_name"], words.day(row["expected_on"]))
+    return BETWEEN.join(filter(None, named))
+
+
 def _job(words: Words, keys: Mapping[str, Any]) -> str:
     if keys["sent_at"]:
         return words("report.workbook.job", moment=keys["sent_at"], by=keys["sent_by"], fate=keys["fate"])
     return words("report.workbook.unsent_job", fate=keys["fate"])
 
 
-# The columns of the sheet to fill in, with widths: before and after the amounts, and of the identity.
-BEFORE_AMOUNTS = {"severity": 8, "who": 16, "to_do": 30, "about": 40, "why": 32, "entries": 8}
-AFTER_AMOUNTS = {"new_account": 28, "note": 20, "command": 12, "check": 12}
-# As many of those after the amounts are printed.
-PRINTED = 2
+# The columns of the sheet to fill in, with widths: those that are printed, then, after an amount per currency
+# to add up, those for programs.
+PRINTED = {
+    "severity": 9,
+    "who": 15,
+    "to_do": 26,
+    "about": 34,
+    "why": 26,
+    "entries": 9,
+    "value": 17,
+    "new_account": 24,
+    "note": 20,
+}
+FOR_PROGRAMS = {"command": 12, "check": 12}
 
 
 def _to_do(book: Book, close: Close, *, has_list: bool) -> None:
     """Write the sheet to fill in: a row an action, with a row beneath it for each of several things."""
     words, currencies = close.words, close.figures.currencies
     identity = (*IDS, "facts", "line_id")
-    widths = [
-        *BEFORE_AMOUNTS.values(),
-        *[12] * len(currencies),
-        *AFTER_AMOUNTS.values(),
-        *[12] * len(identity),
-    ]
+    widths = [*PRINTED.values(), *[12] * len(currencies), *FOR_PROGRAMS.values(), *[12] * len(identity)]
     sheet = book.grid(words("report.sheet.to_do"), grid.RED, widths)
     titles = [
-        *(words(f"report.column.{name}") for name in BEFORE_AMOUNTS),
+        *(words(f"report.column.{name}") for name in PRINTED),
         *currencies,
-        *(words(f"report.column.{name}") for name in (*AFTER_AMOUNTS, *identity)),
+        *(words(f"report.column.{name}") for name in (*FOR_PROGRAMS, *identity)),
     ]
     lines = list(lines_of(close))
     written = sheet.table(titles, [line.cells for line in lines])
-    place = len(BEFORE_AMOUNTS) + len(currencies)
+    place = list(PRINTED).index("new_account")
     numbered = list(zip(written, lines, strict=True))
     for row, line in numbered:
         if line.wants_account and has_list:
             sheet.sheet.data_validation(row, place, row, place, _choice(words))
     sheet.fold(row for row, line in numbered if line.is_beneath)
-    sheet.listing(len(titles), printed=place + PRINTED)
+    sheet.listing(len(titles), printed=len(PRINTED))
 
 
 class Line(NamedTuple):
@@ -310,10 +372,10 @@ class Line(NamedTuple):
 def lines_of(close: Close) -> Iterator[Line]:
     """Yield a line for each action, then one for each of its things where there are several."""
     for action in close.actions:
-        told = said(close.words, action)
+        step = step_of(close.words, action)
         several = action.things if len(action.things) > 1 else ()
         wants = action.wants_account and not several
-        yield _line(close, action, (told.about, told.why), action, action.ids, wants_account=wants)
+        yield _line(close, action, (step.about, step.why), action, action.ids, wants_account=wants)
         for place, thing in enumerate(several):
             texts = name_of(close.words, thing), detail_of(close.words, action, thing)
             if thing.kind == ENTRY and (not texts[1] or place >= SHOWN_ENTRIES):
@@ -332,7 +394,7 @@ def _line(
     of: Thing | None = None,
 ) -> Line:
     words = close.words
-    told, look = said(words, action), QUIET if of else {**grid.WRAPPED, **BOLD}
+    step, look = step_of(words, action), QUIET if of else {**grid.WRAPPED, **BOLD}
     # Two actions of one code have other facts, another severity, or stand apart.
     facts = facts_text(
         {
@@ -346,21 +408,27 @@ def _line(
     about, why = texts
     cells: list[Value] = [
         (words.name("severity", action.severity), look),
-        (told.who, look),
-        (told.to_do, look),
+        (step.who, look),
+        (step.to_do, look),
         (about, grid.WRAPPED),
         (why or None, grid.WRAPPED),
         value.entries or None,
-        *(Money(value.amounts.get(name), name) for name in close.figures.currencies),
+        (_values(words, value), {**grid.WRAPPED, **grid.RIGHT}),
         (None, FILL if wants_account else CLOSED),
         (None, FILL),
+        *(Money(value.amounts.get(name), name) for name in close.figures.currencies),
         action.command or None,
         action.code,
         *map(ids.get, IDS),
         facts,
         key,
     ]
-    return Line(cells, key, about or told.to_do, wants_account, of is not None)
+    return Line(cells, key, about or step.to_do, wants_account, of is not None)
+
+
+def _values(words: Words, value: Action | Thing) -> str | None:
+    """Return the amount of each currency on a line of its own."""
+    return "\n".join(words.money({name: amount}) for name, amount in value.amounts.items()) or None
 
 
 def _choice(words: Words) -> dict[str, str]:
@@ -373,18 +441,26 @@ def _choice(words: Words) -> dict[str, str]:
     }
 
 
-def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> None:
-    """Write a table on a sheet: columns of `TABLES` first, identifiers last, beside the printed page."""
+def listing(
+    book: Book, name: str, table: pa.Table, columns: Sequence[str], labels: Sequence[str] = ()
+) -> None:
+    """Write a table on a sheet: some columns first, identifiers last, beside the printed page.
+
+    `labels` are accounts to choose from, in a column of their own.
+    """
     filled = [
         column
         for column in table.column_names
         if column != "facts" and {*table[column].unique().to_pylist()} - {None, ""}
     ]
-    first = [column for column in TABLES[name] if column in filled]
+    first = [column for column in columns if column in filled]
     names = [column for column in filled if column not in first and not _is_identifier(column)]
     order = [*first, *names, *(column for column in filled if column not in (*first, *names))]
     words = book.words
-    rows = [[_value(row, column, words) for column in order] for row in table.select(order).to_pylist()]
+    codes = CODES | OF_SHEETS.get(name, {})
+    rows = [
+        [_value(row, column, words, codes) for column in order] for row in table.select(order).to_pylist()
+    ]
     titles = [_heading(words, column) for column in order]
     widths = [
         width_of(title, (_text(row[place], words) for row in rows), grid.WIDEST)
@@ -393,6 +469,13 @@ def _listing(book: Book, name: str, table: pa.Table, labels: Sequence[str]) -> N
     if labels:
         titles, widths = [*titles, words("report.workbook.account_to_choose")], [*widths, grid.WIDEST]
         rows = [[*row, label] for row, label in itertools.zip_longest(rows, labels)]
+    # A text that is longer than the widest column goes on in a second line where it is printed.
+    wraps = [place < len(first) and width >= grid.WIDEST for place, width in enumerate(widths)]
+    for row in rows:
+        row[:] = [
+            (cell, grid.WRAPPED) if isinstance(cell, str) and wraps[place] else cell
+            for place, cell in enumerate(row)
+        ]
     sheet = book.grid(words(f"report.sheet.{name}"), grid.QUIET, widths)
     written = sheet.table(titles, rows)
     if labels:
@@ -435,14 +518,16 @@ def _heading(words: Words, column: str) -> str:
     return words(key) if words.has(key) else column.replace("_", " ")
 
 
-def _value(row: Mapping[str, Any], column: str, words: Words) -> Value:
+def _value(row: Mapping[str, Any], column: str, words: Words, codes: Mapping[str, str]) -> Value:
     value = row[column]
     if isinstance(value, Decimal):
         return Share(value) if column == "share" else Money(value, row.get("currency"))
-    return words.name(CODES[column], value) if column in CODES and value else value
+    return words.name(codes[column], value) if codes.get(column) and value else value
 
 
 def _text(value: Value, words: Words) -> str:
+    if isinstance(value, Share):
+        return percent(value.percent, words.language)
     return words.amount(*value) if isinstance(value, Money) else "" if value is None else str(value)
 
 

@@ -84,8 +84,14 @@ def expected_entries(entries: Any, month: Month) -> pd.DataFrame:
     >>> expected[["supplier", "state", "amount", "amount_1"]].values.tolist()
     [['Telekom', 'missing', 40.0, 44.0]]
     """
-    wanted = dt.date.fromisoformat(rules.month("month", month) + "-01")
+    month = rules.month("month", month)
     table = in_memory(entries, "the entries", {"date", "amount", *KEYS})
+    return to_pandas(expected_in(table, month), source_of(entries))
+
+
+def expected_in(table: pa.Table, month: str) -> pa.Table:
+    """Return what `expected_entries` returns of a table, and a month such as "2026-10", as a table."""
+    wanted = dt.date.fromisoformat(f"{month}-01")
     for name in ("date", "amount", "currency", "supplier"):
         if name not in table.column_names:
             raise InputError(f"the entries have no column {name}, by which an entry of each month is known")
@@ -97,7 +103,7 @@ def expected_entries(entries: Any, month: Month) -> pd.DataFrame:
     expected.sort(
         key=lambda row: (STATES.index(row[1].state), -abs(row[1].amount), *(text or "" for text in row[0]))
     )
-    return to_pandas(_table(expected, table), source_of(entries))
+    return _table(expected, table)
 
 
 class Arrival(NamedTuple):

@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from bktools import disk
 from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import amounts_of, days_of, text_of
+from bktools.frames.delimited import to_csv
 from bktools.frames.incoming import in_memory
-from bktools.frames.schema import MONEY
+from bktools.frames.schema import MONEY, TEXT
+from bktools.settings import Settings
 
 COLUMNS = ("date", "currency", "rate")
 EXAMPLE = 'such as {"USD": 0.8712}, or a file with the columns date, currency, rate'
@@ -42,6 +46,19 @@ class Rates:
             return None
         place = bisect.bisect_right(days, day or ALWAYS)
         return self.rates[currency][place - 1] if place else None
+
+    @property
+    def table(self) -> pa.Table:
+        """The rates as a file of them has them."""
+        days = [(day, currency) for currency, own in self.days.items() for day in own]
+        rates = [rate for own in self.rates.values() for rate in own]
+        return pa.table(
+            {
+                "date": pa.array([day.isoformat() for day, _ in days], TEXT),
+                "currency": pa.array([currency for _, currency in days], TEXT),
+                "rate": pa.array([f"{rate:f}" for rate in rates], TEXT),
+            }
+        )
 
 
 def rates_of(rates: Any) -> Rates:
@@ -74,11 +91,11 @@ def rates_of(rates: Any) -> Rates:
     )
 
 
-def in_own_currency(rows: pa.Table, rates: Rates) -> tuple[pa.Array, str]:
+def in_own_currency(rows: pa.Table, rates: Rates, own: str | None = None) -> tuple[pa.Array, str]:
     """Return each amount in the company's own currency, rounded to its units, and that currency.
 
-    The own currency is the one of the entries that has no rate, or the one whose rate is 1. An amount that is
-    missing stays missing.
+    By default the own currency is the one of the entries that has no rate, or the one whose rate is 1. An
+    amount that is missing stays missing.
 
     Raises
     ------
@@ -86,19 +103,44 @@ def in_own_currency(rows: pa.Table, rates: Rates) -> tuple[pa.Array, str]:
         When several currencies have no rate, or a rate of an entry's day is missing.
     """
     currencies, days = text_of(rows, "currency").to_pylist(), days_of(rows).to_pylist()
-    own = _own(currencies, rates)
+    own = own or _own(currencies, rates)
+    amounts = converted(rows, rates, own)
+    without_rate = pc.and_(pc.is_null(amounts), pc.is_valid(amounts_of(rows)))
+    for place in pc.indices_nonzero(without_rate).to_pylist()[:1]:
+        day, currency = days[place], currencies[place]
+        when = f"on {day}" if day else "of an entry without a date"
+        raise InputError(f"the rates have none for {currency or 'no currency'} {when}: add a line for it")
+    return amounts, own
+
+
+def converted(rows: pa.Table, rates: Rates, own: str) -> pa.Array:
+    """Return each amount in the company's own currency; null where amount or rate are missing."""
     unit = Decimal(1).scaleb(-MINOR_UNITS.get(own, USUAL))
-    converted: list[Decimal | None] = []
-    for amount, currency, day in zip(amounts_of(rows).to_pylist(), currencies, days, strict=True):
-        if amount is None:
-            converted.append(None)
-            continue
+    amounts: list[Decimal | None] = []
+    columns = (amounts_of(rows), text_of(rows, "currency"), days_of(rows))
+    for amount, currency, day in zip(*(column.to_pylist() for column in columns), strict=True):
         rate = Decimal(1) if currency == own else rates.at(currency or "", day)
-        if rate is None:
-            when = f"on {day}" if day else "of an entry without a date"
-            raise InputError(f"the rates have none for {currency or 'no currency'} {when}: add a line for it")
-        converted.append((amount * rate).quantize(unit, ROUND_HALF_UP))
-    return pa.array(converted, None if any(amount is not None for amount in converted) else MONEY), own
+        is_known = amount is not None and rate is not None
+        amounts.append((amount * rate).quantize(unit, ROUND_HALF_UP) if is_known else None)
+    return pa.array(amounts, None if any(amount is not None for amount in amounts) else MONEY)
+
+
+def keep_rates(rates: Rates, settings: Settings, company: str, month: str) -> Path:
+    """Keep the rates of a company's month, for the next close of it."""
+    path = _path_of(settings, company, month)
+    with disk.storage_errors(path):
+        disk.private_folder(path.parent)
+    return disk.write_whole(path, lambda file: to_csv(rates.table, file, "machine"))
+
+
+def kept_rates(settings: Settings, company: str, month: str) -> Rates | None:
+    """Return the rates that were kept for a company's month, None where there are none."""
+    path = _path_of(settings, company, month)
+    return rates_of(path) if path.is_file() else None
+
+
+def _path_of(settings: Settings, company: str, month: str) -> Path:
+    return settings.state_dir / "rates" / f"{company}-{month}.csv"
 
 
 def _own(currencies: Sequence[str | None], rates: Rates) -> str:

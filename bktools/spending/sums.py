@@ -92,7 +92,7 @@ def spend(
     Returns
     -------
     pandas.DataFrame
-        One row a group and currency. First the keys as text: `category_name`, `account_code` and
+        One row per group and currency. First the keys as text: `category_name`, `account_code` and
         `account_name`, `employee_name`, `supplier`, `month` (such as 2026-10), `cost_centre`, `company_id`,
         or the column; a missing value has its own row, such as "no supplier". Then `currency`, `entries`
         (count), `amount` (exact sum), with rates `home_amount` (the sum of the entries' amounts in the own

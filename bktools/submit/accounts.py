@@ -35,6 +35,7 @@ from bktools.reconcile.reconciliation import Reconciliation
 from bktools.service import Service
 from bktools.service.retry import Budget, RetryPolicy, is_repeatable, repeated
 from bktools.settings import require_writable
+from bktools.submit.outcomes import outcome_frame
 
 # Most requests for an account. A repeat adds none: (externalId, companyId) is unique in the service.
 ATTEMPTS = 3
@@ -133,9 +134,8 @@ def create_accounts(
             service=service,
         )
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
-    return to_pandas(
-        table, {"environment": service.settings.environment, "applied": apply, "rows": len(rows)}
-    )
+    about = {"environment": service.settings.environment, "applied": apply, "rows": len(rows)}
+    return outcome_frame(to_pandas(table, about))
 
 
 def create_with(

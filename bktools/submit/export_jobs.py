@@ -29,6 +29,7 @@ from bktools.progress import progress as progress_bar
 from bktools.service import Service
 from bktools.service.workers import Stopped, as_they_end, pause
 from bktools.settings import require_writable
+from bktools.submit.outcomes import outcome_frame
 from bktools.submit.rate_limit import RateLimit
 from bktools.submit.sender import OUTCOMES, OutcomeRow, Sender, look_up, row_planned, row_unsent
 
@@ -137,7 +138,7 @@ def submit_export_jobs(
         ).rows()
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
     about = {"environment": service.settings.environment, "plan": plan.plan_id, "applied": apply}
-    return to_pandas(table, about | {"unchecked": list(plan.unchecked)})
+    return outcome_frame(to_pandas(table, about | {"unchecked": list(plan.unchecked)}))
 
 
 def _seconds(wait: float | dt.timedelta) -> float:

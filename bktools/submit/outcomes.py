@@ -7,6 +7,8 @@ import pandas as pd
 from bktools import views
 from bktools.consoles import readable
 from bktools.errors import InputError
+from bktools.views import SHOWN_ROWS
+from bktools.visible import visible_line
 from bktools.wording import words
 
 # The outcomes, the most urgent last; the section `outcome` of `wording` has what they mean and what to do.
@@ -32,9 +34,31 @@ def told(outcome: str, form: str, *, of_accounts: bool) -> str:
 
     Some mean another thing for an account than for a batch.
     """
-    texts = words("en")
+    texts = words()
     keys = [f"{section}.{outcome.lower()}.{form}" for section in ("outcome_of_account", "outcome")]
     return next((texts(key) for key in keys[not of_accounts :] if texts.has(key)), "")
+
+
+class OutcomeFrame(pd.DataFrame):
+    """A frame of outcomes that shows itself as `Outcomes` does; what is selected from it is a plain frame."""
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    def __repr__(self) -> str:
+        """Return the number of each outcome, the next steps, and every message as a whole."""
+        return repr(Outcomes(self))
+
+    def _repr_html_(self) -> str:
+        return Outcomes(self)._repr_html_()
+
+
+def outcome_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame of outcomes that shows itself as `Outcomes` does."""
+    shown = OutcomeFrame(frame)
+    shown.attrs = frame.attrs
+    return shown
 
 
 class Outcomes:
@@ -85,8 +109,22 @@ class Outcomes:
         lines = [
             f"{count:,} {name}{f': {meaning}' if meaning else ''}" for count, name, meaning in self._counts()
         ]
-        shown = [*(lines or [NOTHING]), *(f"  next: {step}" for step in self.next_steps)]
+        shown = [*(lines or [NOTHING]), *(f"  next: {step}" for step in self.next_steps), *self._messages()]
         return readable("\n".join(shown))
+
+    def _messages(self) -> list[str]:
+        """Return a line with the whole message of each row that needs a step, the first of them."""
+        if "message" not in self.frame.columns:
+            return []
+        needs_step = self.frame["outcome"].map(lambda outcome: bool(self._step(outcome)))
+        rows = self.frame[needs_step & self.frame["message"].notna()]
+        name = "external_id" if self._of_accounts else "batch_id"
+        lines = [
+            f"  {row[name]}: {visible_line(row['message'])}"
+            for row in rows.head(SHOWN_ROWS).to_dict("records")
+        ]
+        more = len(rows) - SHOWN_ROWS
+        return [*lines, f"  … and {more:,} more in the column message"] if more > 0 else lines
 
     def _repr_html_(self) -> str:
         counts = self._counts()

@@ -26,7 +26,6 @@ from bktools.wording.numbers import shown
 
 # Rows of the static table.
 KEPT_ROWS = 200
-ENGLISH = words("en")
 
 # Columns of the grid beside those that a person reads first; hidden ones are still found by the search.
 STATE = "state"
@@ -82,7 +81,7 @@ class EntryPicker:
 
     @property
     def totals(self) -> pd.DataFrame:
-        """One row a currency of the selection: currency, entries (count), amount (exact)."""
+        """One row per currency of the selection: currency, entries (count), amount (exact)."""
         return to_pandas(by_currency((), self._sums))
 
     @property
@@ -275,10 +274,10 @@ def _states(table: pa.Table, plan: ExportPlan) -> list[str]:
     found = plan.findings[plan.findings["severity"] == "warning"]
     warnings: dict[str, list[str]] = defaultdict(list)
     for id_, check, message in zip(found["id"], found["check"], found["message"], strict=True):
-        warnings[id_].append(f"{ENGLISH.name('entry', check)}: {message}")
+        warnings[id_].append(f"{words().name('entry', check)}: {message}")
     columns = (text_of(table, name).to_pylist() for name in ("id", "reason", "message"))
     return [
-        f"{ENGLISH.name('entry', reason)}\n{message}"
+        f"{words().name('entry', reason)}\n{message}"
         if reason
         else "\n".join(filter(None, ["ready", "; ".join(warnings[id_])]))
         for id_, reason, message in zip(*columns, strict=True)

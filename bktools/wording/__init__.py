@@ -1,5 +1,5 @@
 """Every sentence about findings, reasons, statuses, outcomes, states, roles and actions, in each language."""
 
-from bktools.wording.words import LANGUAGES, Words, words
+from bktools.wording.words import LANGUAGE_VARIABLE, LANGUAGES, Words, words
 
-__all__ = ["LANGUAGES", "Words", "words"]
+__all__ = ["LANGUAGES", "LANGUAGE_VARIABLE", "Words", "words"]

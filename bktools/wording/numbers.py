@@ -10,6 +10,8 @@ from typing import Any
 
 from bktools.currencies import MINOR_UNITS, USUAL
 
+MINUS = "\N{MINUS SIGN}"
+
 
 @dataclass(frozen=True)
 class Style:
@@ -54,7 +56,7 @@ STYLES: Mapping[str, Style] = {
         tuple(_ENGLISH.split()),
         "%",
         "yyyy-mm-dd",
-        "+0.0%;-0.0%;0%",
+        f"+0.0%;{MINUS}0.0%;0%",
         '""',
     ),
     "de": Style(
@@ -65,7 +67,7 @@ STYLES: Mapping[str, Style] = {
         tuple(_GERMAN.split()),
         "\N{NO-BREAK SPACE}%",
         "dd.mm.yyyy",
-        "+0.0 %;-0.0 %;0 %",
+        f"+0.0 %;{MINUS}0.0 %;0 %",
         "„“",
     ),
 }
@@ -90,7 +92,7 @@ def shown(amount: Any, currency: str | None, language: str = "en") -> str:
     decimals = decimals.rstrip("0").ljust(MINOR_UNITS.get(currency or "", USUAL), "0")
     style = STYLES[language]
     text = style.point.join(filter(None, (whole.replace(",", style.thousands), decimals)))
-    return text if number else text.removeprefix("-")
+    return text.replace("-", MINUS if number else "")
 
 
 def quoted(text: str, language: str = "en") -> str:
@@ -110,12 +112,13 @@ def number(value: Any, language: str = "en") -> str:
 
     Examples
     --------
-    >>> number(1234), number(Decimal("-1234.5"), "de")
-    ('1,234', '-1.234,5')
+    >>> number(1234), number(Decimal("1234.5"), "de")
+    ('1,234', '1.234,5')
     """
     style = STYLES[language]
     whole, _, decimals = f"{value if isinstance(value, int) else Decimal(str(value)):,}".partition(".")
-    return style.point.join(filter(None, (whole.replace(",", style.thousands), decimals)))
+    text = style.point.join(filter(None, (whole.replace(",", style.thousands), decimals)))
+    return text.replace("-", MINUS)
 
 
 def percent(value: Any, language: str = "en", *, signed: bool = True) -> str:
@@ -123,8 +126,8 @@ def percent(value: Any, language: str = "en", *, signed: bool = True) -> str:
 
     Examples
     --------
-    >>> percent(Decimal("-3.2")), percent(Decimal("1234.5"), "de"), percent(None)
-    ('-3.2%', '+1.234,5\xa0%', '')
+    >>> percent(Decimal("3.2")), percent(Decimal("1234.5"), "de"), percent(None)
+    ('+3.2%', '+1.234,5\xa0%', '')
     """
     if value is None:
         return ""

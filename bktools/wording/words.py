@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import os
 import string
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,6 +45,7 @@ from bktools.visible import one_line, visible_line
 from bktools.wording import numbers
 
 LANGUAGES = tuple(numbers.STYLES)
+LANGUAGE_VARIABLE = "BKTOOLS_LANGUAGE"
 
 # The things that a list in a sentence names; the others are counted.
 LISTED = 3
@@ -200,9 +202,16 @@ _WRITERS: Mapping[str, Callable[[Words, Any, str, Mapping[str, Any]], str]] = {
 }
 
 
+def words(language: str | None = None) -> Words:
+    """Return the sentences of a language, by default the reader's: of BKTOOLS_LANGUAGE, else English."""
+    # The settings refuse a language that there is not.
+    readers = os.environ.get(LANGUAGE_VARIABLE, "").strip().lower()
+    return _sentences(language or (readers if readers in LANGUAGES else LANGUAGES[0]))
+
+
 @functools.cache
-def words(language: str) -> Words:
-    """Return the sentences of a language, one of LANGUAGES; the file is read once."""
+def _sentences(language: str) -> Words:
+    """Return the sentences of a language; its file is read once."""
     tables = tomllib.loads((files("bktools.wording") / f"{language}.toml").read_text(encoding="utf-8"))
     return Words(language, dict(_flat(tables)))
 

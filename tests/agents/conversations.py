@@ -61,10 +61,9 @@ def arguments_of(table: str) -> dict[str, dict[str, Any]]:
         "plan_export": {"entries": ENTRIES},
         "close_month": MONTH,
         "verify": {"ledger": LEDGER},
-        "findings": {"table": table},
+        "rows": {"table": table, "where": {"currency": "CHF"}},
         "spend": {"entries": table, "by": ["supplier"]},
         "versus": {"this": ENTRIES, "that": table, "by": ["supplier"]},
-        "query": {"sql": f"SELECT currency, sum(amount) AS amount FROM {table} GROUP BY 1 ORDER BY 1"},
     }
 
 
@@ -115,56 +114,12 @@ READING = (
     ("plan_export", "entries", {}),
     ("reconcile", "chart", {}),
 )
-# SQL that writes, reads another file, or changes the database.
-SQL = (
-    *("COPY t TO '{outside}'", "COPY (SELECT 1) TO '/tmp/bktools-was-here.csv'", "EXPORT DATABASE '/tmp/x'"),
-    *("CREATE TABLE x AS SELECT 1", "INSERT INTO {table} SELECT * FROM {table}", "DROP VIEW {table}"),
-    *("DELETE FROM {table}", "UPDATE {table} SET amount = 0", "CREATE OR REPLACE VIEW {table} AS SELECT 1"),
-    *("ATTACH '/tmp/x.db'", "INSTALL httpfs", "LOAD httpfs", "SET enable_external_access = true"),
-    *(
-        "RESET enable_external_access",
-        "SET lock_configuration = false",
-        "PRAGMA database_list",
-        "CALL pragma_version()",
-    ),
-    *(
-        "SELECT * FROM read_csv('{outside}')",
-        "SELECT * FROM read_text('/etc/passwd')",
-        "SELECT * FROM glob('/*')",
-    ),
-    *(
-        "SELECT * FROM '{outside}'",
-        "FROM read_parquet('/tmp/*.parquet')",
-        "SELECT * FROM read_blob('/proc/self/environ')",
-    ),
-    *("SELECT * FROM read_csv('https://example.com/a.csv')", "SELECT * FROM sqlite_scan('{outside}', 'a')"),
-    *("SELECT * FROM query('COPY {table} TO ''{outside}''')", "SELECT 1; COPY {table} TO '{outside}'"),
-    *(
-        "SELECT 1; SELECT 2",
-        "WITH x AS (SELECT 1) DELETE FROM {table}",
-        "EXPLAIN ANALYZE SELECT 1",
-        "PREPARE p AS SELECT 1",
-    ),
-    *("SELECT getenv('BKTOOLS_TOKEN')", "SELECT repeat('x', 4000000000)"),
-    *(
-        "SELECT string_agg(repeat('x', 1000000)) FROM range(10000)",
-        "SELECT list(range) FROM range(500000000)",
-    ),
-    *(
-        "",
-        ";",
-        "export now",
-        "SELECT",
-        "SELECT * FROM nowhere",
-        "VACUUM",
-        "CHECKPOINT",
-        "BEGIN",
-        "USE memory",
-    ),
-    *(
-        "SELECT * FROM parquet_metadata('{outside}')",
-        "IMPORT DATABASE '/tmp'",
-    ),
+# Tables that no answer named, and columns that a table lacks.
+LOOKS = (
+    *({"table": name} for name in ("../secret", "x'; DROP TABLE y", "/etc/passwd", "{outside}", "", "*")),
+    *({"table": "{table}", "where": {name: "x"}} for name in ("password", "", "supplier; --", "{outside}")),
+    *({"table": "{table}", "where": value} for value in ("id", ["id"], {"id": ["x"]}, {"id": {"$ne": ""}})),
+    *({"table": "{table}", "from_row": value} for value in (0, -1, "all", 1.5)),
 )
 # Values that are not what a tool takes.
 WRONG: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -176,8 +131,7 @@ WRONG: tuple[tuple[str, dict[str, Any]], ...] = (
     ("close_month", MONTH | {"month": "9999-99"}),
     ("close_month", {"chart": CHART, "entries": ENTRIES}),
     ("read_file", {"path": ENTRIES, "kind": "workbook"}),
-    ("findings", {"table": "../secret"}),
-    ("findings", {"table": "x'; DROP TABLE y"}),
+    ("query", {"sql": "SELECT 1"}),
     ("spend", {"entries": "entries_00000000", "by": ["supplier"]}),
     ("spend", {"entries": ENTRIES, "by": "supplier"}),
     ("spend", {"entries": ENTRIES, "by": ["supplier"] * 3}),
@@ -185,8 +139,6 @@ WRONG: tuple[tuple[str, dict[str, Any]], ...] = (
     ("guide", {"topic": "../errors.py"}),
     ("guide", {"topic": "/etc/passwd"}),
     ("guide", {"topic": "files", "from_line": -5}),
-    ("query", {"sql": ["SELECT 1"]}),
-    ("query", {}),
 )
 
 
@@ -201,9 +153,9 @@ def conversations(outside: Path, table: str) -> Iterator[Conversation]:
         for tool, argument, others in READING:
             arguments = {argument: path.replace("{outside}", str(outside)), **others}
             yield Conversation("path", ((tool, arguments),))
-    for sql in SQL:
-        statement = sql.replace("{outside}", str(outside)).replace("{table}", table)
-        yield Conversation("sql", (("query", {"sql": statement}),))
+    for look in LOOKS:
+        text = json.dumps(look).replace("{outside}", str(outside)).replace("{table}", table)
+        yield Conversation("look", (("rows", json.loads(text)),))
     for tool, arguments in WRONG:
         yield Conversation("wrong", ((tool, arguments),))
     for tool in TOOLS:

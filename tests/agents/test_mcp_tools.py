@@ -9,7 +9,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -102,14 +101,11 @@ def tree(root: Path, *without: str) -> dict[str, str]:
 
 
 def test_hostile_conversations_create_nothing(assistant, world, not_ready):
-    """200 conversations: no request that creates, no file outside of the results, each refusal one line."""
+    """No conversation creates anything or writes outside of the results; each refusal is one line."""
     before = tree(world.root, "books/bktools-prepared", "data", "cache", "sent_log", "service")
     talks = [*conversations(world.root / "secret.csv", not_ready)]
     parallel = [Conversation("retried", (("plan_export", {"entries": ENTRIES}),) * 8, is_refused=False)]
-    parallel += [
-        Conversation("retried", (("query", {"sql": f"SELECT {n} FROM range(3)"}),) * 3, False)
-        for n in range(4)
-    ]
+    parallel += [Conversation("retried", (("rows", {"table": not_ready}),) * 3, is_refused=False)]
 
     async def talk(client):
         for conversation in talks:
@@ -131,11 +127,10 @@ def test_hostile_conversations_create_nothing(assistant, world, not_ready):
             assert len(plans) == 1
 
     spoken(assistant, talk)
-    assert len(talks) + len(parallel) >= 200
+    assert len(talks) + len(parallel) >= 150
     assert world.created == []
     assert tree(world.root, "books/bktools-prepared", "data", "cache", "sent_log", "service") == before
     assert len([*(world.folder / "bktools-prepared").glob("export-*.plan")]) == 1
-    assert not Path("/tmp/bktools-was-here.csv").exists()
     assert assistant.process.poll() is None
     # Nothing of the person's is in what an assistant may read, nor was there an error that nobody expected.
     results = [path.read_bytes() for path in (world.folder / "bktools-prepared").rglob("*") if path.is_file()]
@@ -158,7 +153,7 @@ def test_names_with_instructions_stay_values(assistant, world, not_ready):
         for tool, arguments in (
             ("read_file", {"path": "names.csv", "kind": "entries"}),
             ("spend", {"entries": "names.csv", "by": ["supplier"]}),
-            ("query", {"sql": f"SELECT supplier FROM {name}"}),
+            ("rows", {"table": name}),
             ("plan_export", {"entries": "names.csv"}),
         ):
             result = await client.call_tool(tool, arguments)
@@ -186,23 +181,6 @@ def test_a_plan_of_another_company_is_empty(assistant, world):
     facts = spoken(assistant, talk)
     assert facts["jobs"] == 0
     assert "person_runs" not in facts
-
-
-def test_a_cancelled_query_frees_its_place(assistant):
-    """Queries that take for ever end with their call: later calls do not wait for them."""
-    forever = {"sql": "SELECT count(*) FROM range(10000000) a, range(10000000) b"}
-
-    async def talk(client):
-        for _ in range(2):
-            with anyio.move_on_after(1):
-                async with anyio.create_task_group() as group:
-                    for _ in range(2):
-                        group.start_soon(client.call_tool, "query", forever)
-        begun = time.monotonic()
-        answered(await client.call_tool("guide", {}))
-        return time.monotonic() - begun
-
-    assert spoken(assistant, talk) < 10
 
 
 def test_what_is_asked_is_answered_by_a_person(assistant, world):

@@ -16,7 +16,7 @@ from bktools.close.actions import (
 from bktools.close.changes import CATEGORIES, EMPLOYEES, HELD_BACK, SUMS
 from bktools.close.entries import FATES, OF_REASON
 from bktools.reports.folder import TABLES
-from bktools.reports.workbook import AFTER_AMOUNTS, BEFORE_AMOUNTS
+from bktools.reports.workbook import FOR_PROGRAMS, PRINTED
 from bktools.submit.outcomes import OUTCOMES
 from bktools.wording import LANGUAGES, words
 
@@ -44,7 +44,7 @@ STEPS = {
         ("outcome.{}.name", {outcome.lower() for outcome in OUTCOMES}),
         ("change.{}.name", {*SUMS, HELD_BACK, *CATEGORIES.values(), *EMPLOYEES.values()}),
         ("report.readme.{}", {name.replace(".", "_") for name in TABLES}),
-        ("report.column.{}", {*BEFORE_AMOUNTS, *AFTER_AMOUNTS}),
+        ("report.column.{}", {*PRINTED, *FOR_PROGRAMS}),
     ],
     ids=["fates", "reasons", "steps", "outcomes", "changes", "files", "columns"],
 )

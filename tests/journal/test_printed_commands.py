@@ -13,7 +13,7 @@ from sources import sources
 
 from bktools.errors import JournalError
 from bktools.journal.attempts import record_outcome
-from bktools.journal.export_jobs import _booked_twice
+from bktools.journal.export_jobs import _late_answer
 from bktools.journal.periods import _set_state
 from bktools.journal.resolving import resolve
 from bktools.journal.right_journal import first_export
@@ -71,10 +71,10 @@ def test_each_command_that_the_code_composes_names_them():
         }
         for node in ast.walk(tree):
             text = _text(node) if isinstance(node, ast.expr) and id(node) not in documented | inside else ""
-            for found in re.finditer(rf"bktools ({OF_A_COMPANY}|{OF_A_JOURNAL})", text):
-                rest = text[found.start() :]
-                if not IS_NAME.match(rest) and not re.search(r"\{(same|books)[^}]*\}|\{same\(", rest):
-                    wrong.append(f"{place}: {rest[:60]}")
+            for match in re.finditer(rf"bktools ({OF_A_COMPANY}|{OF_A_JOURNAL})", text):
+                command = text[match.start() :]
+                if not IS_NAME.match(command) and not re.search(r"\{(same|books)[^}]*\}|\{same\(", command):
+                    wrong.append(f"{place}: {command[:60]}")
     assert not wrong, "\n".join(wrong)
     assert composed > 5
 
@@ -93,7 +93,7 @@ def test_each_command_that_the_journal_prints_names_them(opened, today):
     lines["export resolve a"] = str(caught.value)
     resolve(opened, "a", "ACCEPTED", **LOOKED, job_id="job-1")
     record_outcome(opened, attempt, answer("ACCEPTED", "job-2"))
-    lines["export tick-off"] = _booked_twice(opened, opened.booked_twice()[0])
+    lines["export tick-off"] = _late_answer(opened, opened.late_answers()[0])
     _set_state(opened, COMPANY, "2026-10", "CLOSED", None, "Grace")
     with pytest.raises(JournalError) as caught:
         send(opened, batch("b", 1, date="2026-10-05"), period="2026-10")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bktools
-from bktools import plot_spend, spend, versus
+from bktools import spend, versus
 from bktools.errors import ArgumentError, InputError
 
 ENTRIES = st.lists(
@@ -82,7 +82,7 @@ def test_drivers_are_the_entries_that_differ():
     assert (row["category_name"], row["category_id"], row["difference"]) == ("Trips", "c2", 1880.1)
     assert row["percent"] == 939.6
     assert row["drivers"] == "2026-11-03 Fair +2,000.20"
-    assert versus(OCTOBER, NOVEMBER)["drivers"].to_list() == ["2026-11-03 Fair -2,000.20"]
+    assert versus(OCTOBER, NOVEMBER)["drivers"].to_list() == ["2026-11-03 Fair \N{MINUS SIGN}2,000.20"]
 
 
 @pytest.mark.parametrize("sums_of", ["this", "that", "both"])
@@ -136,9 +136,18 @@ def test_bad_input_is_one_line(tmp_path: Path):
         assert error.value.source == "budget.csv"
 
 
-def test_the_picture_shows_differences():
-    """`plot_spend` draws a bar for each difference, to the left where there was less."""
-    charts = plot_spend(versus(NOVEMBER, OCTOBER, by="supplier"), title="November 2026")
-    assert [label.get_text() for label in charts["EUR"].get_yticklabels()] == ["Fair", "Hotel"]
-    assert [bar.get_width() for bar in charts["EUR"].patches] == [2000.2, -120.1]
-    assert "2,000.20" in " ".join(text.get_text() for text in charts["EUR"].texts)
+def test_two_periods_of_one_frame():
+    """A quarter beside the one before: each group's sums as pandas has them."""
+    days = pd.date_range("2026-04-01", "2026-09-30", freq="D")
+    suppliers = [f"s{number % 5}" for number in range(len(days))]
+    frame = pd.DataFrame({"date": days, "currency": "EUR", "supplier": suppliers})
+    frame["amount"] = [float(number % 13) for number in range(len(days))]
+    third, second = (
+        frame[frame["date"].dt.quarter == quarter].groupby("supplier")["amount"].sum().to_dict()
+        for quarter in (3, 2)
+    )
+    options = {"by": "supplier", "period": "2026-Q3", "before": "2026-Q2"}
+    found = versus(frame, frame, every=True, **options).set_index("supplier")
+    assert (found["this"].to_dict(), found["that"].to_dict()) == (third, second)
+    drivers = versus(frame, frame, language="de", **options)["drivers"]
+    assert drivers.str.contains(r"\d\d\.0[789]\.2026 s\d \+").any()

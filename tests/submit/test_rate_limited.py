@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from email.utils import formatdate
 
 import pandas as pd
 import pytest
@@ -14,7 +13,6 @@ from entries_by_hand import COMPANY, company_of, entries_of, entries_of_each, ou
 from raw_service import IN_PROGRESS, answering, by_company, created, in_turn, send
 
 import bktools
-from bktools.submit import rate_limit
 
 LIMIT = '{"type": "RATE_LIMITED", "message": "too many requests"}'
 
@@ -60,16 +58,6 @@ def test_the_rate_limit_is_waited_for(talking, capsys):
         assert steps == ["PLANNED", "SENDING", "PLANNED", "SENDING", "ACCEPTED"]
         assert (len(raw.requests), set(raw.accepted.values())) == (2, {1})
     assert "Waiting 1 s, because the service's rate limit is reached" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("form", ["date", "none"])
-def test_the_limit_may_say_when_in_each_form(talking, monkeypatch, form):
-    """Retry-After as a date, or not at all; again after the second wait."""
-    monkeypatch.setattr(rate_limit, "USUAL_WAIT", 0.2)
-    limited = limit(formatdate(time.time() + 1, usegmt=True) if form == "date" else None)
-    with talking(in_turn(limited, limited, created), read=30.0) as (raw, service):
-        assert outcomes(entries_of(COMPANY, 1), service) == ["ACCEPTED"]
-        assert len(raw.requests) == 3
 
 
 def test_three_in_a_row_stop_the_run(talking):
@@ -134,10 +122,10 @@ def test_a_job_in_progress_after_a_429_leaves_a_doubt(talking, is_later):
 @pytest.mark.parametrize("companies", [1, 6])
 def test_ctrl_c_ends_the_wait(talking, companies):
     """The run ends within a second, with every batch as it was, however many companies wait."""
-    told = []
+    shown = []
 
     def interrupt():
-        told.append(time.monotonic())
+        shown.append(time.monotonic())
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     def answer(raw, connection, request):
@@ -148,5 +136,5 @@ def test_ctrl_c_ends_the_wait(talking, companies):
     with talking(answer, read=30.0) as (_, service):
         with pytest.raises(KeyboardInterrupt):
             submit(entries_of_each(map(company_of, range(companies))), service)
-        assert time.monotonic() - told[0] < 1
+        assert time.monotonic() - shown[0] < 1
         assert states(service) == ["PLANNED"] * companies

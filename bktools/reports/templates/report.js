@@ -18,7 +18,7 @@
 
   // Amounts are exact: integers of 10^-20.
   const exact = (text) => {
-    const plain = text.replaceAll(words.thousands, "").replace(words.point, ".").replace(/[^\d.-]/g, "");
+    const plain = text.replaceAll(words.thousands, "").replace(words.point, ".").replace(words.minus, "-").replace(/[^\d.-]/g, "");
     const [whole, decimals = ""] = plain.split(".");
     return BigInt(whole + decimals.padEnd(PLACES, "0"));
   };
@@ -27,7 +27,7 @@
     const digits = (units < 0n ? -units : units).toString().padStart(PLACES + 1, "0");
     const whole = digits.slice(0, -PLACES).replace(/\B(?=(\d{3})+$)/g, words.thousands);
     const rest = digits.slice(-PLACES, decimals - PLACES || undefined);
-    return (units < 0n ? "-" : "") + whole + (decimals ? words.point + rest : "");
+    return (units < 0n ? words.minus : "") + whole + (decimals ? words.point + rest : "");
   };
   const counted = (count) => amount(BigInt(count) * 10n ** BigInt(PLACES), 0);
 
@@ -132,6 +132,17 @@
     tables.set(table.id, show);
   };
 
+  // On a narrow screen a row is a list: each cell has its heading beside it.
+  document.querySelectorAll("table").forEach((table) => {
+    const titles = [...table.tHead.rows[0].cells].map((head) => head.textContent);
+    for (const row of table.tBodies[0].rows) {
+      [...row.cells].forEach((cell, place) => {
+        cell.dataset.title = titles[place];
+        cell.classList.toggle("empty", !cell.textContent.trim());
+      });
+    }
+    table.classList.add("stacks");
+  });
   document.querySelectorAll("table.live").forEach(enhance);
 
   // A link to some entries goes to their table, which shows only these.

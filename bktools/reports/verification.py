@@ -1,0 +1,152 @@
+"""A verification as a folder to mail: a page, a workbook and CSV, in the reader's language."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+
+from bktools import disk
+from bktools.frames.delimited import to_csv
+from bktools.frames.incoming import arrow_of
+from bktools.ledger import LedgerMatch
+from bktools.ledger.settlements import Settlement, as_frame
+from bktools.reports import grid
+from bktools.reports.grid import Book
+from bktools.reports.html import page_of
+from bktools.reports.workbook import OPTIONS, listing
+from bktools.wording import Words
+
+REPORT, WORKBOOK, SETTLEMENTS = "report.html", "verification.xlsx", "ledger_settlements.csv"
+# The tables of the workbook, and the columns of each that come first and are printed.
+SHEETS = {
+    "findings": ("severity", "check", "about", "message", "to_do", "who"),
+    "open_groups": (
+        "accounts",
+        "first_day",
+        "last_day",
+        "entries",
+        "exported",
+        "ledger",
+        "difference",
+        "vouchers",
+        "likeliest",
+    ),
+    "totals": (
+        "account_code",
+        "account_name",
+        "month",
+        "currency",
+        "entries",
+        "exported",
+        "ledger",
+        "not_from_export",
+        "difference",
+    ),
+    "matched": (
+        "status",
+        "date",
+        "supplier",
+        "description",
+        "amount",
+        "currency",
+        "account_code",
+        "booked_date",
+        "booked_amount",
+        "booked_account_code",
+        "booked_voucher_id",
+    ),
+}
+# Columns of the page, with the kinds that its style knows.
+KINDS = {
+    "entries": "number",
+    "exported": "number",
+    "ledger": "number",
+    "difference": "number",
+    "not_from_export": "number",
+    "first_day": "date",
+    "last_day": "date",
+    "message": "list",
+    "to_do": "list",
+    "likeliest": "list",
+    "severity": "choice",
+    "check": "choice",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """What a verification shows: the match, the batches in doubt, and whose ledger it is.
+
+    `company`, `environment` and `ledger` are names for people; `months` the months that were compared, and
+    `moved` what moved in the ledger since the last verification, in sentences.
+    """
+
+    match: LedgerMatch
+    settlements: Sequence[Settlement]
+    company: str
+    environment: str
+    ledger: str
+    months: str
+    verified_at: dt.datetime
+    moved: Sequence[str] = ()
+
+    @property
+    def words(self) -> Words:
+        """The language of the match."""
+        return self.match.words
+
+    @property
+    def title(self) -> str:
+        """Months and company: the head of every page."""
+        return " \N{MIDDLE DOT} ".join([self.words("verification.title", months=self.months), self.company])
+
+    def table(self, name: str) -> pa.Table:
+        """Return a table of the match by the name of its sheet."""
+        frames = {"matched": self.match.entries, "totals": self.match.totals}
+        frame: pd.DataFrame = frames[name] if name in frames else getattr(self.match, name)
+        return arrow_of(frame.drop(columns=["facts"], errors="ignore"), name)
+
+
+def write_verification(verification: Verification, folder: Path, profile: str = "excel") -> Path:
+    """Write page, workbook and CSV to a folder, in place of those of an earlier verification."""
+    verification.match.to_csv(folder, profile)
+    # Without rows, too: one of an earlier run would tell of batches that are settled by now.
+    to_csv(as_frame(verification.settlements), folder / SETTLEMENTS, profile)
+    for name, content in {REPORT: page(verification), WORKBOOK: workbook(verification)}.items():
+        disk.replace_content(folder / name, content)
+    return folder
+
+
+def page(verification: Verification) -> bytes:
+    """Return a verification as one HTML file to mail."""
+    columns = {name: [(column, KINDS.get(column, "text")) for column in SHEETS[name]] for name in SHEETS}
+    return page_of("verification.html", verification.words, of=verification, columns=columns)
+
+
+def workbook(verification: Verification) -> bytes:
+    """Return a verification as a workbook: what was found, then its tables."""
+    import xlsxwriter
+
+    words, match, file = verification.words, verification.match, io.BytesIO()
+    with xlsxwriter.Workbook(file, OPTIONS) as book_file:
+        book_file.set_properties({"title": verification.title, "created": verification.verified_at})
+        foot = words("verification.at", moment=verification.verified_at)
+        book = Book(book_file, verification.title, foot, words)
+        sheet = book.grid(words("report.sheet.verification"), grid.NAVY, [110])
+        sheet.write([verification.title], grid.TITLE)
+        sheet.write([words("verification.of_ledger", ledger=verification.ledger)], grid.NOTE)
+        sheet.skip()
+        for line in (match.headline, *match.sums, *match.remarks, *verification.moved):
+            sheet.write([line.strip()], grid.WRAPPED)
+        sheet.page(1, pages=0)
+        for name, columns in SHEETS.items():
+            table = verification.table(name)
+            if len(table):
+                listing(book, name, table, columns)
+    return file.getvalue()
