@@ -92,14 +92,3 @@ def test_everything_is_on_the_picture(groups: int):
     assert figure.get_figheight() < 8.3
     if groups == 40:
         assert [ax.texts[-1].get_text() for ax in axes[:2]] == ["and 30 more: 465", "and 35 more: 630"]
-
-
-def test_a_long_legend_has_rows():
-    """Parts with long names are all named within the picture, whatever their number."""
-    looks = {f"{number} {'a long name' * 3}": (DONE, "") for number in range(5)}
-    bar = pd.DataFrame([range(1, 6)], index=["2026-10"], columns=list(looks))
-    (ax,) = bars.draw([Chart("EUR", bar, ["15"])], title="October", looks=looks, figure=None)
-    texts = [text.get_window_extent() for text in ax.figure.texts]
-    assert len(texts) == 7
-    assert all(ax.figure.bbox.x0 <= box.x0 < box.x1 <= ax.figure.bbox.x1 for box in texts)
-    assert not any(one.overlaps(other) for place, one in enumerate(texts) for other in texts[:place])

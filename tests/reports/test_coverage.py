@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 
-import polars as pl
 import pytest
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 
 import bktools
 from bktools.close.close import Close
 from bktools.errors import ArgumentError
-from bktools.frames.schema import ACCOUNTS
 from bktools.reports.bars import DONE, WAITING
 
 
@@ -44,31 +40,10 @@ def test_categories_of_a_close(close: Close):
     assert _title(named) == "October 2026, Muster GmbH: categories and their accounts"
 
 
-def test_no_category_is_a_sentence(close: Close):
-    """A reconciliation without categories is drawn as a sentence, without a company."""
-    nothing = close.after.table("coverage").slice(0, 0)
-    axes = bktools.plot_coverage(replace(close.after, _listed=lambda _: nothing))
-    texts = [text.get_text() for text in axes.figure.texts]
-    assert texts == ["Categories and their accounts", "There are no categories."]
-    assert _labels(axes) == []
-
-
 def test_wrong_things_are_refused(close: Close):
     """A frame in place of a result is an error that says what is needed."""
     with pytest.raises(ArgumentError, match="must be a Reconciliation, as reconcile_accounts returns it"):
         bktools.plot_coverage(close.entries)
-
-
-def test_lazy_frames_are_drawn_in_the_figure_that_is_passed(close: Close):
-    """Frames of another engine are drawn as those of pandas are, in a figure of one's own."""
-    frames = [close.tables["chart"], ACCOUNTS.empty_table(), close.tables["categories"]]
-    expected = bktools.plot_coverage(bktools.reconcile_accounts(*frames))
-    own = Figure()
-    lazy = bktools.reconcile_accounts(*(pl.from_arrow(frame).lazy() for frame in frames))
-    drawn = bktools.plot_coverage(lazy, figure=own)
-    assert own.axes == [drawn]
-    assert (_labels(drawn), _figures(drawn)) == (_labels(expected), _figures(expected))
-    assert len(_figures(drawn)) > 0
 
 
 def test_no_window_and_no_state_outside_of_notebooks():

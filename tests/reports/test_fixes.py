@@ -12,7 +12,7 @@ from office import needs_office, saved
 
 import bktools
 from bktools.close.close import Close
-from bktools.errors import ArgumentError, InputError, StorageError
+from bktools.errors import InputError, StorageError
 from bktools.reports.fixes import FOLDER, keep_fixes, kept_fixes
 from bktools.settings import load_settings
 
@@ -179,38 +179,6 @@ def test_accounts_that_cannot_be(book: Path, close: Close, category: pd.Series, 
     path = filled(book, tmp_path / "twins.xlsx", write("new account", code, about))
     checked = bktools.check_fixes(bktools.read_fixes(path), close.categories, twins)
     assert checked["message"].iloc[0] == f"2 accounts have the code '{code}': write the external ID of one"
-
-
-def test_files_of_something_else(book: Path, close: Close, samples: tuple[Path, Path], tmp_path: Path):
-    """A workbook of another company or month, and any other file, is one clear line."""
-    with pytest.raises(InputError, match=f"is of company {close.company}, not of {OTHER}"):
-        bktools.read_fixes(book, company=OTHER)
-    with pytest.raises(InputError, match="is of 2026-10, not of 2026-11"):
-        bktools.read_fixes(book, period="2026-11")
-    assert len(bktools.read_fixes(book, company=close.company, period="2026-10")) == 0
-    other = bktools.to_excel(close.categories, tmp_path / "other.xlsx")
-    with pytest.raises(InputError, match=r"is not the workbook of a close \(month-end.xlsx\)"):
-        bktools.read_fixes(other)
-    with pytest.raises(ArgumentError, match="period"):
-        bktools.read_fixes(book, period="October")
-
-    def without_ids(rows: Rows) -> None:
-        rows[0][column(rows, "line id")] = "mine"
-
-    with pytest.raises(InputError, match="the sheet to fill in has no column 'line id'"):
-        bktools.read_fixes(filled(book, tmp_path / "headings.xlsx", without_ids))
-    with pytest.raises(InputError, match="accounts: needs the column"):
-        bktools.check_fixes(bktools.read_fixes(book), close.categories, pd.DataFrame())
-
-
-def test_sorted_lines_are_the_same_lines(book: Path, close: Close, category: pd.Series, tmp_path: Path):
-    """A person may sort and filter the sheet: no line counts as changed or removed."""
-
-    def change(rows: Rows) -> None:
-        write("note", "here", category["name"])(rows)
-        rows[1:] = rows[:0:-1]
-
-    assert list(_checked(close, filled(book, tmp_path / "sorted.xlsx", change))["outcome"]) == ["note"]
 
 
 @needs_office

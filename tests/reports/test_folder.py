@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import io
 import json
-import os
 import shutil
 import stat
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from matplotlib import image
 from october import October
-from python_calamine import CalamineWorkbook
 
 from bktools.close.close import Close
 from bktools.errors import InputError, StorageError
@@ -64,7 +59,9 @@ def test_tables_are_whole(folder: Path, close: Close):
     """Each CSV file has all rows and columns of its table."""
     listed = _manifest(folder)["files"]
     for name, table_of_close in TABLES.items():
-        table = table_of_close(close)
+        if (table := table_of_close(close)) is None:
+            assert name not in listed, "a budget and rates have a file where they were given"
+            continue
         columns = list(table.column_names)
         with (folder / name).open(encoding="utf-8-sig", newline="") as file:
             head, *rows = csv.reader(file)
@@ -95,63 +92,10 @@ def test_the_manifest_says_what_was_done(october: October, samples: tuple[Path, 
     assert counts["chart_accounts"] == len(close.chart)
 
 
-def test_counts_before_and_after_are_not_mixed_up(folder: Path, close: Close):
-    """Findings by check before accounts were created and after, each counted from its own reconciliation."""
-    counts = _manifest(folder)["counts"]
-    sides = {"findings_before": close.before, "findings_after": close.after}
-    expected = {name: dict(Counter(found.findings["check"])) for name, found in sides.items()}
-    assert expected["findings_before"] != expected["findings_after"]
-    assert {name: counts[name] for name in expected} == expected
-
-
-def test_the_events_of_the_close_are_a_file(october: October):
-    """Each change of its batches, the closes and the closing of the period, with who did it."""
-    job, sent = ["planned", "entries_kept"], ["sending", "accepted"]
-    events = _rows(october.fixed.folder / "journal_events.csv")
-    first = [*job * 3, *sent * 3]
-    found = [event["code"] for event in events]
-    assert sorted(found[: len(first)]) == sorted(first)
-    closes = ["close_applied", "close_applied"]
-    assert found[len(first) :] == [*closes, *job, *sent, "close_applied", "period_closed"]
-    persons = [event["done_by"] for event in events if event["code"] in {"close_applied", "period_closed"}]
-    assert persons == ["Ada", "Ada", "Grace", "Hedy"]
-
-
-def test_a_file_that_changed_since_it_was_read_is_not_copied(small: Close, tmp_path: Path):
-    """The folder holds what was read or nothing, and the manifest says so."""
-    changed = tmp_path / "entries.csv"
-    changed.write_text("something else")
-    sources = {**small.run.sources, "entries": {**small.run.sources["entries"], "source": str(changed)}}
-    folder = write_folder(replace(small, run=replace(small.run, sources=sources)), tmp_path / "october")
-    about = _manifest(folder)["inputs"]["entries"]
-    assert (about["file"], about["note"][:10]) == (None, "not copied")
-    assert not (folder / "input_entries.csv").exists()
-    assert (folder / "input_chart.csv").exists()
-
-
-def test_real_books_are_not_called_a_sandbox(close: Close):
-    """A close of another environment has its name, on the workbook and wherever it is shown."""
-    real = replace(close, environment="production")
-    book = CalamineWorkbook.from_filelike(io.BytesIO(workbook_of(real)))
-    cells = [str(cell) for row in book.get_sheet_by_name("close").to_python() for cell in row]
-    assert not any("sandbox" in cell for cell in cells)
-    assert "production" in repr(real)
-    assert "sandbox" not in repr(real).split("written to")[0]
-
-
 def test_the_same_close_gives_the_same_workbook(folder: Path, close: Close):
     """Two runs of the writer give the same bytes, so that a digest in a manifest means something."""
     pictures = {name: (folder / name).read_bytes() for name in PICTURES}
     assert workbook_of(close, pictures) == (folder / WORKBOOK).read_bytes()
-
-
-@pytest.mark.parametrize("name", PICTURES)
-def test_pictures_are_pictures(folder: Path, name: str):
-    """Each picture is there, large enough to be read, and not blank."""
-    pixels = image.imread(folder / name)
-    assert pixels.shape[0] > 300
-    assert pixels.shape[1] > 1000
-    assert pixels[..., :3].std() > 0.03
 
 
 def test_an_earlier_close_is_kept(small: Close, folder: Path, tmp_path: Path):
@@ -210,26 +154,6 @@ def test_folders_of_something_else_are_refused(tmp_path: Path):
     check_target(tmp_path / "empty", "production", "a")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="links as POSIX systems have them")
-def test_a_link_to_nothing_is_refused_before_anything_is_done(tmp_path: Path):
-    """Otherwise it would fail after the sending."""
-    (tmp_path / "october").symlink_to(tmp_path / "gone")
-    with pytest.raises(InputError, match="is a link to nothing"):
-        check_target(tmp_path / "october", "production", "a")
-
-
-def test_what_a_killed_close_left_goes_with_the_next_one(small: Close, tmp_path: Path):
-    """An hour later nobody writes to it any more; what is younger, or has another name, stays."""
-    old, young, other = (tmp_path / f".october.{name}" for name in ("0123abcd", "89abcdef", "notes"))
-    for path in (old, young, other):
-        path.mkdir()
-        (path / "part.csv").write_text("half")
-    for path in (old, other):
-        os.utime(path, (0, 0))
-    write_folder(small, tmp_path / "october")
-    assert [path.exists() for path in (old, young, other)] == [False, True, True]
-
-
 def test_the_close_of_other_books_stays(small: Close, tmp_path: Path):
     """A trial in the sandbox, or a close of another company, never takes the place of real evidence."""
     folder = write_folder(
@@ -243,17 +167,3 @@ def test_the_close_of_other_books_stays(small: Close, tmp_path: Path):
     check_target(folder, "production", small.company)
     invented = write_folder(small, tmp_path / "trial")
     check_target(invented, "production", "another")
-
-
-def test_a_manifest_that_cannot_be_read_is_not_put_aside(small: Close, tmp_path: Path):
-    """What is not certainly a close stays where it is."""
-    folder = tmp_path / "october"
-    folder.mkdir()
-    (folder / MANIFEST).write_text("{}")
-    for write in (
-        lambda: check_target(folder, "sandbox", small.company),
-        lambda: write_folder(small, folder),
-    ):
-        with pytest.raises(StorageError, match="cannot be read"):
-            write()
-    assert (folder / MANIFEST).read_text() == "{}"

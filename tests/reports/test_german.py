@@ -135,20 +135,6 @@ def test_the_language_is_a_setting(
     assert october.planned.words.language == "en"
 
 
-def test_pictures_have_the_words_of_their_language(close: Close):
-    """The same bars with German names, amounts and counts."""
-    axes = bktools.plot_money(close.entries, title="Oktober 2026, Muster GmbH", language="de")["EUR"]
-    names = [label.get_text() for label in axes.get_yticklabels()]
-    assert names[:3] == ["exportiert", "unbekanntes Konto", "kein Konto"]
-    written = [text.get_text() for text in [*axes.figure.texts, *axes.texts]]
-    assert "Oktober 2026, Muster GmbH: exportiert und zurückgehalten" in written
-    assert "73.344,72 · 58\xa0% · 190 Einträge" in written
-    coverage = bktools.plot_coverage(close.after, language="de")
-    assert "zugeordnet" in {label.get_text() for label in coverage.get_yticklabels()}
-    with pytest.raises(ArgumentError, match="language"):
-        bktools.plot_money(close.entries, language="fr")
-
-
 @pytest.mark.long
 def test_tables_are_sorted_and_added_up_as_they_are_written(browser: Any, german: Close):
     """Days are sorted by date, amounts by value; sums of filtered rows have points and commas."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import itertools
-import json
 import re
 import uuid
 from collections.abc import Callable, Iterator
@@ -16,7 +15,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from october import October
 from page import Page, contrast
 
 from bktools.close.close import Close
@@ -25,7 +23,6 @@ from bktools.frames.columns import with_column
 from bktools.reports import html
 from bktools.reports.folder import REPORT
 from bktools.reports.html import notebook, report_of
-from bktools.reports.pictures import PICTURES
 from bktools.views import MARKS
 from bktools.wording import words
 from bktools.wording.numbers import capitalized, shown
@@ -67,38 +64,12 @@ def _changed(close: Close, **columns: Any) -> Close:
     return replace(close, tables={**close.tables, "entries": table})
 
 
-def _amounts(row: dict[str, str]) -> dict[str, Decimal]:
-    """Return the amounts of a row with a column a currency."""
-    return {
-        name: Decimal(text.replace(",", ""))
-        for name, text in row.items()
-        if text and re.fullmatch("[A-Z]{3}", name)
-    }
-
-
 def _fate(entry: dict[str, Any]) -> str:
     return ENGLISH.name("fate", entry["fate"])
 
 
 def _reason(entry: dict[str, Any]) -> str:
     return capitalized(ENGLISH.name("entry", entry["reason"])) if entry["reason"] else ""
-
-
-def test_figures_are_those_of_the_entries(close: Close, parsed: Page):
-    """Each fate, each reason, and all: number and exact amount by currency, added up again by hand."""
-    rows = {row[""]: row for row in parsed.rows("statement")}
-    expected: dict[str, dict[str, Decimal]] = {}
-    counts: dict[str, int] = {}
-    for entry in close.tables["entries"].to_pylist():
-        for label in ("All entries", capitalized(_fate(entry)), _reason(entry)):
-            sums = expected.setdefault(label, {})
-            sums[entry["currency"]] = sums.get(entry["currency"], Decimal(0)) + entry["amount"]
-            counts[label] = counts.get(label, 0) + 1
-    del expected[""], counts[""]
-    assert {name: _amounts(row) for name, row in rows.items()} == expected
-    assert {name: int(row["Entries"]) for name, row in rows.items()} == counts
-    assert len(expected) > 10
-    assert re.fullmatch(r"[\d,]+", rows["Exported"]["JPY"]), "yen have no decimals"
 
 
 def test_the_head_has_what_a_reader_has_ten_seconds_for(close: Close, report: Path):
@@ -114,7 +85,7 @@ def test_the_head_has_what_a_reader_has_ten_seconds_for(close: Close, report: Pa
         assert f"{told.to_do} : {told.about} {capitalized(told.who)}" in text
         assert f"{currency} {shown(amount, currency)}" in text
     for line in close.by_role:
-        assert f"{ENGLISH.name('role', line.role)[1:]} {line.errors}, {line.warnings} {line.entries}" in text
+        assert f"{ENGLISH.name('role', line.role)[1:]} {line.errors} {line.warnings} {line.entries}" in text
     assert "Sandbox: invented data, no real books" in text
 
 
@@ -136,74 +107,10 @@ def test_each_action_is_told_once_by_who_does_it(close: Close, parsed: Page):
     assert len({action.is_apart for action in close.actions}) == 2
 
 
-def test_every_entry_is_listed_by_name(close: Close, parsed: Page):
-    """What was not exported first; names alone, amounts with their currency's decimals, and what to do."""
-    entries = close.tables["entries"].to_pylist()
-    entries.sort(key=lambda entry: entry["fate"] == "exported")
-    rows = parsed.rows("entries-table")
-    assert [row["Status"] for row in rows] == [_fate(entry) for entry in entries]
-    for row, entry in zip(rows, entries, strict=True):
-        assert row["Date"] == f"{entry['date']:%Y-%m-%d}"
-        assert row["Amount"] == shown(entry["amount"], entry["currency"])
-        names = (entry["category_name"] or "", entry["employee_name"] or "")
-        assert (row["Category"], row["Employee"]) == names
-        assert row["Reason"] == _reason(entry)
-        assert row["What to do"] == (f"{entry['message']}. {entry['to_do']}." if entry["message"] else "")
-    titles = [given.get("title", "") for tag, given in parsed.elements if tag == "tr"]
-    assert all(any(f"id {entry['id']}" in title for title in titles) for entry in entries[:20])
-
-
 def test_nobody_reads_a_uuid(parsed: Page, close: Close):
     """Identifiers are in titles and in commands to copy, never in the text of the page."""
     commands = " ".join(action.command for action in close.actions)
     assert [found[0] for found in UUID.finditer(parsed.text) if found[0] not in commands] == []
-
-
-def test_categories_jobs_and_closes(close: Close, parsed: Page):
-    """Each has the number of its entries; each export job and close has who and when."""
-    categories = parsed.rows("categories-table")
-    assert sum(int(row["Entries"]) for row in categories) == len(close.tables["entries"])
-    jobs = parsed.rows("jobs-table")
-    assert [(row["By"], row["Status"], row["Entries"]) for row in jobs] == [
-        ("Ada", "exported", str(job.entries)) for job in close.figures.jobs
-    ]
-    assert len(jobs) == 3
-    assert [row["Approved by"] for row in parsed.rows("closes-table")] == ["not approved"]
-    read = ("chart_of_accounts.csv, 93 rows", "the service, 240 rows, fetched 20")
-    assert all(text in parsed.text for text in (*read, "nothing: all checks were made"))
-
-
-def test_a_month_in_doubt_changed_and_split(close: Close):
-    """Each fate has its line and its card; a part of a split entry and a change since the export are told."""
-    first = {
-        "fate": ["in_doubt", "ready", "exported_before", "exported_before"],
-        "reason": ["in_doubt", "refused", "changed_since_export", ""],
-        "message": ["The answer was lost", "", "The amount is 9.00, and 8.00 was sent", ""],
-    }
-    entries = close.tables["entries"]
-    columns = {name: [*values, *entries[name].to_pylist()[4:]] for name, values in first.items()}
-    parts = [2 if place == 4 else 0 for place in range(len(entries))]
-    page = Page(report_of(_changed(close, **columns, split_line=parts)))
-    labels = {row[""]: row["Entries"] for row in page.rows("statement")}
-    for label in ("In doubt", "Ready", "Refused", "Changed since export"):
-        assert labels[label] == "1"
-    assert (labels["Exported before"], labels["Exported"]) == ("2", "221")
-    rows = page.rows("entries-table")
-    fate = ENGLISH.name("fate", columns["fate"][4])
-    assert [row["Status"] for row in rows if row["Supplier or text"].endswith("(part 2)")] == [fate]
-    assert "The amount is 9.00, and 8.00 was sent" in page.text
-
-
-def test_real_books_and_a_dry_run_say_so(october: October):
-    """The sandbox is named where it is one; a dry run says that nothing was sent, and shows what would be."""
-    planned = october.planned
-    page = Page(report_of(planned))
-    assert "planned, nothing was sent" in page.text
-    labels = {row[""] for row in page.rows("statement")}
-    assert "Ready" in labels
-    assert "Exported" not in labels
-    real = Page(report_of(replace(planned, environment="production"))).text
-    assert "sandbox" not in real.lower().replace("--sandbox", "")
 
 
 # The columns of a close's tables that hold names that people and other companies chose.
@@ -298,36 +205,6 @@ def test_a_large_close_is_bounded_and_says_where_the_rest_is(close: Close):
     statement = {row[""]: row["Entries"] for row in page.rows("statement")}
     assert statement["All entries"] == f"{len(entries):,}"
     assert len(report) < 4_000_000
-
-
-def test_what_changed_has_numbers_and_what_drives_them(close: Close):
-    """Headline, both amounts, the difference in percent, the entries behind it, and other changes."""
-    money = {"table": "exported_by_category", "change": "more", "about": "Hotel", "currency": "EUR"}
-    amounts = {"amount_before": "1000.00", "amount_after": "1250.00", "difference": "250.00", "share": "25.0"}
-    money |= {name: Decimal(text) for name, text in amounts.items()}
-    money["drivers"] = "2026-10-02 Grand Hotel +250.00"
-    other = {"table": "categories", "change": "added", "about": "Canteen", "after": "Canteen"}
-    names = dict.fromkeys([*money, "field", "before", "after"])
-    about = {"before": "2026-09", "after": "2026-10", "headline": ["exported EUR 1,250.00"]}
-    about |= {"not_compared": [], "below_threshold": 2}
-    changes = pa.Table.from_pylist([names | money, names | other]).replace_schema_metadata(
-        {"bktools": json.dumps(about)}
-    )
-    page = Page(report_of(replace(close, tables={**close.tables, "changes": changes})))
-    [row] = page.rows("changes-table")
-    assert (row["October 2026"], row["Difference"], row["%"]) == ("1,250.00", "250.00", "+25.0%")
-    assert row["What"] == "Exported by category"
-    assert row["Driven by"] == money["drivers"]
-    assert page.rows("others-table")[0]["About"] == "Canteen"
-    assert "Exported EUR 1,250.00" in page.text
-    assert "without a row: 2" in page.text
-
-
-def test_the_folder_has_the_report(folder: Path):
-    """The report of the folder has the folder's pictures in it."""
-    content = (folder / REPORT).read_text(encoding="utf-8")
-    for name in PICTURES:
-        assert base64.b64encode((folder / name).read_bytes()).decode() in content
 
 
 @pytest.fixture
@@ -434,14 +311,6 @@ def test_hostile_names_run_nothing_in_a_browser(opened: Callable[..., Any], host
 
 
 @pytest.mark.long
-def test_without_javascript_the_tables_stand(opened: Callable[..., Any], report: Path):
-    """Every row is there and no control that would do nothing."""
-    page = opened(report, java_script_enabled=False)
-    assert page.locator("#entries-table tbody tr:visible").count() == 320
-    assert page.locator("button, input, select").count() == 0
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_light_and_dark_have_contrast(opened: Callable[..., Any], report: Path, scheme: str):
     """The page follows the system's theme, and every colour of text has a contrast of 4.5 with the page."""
@@ -480,22 +349,18 @@ def test_on_a_phone_the_first_screen_says_what_to_do(opened: Callable[..., Any],
     """390 pixels wide: nothing is wider than the screen, and the first three things to do are on it."""
     page = opened(report, viewport={"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+    shown = page.locator("td:visible, th:visible").evaluate_all(
+        "cells => cells.map(cell => [cell.getBoundingClientRect().right, cell.offsetHeight, cell.innerText])"
+    )
+    assert all(right <= 390 for right, *_ in shown), "no cell is cut"
+    assert all(height < 100 for _, height, text in shown if len(text) < 30), "no row is white"
+    values = page.locator(".who .money").all_inner_texts()
+    assert values
+    assert all("EUR" in value for value in values)
     read = "items => items.map(item => item.getBoundingClientRect().bottom)"
     bottoms = page.locator(".first li").evaluate_all(read)
     assert len(bottoms) == 3
     assert max(bottoms) <= 844
-
-
-def test_a_later_close_shows_the_whole_month(october: October):
-    """A later close of the month has what an earlier one exported, too: when, by whom, who approved."""
-    first, last = october.first, october.fixed
-    page = Page(last.folder / REPORT)
-    exported = {row[""]: row for row in page.rows("statement")}["Exported"]
-    assert int(exported["Entries"]) == 225 + (first.entries["reason"] == "not_approved").sum()
-    assert [row["Prepared by"] for row in page.rows("closes-table")] == ["Ada", "Ada", "Grace"]
-    jobs = {(row["By"], row["Status"]) for row in page.rows("jobs-table")}
-    assert jobs == {("Ada", "exported"), ("Grace", "exported")}
-    assert "approved by Hedy" in page.text
 
 
 def test_a_notebook_shows_the_head(close: Close):

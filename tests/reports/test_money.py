@@ -82,18 +82,6 @@ def test_bars_are_the_sums_and_namesakes_stay_apart():
     assert _figures(axes) == ["5.00 · 62% · 1 entry", "3.00 · 38% · 1 entry", "-2.00 · 1 entry"]
 
 
-def test_many_currencies_and_groups_are_told():
-    """After five currencies and ten groups the others are text, with their exact sums."""
-    codes = ["EUR", "USD", "CHF", "SEK", "NOK", "JPY", "KWD"]
-    rows = [("x", "2026-10-01", code, "1.5") for place, code in enumerate(codes) for _ in range(9 - place)]
-    rows += [(f"s{number}", "2026-10-01", "EUR", f"{number + 100}.25") for number in range(14)]
-    charts = bktools.plot_spend(_spent(*rows))
-    assert list(charts) == codes[:5]
-    assert _written(charts["EUR"])[-1] == "Not drawn: JPY 6, KWD 4.500"
-    assert len(_labels(charts["EUR"])) == 10
-    assert _figures(charts["EUR"])[-1] == f"and 5 more: {100.25 + 101.25 + 102.25 + 103.25 + 13.5:,.2f}"
-
-
 def test_months_are_in_order_with_those_without_spend():
     """Months follow each other, an empty one has an empty bar, no date is last; parts are the other key."""
     rows = [
@@ -109,44 +97,6 @@ def test_months_are_in_order_with_those_without_spend():
     plain = bktools.plot_spend(_spent(*rows, by="month"))["EUR"]
     assert _ends(plain) == _ends(axes)
     assert len(_written(plain)) == 2
-
-
-def test_of_many_months_the_latest_are_drawn():
-    """Ten months at most are drawn and the others are told; one wrong date makes no empty months."""
-    rows = [("a", f"{year}-{month:02}-01", "EUR", "1") for year in (2024, 2025) for month in range(1, 13)]
-    axes = bktools.plot_spend(_spent(*rows, by="month"))["EUR"]
-    assert (_labels(axes)[0], _labels(axes)[-1], len(_labels(axes))) == ("2025-03", "2025-12", 10)
-    assert _figures(axes)[-1] == "and 14 earlier: 14.00"
-    far = bktools.plot_spend(_spent(*rows[:2], ("a", "2062-10-01", "EUR", "1"), by="month"))["EUR"]
-    assert _labels(far) == ["2024-01", "2024-02", "2062-10"]
-
-
-def test_the_fifth_part_is_among_the_others():
-    """Four parts have a look of their own; the others are one part with their sum."""
-    rows = [(f"s{number}", "2026-10-01", "EUR", f"{number}") for number in range(1, 8)]
-    axes = bktools.plot_spend(_spent(*rows, by=["month", "supplier"]))["EUR"]
-    assert [bar.get_width() for bar in axes.patches] == [7, 6, 5, 4, 6]
-    assert _written(axes)[1:-1] == ["s7", "s6", "s5", "s4", "others"]
-
-
-def test_parts_are_chosen_in_the_own_currency():
-    """The parts with a look of their own are the largest of the own currency, with no currencies added."""
-    rows = [(f"e{number}", "2026-10-01", "EUR", f"{number}") for number in range(1, 6)]
-    rows += [(f"j{number}", "2026-10-01", "JPY", f"{number}0000") for number in range(1, 6)]
-    spent = _spent(*rows, by=["month", "supplier"])
-    assert _written(bktools.plot_spend(spent)["EUR"])[1:6] == ["e5", "e4", "e3", "e2", "others"]
-    yen = bktools.plot_spend(spent, currency="jpy")["JPY"]
-    assert _written(yen)[1:6] == ["j5", "j4", "j3", "j2", "others"]
-
-
-def test_nothing_to_draw_is_a_sentence(close: Close):
-    """Without amounts there is a sentence in place of a chart."""
-    empty = bktools.plot_spend(_spent(("a", None, "EUR", "1")).iloc[:0])
-    held = bktools.plot_money(
-        replace(close.run.plan, held=close.run.plan.held.slice(0, 0), rows=close.run.plan.rows.slice(0, 0))
-    )
-    for charts in (empty, held):
-        assert "There are no entries with an amount." in _written(charts[""])
 
 
 def test_money_of_a_plan_is_whole(close: Close):
@@ -190,23 +140,6 @@ def test_two_colours_have_a_meaning(close: Close):
     assert f"{in_doubt:,.2f} in doubt" in " ".join(_written(axes))
 
 
-def test_entries_of_a_close_are_drawn_by_their_fate():
-    """A frame with fates is drawn as a plan is, without entries of earlier months or left out."""
-    rows = [
-        ("exported", "", "10"),
-        ("exported_before", "", "5"),
-        ("held_back", "no_account", "3"),
-        ("in_doubt", "", "2"),
-        ("left_out", "later_period", "99"),
-    ]
-    frame = pd.DataFrame(rows, columns=["fate", "reason", "amount"])
-    frame = frame.assign(amount=frame["amount"].map(Decimal), currency="EUR", date=pd.Timestamp("2026-10-05"))
-    axes = bktools.plot_money(frame, title="October 2026, Muster GmbH")["EUR"]
-    assert _ends(axes) == {"exported": 10, "in doubt": 2, "no account": 3}
-    assert _written(axes)[0] == "October 2026, Muster GmbH: exported, in doubt and held back"
-    assert "EUR 10.00 exported, 2.00 in doubt, 3.00 held back" in _written(axes)
-
-
 def test_money_that_arrived():
     """A match with the ledger is drawn by what is booked, missing, different, or not compared."""
     ids = [f"e{number}" for number in range(4)]
@@ -222,20 +155,6 @@ def test_money_that_arrived():
     assert sum(drawn.values()) == 25
     assert _written(axes)[0].startswith("October 2026, Muster GmbH: arrived")
     assert to_hex(axes.patches[0].get_facecolor()).upper() == DONE
-
-
-def test_months_have_what_was_exported_and_held_back(close: Close, entries: pd.DataFrame):
-    """Each month has a bar of its value; its parts add up to what is ready and held back."""
-    entries = entries[entries["company_id"] == close.company].drop_duplicates("id")
-    entries.loc[entries.index[::3], "date"] -= pd.DateOffset(months=1)
-    plan = bktools.compose_export_jobs(entries, categories=close.tables["categories"], company=close.company)
-    amounts = entries.groupby([entries["currency"], entries["date"].dt.strftime("%Y-%m")])["amount"].sum()
-    for currency in ("EUR", "CHF"):
-        axes = bktools.plot_money(plan, "month", currency=currency)[currency]
-        assert _labels(axes) == ["2026-09", "2026-10"]
-        assert _ends(axes) == pytest.approx(amounts[currency].astype("float64").to_dict())
-    title = f"September 2026 to October 2026, company {close.company[:8]}: ready and held back by month"
-    assert _written(axes)[0] == title
 
 
 def test_wrong_things_are_refused(close: Close):

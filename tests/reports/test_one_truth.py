@@ -30,6 +30,7 @@ Figures = dict[str, tuple[int, dict[str, Decimal]]]
 # The code of each line of figures, by its name.
 CODES = {words("en").name("fate", code): code for code in (*FATES, "all")}
 ABOUT_THE_RUN = {"journal_events.csv"}
+WHERE_GIVEN = {"budget.csv", "rates.csv"}
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +76,11 @@ def of_facts(facts: dict[str, Any]) -> Figures:
     }
 
 
+def plain(text: str) -> str:
+    """Return an amount as Python reads it."""
+    return text.replace(",", "").replace("\N{MINUS SIGN}", "-")
+
+
 def of_lines(text: str) -> Figures:
     """Read lines such as "held back: 3 entries, EUR 521.53, USD 631.22"."""
     found = {}
@@ -82,8 +88,8 @@ def of_lines(text: str) -> Figures:
         name, _, rest = line.strip().partition(": ")
         count = re.match(r"([\d,]+) entr", rest)
         if count and name in CODES:
-            amounts = re.findall(r"\b([A-Z]{3}) (-?[\d,.]+\d)", rest)
-            sums = {currency: amount.replace(",", "") for currency, amount in amounts}
+            amounts = re.findall(r"\b([A-Z]{3}) (\N{MINUS SIGN}?[\d,.]+\d)", rest)
+            sums = {currency: plain(amount) for currency, amount in amounts}
             found[CODES[name]] = (int(count[1].replace(",", "")), without_zeros(sums))
     return found
 
@@ -106,7 +112,7 @@ def of_statement(path: Path) -> Figures:
     head, *rows = Page(path).tables["statement"]
     found = {}
     for name, count, *amounts in rows:
-        sums = {currency: amount.replace(",", "") for currency, amount in zip(head[2:], amounts, strict=True)}
+        sums = {currency: plain(amount) for currency, amount in zip(head[2:], amounts, strict=True)}
         if name.lower() in CODES:
             found[CODES[name.lower()]] = (int(count.replace(",", "")), without_zeros(sums))
     return found
@@ -117,9 +123,7 @@ def of_cards(html: str) -> Figures:
     for name, count, _, *others in Page(html).cards:
         # A card may end with a note about the month before.
         amounts = dict(zip(others[::2], others[1::2], strict=False))
-        sums = {
-            name: text.replace(",", "") for name, text in amounts.items() if re.fullmatch(r"[A-Z]{3}", name)
-        }
+        sums = {name: plain(text) for name, text in amounts.items() if re.fullmatch(r"[A-Z]{3}", name)}
         found[CODES[name.lower()]] = (int(count.replace(",", "")), without_zeros(sums))
     return found
 
@@ -201,7 +205,7 @@ def test_november_is_what_happened(november: November):
 def test_the_folder_is_the_month_and_not_the_run(november: November):
     """Applied twice and planned again: the same tables, figures and report, but for the run's facts."""
     first, again, after = november.again.earlier_folder, november.again.folder, november.after.folder
-    for name in TABLES.keys() - ABOUT_THE_RUN:
+    for name in {*TABLES} - ABOUT_THE_RUN - WHERE_GIVEN:
         assert rows_of(first, name) == rows_of(again, name) == rows_of(after, name), name
     manifests = [
         json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in (first, again, after)

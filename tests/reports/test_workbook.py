@@ -10,7 +10,6 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pyarrow as pa
 import pytest
@@ -19,7 +18,6 @@ from python_calamine import CalamineWorkbook
 
 from bktools.close.actions import ACCOUNT, MAPPINGS, Thing
 from bktools.close.close import Close
-from bktools.close.figures import Difference
 from bktools.close.sentences import label_of
 from bktools.reports.workbook import CHOICES, lines_of, workbook_of
 from bktools.wording import words
@@ -101,43 +99,6 @@ def test_the_first_sheet_has_the_figures_of_the_month(book: Path, close: Close):
     assert head == ["Month-end October 2026", f"{close.name} · applied, not approved"]
 
 
-def test_the_last_close_is_compared(close: Close):
-    """The last month beside this one: amounts, the change and its share; nothing where there was none."""
-    last = close.tables["entries"].slice(0, 100)
-    compared = replace(close, last_month="2026-09", tables={**close.tables, "last": last})
-    [line] = [one for one in compared.figures.against if one.currency == "EUR"]
-    assert isinstance(line, Difference)
-    table = _table(workbook_of(compared), "Spent, against September 2026")
-    written = [table[label][1] for label in ("September 2026", "October 2026", "Change", "%")]
-    values = [float(value) for value in (line.before, line.now, line.change, line.share / 100)]
-    assert written == pytest.approx(values)
-    alone = _rows(workbook_of(close), "close")
-    assert not [row for row in alone if str(row[0]).startswith("Spent, against")]
-
-
-def test_changes_have_a_sheet(close: Close):
-    """What changed since the last close is a sheet of its own, with differences as numbers."""
-    row = {"table": "exported", "change": "more", "about": "EUR", "currency": "EUR"}
-    row |= {"difference": Decimal("250.00"), "share": Decimal("25.0"), "drivers": "Grand Hotel +250.00"}
-    changed = replace(close, tables={**close.tables, "changes": pa.Table.from_pylist([row])})
-    head, cells = _rows(workbook_of(changed), "changes")
-    assert head == ["what", "change", "about", "currency", "difference", "%", "driven by"]
-    assert cells == ["exported", "more", "EUR", "EUR", 250, 0.25, "Grand Hotel +250.00"]
-
-
-def test_every_entry_has_a_row(book: Path, close: Close):
-    """All entries with status, reason in words and exact amount; names first, identifiers last."""
-    head, *rows = _rows(book, "entries")
-    first = "status, reason, date, supplier, text, category, account code, employee, amount, currency"
-    assert ", ".join(head[:10]) == first
-    assert head[-1].endswith(" id")
-    entries = close.tables["entries"].to_pylist()
-    wanted = [(ENGLISH.name("fate", entry["fate"]), entry["currency"], entry["id"]) for entry in entries]
-    assert [(row[0], row[9], row[head.index("id")]) for row in rows] == wanted
-    assert [Decimal(str(row[8])) for row in rows] == [entry["amount"] for entry in entries]
-    assert {row[1] for row in rows} >= {"", "no account", "not approved"}
-
-
 def test_each_action_and_its_things_have_rows(book: Path, close: Close):
     """A row an action, with who, what, why and its money by currency; below it a row for each thing."""
     head, *rows = _rows(book, "to do")
@@ -157,19 +118,6 @@ def test_each_action_and_its_things_have_rows(book: Path, close: Close):
     assert sum(row["entries"] for row in beneath) == without.entries
     assert len({row["line id"] for row in found}) == len(found) > 10
     assert all(row["new account"] == row["note"] == "" for row in found)
-
-
-def test_the_largest_entries_have_a_sheet(book: Path, close: Close):
-    """The largest entries of each currency have day, supplier and category, by size."""
-    largest = close.figures.largest.to_pylist()
-    rows = _rows(book, "largest and new")
-    place = next(number for number, row in enumerate(rows) if row[0] == "The largest entries") + 2
-    written = rows[place : place + len(largest)]
-    assert [sum(cell for cell in row[2:] if cell != "") for row in written] == [
-        float(entry["amount"]) for entry in largest
-    ]
-    names = [(f"{entry['date']:%Y-%m-%d}", entry["supplier"], entry["category_name"]) for entry in largest]
-    assert [row[0] for row in written] == [" · ".join(parts) for parts in names]
 
 
 def test_accounts_are_chosen_from_a_list(book: Path, close: Close):
@@ -245,13 +193,3 @@ def test_it_prints_on_few_pages_without_a_stray_row(book: Path, tmp_path: Path):
     lines = [len([line for line in page.splitlines() if line.strip()]) for page in text.split("\f")[:-1]]
     assert len(SHEETS) - 1 <= len(lines) <= MOST_PAGES
     assert min(lines) > 10
-
-
-@needs_office
-def test_amounts_have_the_decimals_of_their_currency(book: Path, tmp_path: Path):
-    """A spreadsheet program shows yen without decimals, euros with two."""
-    with zipfile.ZipFile(saved(book, "ods", tmp_path)) as opened:
-        root = ET.fromstring(opened.read("content.xml"))
-    sheet = next(one for one in root.iter(f"{TABLE}table") if one.get(f"{TABLE}name") == "close")
-    shown = ["".join(text.itertext()) for text in sheet.iter(f"{TEXT}p")]
-    assert {"73,344.72", "54,248", "127,687.41", "116,498"} <= {*shown}

@@ -134,3 +134,20 @@ def test_bad_input_is_one_line(tmp_path: Path):
         with pytest.raises(InputError) as error:
             versus(this, bktools.read_entries(file), by=by)
         assert error.value.source == "budget.csv"
+
+
+def test_two_periods_of_one_frame():
+    """A quarter beside the one before: each group's sums as pandas has them."""
+    days = pd.date_range("2026-04-01", "2026-09-30", freq="D")
+    suppliers = [f"s{number % 5}" for number in range(len(days))]
+    frame = pd.DataFrame({"date": days, "currency": "EUR", "supplier": suppliers})
+    frame["amount"] = [float(number % 13) for number in range(len(days))]
+    third, second = (
+        frame[frame["date"].dt.quarter == quarter].groupby("supplier")["amount"].sum().to_dict()
+        for quarter in (3, 2)
+    )
+    options = {"by": "supplier", "period": "2026-Q3", "before": "2026-Q2"}
+    found = versus(frame, frame, every=True, **options).set_index("supplier")
+    assert (found["this"].to_dict(), found["that"].to_dict()) == (third, second)
+    drivers = versus(frame, frame, language="de", **options)["drivers"]
+    assert drivers.str.contains(r"\d\d\.0[789]\.2026 s\d \+").any()

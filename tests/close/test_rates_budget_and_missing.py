@@ -1,0 +1,182 @@
+"""Rates, a budget, large changes and what is missing, each figure recomputed with pandas from the files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import bktools
+from bktools.close.close import Close
+from bktools.errors import InputError
+from bktools.journal.statements import record_verification
+from bktools.journal.writing import open_for_writing
+
+RATES = {"USD": "0.8712", "CHF": "1.05", "SEK": "0.0899", "JPY": "0.0058"}
+# What comes every month, and on which day.
+PHONE, RENT = ("Telefon AG", 3, "40.00"), ("Miete GmbH", 1, "900.00")
+SPENT = ["exported", "in_books", "in_doubt", "ready", "held_back"]
+
+
+@dataclass
+class Months:
+    """Closes of July to November of a small company: phone and rent are missing in October."""
+
+    closes: dict[str, Close]
+    budget: pd.DataFrame
+    again: Close
+
+    def table(self, month: str, name: str) -> pd.DataFrame:
+        """Return a CSV table of a close with exact amounts."""
+        return pd.read_csv(
+            self.closes[month].folder / f"{name}.csv", dtype="str", keep_default_na=False, na_values=[""]
+        )
+
+
+def entries_of(month: pd.Period, sample: pd.DataFrame, number: int) -> pd.DataFrame:
+    """Return the entries of a month: some of the sample, and what comes every month."""
+    own = sample.iloc[number * 9 :: 7].head(25).copy()
+    own["date"] = month.start_time + pd.to_timedelta(own["date"].dt.day.clip(upper=28) - 1, unit="D")
+    own["id"] = [f"{month.ordinal:08}-0000-4000-8000-{row:012}" for row in range(len(own))]
+    usual = own[own["currency"] == "EUR"].head(2).copy()
+    usual["id"] = [f"{month.ordinal:08}-0000-4000-8000-{row:012}" for row in (100, 101)]
+    usual["supplier"] = [PHONE[0], RENT[0]]
+    usual["amount"] = pd.Series([PHONE[2], RENT[2]], usual.index).astype(float).astype(own["amount"].dtype)
+    usual["category_id"] = sample["category_id"].dropna().iloc[0]
+    days = [PHONE[1], RENT[1]]
+    if month == pd.Period("2026-11"):
+        # The phone of October came in November, too; the rent did not.
+        usual = pd.concat([usual.head(1), usual.head(1)])
+        usual["id"] = [f"{month.ordinal:08}-0000-4000-8000-{row:012}" for row in (100, 101)]
+        days = [PHONE[1], 20]
+    usual["date"] = [month.start_time + pd.Timedelta(days=day - 1) for day in days]
+    return own if month == pd.Period("2026-10") else pd.concat([own, usual], ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def months(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Months:
+    root = tmp_path_factory.mktemp("months")
+    with bktools.Sandbox(root / "sandbox", job_seconds=0) as service:
+        chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
+        sample = bktools.read_entries(samples[1])
+        sample = sample[sample["company_id"] == service.settings.company].dropna(subset="amount")
+        categories = bktools.load_categories(service=service)
+        closes = {}
+        for number, month in enumerate(pd.period_range("2026-07", "2026-11", freq="M")):
+            entries = entries_of(month, sample, number)
+            entries.attrs = sample.attrs
+            options = {"month": str(month), "by": "Ada", "profile": "machine", "service": service}
+            if str(month) == "2026-10":
+                budget = bktools.spend(entries, "category", categories=categories).dropna(subset="amount")
+                budget = budget.assign(amount=(budget["amount"] * 1.25).round(0))
+                budget = budget[["category_name", "currency", "amount"]]
+                with open_for_writing(service.settings) as journal:
+                    record_verification(
+                        journal,
+                        service.settings.company,
+                        "2026-09",
+                        by="Grace",
+                        ledger={"name": "books.se", "sha256": "0"},
+                        result={},
+                        entries=[],
+                        differences=[{"check": "missing", "about": "x", "reason": "known"}],
+                    )
+                with pytest.raises(InputError, match="the rates have none for"):
+                    bktools.close_month(
+                        chart, entries, folder=root / "none", apply=True, rates={"CHF": 1}, **options
+                    )
+                assert not (root / "none").exists(), "nothing is sent without a rate"
+                options |= {"rates": RATES, "budget": budget}
+            folder = root / str(month)
+            closes[str(month)] = bktools.close_month(chart, entries, folder=folder, apply=True, **options)
+            if str(month) == "2026-10":
+                del options["rates"], options["budget"]
+                again = bktools.close_month(chart, entries, folder=root / "again", **options)
+    return Months(closes, budget, again)
+
+
+def test_every_currency_stands_in_the_own_one_too(months: Months):
+    """The sum of all amounts, each converted and rounded by itself; given once, the rates hold again."""
+    rows = months.table("2026-10", "entries")
+    rates = {"EUR": "1", **RATES}
+    cents = [
+        (Decimal(amount) * Decimal(rates[currency])).quantize(Decimal("0.01"), ROUND_HALF_UP)
+        for amount, currency in zip(rows["amount"], rows["currency"], strict=True)
+    ]
+    assert [Decimal(text) for text in rows["home_amount"]] == cents
+    close = months.closes["2026-10"]
+    by_fate = pd.Series(cents).groupby(rows["fate"]).sum().to_dict() | {"all": sum(cents)}
+    assert {line["fate"]: line.home for line in close.statement if not line["reason"]} == by_fate
+    assert close.home_currency == months.again.home_currency == "EUR"
+    spent = sum(cent for cent, fate in zip(cents, rows["fate"], strict=True) if fate in SPENT)
+    page = (close.folder / "report.html").read_text(encoding="utf-8")
+    assert f"All currencies, at the rates given: EUR {spent:,}" in page
+    assert months.closes["2026-09"].home_currency is None
+
+
+def test_the_budget_stands_beside_what_was_spent(months: Months):
+    """Each category of either: spent, budget, and their difference."""
+    rows = months.table("2026-10", "entries")
+    spent = rows[rows["fate"].isin(SPENT)].assign(amount=lambda frame: frame["amount"].map(Decimal))
+    names = spent["category_name"].fillna("no category")
+    expected = spent.groupby([names, "currency"])["amount"].sum()
+    planned = months.budget.set_index(["category_name", "currency"])["amount"]
+    planned = planned.map(lambda amount: Decimal(str(amount))).groupby(level=[0, 1]).sum()
+    table = months.table("2026-10", "budget").set_index(["category_name", "currency"])
+    assert {*table.index} == {*expected.index} | {*planned.index}
+    for key, row in table.iterrows():
+        sides = expected.get(key, Decimal(0)), planned.get(key, Decimal(0))
+        assert [Decimal(row[name]) for name in ("spent", "budget", "difference")] == [
+            *sides,
+            sides[0] - sides[1],
+        ]
+
+
+def test_small_changes_are_in_the_csv_alone(months: Months):
+    """From 1% of the month in the company's currency a change has a row; each total has one."""
+    close = months.closes["2026-09"]
+    rows = months.table("2026-09", "entries")
+    own = rows[(rows["currency"] == "EUR") & rows["fate"].isin(SPENT)]
+    least = abs(sum(map(Decimal, own["amount"]))) / 100
+    changes = months.table("2026-09", "changes")
+    assert len(changes) == len(close.changes)
+    size = changes["difference"].fillna("0").map(Decimal).abs()
+    still_open = changes["change"] == "still_open"
+    size = size.where(~still_open, changes["amount_after"].fillna("0").map(Decimal).abs())
+    is_listed = (changes["currency"].eq("EUR") & size.ge(least)) | changes["table"].eq("exported")
+    is_listed |= changes["currency"].isna()
+    listed = close.tables["changes"].to_pandas()
+    assert listed["about"].to_list() == changes.loc[is_listed, "about"].to_list()
+    assert close.changed["below_threshold"] == (~is_listed).sum() > 0
+
+
+def test_what_is_missing_is_named_and_the_next_month_says_which_came(months: Months):
+    """Phone and rent came in three months and not in October; in November the phone came, the rent not."""
+    october = months.table("2026-10", "expected")
+    missing = october[(october["month"] == "2026-10") & (october["state"] == "missing")]
+    assert {PHONE[0], RENT[0]} <= {*missing["supplier"]}
+    rent = missing.set_index("supplier").loc[RENT[0]]
+    assert [rent[f"amount_{place}"] for place in (1, 2, 3)] == [RENT[2]] * 3
+    sums = missing.assign(amount=missing["amount"].map(Decimal)).groupby("currency")["amount"].sum()
+    assert months.closes["2026-10"].accrual.amounts == sums.to_dict()
+    page = (months.closes["2026-10"].folder / "report.html").read_text(encoding="utf-8")
+    assert "Proposed accrual" in page
+    november = months.table("2026-11", "expected")
+    then = november[november["month"] == "2026-10"].set_index("supplier")["state"]
+    assert (then[PHONE[0]], then[RENT[0]]) == ("late", "missing")
+
+
+def test_a_month_shows_its_last_verification(months: Months):
+    """Month, person, ledger and the differences that were left."""
+    [row] = months.closes["2026-10"].tables["verified"].to_pylist()
+    assert {name: row[name] for name in ("month", "by", "ledger", "differences")} == {
+        "month": "2026-09",
+        "by": "Grace",
+        "ledger": "books.se",
+        "differences": 1,
+    }
+    page = (months.closes["2026-10"].folder / "report.html").read_text(encoding="utf-8")
+    assert "books.se" in page

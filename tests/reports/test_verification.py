@@ -1,0 +1,58 @@
+"""A verification as a folder to mail, in the reader's language."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from page import Page
+from python_calamine import CalamineWorkbook
+
+import bktools
+from bktools.ledger.settlements import Settlement
+from bktools.reports.verification import REPORT, WORKBOOK, Verification, write_verification
+
+TEXTS = {
+    "en": ("Verification in the ledger", "missing", "spend-tool administrator", "findings"),
+    "de": ("Prüfung im Hauptbuch", "fehlt", "Administrator des Dienstes", "Befunde"),
+}
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_a_verification_is_a_page_a_workbook_and_csv(language: str, tmp_path: Path):
+    """Findings, control totals and batches in doubt, with the words of the language."""
+    title, missing, who, sheet = TEXTS[language]
+    days = pd.to_datetime([f"2026-10-{day:02}" for day in range(1, 21)])
+    amounts = [100.0 + day for day in range(20)]
+    entries = pd.DataFrame({"entry_id": [f"e{day}" for day in range(20)], "amount": amounts, "date": days})
+    entries = entries.assign(
+        account_code="5800", currency="EUR", description=[f"Taxi {n}" for n in range(20)]
+    )
+    booked = entries.drop(7).rename(columns={"description": "text"}).drop(columns="entry_id")
+    booked = booked.assign(voucher_id=[f"V{place}" for place in booked.index])
+    later = booked.head(1).assign(date=pd.Timestamp("2026-11-30"), account_code="1930", voucher_id="X")
+    match = bktools.match_ledger(entries, pd.concat([booked, later]), period="2026-10", language=language)
+    settlement = Settlement("batch 1", None, "open", {}, "<b>two postings</b>", ("V1, 101.00",))
+    shown = Verification(
+        match=match,
+        settlements=(settlement,),
+        company="Muster & Söhne",
+        environment="staging",
+        ledger="books.se",
+        months="2026-10",
+        verified_at=dt.datetime(2026, 11, 30, tzinfo=dt.UTC),
+    )
+    write_verification(shown, tmp_path)
+    page = Page(tmp_path / REPORT)
+    assert title in page.text
+    assert "<b>two postings</b>" in page.text
+    [finding] = [row for row in page.tables["findings-table"][1:] if missing in row]
+    assert who in finding
+    assert any("107" in cell for cell in finding)
+    book = CalamineWorkbook.from_path(tmp_path / WORKBOOK)
+    assert missing in book.get_sheet_by_name(sheet).to_python()[1]
+    totals = pd.read_csv(tmp_path / "ledger_totals.csv", sep=None, engine="python", encoding="utf-8-sig")
+    assert len(totals) == len(match.totals)
+    assert (tmp_path / "ledger_settlements.csv").exists()
