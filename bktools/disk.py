@@ -104,14 +104,15 @@ def private_folder(path: Path) -> Path:
     return path
 
 
-def refuse_foreign(path: Path) -> None:
-    """Raise `StorageError` when another user owns a file or folder of the cache, or may write to it.
+def refuse_foreign(path: Path, variable: str = "BKTOOLS_CACHE_DIR") -> None:
+    """Raise `StorageError` when another user owns a file or folder of bktools, or may write to it.
 
-    Root may write anywhere, so what root owns is not refused. Windows has no such permissions.
+    `variable` names the setting of the folder. Root may write anywhere, so what root owns is not refused.
+    Windows has no such permissions.
     """
     if ON_WINDOWS:
         return
-    status, elsewhere = path.stat(), "set BKTOOLS_CACHE_DIR to a folder of your own"
+    status, elsewhere = path.stat(), f"set {variable} to a folder of your own"
     if status.st_uid not in {os.geteuid(), 0}:
         raise StorageError(f"{path} belongs to another user, so its content may be forged: {elsewhere}")
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

@@ -13,6 +13,7 @@ import pytest
 from bktools.journal.sqlite import connect
 
 BOTH = pytest.mark.parametrize("backend", ["file", "postgres"], indirect=True)
+DATABASE = pytest.mark.parametrize("backend", ["postgres"], indirect=True)
 
 # What the rules of a database raise for SQL that is typed by hand.
 REFUSED = (apsw.ConstraintError, psycopg.IntegrityError)

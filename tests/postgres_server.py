@@ -43,7 +43,7 @@ class Server:
     def start(self, options: str = "") -> None:
         """Start it, and wait until it answers."""
         self._process = None
-        for _ in range(200):
+        for _ in range(2000):
             # A connection of another process may have the port for a moment.
             if self._process is None or self._process.poll() is not None:
                 self._process = self._run("postgres", f"-D {self.folder}/data -p {self.port} {options}")
@@ -180,7 +180,7 @@ def server() -> Iterator[Server]:
     )
     running = Server(folder, port, run)
     try:
-        assert made.wait(60) == 0, (folder / "log").read_text()
+        assert made.wait(300) == 0, (folder / "log").read_text()
         settings = (
             f"listen_addresses = '127.0.0.1'\nunix_socket_directories = '{folder}'\nmax_connections = 60\n"
         )

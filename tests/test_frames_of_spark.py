@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 import reconcile_world as world
 from hand_made import COMPANY, OTHER, a_month, entries_of, entry_id
-from reconcile_engines import in_pandas
 from spark import NEEDS_SPARK, ROWS, lifted
 
 import bktools
@@ -134,15 +133,6 @@ def test_what_is_refused():
         compose_export_jobs(lifted(frame), selection=[entry_id(0)])
 
 
-@pytest.mark.long
-def test_no_entries():
-    """A frame without rows is an empty plan."""
-    frame = entries_of(1).assign(date=dt.date(2026, 10, 1))
-    plan = compose_export_jobs(lifted(frame).limit(0))
-    assert (len(plan.batches), len(plan.not_ready), len(plan.findings)) == (0, 0, 0)
-    assert plan.plan_id == compose_export_jobs(frame[:0]).plan_id
-
-
 def are_the_same_reconciliations(result, expected):
     """Assert that two reconciliations agree in every table and in what is shown."""
     for name in ("findings", "coverage", "actions", "unused_accounts", "summary", "suggestions"):
@@ -166,7 +156,7 @@ def test_a_reconciliation_of_many_companies():
     given["accounts"] = accounts.append_column("updated_at", times)
     assert sum(map(len, given.values())) >= ROWS
     result = reconcile_accounts(**{noun: lifted(table) for noun, table in given.items()})
-    are_the_same_reconciliations(result, reconcile_accounts(**in_pandas().frames(given)))
+    are_the_same_reconciliations(result, reconcile_accounts(**world.in_pandas(given)))
     assert result.findings["message"].str.contains("last list imported 2026-10-02").any()
     assert result.findings["company_id"].nunique() >= COMPANIES
 
@@ -178,10 +168,8 @@ def test_a_chart_beside_frames_of_pandas():
     rows["chart"][0] |= {"name": "Machines and more"}
     tables = world.tables(rows)
     chart = lifted(tables["chart"].drop_columns("company_id"))
-    given = in_pandas().frames(tables) | {"chart": chart}
-    are_the_same_reconciliations(
-        reconcile_accounts(**given), reconcile_accounts(**in_pandas().frames(tables))
-    )
+    given = world.in_pandas(tables) | {"chart": chart}
+    are_the_same_reconciliations(reconcile_accounts(**given), reconcile_accounts(**world.in_pandas(tables)))
     categories = given["categories"]
     for error, changed, words in (
         (

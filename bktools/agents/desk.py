@@ -23,6 +23,7 @@ from bktools.agents.folders import Folders
 from bktools.caller import command, in_shell
 from bktools.errors import ArgumentError
 from bktools.export.plan_file import write_plan
+from bktools.inputs.notes import note_sentences
 from bktools.journal.journal import Journal
 from bktools.journal.records import this_process
 from bktools.journal.right_journal import first_export
@@ -100,7 +101,7 @@ class Desk:
         """
         frame = self._read(kind, path)
         about = frame.attrs["bktools"]
-        return Answer({kind: frame}, {"headings": about["columns"]}, not_known=about["notes"])
+        return Answer({kind: frame}, {"headings": about["columns"]}, not_known=note_sentences(about))
 
     def reconcile(self, *, chart: FilePath) -> Answer:
         """Compare the ERP's chart of accounts with the accounts and categories of the service."""

@@ -14,7 +14,7 @@ from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import REQUIRED, argument, connected, option, same, the_company
 from bktools.cli.output import tell
-from bktools.errors import ArgumentError, PlanError
+from bktools.errors import ArgumentError, InputError, PlanError
 from bktools.wording.numbers import counted
 
 if TYPE_CHECKING:
@@ -320,7 +320,8 @@ def import_elsewhere(
 ) -> None:
     """Record entries that were exported elsewhere.
 
-    They are not sent from here, until that is undone.
+    They are not sent from here, until that is undone. Of a list that export history wrote, what was refused
+    or released is left out.
 
     Example: bktools export import exported.csv --by Ada --evidence "list of exports in the service, 31 Oct"
     """
@@ -331,7 +332,7 @@ def import_elsewhere(
 
     with connected(environment, sandbox, company) as service:
         company_id = the_company(service.settings)
-        rows = reading.read_entries(entries, mapping, company_id, {})
+        rows = _exported(reading.read_entries(entries, mapping, company_id, {}))
         known = [name for name in ("date", "amount", "currency", "supplier") if name in rows.columns]
         rows = rows.drop_duplicates("id")[["id", *known]].rename(columns={"id": "entry_id"})
         listed: list[dict[str, Any]] = [
@@ -410,6 +411,23 @@ def not_booked_entries(
         entries=entries,
         by=by,
     )
+
+
+def _exported(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the entries of a list that were exported: of another journal's history, the accepted ones."""
+    from bktools.journal.schema import BATCH_STATES, LIVE_STATES
+
+    states = {*rows["status"].dropna()} if "status" in rows.columns else set()
+    if not states or not states <= {*BATCH_STATES}:
+        return rows
+    open_states = sorted(states & ({*LIVE_STATES} - {"ACCEPTED"}))
+    if open_states:
+        raise InputError(
+            f"has entries in jobs that are {', '.join(open_states)}, which may still be booked: nothing was "
+            "recorded; settle or withdraw these jobs where the list was written (bktools export status), "
+            "and write it again"
+        )
+    return rows[rows["status"] == "ACCEPTED"]
 
 
 def _unknown_outcomes(plan: bktools.ExportPlan, service: bktools.Service) -> list[str]:

@@ -65,14 +65,16 @@ def show_file(
 
     `given` are the options of the reader.
     """
+    from bktools.inputs.notes import note_sentences
+
     options = {name: value for name, value in given.items() if value is not None}
     options |= {name: _pairs(name, options[name]) for name in ("columns", "sides") if name in options}
     if "skip_rows" in options:
         options["skip_rows"] = ";".join(options["skip_rows"])
     frame = reading.read(reader, kind, file, [mapping] if mapping else None, options=options)
     about = frame.attrs["bktools"]
-    facts = {name: about.get(name) for name in ("source", "rows", *FORM, "columns", "notes")}
-    facts |= {"days": _days(frame), "sums": _sums(frame)}
+    facts = {name: about.get(name) for name in ("source", "rows", *FORM, "columns")}
+    facts |= {"days": _days(frame), "sums": _sums(frame), "notes": note_sentences(about)}
     if format is results.TextFormat.TEXT:
         _say_reading(facts)
         _say_rows(frame)

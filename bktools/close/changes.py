@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -20,12 +20,14 @@ from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.frames.incoming import arrow_of, described, source_of
 from bktools.frames.names import with_names
 from bktools.frames.schema import COUNT, MONEY, TEXT, to_pandas
-from bktools.frames.sums import NO_CURRENCY, NOTHING, Money, change_of, currencies_of, sums_of, threshold_of
+from bktools.frames.sums import NOTHING, Money, change_of, sums_of, threshold_of
 from bktools.journal.accounts import accounts_in
 from bktools.journal.periods import required_company
 from bktools.journal.writing import open_for_reading
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
+from bktools.spending.differences import differences
+from bktools.spending.sums import grouped_by
 from bktools.wording import Words
 
 # The columns of a comparison: names first, then texts or figures before and after, then the identifiers.
@@ -44,16 +46,15 @@ COLUMNS = pa.schema(
 )
 FIGURES = ("amount_before", "amount_after", "difference")
 
-# The keys of the sums over exported entries of two months: the group's key, if any, and its names.
-SUMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "exported": ((), ()),
-    "exported_by_category": (("category_id",), ("category_name",)),
-    "exported_by_account": (("account_code",), ("account_code", "account_name")),
-    "exported_by_employee": (("employee_id",), ("employee_name",)),
+# The sums over exported entries of two months: their key, the columns that name it, and its identifier.
+SUMS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
+    "exported": ((), (), ""),
+    "exported_by_category": (("category",), ("category_name",), "category_id"),
+    "exported_by_account": (("account",), ("account_code", "account_name"), "account_code"),
+    "exported_by_employee": (("employee",), ("employee_name",), "employee_id"),
 }
 EXPORTED, HELD_BACK = "exported", "held_back"
 STILL_OPEN = "still_open"
-SHOWN_DRIVERS = 3
 
 # The fields of a table that are compared, and the code of a change of each.
 CATEGORIES = {
@@ -251,29 +252,17 @@ def as_entries(sent: pa.Table) -> pa.Table:
 
 def _exported(table: str, old: pa.Table, new: pa.Table, words: Words) -> Iterator[dict[str, Any]]:
     """Yield a row for each group and currency whose number or amount differs, with what drives the change."""
-    keys, names = SUMS[table]
-    was, now = (
-        {tuple(part.keys.values()): part.money for part in sums_of(rows, *keys)} for rows in (old, new)
-    )
-    labels = {}
-    for row in (row for rows in (old, new) for row in rows.select([*{*keys, *names}]).to_pylist()):
-        labels[tuple(row[key] for key in keys)] = " ".join(row[name] for name in names if row[name])
-    drivers = _drivers(old, new, keys, words)
-    for group in {**now, **was}:
-        before, after = was.get(group, {}), now.get(group, {})
-        for currency in currencies_of([before, after], None):
-            row = _figures(before.get(currency, NOTHING), after.get(currency, NOTHING))
-            difference = row["difference"]
-            if difference or row["entries_before"] != row["entries_after"]:
-                about = labels.get(group) or (words(f"change.without_{names[0]}") if names else currency)
-                yield row | {
-                    "table": table,
-                    "change": "less" if difference < 0 else "more" if difference else "other_entries",
-                    "about": about,
-                    "currency": currency,
-                    "id": next(iter(group), None) or None,
-                    "drivers": _largest(drivers[*group, currency], difference, currency, words),
-                }
+    by, names, identifier = SUMS[table]
+    for one in differences([grouped_by(rows, by) for rows in (new, old)], words):
+        label = " ".join(filter(None, (one.labels[name] for name in names)))
+        yield _figures(one.that, one.this) | {
+            "table": table,
+            "change": "less" if one.change < 0 else "more" if one.change else "other_entries",
+            "about": label or (words(f"change.without_{names[0]}") if names else one.currency),
+            "currency": one.currency,
+            "id": one.labels.get(identifier),
+            "drivers": one.drivers,
+        }
 
 
 def _figures(was: Money, now: Money) -> dict[str, Any]:
@@ -286,47 +275,6 @@ def _figures(was: Money, now: Money) -> dict[str, Any]:
         "entries_before": was.entries,
         "entries_after": now.entries,
     }
-
-
-def _drivers(
-    old: pa.Table, new: pa.Table, keys: tuple[str, ...], words: Words
-) -> dict[tuple[Any, ...], list[tuple[Decimal, str]]]:
-    """Return the entries of only one of two months, by group and currency: what each adds, and its name.
-
-    An entry that comes each month with the same supplier and amount drives nothing.
-    """
-    counts: Counter[tuple[Any, ...]] = Counter()
-    named: dict[tuple[Any, ...], str] = {}
-    columns = [*keys, "date", "supplier", "description", "currency", "amount"]
-    for rows, sign in ((old, -1), (new, 1)):
-        for row in rows.select(columns).to_pylist():
-            if row["amount"] is not None:
-                supplier, day = (
-                    row["supplier"] or row["description"],
-                    row["date"] and words("thing.day", day=row["date"]),
-                )
-                entry_key = (
-                    *(row[key] for key in keys),
-                    row["currency"] or NO_CURRENCY,
-                    supplier,
-                    row["amount"],
-                )
-                counts[entry_key] += sign
-                named[*entry_key, sign] = " ".join(filter(None, (day, supplier))) or words("change.an_entry")
-    drivers: dict[tuple[Any, ...], list[tuple[Decimal, str]]] = defaultdict(list)
-    for (*group, supplier, amount), count in counts.items():
-        sign = 1 if count > 0 else -1
-        drivers[tuple(group)] += [(amount * sign, named[*group, supplier, amount, sign])] * abs(count)
-    return drivers
-
-
-def _largest(entries: Sequence[tuple[Decimal, str]], difference: Decimal, currency: str, words: Words) -> str:
-    """Return the entries that add most to a difference, by name, with what each of them adds."""
-    same_way = [entry for entry in entries if entry[0] * difference > 0]
-    largest = sorted(same_way, key=lambda entry: (-abs(entry[0]), entry[1]))[:SHOWN_DRIVERS]
-    return "; ".join(
-        f"{name} {'+' if amount > 0 else ''}{words.amount(amount, currency)}" for amount, name in largest
-    )
 
 
 def _largest_first(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -390,7 +338,7 @@ def between_moments(
         arrow_of(load_categories(company, as_of=moment, progress=False, service=service))
         for moment in (before, after)
     )
-    for row in differences(old, new, CATEGORIES):
+    for row in field_changes(old, new, CATEGORIES):
         change = {"table": "categories", **row}
         if row["field"] == "account_id":
             change["field"] = "account"
@@ -400,11 +348,11 @@ def between_moments(
         _people(load_employees(company, as_of=moment, progress=False, service=service))
         for moment in (before, after)
     )
-    for row in differences(old, new, EMPLOYEES):
+    for row in field_changes(old, new, EMPLOYEES):
         yield {"table": "employees", **row}
 
 
-def differences(old: pa.Table, new: pa.Table, words: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def field_changes(old: pa.Table, new: pa.Table, words: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """Yield the changes between two tables as rows of a comparison, ordered by the rows' IDs, then field.
 
     The rows have an `id` that is there once. `words` are the fields to compare, and the word for a change of

@@ -21,9 +21,7 @@ import pyarrow.parquet as pq
 
 from bktools import disk
 from bktools.errors import PlanError
-from bktools.export.findings import COLUMNS
-from bktools.export.plan import SENT, ExportOptions, ExportPlan
-from bktools.frames.schema import TEXT
+from bktools.export.plan import ExportOptions, ExportPlan
 from bktools.frames.unpacking import MIB, UNPACKED, archive_size, parquet_table
 
 HEAD = "plan.json"
@@ -143,20 +141,13 @@ def _digest(head: Mapping[str, Any]) -> str:
 
 
 def _plan(head: dict[str, Any], rows: pa.Table, held: pa.Table, findings: pa.Table) -> ExportPlan:
-    provenance = dict(head["provenance"])
-    for name in SENT:
-        column = rows.column(name)
-        if column.null_count or column.type != TEXT:
-            raise TypeError(f"the column {name} of its entries holds {column.type}, or gaps")
-    held.select(["reason", "facts"])
-    findings.select(COLUMNS)
     return ExportPlan(
         rows=rows,
         held=held,
         options=ExportOptions(**head["options"]),
         unchecked=tuple(head["unchecked"]),
         plan_id=head["plan_id"],
-        provenance=provenance,
+        provenance=dict(head["provenance"]),
         journal=str(head["journal"]),
         books=dict(head["books"]),
         _find=lambda: findings,

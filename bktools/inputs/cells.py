@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,16 @@ def are_blank(column: pa.ChunkedArray) -> bool:
     return bool(blank(column.slice(0, _FIRST_ROWS)).all() and blank(column).all())
 
 
+def any_filled(table: Table, columns: Iterable[pa.ChunkedArray]) -> Mask:
+    """Return the rows of which one of these columns holds something."""
+    filled = np.zeros(len(table.lines), dtype=bool)
+    for column in columns:
+        # A column that is full settles it.
+        if not filled.all():
+            filled |= ~blank(column)
+    return filled
+
+
 def or_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return text to the letter, where cells that hold nothing but white space are null."""
     empty = blank(column)
@@ -76,19 +87,15 @@ def each(column: pa.ChunkedArray, meaning: Callable[[str], Any], kind: pa.DataTy
     return pa.chunked_array([meant.take(encoded.indices)], kind)
 
 
+def matching(column: pa.ChunkedArray, pattern: re.Pattern[str]) -> Mask:
+    """Return where text contains a pattern of Python."""
+    return mask(each(column, lambda text: bool(pattern.search(text)), schema.FLAG))
+
+
 def lines_text(table: Table, rows: Mask) -> str:
     """Return where rows stand, in words: the first three lines and how many more."""
     lines = table.lines_of(rows)
     return f"line{'s' if len(lines) > 1 else ''} {first_of(lines, _SHOWN_LINES)}"
-
-
-def counted(table: Table, rows_per_remark: Mapping[str, Mask]) -> list[str]:
-    """Return a note per remark that holds for some rows: how many, and on which lines."""
-    return [
-        f"{remark}: {rows.sum()} ({lines_text(table, rows)})"
-        for remark, rows in rows_per_remark.items()
-        if rows.any()
-    ]
 
 
 def noted(table: Table, rows_by_code: Mapping[str, Mask], **facts: Any) -> list[Note]:
@@ -132,11 +139,7 @@ def uuids(table: Table, place: int, *, required: bool) -> pa.ChunkedArray:
 
 def without_blank_rows(table: Table, places: Collection[int]) -> Table:
     """Return the rows in which at least one of the columns holds something."""
-    empty = np.ones(len(table.lines), dtype=bool)
-    for place in places:
-        # A column that is full in the rows that are left settles it.
-        if empty.any():
-            empty &= blank(table.columns[place])
-    if empty.all():
+    filled = any_filled(table, (table.columns[place] for place in places))
+    if not filled.any():
         raise table.error("no row below the headings holds anything", table.heading_line)
-    return table.rows(~empty)
+    return table.rows(filled)

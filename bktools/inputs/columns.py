@@ -11,10 +11,10 @@ from typing import Final
 from bktools.contract import rules
 from bktools.inputs import cells, words
 from bktools.inputs.amounts import has_digits, is_not_zero, mark_of, money
-from bktools.inputs.currencies import holds_currencies
 from bktools.inputs.days import is_day, is_serial
 from bktools.inputs.options import Options
-from bktools.inputs.question import Choice, Problems
+from bktools.inputs.question import Choice
+from bktools.inputs.reading import Reading
 from bktools.inputs.table import Table
 
 MONEY: Final[tuple[str, ...]] = ("amount", "debit", "credit")
@@ -37,6 +37,11 @@ def most(texts: Iterable[str], test: Callable[[str], object], share: float = _MO
 def are_amounts(texts: Sequence[str], share: float = _MOST) -> bool:
     """Whether cells are amounts."""
     return most(texts, lambda text: money(text) is not None and (has_digits(text) or not is_day(text)), share)
+
+
+def holds_currencies(texts: Sequence[str]) -> bool:
+    """Whether nearly all cells of a column are currencies."""
+    return most(texts, words.currencies_of)
 
 
 def side_of(text: str) -> str:
@@ -87,27 +92,26 @@ def are_codes(texts: Sequence[str]) -> bool:
     )
 
 
-def assigned(table: Table, kind: str, options: Options, problems: Problems) -> dict[str, int]:
-    """Return the column of each field; several columns of one group of headings are a question."""
-    places: dict[str, int] = {}
+def assign(reading: Reading) -> None:
+    """Find the column of each field; several columns of one group of headings are a question."""
+    table, options, places = reading.table, reading.options, reading.places
     for field, heading in options.columns.items():
-        if heading:
-            place = named(table, heading)
-            if place is None:
-                problems.ask("no_such_heading", field=field, value=heading, headings=list(table.headings))
-            else:
-                places[field] = place
-    for field, groups in words.fields(kind).items():
+        place = named(table, heading) if heading else None
+        if place is not None:
+            places[field] = place
+        elif heading:
+            headings = list(table.headings)
+            reading.problems.ask("no_such_heading", field=field, value=heading, headings=headings)
+    for field, groups in words.fields(reading.kind).items():
         if field in options.columns or _is_other_way(field, options):
             continue
         for group in groups:
-            matching = _matching(table, field, group, {*places.values()})
+            matching = _matching(reading, field, group)
             if len(matching) > 1 and field in _ASKED:
-                matching = _one_of(table, field, matching, problems)
+                matching = _one_of(reading, field, matching)
             if matching:
                 places[field] = matching[0]
                 break
-    return places
 
 
 def named(table: Table, heading: str) -> int | None:
@@ -136,69 +140,68 @@ def has_heading(heading: str, group: Collection[str]) -> bool:
     return not words.headings(*group).isdisjoint(words.forms(base))
 
 
-def _matching(table: Table, field: str, group: Sequence[str], taken: Collection[int]) -> list[int]:
+def _matching(reading: Reading, field: str, group: Sequence[str]) -> list[int]:
+    table = reading.table
     certain = [table_name for table_name in group if table_name not in words.two_meanings()]
     matching = [
         place
-        for place, heading in enumerate(table.headings)
-        if place not in taken
-        and has_heading(heading, group)
-        and (has_heading(heading, certain) or _may_be(field, table.samples[place]))
+        for place in reading.free()
+        if has_heading(table.headings[place], group)
+        and (has_heading(table.headings[place], certain) or _may_be(field, table.samples[place]))
     ]
-    if field in _IDENTITIES:
-        # An empty column of IDs is none.
-        matching = [place for place in matching if not cells.are_blank(table.columns[place])]
-    if len(matching) > 1:
-        # An empty column counts where no other has the heading, and the same column twice is one.
-        matching = [place for place in matching if not cells.are_blank(table.columns[place])] or matching
-        first = table.columns[matching[0]]
-        matching = matching[:1] if all(table.columns[place].equals(first) for place in matching) else matching
-    return matching
+    if field in _IDENTITIES or len(matching) > 1:
+        filled = [place for place in matching if not cells.are_blank(table.columns[place])]
+        # An empty column of IDs is none; another one counts where no other has the heading.
+        matching = filled if field in _IDENTITIES else filled or matching
+    # The same column twice is one.
+    are_same = all(table.columns[place].equals(table.columns[matching[0]]) for place in matching[1:])
+    return matching[:1] if are_same else matching
 
 
 def _may_be(field: str, texts: Sequence[str]) -> bool:
     return not any(map(str.strip, texts)) or fits(field, texts)
 
 
-def _one_of(table: Table, field: str, matching: Sequence[int], problems: Problems) -> list[int]:
+def _one_of(reading: Reading, field: str, matching: Sequence[int]) -> list[int]:
+    table = reading.table
     fitting = [place for place in matching if fits(field, table.samples[place])]
+    several = fitting or list(matching)
     if len(fitting) != 1:
-        several = fitting or matching
+        choices = [table.choice(field, place) for place in several]
         headings = [table.headings[place] for place in several]
-        problems.ask(
-            "several_columns",
-            [table.choice(field, place) for place in several],
-            field=field,
-            headings=headings,
-        )
-    return list(fitting or matching)
+        reading.problems.ask("several_columns", choices, field=field, headings=headings)
+    return several
 
 
-def can_be(field: str, table: Table, taken: Collection[int]) -> list[int]:
-    """Return the free columns that can be a field by the type of their cells: what a question names."""
+def can_be(field: str, reading: Reading, *, with_cents: bool = True) -> list[int]:
+    """Return the free columns that can be a field by the type of their cells: what a question names.
+
+    Of columns that can be money, those with cents go first, unless both sides of a pair are looked for.
+    """
     # Few rows may have a credit.
     least = {"amount": _MOST, "credit": 0.02}.get(field, 0.2)
     found = []
-    for place, heading in enumerate(table.headings):
-        sample = table.samples[place]
+    for place in reading.free():
+        sample = reading.table.samples[place]
         filled = [cell for cell in sample if cell.strip()]
-        if place in taken or not filled or len(filled) < least * len(sample):
+        if not filled or len(filled) < least * len(sample):
             continue
-        is_balance = has_heading(heading, ["balance"]) and field != "date"
+        is_balance = says_balance(reading.table.headings[place]) and field != "date"
         is_other = (field == "date" and most(filled, is_serial)) or (field in MONEY and are_codes(filled))
         if not is_balance and not is_other and fits(field, filled):
             found.append(place)
-    if field in MONEY:
-        return [place for place in found if has_cents(table.samples[place])] or found
+    if field in MONEY and with_cents:
+        return [place for place in found if has_cents(reading.table.samples[place])] or found
     return found
 
 
-def pairs(table: Table, taken: Collection[int]) -> list[tuple[int, int]]:
+def _pairs(reading: Reading) -> list[tuple[int, int]]:
     """Return pairs of columns of which each full row has exactly one filled."""
-    found = can_be("credit", table, taken)
-    filled = {place: [is_not_zero(cell) for cell in table.samples[place]] for place in found}
+    samples = reading.table.samples
+    found = can_be("credit", reading, with_cents=False)
+    filled = {place: [is_not_zero(cell) for cell in samples[place]] for place in found}
     both = []
-    for debit, credit in permutations(found, 2):
+    for debit, credit in permutations(filled, 2):
         counts = Counter(zip(filled[debit], filled[credit], strict=True))
         neither = counts[False, False] * 20 <= len(filled[debit])
         if not counts[True, True] and neither and counts[True, False] and counts[False, True]:
@@ -206,62 +209,53 @@ def pairs(table: Table, taken: Collection[int]) -> list[tuple[int, int]]:
     return both
 
 
-def says_another(heading: str) -> bool:
+def says_balance(heading: str) -> bool:
+    """Whether a heading says a balance, which is neither an amount of an entry nor an account."""
+    return has_heading(heading, ["balance"]) or words.are_inside(heading, words.headings("balance"))
+
+
+def _says_another(heading: str) -> bool:
     """Whether a heading says a price, a rate or the like, which is no amount of an entry."""
     words_of_others = words.headings("other_amount", "tax") - words.headings("debit", "credit")
     return words.are_inside(heading, words_of_others)
 
 
-def ask_amount(table: Table, places: dict[str, int], problems: Problems) -> None:
+def ask_amount(reading: Reading) -> None:
     """Ask for the amount: two columns, or one."""
-    taken = {*places.values()}
-    both = pairs(table, taken)
-    in_pairs = {place for pair in both for place in pair}
+    table, both = reading.table, _pairs(reading)
     choices: list[Choice] = [
         {"columns": {"debit": table.headings[debit], "credit": table.headings[credit]}}
         for debit, credit in both
     ]
-    choices += [
-        table.choice("amount", place) for place in can_be("amount", table, taken) if place not in in_pairs
-    ]
+    in_pairs = {place for pair in both for place in pair}
+    choices += [table.choice("amount", place) for place in can_be("amount", reading) if place not in in_pairs]
     headings = [heading for choice in choices for heading in choice["columns"].values()]
-    is_doubtful = bool(headings) and all(map(says_another, headings))
-    _ask("amount", table, places, choices, problems, is_doubtful=is_doubtful)
+    is_doubtful = bool(headings) and all(map(_says_another, headings))
+    ask_for(reading, "amount", choices, is_doubtful=is_doubtful)
 
 
-def ask_column(field: str, table: Table, places: dict[str, int], problems: Problems) -> None:
+def ask_column(field: str, reading: Reading) -> None:
     """Ask for a field that no heading names, with the columns that can be it."""
-    taken = {*places.values()}
-    found = can_be(field, table, taken)
-    if field == "date":
-        found = found or [
-            place
-            for place in range(len(table.columns))
-            if place not in taken and most(table.samples[place], is_day, 0.6)
-        ]
-    _ask(field, table, places, [table.choice(field, place) for place in found], problems)
+    table, found = reading.table, can_be(field, reading)
+    if field == "date" and not found:
+        found = [place for place in reading.free() if most(table.samples[place], is_day, 0.6)]
+    ask_for(reading, field, [table.choice(field, place) for place in found])
 
 
-def _ask(
-    field: str,
-    table: Table,
-    places: dict[str, int],
-    choices: Sequence[Choice],
-    problems: Problems,
-    *,
-    is_doubtful: bool = False,
-) -> None:
+def ask_for(reading: Reading, field: str, choices: Sequence[Choice], *, is_doubtful: bool = False) -> None:
+    """Ask for the column of a field by choices; the first one counts meanwhile.
+
+    So its cells are asked about in the same question.
+    """
     headings = ["/".join(choice["columns"].values()) for choice in choices]
-    if field == "date" and not choices:
-        choices = [{"columns": {field: ""}}]
     code = "no_column" if headings else "no_column_like_it"
-    problems.ask(code, choices, is_doubtful=is_doubtful, field=field, headings=headings)
-    # So that its cells are asked about in the same question.
-    places |= {
-        own: table.named[heading]
-        for own, heading in (choices[0]["columns"] if choices else {}).items()
-        if heading
-    }
+    if field == "date" and not choices and reading.kind == "entries" and {*MONEY} & reading.places.keys():
+        # What has no heading of amounts either is no file of entries.
+        choices, is_doubtful = [{"columns": {field: ""}}], True
+    reading.problems.ask(code, choices, is_doubtful=is_doubtful, field=field, headings=headings)
+    for own, heading in (choices[0]["columns"] if choices else {}).items():
+        if heading:
+            reading.places[own] = reading.table.named[heading]
 
 
 def is_uuid_column(table: Table, place: int) -> bool:
@@ -273,12 +267,3 @@ def is_uuid_column(table: Table, place: int) -> bool:
         and bool(cells.matches(column, rules.UUID_REGEX).all())
         and len(cells.unique(column)) == len(column)
     )
-
-
-def shown_columns(table: Table) -> list[str]:
-    """Return a line for each column with its first different cells, for a question."""
-    lines = []
-    for heading, column in list(zip(table.headings, table.columns, strict=True))[:30]:
-        filled = [cell.strip() for cell in column.slice(0, 1000).to_pylist() if cell.strip()]
-        lines.append(f"  {heading[:30]:30} {', '.join(dict.fromkeys(filled[:50]))[:70]}"[:104].rstrip())
-    return lines

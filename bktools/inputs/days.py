@@ -22,8 +22,8 @@ ORDERS: Final[Mapping[str, str]] = {"dmy": "%d/%m/%Y", "mdy": "%m/%d/%Y"}
 SERIAL: Final = "serial"
 
 _TIME = (
-    r"(?:[T ,]*\d{1,2}[:.]\d{2}(?:[:.]\d{2,3})?(?:[.,]\d+)?\s*(?:[AaPp]\.?[Mm]\.?)?"
-    r"\s*(?:Z|UTC|[+-]\d{2}:?\d{2})?)?"
+    r"(?:[T ,.]*\d{1,2}[:.]\d{2}(?:[:.]\d{2,3})?(?:[.,]\d+)?\s*(?:[AaPp]\.?[Mm]\.?)?"
+    r"\s*(?:[A-Z]{1,4}|[+-]\d{2}:?\d{2})?)?"
 )
 _ISO = re.compile(rf"(\d{{4}})([-/.年])(\d{{1,2}})[-/.月](\d{{1,2}})日?{_TIME}$")
 _NUMBERS = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}|\d{{2}})\.?{_TIME}$")
@@ -33,6 +33,8 @@ _WORD_FIRST = re.compile(
     rf"(?:\w+, *)?([^\W\d_]{{3,}})\.?[. /-]*(\d{{1,2}})(?:[., /-]+(\d{{4}}|\d{{2}}))?{_TIME}$"
 )
 _WITHOUT_YEAR = re.compile(r"\W*\d{1,2}\W*[^\W\d]+\W*$|\W*[^\W\d]+\W*\d{1,2}\W*$")
+# Numbers alone are a day and a month where an option says the year.
+_NUMBERS_WITHOUT_YEAR = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\.?$")
 _SERIAL = re.compile(r"[34]\d{4}(\.\d+)?")
 # The day before Excel's first one, and the year that it takes for a leap year.
 _FIRST_DAY = dt.date(1899, 12, 30)
@@ -70,6 +72,8 @@ def days_of(text: str, year: int | None = None) -> Mapping[str, dt.date | None]:
         return {}
     if match := _ISO.match(text):
         return {"": _day(match[1], match[3], match[4])}
+    if year and (match := _NUMBERS_WITHOUT_YEAR.match(text)):
+        text = f"{match[1]}{match[2]}{match[3]}{match[2]}{year}"
     if match := _NUMBERS.match(text):
         days = {"dmy": _day(match[4], match[3], match[1])}
         # Nobody writes the month first with points.
@@ -178,7 +182,8 @@ def _order(
 
 @lru_cache(1 << 16)
 def _settles(text: str) -> str:
-    match = _NUMBERS.match(text.strip(" '\t"))
+    text = text.strip(" '\t")
+    match = _NUMBERS.match(text) or _NUMBERS_WITHOUT_YEAR.match(text)
     if not match or match[2] == ".":
         return ""
     most = 12
@@ -187,4 +192,5 @@ def _settles(text: str) -> str:
 
 def lacks_year(text: str) -> bool:
     """Whether a cell is a day and a month alone."""
-    return "" in days_of(text) and _WITHOUT_YEAR.match(text) is not None
+    is_named = "" in days_of(text) and _WITHOUT_YEAR.match(text) is not None
+    return is_named or _NUMBERS_WITHOUT_YEAR.match(text.strip()) is not None

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,7 +18,7 @@ from bktools.inputs import cells, words
 from bktools.inputs.encoding import Reading, read_text
 from bktools.inputs.notes import note
 from bktools.inputs.regular_text import regular_body
-from bktools.inputs.table import HEAD_ROWS, Grid, Rows
+from bktools.inputs.table import HEAD_ROWS, Body, Grid, Rows, stacked
 
 # Where several part the rows alike, a comma may be a decimal mark.
 _DELIMITERS = "\t;,|"
@@ -46,9 +45,7 @@ def read_delimited(
         delimiter, text = first[1].decode(), b"\n" + text[first.end() :]
     mark = delimiter or delimiter_of(text, kind)
     try:
-        head, head_lines, end = _head(text, mark, source)
-        grid = Grid(head, head_lines, [], np.empty(0, np.int64), delimiter=mark)
-        grid = grid if end is None else _with_rest(grid, text, end, source)
+        grid = _grid(text, mark, source)
     except InputError as error:
         grid = _by_lines(text, mark, error)
     return _as_shown(replace(grid, encoding=reading.encoding), text), reading
@@ -86,16 +83,36 @@ def _rows_of(text: str, mark: str) -> Iterator[list[str]]:
         return
 
 
-def _head(text: bytes, mark: str, source: str) -> tuple[list[list[str]], list[int], int | None]:
-    """Return the first rows, their lines, and the line behind them; None where no line is."""
-    rows: list[list[str]] = []
-    lines: list[int] = []
+def _grid(text: bytes, mark: str, source: str) -> Grid:
+    """Return the first rows as Python reads them; the others by Arrow where all have one width."""
+    head, widths = Rows(), []
+    careful = _careful_rows(text, mark, source)
+    for line, row in careful:
+        if row:
+            head.add(line, *row)
+            widths.append(len(row))
+        if len(widths) == HEAD_ROWS:
+            break
+    following = next(careful, None)
+    body = head.body()
+    if following:
+        usual = Counter(widths).most_common(1)[0][0]
+        others = regular_body(text, first_line=following[0], width=usual, delimiter=mark)
+        body = stacked(body, others or _careful_body(text, following[0], mark, source))
+    return Grid(body.columns, body.lines, widths, delimiter=mark)
+
+
+def _careful_body(text: bytes, first_line: int, mark: str, source: str) -> Body:
+    rows = Rows()
+    cells_left = _MOST_CELLS
     for line, row in _careful_rows(text, mark, source):
-        if len(rows) == HEAD_ROWS:
-            return rows, lines, line
-        rows.append(row)
-        lines.append(line)
-    return rows, lines, None
+        cells_left -= len(row)
+        if cells_left < 0:
+            why = f"would have more than {_MOST_CELLS:,} cells: split it, by month or company"
+            raise InputError(why, source=source)
+        if line >= first_line and row:
+            rows.add(line, *row)
+    return rows.body()
 
 
 def _careful_rows(text: bytes, mark: str, source: str) -> Iterator[tuple[int, list[str]]]:
@@ -118,28 +135,6 @@ def _careful_rows(text: bytes, mark: str, source: str) -> Iterator[tuple[int, li
         raise InputError(why, source=source, line=line) from None
 
 
-def _with_rest(grid: Grid, text: bytes, first_line: int, source: str) -> Grid:
-    """Return the grid with the rows from a line on: by Arrow where all have one width, else row by row."""
-    widths = [len(row) for row in grid.head]
-    usual = Counter(widths).most_common(1)[0][0]
-    body = regular_body(text, first_line=first_line, width=usual, delimiter=grid.delimiter or ",")
-    wider: dict[int, list[str]] = {}
-    if body is None:
-        width = max(widths)
-        if width * (text.count(b"\n") + 1) > _MOST_CELLS:
-            raise InputError(
-                f"would have more than {_MOST_CELLS:,} cells: split it, by month or company", source=source
-            )
-        rows = Rows(*map(str, range(width)))
-        for line, row in _careful_rows(text, grid.delimiter or ",", source):
-            if line >= first_line and row:
-                if len(row) > width:
-                    wider[line] = row
-                rows.add(line, *row[:width], *[""] * (width - len(row)))
-        body = rows.body()
-    return replace(grid, columns=body.columns, lines=body.lines, wider=wider)
-
-
 def _by_lines(text: bytes, mark: str, error: InputError) -> Grid:
     """Return the rows of a text with quotes inside of quoted cells; raise the error if lines are no rows."""
     lines = text.decode(errors="replace").splitlines()
@@ -149,12 +144,12 @@ def _by_lines(text: bytes, mark: str, error: InputError) -> Grid:
     # A quote that is not closed would make fewer cells of its line.
     if usual < max(widths, default=0) or count < _MOST_LINES * sum(widths.values()):
         raise error
-    body = Rows(*map(str, range(usual)))
-    for line, row in enumerate(rows[HEAD_ROWS:], HEAD_ROWS + 1):
+    body = Rows()
+    for line, row in enumerate(rows, 1):
         if row:
-            body.add(line, *row, *[""] * (usual - len(row)))
-    head = rows[:HEAD_ROWS]
-    return Grid(head, range(1, len(head) + 1), *body.body(), delimiter=mark, notes=[note("quotes_inside")])
+            body.add(line, *row)
+    head = [len(row) for row in rows if row][:HEAD_ROWS]
+    return Grid(*body.body(), head, delimiter=mark, notes=[note("quotes_inside")])
 
 
 def _as_shown(grid: Grid, text: bytes) -> Grid:
@@ -164,10 +159,7 @@ def _as_shown(grid: Grid, text: bytes) -> Grid:
     one leads every formula. Anywhere else it may belong to the text.
     """
     is_of_to_csv = grid.encoding == "utf-8-sig" and grid.delimiter in {",", ";"} and not text.startswith(b'"')
-    is_led = False
-    if is_of_to_csv and b"'" in text and b"\r\n" in text:
-        first = cells.text_column([cell for row in grid.head for cell in row])
-        is_led = not any(map(_has_formula, [first, *grid.columns]))
+    is_led = is_of_to_csv and b"'" in text and b"\r\n" in text and not any(map(_has_formula, grid.columns))
     # A search for one byte is much faster than one for two.
     if b"=" in text and b'="' in text:
         grid = _replaced(grid, _KEPT, "kept_texts", doubled='"')
@@ -184,11 +176,8 @@ def _has_formula(column: pa.ChunkedArray) -> bool:
 def _replaced(grid: Grid, pattern: str, code: str, *, doubled: str = "") -> Grid:
     """Return the grid with the pattern's group in place of the cells that it matches."""
     columns = [_shown(column, pattern, doubled) for column in grid.columns]
-    head = [_shown(cells.text_column(row), pattern, doubled).to_pylist() for row in grid.head]
-    is_changed = head != grid.head or any(
-        new is not old for new, old in zip(columns, grid.columns, strict=True)
-    )
-    return replace(grid, head=head, columns=columns, notes=(*grid.notes, *[note(code)] * is_changed))
+    is_changed = any(new is not old for new, old in zip(columns, grid.columns, strict=True))
+    return replace(grid, columns=columns, notes=(*grid.notes, *[note(code)] * is_changed))
 
 
 def _shown(column: pa.ChunkedArray, pattern: str, doubled: str) -> pa.ChunkedArray:

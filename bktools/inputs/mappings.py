@@ -41,20 +41,13 @@ class FileMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def toml(self) -> str:
         """Return the mapping as its file has it."""
+        plain = {name: value for name, value in self.options.items() if not isinstance(value, Mapping)}
+        tables = {f"options.{name}": value for name, value in self.options.items() if name not in plain}
         lines = [f"kind = {_quoted(self.kind)}", "headings = ["]
         lines += [*(f"    {_quoted(text)}," for text in self.headings), "]"]
-        plain = {name: value for name, value in self.options.items() if not isinstance(value, Mapping)}
-        tables = {name: value for name, value in self.options.items() if isinstance(value, Mapping)}
-        for title, values in (
-            ("options", plain),
-            *((f"options.{name}", own) for name, own in tables.items()),
-        ):
-            if values:
-                lines += [
-                    "",
-                    f"[{title}]",
-                    *(f"{_quoted(name)} = {_quoted(value)}" for name, value in values.items()),
-                ]
+        for title, values in {"options": plain, **tables}.items():
+            lines += ["", f"[{title}]"] if values else []
+            lines += [f"{_quoted(name)} = {_quoted(value)}" for name, value in values.items()]
         return "\n".join([*lines, ""])
 
 
@@ -126,10 +119,11 @@ def mapping_for(path: str | PathLike[str], kind: str, named: str | None = None) 
         mapping = read_mapping(path_of(named))
         if mapping.kind != kind:
             raise InputError(f"is a mapping of {mapping.kind}, not of {kind}", source=named)
-        return mapping
+        return _placed(mapping, Source(path, kind)) or mapping
     # A pipe is not opened: the reader refuses it.
     known = [one for one in all_mappings() if one.kind == kind] if Path(path).is_file() else []
-    fitting = _fitting(Source(path, kind), known) if known else []
+    source = Source(path, kind) if known else None
+    fitting = [own for one in known if source and (own := _placed(one, source))]
     if len(fitting) > 1:
         names = " and ".join(repr(mapping.name) for mapping in fitting)
         raise InputError(
@@ -139,22 +133,24 @@ def mapping_for(path: str | PathLike[str], kind: str, named: str | None = None) 
     return fitting[0] if fitting else None
 
 
-def _fitting(source: Source, known: Iterable[FileMapping]) -> list[FileMapping]:
-    """Return the mappings whose headings are a row of the file's first rows."""
-    fitting = []
-    for mapping in known:
-        form: dict[str, Any] = {
-            name: mapping.options.get(name) for name in ("delimiter", "encoding", "sheet")
-        }
-        wanted = _comparable(mapping.headings)
-        try:
-            grids = source.read(Options(**form)).grids
-        except (InputError, ArgumentError, OSError, ValueError):
-            # The reader says what is wrong with the file, whatever mappings there are.
-            continue
-        if wanted and any(_comparable(row) == wanted for grid in grids for row in grid.head):
-            fitting.append(mapping)
-    return fitting
+def _placed(mapping: FileMapping, source: Source) -> FileMapping | None:
+    """Return a mapping whose headings are a row of the file's first rows, with the line of that row.
+
+    A title above the table moves the headings, so that their line is looked for in each file.
+    """
+    form: dict[str, Any] = {name: mapping.options.get(name) for name in ("delimiter", "encoding", "sheet")}
+    wanted = _comparable(mapping.headings)
+    try:
+        grids = source.read(Options(**form)).grids
+    except (InputError, ArgumentError, OSError, ValueError):
+        # The reader says what is wrong with the file, whatever mappings there are.
+        return None
+    for grid in grids if wanted else ():
+        for line, row in zip(grid.head_lines, grid.head, strict=True):
+            if _comparable(row) == wanted:
+                own = {"headings": line} if mapping.options.get("headings") else {}
+                return msgspec.structs.replace(mapping, options={**mapping.options, **own})
+    return None
 
 
 def arguments(mapping: FileMapping, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import replace
+from collections.abc import Sequence
 from decimal import Decimal
 
 import numpy as np
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames import schema
-from bktools.inputs import cells, currencies, words
+from bktools.inputs import cells, words
 from bktools.inputs.amounts import LONGEST, Figures, decimal_mark, is_not_zero, money
 from bktools.inputs.columns import (
     MONEY,
@@ -23,10 +23,11 @@ from bktools.inputs.columns import (
     most,
     side_of,
 )
-from bktools.inputs.days import is_day, is_serial, lacks_year, parsed, read_days
+from bktools.inputs.currencies import only_currency, read_currency
+from bktools.inputs.days import is_serial, lacks_year, parsed, read_days
 from bktools.inputs.reading import Reading
-from bktools.inputs.rows import entries_only, filled_down
-from bktools.inputs.table import Mask, Table
+from bktools.inputs.rows import entries_only, fill_down
+from bktools.inputs.table import Mask
 
 _ZERO = Decimal()
 # A minus in one credit alone reverses a posting; in more of them it says the side.
@@ -36,15 +37,14 @@ _EXAMPLE = dt.date(2026, 10, 31)
 
 def find_money(reading: Reading) -> list[str]:
     """Return the fields of the amounts that have a column; without any, they are asked for."""
-    places, options = reading.places, reading.options
-    if "date" not in {*places, *reading.may_lack} and options.columns.get("date") != "":
-        ask_column("date", reading.table, places, reading.problems)
-    pair = [name for name in ("debit", "credit") if name in places]
-    if len(pair) > 1 and "amount" in places and not reading.is_asked("amount"):
+    places, columns = reading.places, reading.options.columns
+    if "date" not in {*places, *reading.may_lack} and columns.get("date") != "":
+        ask_column("date", reading)
+    if reading.has("debit", "credit") and not reading.is_asked("amount"):
         # Two columns say more than one.
         reading.leave("amount")
-    elif "amount" in places:
-        reading.leave(*pair)
+    elif reading.has("amount"):
+        reading.leave("debit", "credit")
     for name in [name for name in MONEY if name in places]:
         filled = [cell for cell in reading.sample(name) if cell.strip()]
         if filled and not are_amounts(filled, 0.5) and not reading.is_asked(name):
@@ -54,14 +54,12 @@ def find_money(reading: Reading) -> list[str]:
         # They are accounts, or balances.
         reading.leave("debit", "credit")
         _take_amount(reading)
-    found = [name for name in MONEY if name in places]
-    is_half = len(found) == 1 and found[0] != "amount" and not {"debit", "credit"} & options.columns.keys()
-    if not found or is_half:
-        reading.leave(*found)
-        if options.columns.get("amount") != "":
-            ask_amount(reading.table, places, reading.problems)
-        found = [name for name in MONEY if name in places]
-    return found
+    is_half = sum(map(reading.has, MONEY)) == 1 and not reading.has("amount")
+    if not any(map(reading.has, MONEY)) or (is_half and not {"debit", "credit"} & columns.keys()):
+        reading.leave(*MONEY)
+        if columns.get("amount") != "":
+            ask_amount(reading)
+    return [name for name in MONEY if name in places]
 
 
 def _are_both_filled(reading: Reading) -> bool:
@@ -71,52 +69,45 @@ def _are_both_filled(reading: Reading) -> bool:
 
 def _take_amount(reading: Reading) -> None:
     """Take the one column with a heading of amounts that was left for debit and credit."""
+    table = reading.table
     for group in words.fields(reading.kind)["amount"]:
-        fitting = [
-            place
-            for place, heading in enumerate(reading.table.headings)
-            if has_heading(heading, group) and are_amounts(reading.table.samples[place])
-        ]
+        headed = [place for place, heading in enumerate(table.headings) if has_heading(heading, group)]
+        fitting = [place for place in headed if are_amounts(table.samples[place])]
         if len(fitting) == 1:
             reading.places["amount"] = fitting[0]
             return
 
 
+def _figures(reading: Reading, fields: Sequence[str]) -> dict[str, Figures]:
+    numeric = reading.table.numeric
+    return {
+        name: Figures.of(reading.column(name), is_numeric=reading.places[name] in numeric) for name in fields
+    }
+
+
 def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]:
     """Read `date`, `amount` and `currency` into the result; return the sums of both sides."""
     fields = find_money(reading)
-    places, table = reading.places, reading.table
     if not fields and reading.options.columns.get("amount") != "":
         return {}
-    if "side" not in places and fields == ["amount"] and reading.options.columns.get("side") != "":
+    if not reading.has("side") and fields == ["amount"] and not reading.is_asked("side"):
         _ask_side(reading)
-    figures = {
-        name: Figures.of(reading.column(name), is_numeric=places[name] in table.numeric) for name in fields
-    }
-    keep = np.ones(len(table.lines), dtype=bool)
-    if figures:
-        keep = entries_only(
-            table, places, figures, reading.kind, reading.options, reading.problems, reading.notes
-        )
-    whole = table
+    figures, whole = _figures(reading, fields), reading.table
+    keep = entries_only(reading, figures) if figures else np.ones(len(whole.lines), dtype=bool)
     if reading.options.fill_down:
-        reading.table = table = _filled(reading)
-    if "side" in places and "amount" in fields:
+        fill_down(reading)
+    if reading.has("side", "amount"):
         keep &= _without_skipped_sides(reading, keep)
     if not keep.any():
         reading.problems.ask("no_entries")
         return {}
-    reading.table = table.rows(keep)
+    reading.table = reading.table.rows(keep)
     _read_days(reading, whole.columns)
-    if not keep.all():
-        figures = {
-            name: Figures.of(reading.column(name), is_numeric=places[name] in table.numeric)
-            for name in fields
-        }
-    sums: dict[str, Decimal] = {}
-    if figures:
-        sums = _signed(reading, figures, _read_values(reading, figures, own_currency))
-        _read_currency(reading, figures, own_currency)
+    if not figures:
+        return {}
+    figures = figures if keep.all() else _figures(reading, fields)
+    sums = _signed(reading, figures, _read_values(reading, figures, own_currency))
+    read_currency(reading, figures, own_currency)
     return sums
 
 
@@ -147,12 +138,6 @@ def read_stated(reading: Reading, decimal: str, date_format: str | None) -> dict
     return _signed(reading, figures, {name: column for name, (column, _) in values.items()})
 
 
-def _filled(reading: Reading) -> Table:
-    columns = filled_down(reading.table, reading.places, reading.options)
-    reading.note("filled_down", names=list(reading.options.filled_fields))
-    return replace(reading.table, columns=columns)
-
-
 def _read_days(reading: Reading, all_columns: list[pa.ChunkedArray]) -> None:
     if "date" not in reading.places:
         return
@@ -165,21 +150,27 @@ def _read_days(reading: Reading, all_columns: list[pa.ChunkedArray]) -> None:
     days, bad = read_days(column, [all_columns[place], *left_out], options, reading.problems)
     reading.result["date"] = days
     if bad.any() and not reading.problems.has("date_format"):
-        text = column[int(bad.argmax())].as_py()
-        if lacks_year(text) and not options.year:
-            reading.ask_of_rows("year", bad, value=text)
-            reading.problems[-1] = reading.problems[-1]._replace(option="year")
-        else:
-            reading.ask_of_rows(
-                "not_a_date", bad, [reading.table.skip(bad), {"columns": {"date": ""}}], value=text
-            )
+        _ask_of_no_days(reading, bad, cells.unique(column.filter(pa.array(bad))))
+
+
+def _ask_of_no_days(reading: Reading, bad: Mask, texts: Sequence[str]) -> None:
+    """Ask about cells that are no days: the year, what is to be corrected, or rows that are no entries."""
+    without_year = [text for text in texts if lacks_year(text) and not reading.options.year]
+    broken = [text for text in texts if text.strip()[:1].isdigit()]
+    if without_year:
+        reading.ask_of_rows("year", bad, value=without_year[0], option="year")
+    elif broken:
+        reading.ask_of_rows("broken_date", bad, value=broken[0])
+    else:
+        some_rows = [] if bad.all() else [reading.table.skip(bad)]
+        reading.ask_of_rows("not_a_date", bad, [*some_rows, {"columns": {"date": ""}}], value=texts[0])
 
 
 def _read_values(
     reading: Reading, figures: dict[str, Figures], own_currency: str | None
 ) -> dict[str, pa.ChunkedArray]:
     """Return the unsigned columns of amounts; cells that are none are problems."""
-    currency = _only_currency(reading, list(figures), own_currency)
+    currency = only_currency(reading, figures, own_currency)
     decimal = decimal_mark(list(figures.values()), reading.options, currency, reading.problems)
     if decimal == "each":
         reading.note("each_decimal_mark")
@@ -196,24 +187,13 @@ def _ask_of_bad(reading: Reading, name: str, bad: Mask) -> None:
     """Ask about cells that are no amounts: another column, or rows that are no entries; else correct them."""
     table = reading.table
     text = reading.column(name)[int(bad.argmax())].as_py()
-    others = can_be("amount", table, {*reading.places.values()}) if bad.sum() * 2 > len(bad) else []
+    others = can_be("amount", reading) if bad.sum() * 2 > len(bad) else []
     choices = [table.choice("amount", place) for place in others]
     is_entry = any(map(str.isdigit, text)) and "date" in reading.result
     if not choices and not is_entry:
         choices = [table.skip(bad)]
     code = "not_an_amount" if choices else "broken_amount"
     reading.ask_of_rows(code, bad, choices, field=name, heading=reading.heading(name), value=text)
-
-
-def _only_currency(reading: Reading, fields: list[str], own: str | None) -> str:
-    """Return the one currency of a file, whose decimals settle what 1.255 is; "" for several."""
-    headings = currencies.heading_currency([reading.heading(name) for name in fields])
-    if headings:
-        return headings[0]
-    if "currency" in reading.places:
-        named = {text.strip() for text in cells.unique(reading.column("currency"))}
-        return named.pop().upper() if len(named) == 1 else ""
-    return reading.options.currency or own or ""
 
 
 def _ask_side(reading: Reading) -> None:
@@ -330,30 +310,3 @@ def _count(flags: pa.ChunkedArray) -> int:
 def total(column: pa.ChunkedArray) -> Decimal:
     """Return the sum of amounts."""
     return pc.sum(column.cast(pa.decimal128(LONGEST, column.type.scale))).as_py() or Decimal()
-
-
-def _read_currency(reading: Reading, figures: dict[str, Figures], own_currency: str | None) -> None:
-    table, stated = reading.table, []
-    headings = currencies.heading_currency([reading.heading(name) for name in figures])
-    if headings:
-        stated.append(currencies.everywhere(table, headings, "heading", reading.heading(next(iter(figures)))))
-    if "currency" in reading.places:
-        place = reading.places["currency"]
-        filled = [text for text in cells.unique(table.columns[place].slice(0, 3000)) if text.strip()]
-        if filled and most(filled, is_day, 0.5) and not reading.is_asked("currency"):
-            # In some languages its heading also says a date.
-            reading.leave("currency")
-        else:
-            stated.append(currencies.column_of(table, place))
-    for name, own in figures.items():
-        if (units := own.texts_of("currency")) is not None:
-            stated.append(currencies.Stated("cells", reading.heading(name), units))
-    if not stated and table.currency:
-        stated = [currencies.everywhere(table, table.currency, "above", "")]
-    may_lack = "currency" in reading.may_lack or reading.options.columns.get("currency") == ""
-    is_needed = reading.kind == "entries" and not may_lack
-    codes = currencies.read_currencies(
-        table, stated, reading.options, own_currency, reading.problems, reading.notes, is_needed=is_needed
-    )
-    if codes is not None:
-        reading.result["currency"] = codes

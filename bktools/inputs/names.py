@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Mapping
 
@@ -22,9 +21,6 @@ _SHOWN = 10
 _FIRST_ROWS = 100
 _SUGGESTIONS = 3
 _SIMILAR = 60
-# Signs that programs write for a letter that their encoding lacks, such as a question mark in a word.
-_SUBSTITUTES, _BEYOND_ASCII = "?\ufffd", "[^\\x00-\\x7f]"
-_LOST_LETTER = re.compile(rf"[{_SUBSTITUTES}]\w|\ufffd")
 # Columns of a frame that name its rows, the most telling first.
 KEYS = {
     "category_id": ("id", "name", "code", "account_code"),
@@ -118,13 +114,6 @@ def _remark(text: str, ids: set[str], named: Mapping[str, str]) -> str:
     if ids:
         shown = ", ".join(sorted(ids)[:_SUGGESTIONS])
         return f"{cells.quoted(text)} could be {len(ids)} of them ({shown}): give the ID"
-    if _LOST_LETTER.search(text):
-        pattern = re.compile(_BEYOND_ASCII.join(map(re.escape, re.split(f"[{_SUBSTITUTES}]", key(text)))))
-        meant = " or ".join(repr(name) for known, name in named.items() if pattern.fullmatch(known))
-        of_name = f" ({meant}?)" if meant else ""
-        return (
-            f"{cells.quoted(text)} has lost letters{of_name}: save the file again from its source, as UTF-8"
-        )
     close = process.extract(key(text), list(named), limit=_SUGGESTIONS, score_cutoff=_SIMILAR)
     suggested = " or ".join(repr(named[match]) for match, _, _ in close)
     return f"{cells.quoted(text)}{f' (did you mean {suggested}?)' if suggested else ''}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from bktools.errors import ConfigurationError
+from bktools.settings import load_settings
 from bktools.wording import words
 
 # Notes that nobody needs to act on: they stand with the others, and warn of nothing.
@@ -35,4 +37,17 @@ def note(code: str, **facts: Any) -> Note:
 def note_sentence(stated: Mapping[str, Any], language: str | None = None) -> str:
     """Return the sentence of a note as `frame.attrs["bktools"]["note_facts"]` has it."""
     facts = dict(stated)
-    return Note(facts.pop("code"), facts).sentence(language)
+    file = facts.pop("file", None)
+    sentence = Note(facts.pop("code"), facts).sentence(language)
+    return f"{file}: {sentence}" if file else sentence
+
+
+def note_sentences(about: Mapping[str, Any], language: str | None = None) -> list[str]:
+    """Return the notes of `frame.attrs["bktools"]` in a language, by default that of the settings."""
+    if language is None:
+        try:
+            language = load_settings().language
+        except ConfigurationError:
+            # A file can be read without a service.
+            language = "en"
+    return [note_sentence(stated, language) for stated in about["note_facts"]]

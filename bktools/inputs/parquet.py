@@ -12,7 +12,7 @@ from bktools.frames import schema
 from bktools.frames.incoming import plain_column
 from bktools.frames.unpacking import parquet_table
 from bktools.inputs.notes import note
-from bktools.inputs.table import HEAD_ROWS, Grid
+from bktools.inputs.table import Grid
 
 _BYTES = (
     pa.types.is_binary,
@@ -30,17 +30,18 @@ def read_parquet(data: bytes, source: str) -> Grid:
         for name, column in zip(table.column_names, map(_plain, table.columns), strict=True)
     ]
     left_out += [name for name, _, text in read if text is None]
-    columns = [text for *_, text in read if text is not None]
-    head = zip(*(column.slice(0, HEAD_ROWS - 1).to_pylist() for column in columns), strict=True)
     # Lines as if the headings stood above the rows, as in every other kind of file.
-    rows = [[name for name, _, text in read if text is not None], *map(list, head)]
-    are_numbers = [_is_number(column.type) for _, column, text in read if text is not None]
+    columns = [
+        pa.chunked_array([[name], *text.chunks], schema.TEXT) for name, _, text in read if text is not None
+    ]
     return Grid(
-        rows,
-        range(1, len(rows) + 1),
-        [column.slice(HEAD_ROWS - 1) for column in columns],
-        np.arange(HEAD_ROWS + 1, max(table.num_rows + 2, HEAD_ROWS + 1), dtype=np.int64),
-        numbers=[np.full(table.num_rows + 1, is_number) for is_number in are_numbers],
+        columns,
+        np.arange(1, table.num_rows + 2, dtype=np.int64),
+        numbers=[
+            np.full(table.num_rows + 1, _is_number(column.type))
+            for _, column, text in read
+            if text is not None
+        ],
         notes=[note("columns_not_text", names=left_out)] if left_out else [],
     )
 

@@ -25,7 +25,7 @@ _MOST_COMMANDS = 6
 # Options of values do no harm where they are not needed, so they join the question if any choice needs them.
 _OF_VALUES = (
     *("date_format", "date_serial", "year", "decimal", "decimal_marks"),
-    *("currency", "currency_missing", "currency_nowhere"),
+    *("currency", "currency_missing", "currency_nowhere", "side_unknown"),
 )
 # What stands in a command for a value that only the person knows, and the value of a trial.
 _UNKNOWN: Mapping[str, tuple[str, Any]] = {"currency": ("CODE", "EUR"), "year": ("YYYY", 2026)}

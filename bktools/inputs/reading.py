@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from os import PathLike
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -15,13 +14,11 @@ from bktools.caller import is_command
 from bktools.errors import FileNoteWarning, InputError, QuestionError
 from bktools.frames import schema
 from bktools.inputs import cells
-from bktools.inputs.columns import assigned, shown_columns
-from bktools.inputs.heading_row import NEEDED, joined, rows_below, table_of
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import Options
 from bktools.inputs.question import Problems, question
 from bktools.inputs.source import Source
-from bktools.inputs.table import Grid, Mask, Table
+from bktools.inputs.table import Mask, Table
 
 
 @dataclass
@@ -31,9 +28,9 @@ class Reading:
     source: Source
     options: Options
     table: Table
-    places: dict[str, int]
-    problems: Problems
-    notes: list[Note]
+    places: dict[str, int] = field(default_factory=dict)
+    problems: Problems = field(default_factory=Problems)
+    notes: list[Note] = field(default_factory=list)
     result: dict[str, pa.ChunkedArray] = field(default_factory=dict)
     # Fields that such a file may lack, as a budget lacks dates.
     may_lack: frozenset[str] = frozenset()
@@ -93,14 +90,14 @@ class Reading:
         self.notes.append(note(code, **facts))
 
     def ask_of_rows(
-        self, code: str, rows: Mask, choices: Sequence[Mapping[str, Any]] = (), **facts: Any
+        self, code: str, rows: Mask, choices: Sequence[Mapping[str, Any]] = (), /, **facts: Any
     ) -> None:
-        """Add a problem with rows, which its sentence counts and names."""
+        """Add a problem with rows, which its sentence counts and names, where there are any."""
         if rows.any():
             lines = self.table.lines_of(rows)
             self.problems.ask(code, choices, count=len(lines), lines=lines[:4], **facts)
 
-    def note_rows(self, code: str, rows: Mask, **facts: Any) -> None:
+    def note_rows(self, code: str, rows: Mask, /, **facts: Any) -> None:
         """Add a note about rows, which its sentence counts and names, where there are any."""
         self.notes += cells.noted(self.table, {code: rows}, **facts)
 
@@ -122,9 +119,15 @@ class Reading:
     def raise_problems(self) -> None:
         """Raise the question about all that is open; do nothing when nothing is."""
         if self.problems:
-            raise question(
-                self.source.name, self.kind, self.options, self.problems, shown_columns(self.table)
-            )
+            raise question(self.source.name, self.kind, self.options, self.problems, self._shown_columns())
+
+    def _shown_columns(self) -> list[str]:
+        """Return a line for each column with its first different cells, for a question."""
+        lines = []
+        for heading, column in list(zip(self.table.headings, self.table.columns, strict=True))[:30]:
+            filled = [cell.strip() for cell in column.slice(0, 1000).to_pylist() if cell.strip()]
+            lines.append(f"  {heading[:30]:30} {', '.join(dict.fromkeys(filled[:50]))[:70]}"[:104].rstrip())
+        return lines
 
     def provenance(self, rows: int, own: Mapping[str, int], **more: Any) -> dict[str, Any]:
         """Return what `frame.attrs["bktools"]` says of the file; `own` are the columns that were read."""
@@ -162,80 +165,3 @@ class Reading:
             shown = "".join(f"\n- {one.sentence()}" for one in notes)
             # From here: the reader, the function that asks its question, the public reader, and its caller.
             warnings.warn(f"{self.table.source}:{shown}", FileNoteWarning, stacklevel=6)
-
-
-def opened(source: Source, options: Options) -> Reading:
-    """Return a file's table with the columns of its fields; what is open is in its problems."""
-    read = source.read(options)
-    problems = Problems()
-    notes: list[Note] = []
-    if read.text and read.text.others:
-        code = "encoding" if read.text.is_whole else "encoding_of_no_line"
-        problems.ask(
-            code,
-            [{"encoding": name} for name, _ in read.text.others],
-            readings="; ".join(f"{name}: {word}" for name, word in read.text.others),
-        )
-    elif read.text and not read.text.is_whole:
-        notes.append(note("letters_replaced", encoding=read.text.encoding))
-    if len(read.grids) > 1:
-        table = _of_sheets(read.grids, source, options, problems, notes)
-    else:
-        table = table_of(read.grids[0], source.kind, options, problems, source.name)
-    if table is None or not len(table.lines):
-        problems.ask("nothing")
-        raise question(source.name, source.kind, options, problems)
-    table = replace(table, sha256=source.file.sha256)
-    places = assigned(table, source.kind, options, problems)
-    return Reading(source, options, table, places, problems, notes)
-
-
-def _of_sheets(
-    grids: Sequence[Grid], source: Source, options: Options, problems: Problems, notes: list[Note]
-) -> Table | None:
-    """Return the sheet that has all needed fields, or sheets with equal headings as one; else it is asked."""
-    rated: list[tuple[int, Grid, Table, Problems]] = []
-    for grid in grids:
-        own = Problems()
-        table = table_of(grid, source.kind, options, own, source.name)
-        if table is not None and len(table.lines):
-            places = assigned(table, source.kind, options, Problems())
-            has_amount = {"debit", "credit"} & places.keys()
-            known = [
-                name for name in NEEDED[source.kind] if name in places or (name == "amount" and has_amount)
-            ]
-            rated.append((len(known) if table.is_known else 0, grid, table, own))
-    if not rated:
-        return None
-    best = [one for one in rated if one[0] == max(known for known, *_ in rated)]
-    _, grid, table, own = max(best, key=lambda one: len(one[2].lines))
-    names = [other.sheet for _, _, other, _ in best]
-    if len(best) > 1 and table.is_known and len({other.headings for _, _, other, _ in best}) == 1:
-        for *_, others in best:
-            problems.extend(problem for problem in others if problem not in problems)
-        return joined([one[1] for one in best], [one[2] for one in best])
-    problems.extend(own)
-    if len(best) > 1:
-        by_size = sorted(best, key=lambda one: -len(one[2].lines))
-        problems.ask(
-            "sheets",
-            [{"sheet": other.sheet} for _, _, other, _ in by_size],
-            sheets=", ".join(f"{other.sheet} ({len(other.lines)})" for _, _, other, _ in best),
-        )
-    elif unread := [one.sheet for one in grids if one.sheet not in names]:
-        notes.append(note("sheet_read", name=table.sheet, names=unread))
-    return table
-
-
-def read_headed(path: str | PathLike[str], headings: Collection[str], sheet: str) -> Table:
-    """Return a sheet below the row with most of these headings, as bktools itself wrote it."""
-    source = Source(path, "entries")
-    grid = source.read(Options(sheet=sheet)).grids[0]
-    known = {*headings}
-    top = max(range(len(grid.head)), key=lambda at: len(known.intersection(grid.head[at])))
-    table = rows_below(grid, top, source.name)
-    broken = table.broken()
-    if broken:
-        line, place = next(iter(broken))
-        raise table.error(f"the cell {broken[line, place]}: save the workbook in a spreadsheet", line)
-    return replace(table, sha256=source.file.sha256)

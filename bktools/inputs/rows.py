@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,89 +15,66 @@ from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.amounts import Figures
 from bktools.inputs.days import may_be_days
-from bktools.inputs.notes import Note, note
-from bktools.inputs.options import Options
-from bktools.inputs.question import Choice, Problems
-from bktools.inputs.table import Mask, Table
+from bktools.inputs.question import Choice
+from bktools.inputs.reading import Reading
+from bktools.inputs.table import Lines, Mask, Table
 
-_SHOWN, _SHOWN_CHARACTERS, _WORDS_OF_A_PATTERN = 4, 50, 3
+_SHOWN_CHARACTERS, _WORDS_OF_A_PATTERN = 50, 3
 _FEW, _MANY_ROWS = 100, 5000
 
 
-def entries_only(
-    table: Table,
-    places: dict[str, int],
-    money: dict[str, Figures],
-    kind: str,
-    options: Options,
-    problems: Problems,
-    notes: list[Note],
-) -> Mask:
+def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     """Return the rows that are entries; all others are named in a note or a problem.
 
     A row without an amount is left out where it says a word of reports or has no day. A row with an amount is
     asked about where a cell begins with a word for a balance, or with another word of reports and the row
     lacks a cell that others have.
     """
-    count = len(table.lines)
-    none = np.zeros(count, dtype=bool)
+    table, options, is_ledger = reading.table, reading.options, reading.kind == "ledger"
+    none = np.zeros(len(table.lines), dtype=bool)
     has_amount = np.logical_or.reduce([none, *(figures.has_amount for figures in money.values())])
     is_broken = np.logical_or.reduce([none, *(figures.is_broken for figures in money.values())])
-    no_day = ~may_be_days(table.columns[places["date"]], options) if "date" in places else none
+    no_day = ~may_be_days(reading.column("date"), options) if reading.has("date") else none
     # An entry whose amount is to be corrected.
     has_amount = has_amount | (is_broken & ~no_day)
     is_account_open = (
-        kind == "ledger" and "account_code" in places and "account_code" not in options.filled_fields
+        is_ledger and reading.has("account_code") and "account_code" not in options.filled_fields
     )
-    no_account = cells.blank(table.columns[places["account_code"]]) if is_account_open else none
-    texts = _texts(table, places, kind)
+    no_account = reading.blank("account_code") if is_account_open else none
+    texts = _texts(reading)
     ranks = _ranks(table, texts)
-    lacks = (no_day | no_account | _lacks(table, texts, ranks)) & (ranks > words.NO_REPORT)
-    is_noted = ~has_amount & ((ranks > words.NO_REPORT) | no_day)
-    is_report = ~is_noted & (ranks > words.NO_REPORT) & (lacks | ((ranks > words.MAYBE) & (kind != "ledger")))
-    open_rows = ~is_noted & ~is_report
-    is_lacking = open_rows & ~has_amount
-    no_date = open_rows & has_amount & no_day
-    if "date" in places:
-        no_date &= cells.blank(table.columns[places["date"]]) & ("date" not in options.filled_fields)
-    if is_noted.any():
-        lines = table.lines_of(is_noted)
-        notes.append(
-            note("rows_without_amount", count=len(lines), lines=lines[:_SHOWN], rows=_shown(table, is_noted))
-        )
-    if options.keeps_reports:
-        is_report = none
+    says_report = ranks > words.NO_REPORT
+    lacks = (no_day | no_account | _lacks(table, texts, says_report)) & says_report
+    is_noted = ~has_amount & (says_report | no_day)
+    is_report = ~is_noted & (lacks | ((ranks > words.MAYBE) & (not is_ledger)))
+    is_lacking = ~is_noted & ~is_report & ~has_amount
+    no_date = ~is_noted & ~is_report & has_amount & no_day
+    if reading.has("date"):
+        no_date &= reading.blank("date") & ("date" not in options.filled_fields)
+    reading.note_rows("rows_without_amount", is_noted, rows=_shown(table, is_noted))
+    is_report &= not options.keeps_reports
     if is_report.any():
-        said = _said(table, texts, is_report)
-        choices: list[Choice] = [
-            table.skip(is_report),
-            *_pattern(table, said, is_report),
-            {"skip_rows": "none"},
-        ]
-        problems.ask("report_rows", choices, **_facts(table, is_report), values=[text[:40] for text in said])
-    if is_lacking.any():
-        _ask_of_lacking(table, places, money, is_lacking, problems)
-    if no_date.any():
-        fill: list[Choice] = [{"fill_down": "date"}] if not no_date[0] and no_date.sum() * 10 > count else []
-        choices = [table.skip(no_date), {"columns": {"date": ""}}, *fill]
-        problems.ask("rows_without_date", choices, **_facts(table, no_date))
+        report_texts = _report_texts(table, texts, is_report)
+        choices: list[Choice] = [table.skip(is_report), *_pattern(table, report_texts, is_report)]
+        shown = [text[:40] for text in report_texts]
+        reading.ask_of_rows("report_rows", is_report, [*choices, {"skip_rows": "none"}], values=shown)
+    _ask_of_lacking(reading, money, is_lacking)
+    is_sparse = bool(no_date.any() and not no_date[0] and no_date.sum() * 10 > len(no_date))
+    choices = [table.skip(no_date), {"columns": {"date": ""}}, *[{"fill_down": "date"}] * is_sparse]
+    reading.ask_of_rows("rows_without_date", no_date, choices)
     entries: Mask = ~(is_noted | is_report | is_lacking | no_date)
     return entries
 
 
-def _facts(table: Table, rows: Mask) -> dict[str, Any]:
-    lines = table.lines_of(rows)
-    return {"count": len(lines), "lines": lines[:_SHOWN]}
-
-
-def _texts(table: Table, places: dict[str, int], kind: str) -> list[int]:
+def _texts(reading: Reading) -> list[int]:
     """Return the columns that may say that a row is one of a report."""
-    known = {places.get(field) for field in ("date", "currency", "amount", "debit", "credit")}
-    known |= {places.get(field) for field in ("account_name", "account_code")} if kind == "ledger" else set()
-    return [place for place in range(len(table.columns)) if place not in known]
+    known = ["date", "currency", "amount", "debit", "credit"]
+    known += ["account_name", "account_code"] if reading.kind == "ledger" else []
+    places = {*map(reading.places.get, known)}
+    return [place for place in range(len(reading.table.columns)) if place not in places]
 
 
-def _ranks(table: Table, texts: Sequence[int]) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+def _ranks(table: Table, texts: Sequence[int]) -> Lines:
     """Return how surely the texts of each row are those of a report."""
     ranks = np.zeros(len(table.lines), dtype=np.int64)
     for place in texts:
@@ -121,56 +98,46 @@ def _may_begin(column: pa.ChunkedArray) -> Mask:
     return cells.mask(cells.each(column, lambda text: words.report_rank(text) > words.NO_REPORT, schema.FLAG))
 
 
-def _lacks(
-    table: Table, texts: Sequence[int], ranks: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
-) -> Mask:
+def _lacks(table: Table, texts: Sequence[int], says_report: Mask) -> Mask:
     """Return the rows that lack a text which all rows without words of reports have."""
-    lacks = np.zeros(len(ranks), dtype=bool)
-    is_other = ranks == words.NO_REPORT
-    if is_other.all():
-        return lacks
-    for place in texts:
+    lacks = np.zeros(len(says_report), dtype=bool)
+    for place in texts if says_report.any() else ():
         blank = cells.blank(table.columns[place])
-        if blank.sum() <= (~is_other).sum():
+        if blank.sum() <= says_report.sum():
             lacks |= blank
     return lacks
 
 
-def _ask_of_lacking(
-    table: Table, places: dict[str, int], money: dict[str, Figures], rows: Mask, problems: Problems
-) -> None:
+def _ask_of_lacking(reading: Reading, money: Mapping[str, Figures], rows: Mask) -> None:
     """Ask about entries without an amount; an error in a workbook's cell is to be corrected."""
-    broken = table.broken()
-    wrong = [
-        (line, broken[line, place])
+    table, broken = reading.table, reading.table.broken() if rows.any() else {}
+    wrong = {
+        line: broken[line, place]
         for line in table.lines_of(rows)
-        for place in [places[field] for field in money]
+        for place in [reading.places[field] for field in money]
         if (line, place) in broken
-    ]
+    }
     if wrong:
-        lines = [line for line, _ in wrong]
-        problems.ask("broken_cells", count=len(lines), lines=lines[:_SHOWN], value=wrong[0][1])
+        is_wrong = np.isin(table.lines, [*wrong])
+        reading.ask_of_rows("broken_cells", is_wrong, value=next(iter(wrong.values())))
     else:
-        problems.ask("rows_lack_amount", [table.skip(rows)], **_facts(table, rows))
+        reading.ask_of_rows("rows_lack_amount", rows, [table.skip(rows)])
 
 
-def _said(table: Table, texts: Sequence[int], rows: Mask) -> list[str]:
+def _report_texts(table: Table, texts: Sequence[int], rows: Mask) -> list[str]:
     """Return the different texts of reports in these rows."""
     flags = pa.array(rows)
-    said = (text.strip() for place in texts for text in cells.unique(table.columns[place].filter(flags)))
-    return list(dict.fromkeys(text for text in said if words.report_rank(text)))
+    own = (text.strip() for place in texts for text in cells.unique(table.columns[place].filter(flags)))
+    return list(dict.fromkeys(text for text in own if words.report_rank(text)))
 
 
-def _pattern(table: Table, said: Sequence[str], rows: Mask) -> list[Choice]:
+def _pattern(table: Table, texts: Sequence[str], rows: Mask) -> list[Choice]:
     """Return a pattern that just these rows contain, which a saved mapping needs: lines change each month."""
-    starts = {" ".join(text.split()[:_WORDS_OF_A_PATTERN]) for text in said}
+    starts = {" ".join(text.split()[:_WORDS_OF_A_PATTERN]) for text in texts}
     pattern = "|".join(sorted(re.escape(start).replace("\\ ", " ") for start in starts))
-    if ";" in pattern:
-        return []
-    found = np.zeros(len(table.lines), dtype=bool)
-    for column in table.columns:
-        found |= cells.matches(column, f"(?i){pattern}") if pattern else False
-    return [{"skip_rows": pattern}] if (found == rows).all() else []
+    matching = [cells.matches(column, f"(?i){pattern}") for column in table.columns if pattern]
+    is_exact = ";" not in pattern and matching and (np.logical_or.reduce(matching) == rows).all()
+    return [{"skip_rows": pattern}] if is_exact else []
 
 
 def _shown(table: Table, rows: Mask) -> str:
@@ -182,11 +149,12 @@ def _shown(table: Table, rows: Mask) -> str:
     return "; ".join(text[:_SHOWN_CHARACTERS] for text in texts)
 
 
-def filled_down(table: Table, places: dict[str, int], options: Options) -> list[pa.ChunkedArray]:
-    """Return the columns, with the cells above in the empty cells of fields that are filled down."""
-    columns = list(table.columns)
-    for field in options.filled_fields:
-        if field in places:
-            above = pc.fill_null_forward(cells.or_null(columns[places[field]]).combine_chunks())
-            columns[places[field]] = pa.chunked_array([pc.fill_null(above, "")], schema.TEXT)
-    return columns
+def fill_down(reading: Reading) -> None:
+    """Put the cells above into the empty cells of fields that stand in the first of their rows only."""
+    table, columns = reading.table, list(reading.table.columns)
+    for field in reading.options.filled_fields:
+        if reading.has(field):
+            above = pc.fill_null_forward(reading.or_null(field).combine_chunks())
+            columns[reading.places[field]] = pa.chunked_array([pc.fill_null(above, "")], schema.TEXT)
+    reading.note("filled_down", names=list(reading.options.filled_fields))
+    reading.table = replace(table, columns=columns)

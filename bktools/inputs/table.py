@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,23 +27,33 @@ Lines = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells of a sheet, or of one reading of a text: the first rows as they are, the others as columns."""
+    """Cells of a sheet, or of one reading of a text: all rows as columns of one width."""
 
-    head: Sequence[Sequence[str]]
-    head_lines: Sequence[int]
-    # The rows below the head, all of one width, and the line of each.
     columns: Sequence[pa.ChunkedArray]
     lines: Lines
-    # Rows below the head that have more cells, by line.
-    wider: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    # How many cells the first rows of a text have; those of a sheet have no end.
+    widths: Sequence[int] = ()
     sheet: str | None = None
     encoding: str | None = None
     delimiter: str | None = None
-    # By column of a sheet: the cells that are numbers, from the first row on.
+    # By column of a sheet: the cells that are numbers.
     numbers: Sequence[Mask] = ()
     # Cells of a sheet (line, column from 0) that hold an error or a formula without a value.
     broken: Callable[[], Mapping[tuple[int, int], str]] = dict
     notes: Sequence[Note] = ()
+
+    @cached_property
+    def head(self) -> list[list[str]]:
+        """The first rows."""
+        columns = (column.slice(0, HEAD_ROWS).to_pylist() for column in self.columns)
+        rows = [[*row] for row in zip(*columns, strict=True)]
+        return [row[:width] for row, width in zip(rows, self.widths, strict=True)] if self.widths else rows
+
+    @cached_property
+    def head_lines(self) -> list[int]:
+        """The lines of the first rows."""
+        lines: list[int] = self.lines[:HEAD_ROWS].tolist()
+        return lines
 
 
 @dataclass(frozen=True)
@@ -63,6 +74,8 @@ class Table:
     numeric: frozenset[int] = frozenset()
     notes: tuple[Note, ...] = ()
     sha256: str = ""
+    # Cells right of the headings.
+    beyond: Sequence[pa.ChunkedArray] = ()
     # Field to column, and the company, where the file's format says them.
     places: Mapping[str, int] = field(default_factory=dict)
     company: CompanyInFile | None = None
@@ -83,9 +96,8 @@ class Table:
         if chosen.all():
             return self
         flags = pa.array(chosen)
-        return replace(
-            self, columns=[column.filter(flags) for column in self.columns], lines=self.lines[chosen]
-        )
+        columns, beyond = ([column.filter(flags) for column in own] for own in (self.columns, self.beyond))
+        return replace(self, columns=columns, beyond=beyond, lines=self.lines[chosen])
 
     @cached_property
     def samples(self) -> list[list[str]]:
@@ -146,7 +158,7 @@ class Rows:
         return len(self._lines)
 
     def add(self, line: int, *cells: str) -> None:
-        """Add a row and the line of the file it is on."""
+        """Add a row and the line of the file it is on; shorter rows end with empty cells."""
         self._rows.append(cells)
         self._lines.append(line)
         if len(self._rows) == ROWS_A_CHUNK:
@@ -157,8 +169,11 @@ class Rows:
         self.add(line, *(fields.get(heading, "") for heading in self.headings))
 
     def _pack(self) -> None:
-        for chunks, cells in zip(self._chunks, zip(*self._rows, strict=True), strict=bool(self._rows)):
-            chunks.append(pa.array(cells, schema.TEXT))
+        columns = list(zip_longest(*self._rows, fillvalue=""))
+        count, before = len(self._rows), len(self._lines) - len(self._rows)
+        self._chunks += [[_empty(before)] for _ in columns[len(self._chunks) :]]
+        for place, chunks in enumerate(self._chunks):
+            chunks.append(pa.array(columns[place], schema.TEXT) if place < len(columns) else _empty(count))
         self._rows = []
 
     def body(self) -> Body:
@@ -170,3 +185,24 @@ class Rows:
     def table(self, source: str, **about: Any) -> Table:
         """Return the rows as a table, with what else is known of it."""
         return Table(source, self.headings, *self.body(), **about)
+
+
+def _empty(count: int) -> pa.Array:
+    return pa.repeat(pa.scalar("", schema.TEXT), count)
+
+
+def stacked(first: Body, second: Body) -> Body:
+    """Return the rows of both, of the width of the wider ones."""
+    width = max(len(first.columns), len(second.columns))
+    columns = [
+        pa.chunked_array(
+            [
+                chunk
+                for own in (first, second)
+                for chunk in (own.columns[at].chunks if at < len(own.columns) else [_empty(len(own.lines))])
+            ],
+            schema.TEXT,
+        )
+        for at in range(width)
+    ]
+    return Body(columns, np.concatenate([first.lines, second.lines]))

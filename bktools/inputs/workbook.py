@@ -8,7 +8,7 @@ import io
 import posixpath
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from functools import cache, partial
@@ -21,13 +21,14 @@ import python_calamine as calamine
 
 from bktools.errors import InputError, SheetNotFoundError
 from bktools.frames import schema
-from bktools.frames.unpacking import MIB, archive_size
-from bktools.inputs.table import HEAD_ROWS, Grid, Mask
+from bktools.frames.unpacking import MIB, UNPACKED
+from bktools.inputs.table import Grid, Mask
 
 _ZIP = b"PK"
 # A sheet as Excel's own limits have it would fill the memory; a table of a million rows has few columns.
 _MOST_CELLS = 60_000_000
-_LARGEST_OLD_WORKBOOK = 256 * MIB
+# What a sheet states of its size, in its first bytes.
+_DIMENSION, _FIRST_BYTES = re.compile(rb'<dimension ref="(?:[A-Z]+\d+:)?([A-Z]+)(\d+)"'), 1 << 12
 # A cell of a sheet's XML: its place, its attributes, and what is in it.
 _CELL = re.compile(rb"<c\b([^>]*?)(?:/>|>(.*?)</c>)", re.DOTALL)
 _PLACE, _STYLE = re.compile(rb' r="([A-Z]+)(\d+)"'), re.compile(rb'\bs="(\d+)"')
@@ -47,16 +48,13 @@ def read_workbook(data: bytes, sheet: str | int | None, source: str) -> list[Gri
     A workbook that cannot be read, is locked, is larger than it may be, or has no such sheet is an
     `InputError`.
     """
-    if data.startswith(_ZIP):
-        archive_size(data, kind="workbook", source=source)
-    elif len(data) > _LARGEST_OLD_WORKBOOK:
-        raise InputError("is too large for a workbook of this kind: save it as XLSX", source=source)
-    parts = _Parts(data)
     try:
+        parts = _Parts(data, source)
+        parts.refuse_size()
         book = calamine.load_workbook(io.BytesIO(data))
         names = _asked(book, sheet, source)
         for name in names:
-            _refuse_cells(parts, name, source)
+            parts.refuse_cells(name)
         with _no_collection():
             grids = [_grid(book, name, parts) for name in names]
     except InputError:
@@ -109,89 +107,95 @@ def _grid(book: Any, name: str, parts: _Parts) -> Grid:
     columns: list[pa.Array] = []
     numbers: list[Mask] = []
     for cells in zip(*rows, strict=True):
-        columns.append(_texts(cells))
-        kinds = {*map(type, cells)} & {int, float}
-        numbers.append(
-            np.array([*map(kinds.__contains__, map(type, cells))]) if kinds else np.zeros(len(cells), bool)
-        )
-    columns = parts.with_zeros(name, columns)
-    head = [list(row) for row in zip(*(column[:HEAD_ROWS].to_pylist() for column in columns), strict=True)]
+        kinds = [*map(type, cells)]
+        are_numbers = {*kinds} & {int, float}
+        columns.append(_texts(cells, {*kinds}))
+        numbers.append(np.array([*map(are_numbers.__contains__, kinds)], dtype=bool))
     return Grid(
-        head,
-        range(1, len(head) + 1),
-        [pa.chunked_array([column[HEAD_ROWS:]], schema.TEXT) for column in columns],
-        np.arange(HEAD_ROWS + 1, max(len(rows), HEAD_ROWS) + 1, dtype=np.int64),
+        [pa.chunked_array([column], schema.TEXT) for column in parts.with_zeros(name, columns)],
+        np.arange(1, len(rows) + 1, dtype=np.int64),
         sheet=name,
         numbers=numbers,
         broken=partial(parts.broken, name),
     )
 
 
-def _texts(cells: Sequence[Any]) -> pa.Array:
-    if {*map(type, cells)} != {str}:
-        cells = [cell if cell.__class__ is str else _WRITERS[type(cell)](cell) for cell in cells]
-    return pa.array(cells, schema.TEXT)
+def _texts(cells: Sequence[Any], kinds: set[type]) -> pa.Array:
+    """Return cells as Excel shows them; a whole number has no decimals, so that account 400 is not 400.0."""
+    texts = cells
+    if kinds != {str}:
+        # Fifteen digits are what Excel keeps and shows: a sum stored as 0.30000000000000004 is 0.3 there.
+        texts = [
+            cell if cell.__class__ is str else f"{cell:.15g}" if cell.__class__ is float else _written(cell)
+            for cell in cells
+        ]
+    if float in kinds:
+        pairs = zip(cells, texts, strict=True)
+        texts = [
+            f"{Decimal(text):f}" if "e" in text and cell.__class__ is float else text for cell, text in pairs
+        ]
+    return pa.array(texts, schema.TEXT)
 
 
-def _of_number(number: float) -> str:
-    """Return a number as text; a whole one has no decimals, so that account 400 is not 400.0."""
-    # Fifteen digits are what Excel keeps and shows: a sum stored as 0.30000000000000004 is 0.3 there.
-    text = f"{number:.15g}"
-    if "e" not in text:
-        return text
-    return str(int(number)) if number.is_integer() else f"{Decimal(text):f}"
-
-
-def _of_time(moment: dt.datetime) -> str:
-    return moment.date().isoformat() if moment.time() == dt.time() else moment.isoformat()
-
-
-class _Writers(dict[type, Callable[[Any], str]]):
-    """How a cell of each type is written."""
-
-    def __missing__(self, kind: type) -> Callable[[Any], str]:
-        return str
-
-
-_WRITERS: Mapping[type, Callable[[Any], str]] = _Writers(
-    {
-        float: _of_number,
-        bool: lambda cell: str(cell).lower(),
-        dt.datetime: _of_time,
-        dt.date: dt.date.isoformat,
-        dt.time: dt.time.isoformat,
-    }
-)
+def _written(cell: Any) -> str:
+    if isinstance(cell, dt.datetime) and cell.time() == dt.time():
+        cell = cell.date()
+    if isinstance(cell, dt.date | dt.time):
+        return cell.isoformat()
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)
 
 
 class _Parts:
     """What an XLSX says beside the values that the parser gives: sizes, formats of numbers, broken cells."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, source: str) -> None:
         self._archive = zipfile.ZipFile(io.BytesIO(data)) if data.startswith(_ZIP) else None
-        self._xml = cache(self._read_sheet)
+        self._stored, self._source = len(data), source
 
-    def _part(self, name: str) -> bytes:
+    def _part(self, name: str, most: int = -1) -> bytes:
         with suppress(KeyError):
-            return self._archive.read(name) if self._archive else b""
+            if self._archive and name:
+                with self._archive.open(name) as part:
+                    return part.read(most)
         return b""
 
-    def _read_sheet(self, name: str) -> bytes:
-        """Return the XML of a sheet, empty for a workbook of another kind."""
+    def refuse_size(self) -> None:
+        """Refuse a workbook by the sizes that its archive states; an old one unpacks to about four times."""
+        sizes = [part.file_size for part in self._archive.infolist()] if self._archive else [4 * self._stored]
+        if sum(sizes) > UNPACKED:
+            why = f"unpacks to more than {UNPACKED // MIB:,} MB, too much for a workbook: split it, by month"
+            raise InputError(why, source=self._source)
+
+    def refuse_cells(self, name: str) -> None:
+        """Refuse a sheet with cells far below or far to the right, which would fill the memory."""
+        if self._count(name) > _MOST_CELLS:
+            why = (
+                f"the sheet {name!r} takes up more than {_MOST_CELLS:,} cells: delete what lies far below "
+                "and to the right of the table, or save the table as CSV (UTF-8)"
+            )
+            raise InputError(why, source=self._source)
+
+    def _target(self, name: str) -> str:
+        """Return the part of a sheet, "" in a workbook of another kind."""
         targets = dict(
             _attributes(self._part("xl/_rels/workbook.xml.rels"), b"Relationship", b"Id", b"Target")
         )
         sheets = dict(_attributes(self._part("xl/workbook.xml"), b"sheet", b"name", b"r:id"))
         target = targets.get(sheets.get(name, ""), "")
-        return self._part(posixpath.normpath(posixpath.join("/xl", target))[1:]) if target else b""
+        return posixpath.normpath(posixpath.join("/xl", target))[1:] if target else ""
 
-    def count(self, name: str) -> int:
-        """Return how many cells a sheet with far cells has: its last line times its last column."""
-        xml = self._xml(name)
-        if not _FAR.search(xml):
-            return 0
-        places = _PLACE.findall(xml)
-        return max(int(line) for _, line in places) * (1 + max(_column(letters) for letters, _ in places))
+    def _count(self, name: str) -> int:
+        """Return how many cells a sheet takes up: its last line times its last column."""
+        target = self._target(name)
+        stated = _DIMENSION.search(self._part(target, _FIRST_BYTES))
+        count = int(stated[2]) * (1 + _column(stated[1])) if stated else 0
+        # Some programs state one cell whatever they write, and some all cells that have a format.
+        if 1 < count <= _MOST_CELLS:
+            return count
+        xml = self._part(target)
+        places = _PLACE.findall(xml) if _FAR.search(xml) else []
+        columns = {letters for letters, _ in places}
+        return max((int(line) for _, line in places), default=0) * (1 + max(map(_column, columns), default=0))
 
     def with_zeros(self, name: str, columns: list[pa.Array]) -> list[pa.Array]:
         """Return columns in which a number of the format 000000 has its leading zeros."""
@@ -203,7 +207,7 @@ class _Parts:
         ids = re.findall(rb'<xf\b[^>]*?\bnumFmtId="(\d+)"', cell_formats[0])
         by_style = {b"%d" % style: widths[one] for style, one in enumerate(ids) if one in widths}
         texts: dict[int, list[str]] = {}
-        for place, line, attributes, _ in _cells_of(self._xml(name)):
+        for place, line, attributes, _ in _cells_of(self._part(self._target(name))):
             style = _STYLE.search(attributes)
             if style and style[1] in by_style and place < len(columns):
                 column = texts.setdefault(place, columns[place].to_pylist())
@@ -217,7 +221,7 @@ class _Parts:
     def broken(self, name: str) -> Mapping[tuple[int, int], str]:
         """Return the cells (line, column) that hold an error, or a formula whose value was not saved."""
         wrong: dict[tuple[int, int], str] = {}
-        for place, line, attributes, inside in _cells_of(self._xml(name)):
+        for place, line, attributes, inside in _cells_of(self._part(self._target(name))):
             found = _VALUE.search(inside)
             value = found[1].decode(errors="replace")[:20] if found else ""
             cell = _PLACE.search(attributes)
@@ -227,15 +231,6 @@ class _Parts:
             elif b"<f" in inside and not value and b't="str"' not in attributes:
                 wrong[line, place] = f"{at} holds a formula whose value was not saved"
         return wrong
-
-
-def _refuse_cells(parts: _Parts, name: str, source: str) -> None:
-    if parts.count(name) > _MOST_CELLS:
-        why = (
-            f"the sheet {name!r} takes up more than {_MOST_CELLS:,} cells: delete what lies far below and to "
-            "the right of the table, or save the table as CSV (UTF-8)"
-        )
-        raise InputError(why, source=source)
 
 
 def _attributes(xml: bytes, element: bytes, *names: bytes) -> Iterator[tuple[str, str]]:

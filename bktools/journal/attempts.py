@@ -23,7 +23,7 @@ from typing import Any
 
 from bktools.errors import JournalBusyError, JournalError, StorageError
 from bktools.journal import sent_log
-from bktools.journal.journal import Journal
+from bktools.journal.journal import LATE_ANSWER, Journal
 from bktools.journal.memory import locked, remember
 from bktools.journal.records import Connection, Row, dumped, loaded, named, now
 from bktools.journal.right_journal import require_company
@@ -145,7 +145,8 @@ def record_outcome(journal: WritableJournal, attempt: Attempt, outcome: BatchOut
     """Write the outcome of an attempt: to the sent log, then to the journal. Return what the journal has now.
 
     The journal is reached again where the connection was cut. An outcome of an attempt that is not the
-    batch's newest one changes nothing, unless it shows that entries may be booked twice.
+    batch's newest one changes nothing; one that contradicts the batch's state is an event, until a person
+    ticks it off.
 
     Raises
     ------
@@ -206,32 +207,54 @@ def _apply(
         # A job answers for one batch, so this answer was replayed.
         facts = {"job_id": outcome.job_id, "batch_id": other["batch_id"]}
         outcome = BatchOutcome("UNKNOWN", "job_of_another_batch", facts, job=outcome.job)
-    if outcome.state == "ACCEPTED" and (row["attempt"] != token or row["state"] not in OPEN_STATES):
-        return _late_answer(journal, connection, row, token, outcome)
-    before = tuple(state for state in OPEN_STATES if state != outcome.state)
-    _set(journal, connection, batch_id, before, token, outcome)
-    return outcome
+    is_newest = row["attempt"] == token
+    if is_newest and row["state"] in OPEN_STATES:
+        before = tuple(state for state in OPEN_STATES if state != outcome.state)
+        _set(journal, connection, batch_id, before, token, outcome)
+        return outcome
+    return _late(journal, connection, row, token, outcome)
 
 
-def _late_answer(
+def _late(
     journal: Journal, connection: Connection, row: Row, token: str, outcome: BatchOutcome
 ) -> BatchOutcome:
-    """Write the job of an attempt whose batch was settled or begun again before its answer came."""
-    batch_id = row["batch_id"]
-    if row["state"] == "ACCEPTED" and row["job_id"] in {None, outcome.job_id}:
-        return outcome
-    if row["attempt"] == token and row["state"] in {"PLANNED", "RELEASED"}:
-        entries = [entry for entry, _ in journal.dated_entries(batch_id)]
-        others = [each for each in journal.holding(entries) if each["batch_id"] != batch_id]
-        if all(each["state"] == "PLANNED" for each in others):
-            release_planned(journal, connection, others, batch_id)
-            _set(journal, connection, batch_id, ("PLANNED", "RELEASED"), token, outcome)
+    """Write the outcome of an attempt whose batch was settled or begun again before."""
+    is_newest, is_accepted = row["attempt"] == token, row["state"] == "ACCEPTED"
+    if outcome.job_id or outcome.job:
+        is_same_job = row["job_id"] == outcome.job_id or (is_newest and row["job_id"] is None)
+        contradicts = not (is_accepted and outcome.state == "ACCEPTED" and is_same_job)
+        if contradicts and is_newest and _is_taken_back(journal, connection, row, token, outcome):
             return outcome
-    facts = {"job_id": outcome.job_id, "other_job_id": row["job_id"], "state": row["state"]}
-    if not journal.row("SELECT 1 AS one FROM events WHERE code = 'booked_twice' AND attempt = $1", token):
-        about = {"company_id": row["company_id"], "batch_id": batch_id, "attempt": token}
-        journal.record(connection, "booked_twice", facts=facts, **about)
-    return BatchOutcome("UNKNOWN", "booked_twice", facts)
+    else:
+        # A person found entries booked whose request was not sent, or refused.
+        contradicts = is_newest and is_accepted and bool(row["settled_by"]) and outcome.state != "UNKNOWN"
+    if not contradicts:
+        return outcome
+    facts = {"answer": outcome.code, "facts": {**outcome.facts}, "state": row["state"]}
+    if not journal.row("SELECT 1 AS one FROM events WHERE code = $1 AND attempt = $2", LATE_ANSWER, token):
+        about = {"company_id": row["company_id"], "batch_id": row["batch_id"], "attempt": token}
+        journal.record(connection, LATE_ANSWER, facts=facts, **about)
+    return BatchOutcome("UNKNOWN", LATE_ANSWER, facts)
+
+
+def _is_taken_back(
+    journal: Journal, connection: Connection, row: Row, token: str, outcome: BatchOutcome
+) -> bool:
+    """Give a batch that waits to be sent again, or was released, the job of its own attempt, if it is free.
+
+    It is not where a sent batch has one of its entries, or another batch of the company is in doubt.
+    """
+    batch_id = row["batch_id"]
+    entries = [entry for entry, _ in journal.dated_entries(batch_id)]
+    others = [each for each in journal.holding(entries) if each["batch_id"] != batch_id]
+    is_free = all(each["state"] == "PLANNED" for each in others)
+    if outcome.state == "UNKNOWN":
+        is_free = is_free and not journal.open_batches(row["company_id"])
+    if row["state"] not in {"PLANNED", "RELEASED"} or not is_free:
+        return False
+    release_planned(journal, connection, others, batch_id)
+    _set(journal, connection, batch_id, ("PLANNED", "RELEASED"), token, outcome)
+    return True
 
 
 def _set(
@@ -312,7 +335,7 @@ def deliver(journal: WritableJournal) -> None:
     sql = "SELECT attempt, state, code FROM events WHERE attempt IN (SELECT id FROM wanted)"
     recorded = {(row["attempt"], row["state"] or row["code"]) for row in journal.rows(sql)}
     for attempt, line in answers.items():
-        if not {(attempt, line.state), (attempt, "booked_twice")} & recorded:
+        if not {(attempt, line.state), (attempt, LATE_ANSWER)} & recorded:
             _recorded(journal, line.batch_id, attempt, _outcome_of(line))
     remember(journal.folder, delivered=end)
 
@@ -331,8 +354,7 @@ def regain(journal: WritableJournal, company_id: str) -> bool:
 
 
 def _require_free(journal: Journal, company_id: str) -> None:
-    sql = "SELECT batch_id, state FROM batches WHERE company_id = $1 AND state IN ($2, $3)"
-    for row in journal.rows(sql, company_id, *OPEN_STATES):
+    for row in journal.open_batches(company_id):
         raise JournalError(
             f"batch {row['batch_id']} of company {company_id} is {row['state']}: nothing else of the company "
             f"is sent; {journal.command('export status', company_id)} says what to do"

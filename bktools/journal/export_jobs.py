@@ -129,12 +129,12 @@ def open_questions(
 ) -> list[str]:
     """Return a line for each question that a person must answer, with the command.
 
-    These are the batches of unknown outcome, and those whose entries two jobs may have booked.
+    These are the batches of unknown outcome, and those that a late answer contradicts.
     """
     with opened(company, service) as (journal, company_id):
-        twice = [row for row in journal.booked_twice(company_id) if batch in {None, row["batch_id"]}]
+        late = [row for row in journal.late_answers(company_id) if batch in {None, row["batch_id"]}]
         return [
-            *(f"booked twice? {_booked_twice(journal, row)}" for row in twice),
+            *(f"booked twice, or not at all? {_late_answer(journal, row)}" for row in late),
             *(
                 f"outcome unknown: {how_to_settle(journal, row)}"
                 for row in journal.unknown(company_id, batch)
@@ -149,14 +149,15 @@ def first_export_question(company: str, *, service: Service) -> str:
     return "" if question is None else str(question)
 
 
-def _booked_twice(journal: Journal, row: Row) -> str:
-    jobs = loaded(row["facts"])
+def _late_answer(journal: Journal, row: Row) -> str:
+    late = loaded(row["facts"])
     tick = journal.command(f"export tick-off {row['event_id']}", row["company_id"])
-    other = jobs["other_job_id"] or f"another request (its batch was {jobs['state']})"
+    listed = journal.command(f"export history --entries --batch {row['batch_id']}", row["company_id"])
     return (
-        f"batch {row['batch_id']} of company {row['company_id']} was answered with job "
-        f"{jobs['job_id']} at {row['at'][:19]} UTC, after {other}: look up its entries in the accounting "
-        f'system, reverse what is there twice, and tick it off: {tick} --evidence "..." --by NAME'
+        f"batch {row['batch_id']} of company {row['company_id']} was {late['state']} when an earlier request "
+        f"for it ended at {row['at'][:19]} UTC: {sentence_of(late['answer'], late['facts'])}. Look up its "
+        f"entries in the accounting system ({listed}), reverse what is there twice, book what is not there, "
+        f'and tick it off: {tick} --evidence "..." --by NAME'
     )
 
 

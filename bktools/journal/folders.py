@@ -52,6 +52,16 @@ def memories_of_address(settings: Settings) -> list[Memory]:
     return [memory for memory in memories(settings.sent_log_dir) if memory.address == settings.identity]
 
 
+def another_name(settings: Settings) -> dict[str, str] | None:
+    """Return under which other name this machine knows a journal of the address, as facts; None for none."""
+    own = environment_of(settings)
+    for memory in memories_of_address(settings):
+        if memory.environment != own:
+            facts = {"before": memory.environment, "asked": own, "address": memory.address}
+            return facts | {"other": memory.location}
+    return None
+
+
 def command_for(environment: str, words: str, company_id: str | None = None) -> str:
     """Return a command ready to be run: it names the environment, and the company where it is given."""
     company = f" --company {in_shell(company_id)}" if company_id else ""

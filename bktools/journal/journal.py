@@ -9,22 +9,24 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
+from bktools import disk
 from bktools.errors import JournalError
 from bktools.frames.batches import BatchRequest
 from bktools.journal import entry_data
 from bktools.journal.folders import (
     FILE,
+    another_name,
     command_for,
     environment_of,
     folder_of,
     machine_folder,
-    memories_of_address,
     origin_of,
     renaming,
 )
 from bktools.journal.memory import Memory, read_memory
 from bktools.journal.postgres import Postgres, location_of
 from bktools.journal.records import Connection, Facts, Records, Row, begin_journal, contradiction, loaded
+from bktools.journal.schema import OPEN_STATES
 from bktools.journal.sent_log import SentLine, lines_from
 from bktools.journal.sentences import refusal
 from bktools.journal.sqlite import Sqlite
@@ -34,6 +36,8 @@ from bktools.settings import Settings
 # person found not to be booked.
 EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE = "exported_elsewhere", "exported_elsewhere_undone"
 NOT_BOOKED = "not_booked"
+# A batch that a machine sent and a restored journal lacks.
+LOST = "lost"
 
 _WANTED = "(CAST($1 AS TEXT) IS NULL OR company_id = $1) AND (CAST($2 AS TEXT) IS NULL OR batch_id = $2)"
 _BATCHES_WANTED = (
@@ -66,12 +70,12 @@ _HISTORY = {
         FROM events WHERE state IS NOT NULL AND batch_id IS NOT NULL AND {_WANTED} ORDER BY event_id
     """,
 }
-# An answer for a batch that is accepted with another job, until a person ticks it off.
-_BOOKED_TWICE = """
-    SELECT event_id, at, company_id, batch_id, facts FROM events AS event
-    WHERE code = 'booked_twice' AND (CAST($1 AS TEXT) IS NULL OR company_id = $1) AND NOT EXISTS (
-        SELECT 1 FROM events AS tick WHERE tick.code = 'booked_twice_ticked_off'
-            AND tick.attempt = event.attempt)
+# An outcome that contradicts what its batch was settled with before, until a person ticks it off.
+LATE_ANSWER, TICKED_OFF = "late_answer", "ticked_off"
+_LATE_ANSWERS = f"""
+    SELECT event_id, at, company_id, batch_id, attempt, facts FROM events AS event
+    WHERE code = '{LATE_ANSWER}' AND (CAST($1 AS TEXT) IS NULL OR company_id = $1) AND NOT EXISTS (
+        SELECT 1 FROM events AS tick WHERE tick.code = '{TICKED_OFF}' AND tick.attempt = event.attempt)
     ORDER BY event_id
 """
 
@@ -94,6 +98,10 @@ class Journal(Records):
         self.folder = machine_folder(settings)
         self.path = folder_of(settings) / FILE if settings.journal is None else None
         location = str(self.path) if self.path else location_of_database(settings)
+        own = {"BKTOOLS_SENT_LOG_DIR": self.folder, "BKTOOLS_DATA_DIR": folder_of(settings)}
+        for variable, folder in own.items():
+            if folder.exists():
+                disk.refuse_foreign(folder, variable)
         begin = partial(_begin, settings=settings, location=location, may_forget=may_forget)
         if self.path:
             if not self.path.exists() and not may_forget:
@@ -127,13 +135,25 @@ class Journal(Records):
         row = self.row("SELECT at, facts FROM events WHERE code = 'restored' ORDER BY event_id DESC LIMIT 1")
         return None if row is None else {**loaded(row["facts"]), "at": row["at"]}
 
-    def missing_batches(self) -> list[SentLine]:
-        """Return the intents of this machine's sent log that the journal has no event of."""
+    def missing_batches(self, *, unrecorded: bool = False) -> list[SentLine]:
+        """Return the intents of this machine's sent log that the journal lacks.
+
+        With `unrecorded`, only those of which no event says that they are lost.
+        """
         intents = {line.attempt: line for line in lines_from(self.folder)[0] if line.is_intent}
         self.wanted(intents)
-        known = self.rows("SELECT DISTINCT attempt FROM events WHERE attempt IN (SELECT id FROM wanted)")
-        in_journal = {row["attempt"] for row in known}
+        sql = (
+            "SELECT DISTINCT attempt FROM events WHERE attempt IN (SELECT id FROM wanted) "
+            "AND (code <> $1 OR $2 = 1)"
+        )
+        in_journal = {row["attempt"] for row in self.rows(sql, LOST, int(unrecorded))}
         return [line for attempt, line in intents.items() if attempt not in in_journal]
+
+    def lost_entries(self, company_id: str) -> dict[str, str]:
+        """Return the entries of a company that were sent and that the journal lost, each with that day."""
+        sql = "SELECT facts FROM events WHERE code = $1 AND company_id = $2 ORDER BY event_id"
+        lost = [loaded(row["facts"]) for row in self.rows(sql, LOST, company_id)]
+        return {entry: facts["sent_at"][:10] for facts in lost for entry in facts["entries"]}
 
     # Reading batches
 
@@ -156,9 +176,14 @@ class Journal(Records):
         sql = f"SELECT * FROM batches WHERE {_WANTED} AND state = 'UNKNOWN' ORDER BY sent_at, batch_id"
         return self.rows(sql, company_id, batch_id)
 
-    def booked_twice(self, company_id: str | None = None) -> list[Row]:
-        """Return the events "booked twice" that no person has ticked off, oldest first."""
-        return self.rows(_BOOKED_TWICE, company_id)
+    def late_answers(self, company_id: str | None = None) -> list[Row]:
+        """Return the late answers that contradict a batch and that no person has ticked off, oldest first."""
+        return self.rows(_LATE_ANSWERS, company_id)
+
+    def open_batches(self, company_id: str) -> list[Row]:
+        """Return the batches of a company whose request may be on its way; no other one is begun."""
+        sql = "SELECT batch_id, state FROM batches WHERE company_id = $1 AND state IN ($2, $3)"
+        return self.rows(sql, company_id, *OPEN_STATES)
 
     def newest_accepted(self, company_id: str) -> Row | None:
         """Return the ACCEPTED batch of a company that was sent last."""
@@ -336,23 +361,17 @@ def _begin(
 
 def _refuse_to_forget(settings: Settings, location: str) -> None:
     """Refuse to create a journal where this machine knows one: an empty one would send all again."""
-    memory, environment = read_memory(machine_folder(settings)), environment_of(settings)
-    for known in memories_of_address(settings):
-        if known.environment != environment:
-            facts = {"before": known.environment, "asked": environment, "other": known.location}
-            raise refusal(
-                "another_name",
-                address=known.address,
-                command=renaming(known.environment, environment),
-                **facts,
-            )
-    if not memory.journal:
+    if facts := another_name(settings):
+        raise refusal("another_name", command=renaming(facts["before"], facts["asked"]), **facts)
+    folder, environment = machine_folder(settings), environment_of(settings)
+    memory = read_memory(folder)
+    if not memory.journal and not lines_from(folder)[0]:
         return
     if memory.location != location and settings.journal is not None and Path(memory.location).is_file():
         command = command_for(environment, "journal move --by NAME")
         raise refusal("history_left_in_file", location=location, other=memory.location, command=command)
     command = command_for(environment, 'journal restore --by NAME --evidence "..."')
-    code = "missing" if memory.location == location else "another_journal"
+    code = "missing" if memory.location in {"", location} else "another_journal"
     raise refusal(code, location=location, other=memory.location, command=command)
 
 

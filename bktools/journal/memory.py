@@ -1,7 +1,7 @@
 """What a machine remembers of an environment's journal, outside of the data folder.
 
 The newest event that it has seen, with its digest, reveals an old copy: a journal that lacks this event is
-one. A machine without a memory is a newcomer.
+one. The identity of the computer reveals a memory that was copied with everything else.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from bktools import disk
+from bktools.errors import StorageError
+from bktools.journal.computer import this_computer
 from bktools.journal.lock import held
 from bktools.journal.records import PATIENCE
 
@@ -27,8 +29,9 @@ MEMORY = "memory.json"
 class Memory:
     """The memory of a machine; an empty one before its first use of the environment's journal."""
 
-    # The random identity of this machine.
+    # The random identity of this machine, and the computer's own, "" where that is not known.
     machine: str = ""
+    computer: str = ""
     # The journal in use: its identity and location, and whose it is.
     journal: str = ""
     location: str = ""
@@ -46,21 +49,34 @@ class Memory:
     # Up to this byte of the sent log, every answer is in the journal.
     delivered: int = 0
 
+    @property
+    def is_of_another_computer(self) -> bool:
+        """Whether another computer wrote it: it was copied from there."""
+        return this_computer() not in {"", self.computer} and bool(self.computer)
+
 
 _NAMES = {field.name for field in fields(Memory)}
 
 
 def read_memory(folder: Path) -> Memory:
-    """Return the memory in a machine's folder, an empty one where there is none or it cannot be read."""
+    """Return the memory in a machine's folder, an empty one where there is none or its content is damaged.
+
+    Then the sent log beside it shows whether something was sent from here.
+    """
+    path = folder / MEMORY
     try:
-        values = json.loads((folder / MEMORY).read_text(encoding="utf-8"))
+        values = json.loads(path.read_text(encoding="utf-8"))
         known = {name: value for name, value in values.items() if name in _NAMES}
         return Memory(**known | {"companies": tuple(known.get("companies", ()))})
     except (FileNotFoundError, NotADirectoryError):
         return Memory()
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        log.warning("the memory of this machine in %s cannot be read: %s", folder, error)
+    except (ValueError, TypeError, AttributeError) as error:
+        log.warning("the memory of this machine %s is damaged: %s", path, error)
         return Memory()
+    except OSError as error:
+        raise StorageError(
+            f"the memory of this machine {path} cannot be read: {disk.reason_of(error)}"
+        ) from error
 
 
 def memories(root: Path) -> Iterator[Memory]:
@@ -70,10 +86,15 @@ def memories(root: Path) -> Iterator[Memory]:
 
 
 def remember(folder: Path, **changes: object) -> Memory:
-    """Change a memory and return it; a first one gets the machine's identity."""
+    """Change a memory and return it; a first one, or one of another computer, gets an identity."""
     with disk.storage_errors(folder), locked(folder, MEMORY):
         before = read_memory(folder)
-        after = replace(before, **{"machine": before.machine or secrets.token_hex(4)} | changes)  # type: ignore[arg-type]
+        is_new = not before.machine or before.is_of_another_computer
+        own = {
+            "machine": secrets.token_hex(4) if is_new else before.machine,
+            "computer": this_computer() or before.computer,
+        }
+        after = replace(before, **own | changes)  # type: ignore[arg-type]
         if after != before:
             disk.replace_content(folder / MEMORY, json.dumps(asdict(after), indent=1).encode())
     return after

@@ -212,6 +212,10 @@ class Records:
         """Return login, machine and process of whoever writes."""
         return this_user(), self.machine, os.getpid()
 
+    def has_exports(self) -> bool:
+        """Whether anything was ever sent with this journal."""
+        return self.row("SELECT 1 AS one FROM events WHERE code = 'sending' LIMIT 1") is not None
+
     def companies(self) -> list[str]:
         """Return the companies that have batches."""
         return [row["company_id"] for row in self.rows("SELECT DISTINCT company_id FROM batches ORDER BY 1")]

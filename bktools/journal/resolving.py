@@ -7,6 +7,7 @@ import datetime as dt
 from bktools.contract import rules
 from bktools.errors import JournalError
 from bktools.journal.attempts import recover
+from bktools.journal.journal import TICKED_OFF
 from bktools.journal.records import Row, now
 from bktools.journal.sentences import refusal
 from bktools.journal.unknown_outcomes import lasts_seconds
@@ -70,12 +71,11 @@ def _require_own_job(journal: WritableJournal, batch_id: str, job_id: str | None
 
 
 def tick_off(journal: WritableJournal, event_id: int, *, by: str, evidence: str) -> None:
-    """Record that a person looked at entries that two jobs may have booked; they are not shown any more."""
+    """Record that a person looked at a late answer; it is not shown any more."""
     by, evidence = rules.a_name("by", by), rules.evidence("evidence", evidence)
-    sql = "SELECT company_id, batch_id, attempt FROM events WHERE event_id = $1 AND code = 'booked_twice'"
-    row = journal.row(sql, event_id)
-    if row is None:
-        raise JournalError(f"event {event_id} is not about entries booked twice: nothing was recorded")
-    with journal.recording(row["company_id"]) as connection:
-        facts = {"evidence": evidence}
-        journal.record(connection, "booked_twice_ticked_off", person=by, facts=facts, **row)
+    answers = {row["event_id"]: row for row in journal.late_answers()}
+    if event_id not in answers:
+        raise JournalError(f"event {event_id} is not about a late answer: nothing was recorded")
+    about = {name: answers[event_id][name] for name in ("company_id", "batch_id", "attempt")}
+    with journal.recording(about["company_id"]) as connection:
+        journal.record(connection, TICKED_OFF, person=by, facts={"evidence": evidence}, **about)

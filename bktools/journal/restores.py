@@ -18,6 +18,7 @@ from bktools.contract import rules
 from bktools.errors import JournalError, StorageError
 from bktools.journal.folders import FILE, command_for, environment_of, folder_of, origin_of
 from bktools.journal.lock import sending_for
+from bktools.journal.memory import remember
 from bktools.journal.records import now
 from bktools.journal.right_journal import RESTORE
 from bktools.journal.sent_log import SentLine
@@ -68,17 +69,25 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str) 
     with WritableJournal(settings, may_forget=True) as journal, ExitStack() as stack:
         for company_id in journal.companies():
             stack.enter_context(journal.sending(company_id))
-        missing = tuple(journal.missing_batches())
         facts = {
             "restore": secrets.token_hex(8),
             "database": journal.token(),
             "replaces": journal.memory().journal,
             "evidence": evidence,
-            "missing": [line.batch_id for line in missing],
         }
         # Who restores may use the journal in the place of any other one, but not of another service.
-        restored = ("another_journal", "another_database", "event_missing", "stopped", "history_left_in_file")
+        restored = (
+            "another_journal",
+            "another_database",
+            "event_missing",
+            "stopped",
+            "history_left_in_file",
+            "another_computer",
+        )
+        # The memory of another computer becomes one of this computer.
+        journal.machine = remember(journal.folder).machine
         with journal.right_transaction(but=restored) as connection:
+            missing = tuple(journal.record_lost(connection))
             journal.record(connection, "restored", person=by, facts=facts)
         journal.remember()
     return Restored(journal.location, set_aside, missing)

@@ -14,16 +14,17 @@ from dataclasses import dataclass
 from bktools.errors import JournalError
 from bktools.journal.folders import (
     FILE,
+    another_name,
     environment_of,
     folder_of,
     is_own,
-    memories_of_address,
     origin_of,
     renaming,
 )
 from bktools.journal.journal import Journal
 from bktools.journal.memory import memories
 from bktools.journal.records import Facts, loaded, named
+from bktools.journal.sent_log import SentLine
 from bktools.journal.sentences import refusal
 from bktools.journal.sqlite import File
 
@@ -72,17 +73,12 @@ def _another_address(journal: Journal) -> Facts | None:
 
 
 def _another_name(journal: Journal) -> Facts | None:
-    own = environment_of(journal.settings)
-    for memory in memories_of_address(journal.settings):
-        if memory.environment != own:
-            facts = {"before": memory.environment, "asked": own, "address": memory.address}
-            return facts | {"other": memory.location}
-    return None
+    return another_name(journal.settings)
 
 
 def _another_journal(journal: Journal) -> Facts | None:
     memory = journal.memory()
-    if not memory.journal or memory.journal == journal.id or _is_new_restore(journal):
+    if not memory.journal or memory.journal == journal.id or is_new_restore(journal):
         return None
     return {"other": memory.location}
 
@@ -107,13 +103,26 @@ def _another_database(journal: Journal) -> Facts | None:
 
 def _event_missing(journal: Journal) -> Facts | None:
     memory = journal.memory()
-    if not memory.event or journal.digest_at(memory.event) == memory.digest or _is_new_restore(journal):
+    if not memory.event:
+        # Without a memory, the sent log alone shows what was sent from here.
+        missing = journal.missing_batches(unrecorded=True)
+        return {"missing": _ids(missing)} if missing else None
+    if journal.digest_at(memory.event) == memory.digest or is_new_restore(journal):
         return None
-    return {"event": memory.event, "missing": _ids(journal)}
+    return {"missing": _ids(journal.missing_batches())}
 
 
-def _ids(journal: Journal) -> str | None:
-    return ", ".join(line.batch_id for line in journal.missing_batches()) or None
+def _ids(missing: Iterable[SentLine]) -> str | None:
+    return ", ".join(line.batch_id for line in missing) or None
+
+
+def _another_computer(journal: Journal) -> Facts | None:
+    # Machines may share a database, and never a file: each would send from its own copy.
+    if not journal.path or journal.settings.is_sandbox or not journal.has_exports():
+        return None
+    memory, writer = journal.memory(), journal.row(_WRITER)
+    is_own = not memory.is_of_another_computer and (writer is None or writer["machine"] == memory.machine)
+    return None if is_own else {"folder": str(journal.folder)}
 
 
 def _stopped(journal: Journal) -> Facts | None:
@@ -134,7 +143,7 @@ def is_stopped(journal: Journal) -> bool:
     return newest is not None and newest["code"] == "stopped"
 
 
-def _is_new_restore(journal: Journal) -> bool:
+def is_new_restore(journal: Journal) -> bool:
     """Whether a person ended a stop after all that this machine has seen: its memory begins anew.
 
     A restore that was before is none: what was sent since is missing, and nothing was closed for it.
@@ -153,6 +162,7 @@ def _recorded_database(journal: Journal) -> str:
 _RECORDED_DATABASE = """
     SELECT facts FROM events WHERE code IN ('created', 'moved', 'restored') ORDER BY event_id DESC LIMIT 1
 """
+_WRITER = "SELECT machine FROM events WHERE machine IS NOT NULL ORDER BY event_id DESC LIMIT 1"
 _STOPPED = """
     SELECT code, at, login, machine, facts FROM events WHERE code IN ('stopped', 'restored')
     ORDER BY event_id DESC LIMIT 1
@@ -187,6 +197,7 @@ JOURNAL = (
     Condition("another_database", _another_database, _restore),
     Condition("event_missing", _event_missing, _restore),
     Condition("stopped", _stopped, _restore),
+    Condition("another_computer", _another_computer, _restore),
 )
 
 
@@ -228,9 +239,15 @@ def company_refusal(
     if since is None:
         return None
     closing, day = since
+    lost = journal.lost_entries(company_id)
+    day = max([day, *lost.values()])
     shown = {*looked_up["entries"]} if looked_up and looked_up["day"] > day else set()
     shown |= {*journal.found_not_booked(company_id, day)}
-    waiting = [entry for entry, date in entries if (not date or date[:10] <= day) and entry not in shown]
+    waiting = [
+        entry
+        for entry, date in entries
+        if entry not in shown and (entry in lost or not date or date[:10] <= day)
+    ]
     if not waiting:
         return None
     return refusal(
@@ -274,7 +291,7 @@ def closed_since(journal: Journal) -> tuple[str, str] | None:
 
     A restore closes every company for everybody ("by_restore"); the first use of a journal with exports
     closes them for this machine ("for_newcomer"). Only what a ledger of a later day, or a person on a later
-    day, shows not to be booked is sent then, and entries that are dated later.
+    day, shows not to be booked is sent then, and entries that are dated later and that nobody's sent log has.
     """
     row = journal.row(_CLOSED, journal.memory().machine)
     if row is None:
@@ -282,9 +299,10 @@ def closed_since(journal: Journal) -> tuple[str, str] | None:
     return ("by_restore" if row["code"] == "restored" else "for_newcomer"), row["at"][:10]
 
 
+# The latest time of all events until then, because the clock of one machine may be behind.
 _CLOSED = """
-    SELECT code, at FROM events
-    WHERE code = 'restored' OR (code = 'joined' AND machine = CAST($1 AS TEXT))
+    SELECT code, (SELECT max(at) FROM events AS until WHERE until.event_id <= events.event_id) AS at
+    FROM events WHERE code = 'restored' OR (code = 'joined' AND machine = CAST($1 AS TEXT))
     ORDER BY event_id DESC LIMIT 1
 """
 

@@ -24,13 +24,13 @@ LIVE_STATES = ("PLANNED", "SENDING", "ACCEPTED", "UNKNOWN")
 OPEN_STATES = ("SENDING", "UNKNOWN")
 
 # The states that follow a state. A batch that a person released, or that waits to be sent again, is ACCEPTED
-# when the answer of its own attempt turns up.
+# or UNKNOWN when a job of its own attempt turns up.
 TRANSITIONS = {
-    "PLANNED": ("SENDING", "RELEASED", "ACCEPTED"),
+    "PLANNED": ("SENDING", "RELEASED", "ACCEPTED", "UNKNOWN"),
     "SENDING": ("PLANNED", "ACCEPTED", "REJECTED", "UNKNOWN"),
     "UNKNOWN": ("PLANNED", "ACCEPTED", "REJECTED", "RELEASED"),
     "REJECTED": ("PLANNED",),
-    "RELEASED": ("PLANNED", "ACCEPTED"),
+    "RELEASED": ("PLANNED", "ACCEPTED", "UNKNOWN"),
 }
 
 ACCOUNT_STATES = ("SENDING", "CREATED", "MATCHED", "EXISTS", "REJECTED", "UNKNOWN", "IMPORTED")
@@ -38,7 +38,6 @@ ACCOUNT_STATES = ("SENDING", "CREATED", "MATCHED", "EXISTS", "REJECTED", "UNKNOW
 # Events that only a person writes, and those of them that need evidence.
 PERSONS_EVENTS = (
     "address_accepted",
-    "booked_twice_ticked_off",
     "close_applied",
     "environment_renamed",
     "exported_elsewhere",
@@ -49,14 +48,15 @@ PERSONS_EVENTS = (
     "period_closed",
     "period_opened",
     "restored",
+    "ticked_off",
     "verified",
 )
 EVENTS_WITH_EVIDENCE = (
-    "booked_twice_ticked_off",
     "exported_elsewhere",
     "exported_elsewhere_undone",
     "not_booked",
     "restored",
+    "ticked_off",
 )
 
 

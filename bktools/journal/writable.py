@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from bktools.errors import JournalError
-from bktools.journal.journal import Journal
+from bktools.journal.journal import LOST, Journal
 from bktools.journal.memory import Memory, remember, see
 from bktools.journal.records import Connection, Facts, dumped, now
 from bktools.journal.right_journal import STOPS, is_stopped, require_right
 from bktools.journal.schema import LIVE_STATES, texts
+from bktools.journal.sent_log import SentLine
 from bktools.settings import Settings
 
 
@@ -62,8 +63,19 @@ class WritableJournal(Journal):
             if is_stopped(self):
                 return
             self.machine = self.machine or remember(self.folder).machine
-            missing = [line.batch_id for line in self.missing_batches()]
+            missing = [line.batch_id for line in self.record_lost(connection)]
             self.record(connection, "stopped", facts={"condition": code, "missing": missing})
+
+    def record_lost(self, connection: Connection) -> list[SentLine]:
+        """Write what this machine sent and the journal lacks, once; return all of it.
+
+        So these entries wait for a look whatever their date is, and for everybody who uses the journal.
+        """
+        for line in self.missing_batches(unrecorded=True):
+            facts = {"sent_at": line.at, "entries": line.entry_ids}
+            about = {"company_id": line.company_id, "batch_id": line.batch_id, "attempt": line.attempt}
+            self.record(connection, LOST, facts=facts, **about)
+        return self.missing_batches()
 
     @contextmanager
     def recording(self, company_id: str) -> Iterator[Connection]:

@@ -9,7 +9,7 @@ from bktools.errors import JournalBusyError, JournalError, StorageError
 from bktools.journal.attempts import deliver, recover_free
 from bktools.journal.journal import Journal
 from bktools.journal.memory import remember
-from bktools.journal.right_journal import require_right
+from bktools.journal.right_journal import is_new_restore, require_right
 from bktools.journal.writable import WritableJournal
 from bktools.settings import Settings
 
@@ -32,6 +32,9 @@ def open_for_writing(settings: Settings) -> WritableJournal:
     journal = WritableJournal(settings)
     try:
         journal.require_right()
+        if is_new_restore(journal):
+            with journal.right_transaction() as connection:
+                journal.record_lost(connection)
         _join(journal)
         deliver(journal)
         recover_free(journal)
@@ -46,16 +49,20 @@ def _join(journal: WritableJournal) -> None:
     """Write down a newcomer: a machine that has no memory of a journal with exports."""
     journal.machine = remember(journal.folder).machine
     is_newcomer = not journal.memory().journal and not journal.settings.is_sandbox
-    if is_newcomer and journal.row("SELECT 1 AS one FROM events WHERE code = 'sending' LIMIT 1"):
+    if is_newcomer and journal.has_exports():
         with journal.right_transaction() as connection:
             journal.record(connection, "joined")
 
 
 def open_for_reading(settings: Settings) -> Journal:
-    """Open a journal to read it. What killed senders left is settled first, unless it must not be written."""
+    """Open a journal to read it. What this machine has to write there first is written, if it may be.
+
+    That is what killed senders left, and after a restore, what this machine sent before it.
+    """
     journal = WritableJournal(settings)
     try:
-        if journal.row("SELECT 1 AS one FROM batches WHERE state = 'SENDING' LIMIT 1"):
+        sql = "SELECT 1 AS one FROM batches WHERE state = 'SENDING' LIMIT 1"
+        if journal.row(sql) or is_new_restore(journal):
             open_for_writing(settings).close()
         elif journal.memory().journal:
             # What was seen is remembered also where nothing is written.

@@ -22,7 +22,6 @@ class BatchReason(enum.StrEnum):
 
     BOOKED_AS_A_WHOLE = "booked_as_a_whole"  # accepted: each entry is booked once, alone or in a sum
     NOTHING_MAY_HOLD_IT = "nothing_may_hold_it"  # released: each entry is proven missing
-    NO_POSTINGS = "no_postings"  # the ledger is empty
     VALUE_UNKNOWN = "value_unknown"  # an entry has no account, day or amount
     NO_EARLIER_BATCH = "no_earlier_batch"  # nothing shows how the ledger books
     NOT_COVERED = "not_covered"  # the ledger does not show all days of the batch
@@ -46,65 +45,52 @@ class BatchEvidence:
         Why.
     postings : tuple of int
         Rows of the postings that show it, or that are to be looked at.
-    verdict : Verdict or None
-        About all entries, with those of the batch.
     """
 
     outcome: str | None
     reason: BatchReason
     postings: tuple[int, ...] = ()
-    verdict: Verdict | None = None
 
 
-def evidence_of(  # noqa: PLR0911 - one return for each reason
-    entries: pl.DataFrame, postings: pl.DataFrame, batch: str, *, until: int | None = None, **options: Any
+def evidence_of(
+    entries: pl.DataFrame, postings: pl.DataFrame, batch: str, *, until: int, **options: Any
 ) -> BatchEvidence:
     """Return what a ledger proves of a batch.
 
     Parameters
     ----------
     entries : DataFrame
-        Those of the accepted batches and of this one, as `entries_of` returns them.
+        Those of the accepted batches and of this one, as `entries_of` returns them. The batch's have an
+        account, a day and an amount.
     postings : DataFrame
         As `postings_of` returns it.
     batch : str
         The batch with an unknown outcome.
-    until : int, optional
+    until : int
         The last day that the ledger shows, as days since 1970-01-01.
     **options
         As of `verdict_of`.
     """
     is_own = (entries["batch"] == batch).fill_null(value=False)
     own, others = entries.filter(is_own), entries.filter(~is_own)
-    first, last = _days(postings)
-    if first is None or last is None:
-        return BatchEvidence(None, BatchReason.NO_POSTINGS)
-    if own.select(pl.any_horizontal(pl.col("account", "day", "cents").is_null()).any()).item():
-        return BatchEvidence(None, BatchReason.VALUE_UNKNOWN)
     if not others.height:
         return BatchEvidence(None, BatchReason.NO_EARLIER_BATCH)
     with_it = verdict_of(entries, postings, until=until, **options)
     without = verdict_of(others, postings, until=until, **options)
     latest = with_it.habits.gate[1] if with_it.habits else 0
-    begins, ends = _days(own)
-    if begins is None or ends is None or first >= begins or (until or last) <= ends + max(latest, 0):
-        return BatchEvidence(None, BatchReason.NOT_COVERED, (), with_it)
+    if until <= max(own["day"].to_list()) + max(latest, 0):
+        return BatchEvidence(None, BatchReason.NOT_COVERED)
     arrived = pl.Series(np.isin(without.status, (Status.BOOKED, Status.IN_A_SUM)))
     whole = others.select("batch", arrived=arrived).group_by("batch").agg(pl.col("arrived").all())
     if without.habits is None or not without.habits.is_known or not whole["arrived"].any():
-        return BatchEvidence(None, BatchReason.NO_BATCH_AS_A_WHOLE, (), with_it)
+        return BatchEvidence(None, BatchReason.NO_BATCH_AS_A_WHOLE)
     rows = np.flatnonzero(is_own.to_numpy())
     if np.isin(with_it.status[rows], (Status.BOOKED, Status.IN_A_SUM)).all():
         return _booked(with_it, without, rows)
     if (with_it.status[rows] == Status.MISSING).all():
-        return _missing(own, postings, with_it, without, options.get("explained", ()))
+        return _missing(own, postings, without, options.get("explained", ()))
     looked = sorted({posting for e in rows.tolist() for posting in with_it.postings(e)})
-    return BatchEvidence(None, BatchReason.IN_PART, tuple(looked), with_it)
-
-
-def _days(table: pl.DataFrame) -> tuple[int | None, int | None]:
-    days = table["day"].drop_nulls().to_list()
-    return (min(days), max(days)) if days else (None, None)
+    return BatchEvidence(None, BatchReason.IN_PART, tuple(looked))
 
 
 def _booked(with_it: Verdict, without: Verdict, rows: Numbers) -> BatchEvidence:
@@ -112,28 +98,27 @@ def _booked(with_it: Verdict, without: Verdict, rows: Numbers) -> BatchEvidence:
     postings = {posting for e in rows.tolist() for posting in with_it.postings(e)}
     there = np.isin(without.status, BOOKED)
     if any(postings.intersection(without.postings(e)) for e in np.flatnonzero(there).tolist()):
-        return BatchEvidence(None, BatchReason.OTHERS_IN_ITS_VOUCHERS, tuple(sorted(postings)), with_it)
+        return BatchEvidence(None, BatchReason.OTHERS_IN_ITS_VOUCHERS, tuple(sorted(postings)))
     after = np.delete(with_it.status, rows)
     if there[without.status != after].any():
-        return BatchEvidence(None, BatchReason.OTHERS_LACK_VOUCHERS, tuple(sorted(postings)), with_it)
-    return BatchEvidence("accepted", BatchReason.BOOKED_AS_A_WHOLE, tuple(sorted(postings)), with_it)
+        return BatchEvidence(None, BatchReason.OTHERS_LACK_VOUCHERS, tuple(sorted(postings)))
+    return BatchEvidence("accepted", BatchReason.BOOKED_AS_A_WHOLE, tuple(sorted(postings)))
 
 
 def _missing(
     own: pl.DataFrame,
     postings: pl.DataFrame,
-    with_it: Verdict,
     without: Verdict,
     explained: Collection[int],
 ) -> BatchEvidence:
     """Release the batch, unless another entry, or a free posting, may be what is missing."""
     if not np.isin(without.status, BOOKED).all():
-        return BatchEvidence(None, BatchReason.OTHERS_ARE_OPEN, (), with_it)
-    accounts, begins = own["account"].unique().to_list(), _days(own)[0] or 0
+        return BatchEvidence(None, BatchReason.OTHERS_ARE_OPEN)
+    accounts, begins = own["account"].unique().to_list(), min(own["day"].to_list())
     near = postings["account"].is_in(accounts) & (postings["day"] >= begins - MONTH)
     used = {posting for e in range(len(without.status)) for posting in without.postings(e)}
     used.update(explained)
     free = sorted({*np.flatnonzero(near.fill_null(value=False).to_numpy()).tolist()} - used)
     if free:
-        return BatchEvidence(None, BatchReason.FREE_POSTINGS, tuple(free), with_it)
-    return BatchEvidence("released", BatchReason.NOTHING_MAY_HOLD_IT, (), with_it)
+        return BatchEvidence(None, BatchReason.FREE_POSTINGS, tuple(free))
+    return BatchEvidence("released", BatchReason.NOTHING_MAY_HOLD_IT)

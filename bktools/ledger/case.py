@@ -44,6 +44,8 @@ class Case:
         The pieces by each of their accounts, and by their cost side.
     names : mapping
         The open entries that the text of a piece names.
+    open_amounts : frozenset of int
+        The amounts of the open entries.
     """
 
     gate: Gate
@@ -59,6 +61,7 @@ class Case:
     by_account: Mapping[int, list[Piece]] = field(default_factory=lambda: defaultdict(list))
     by_gross: Mapping[int, list[Piece]] = field(default_factory=lambda: defaultdict(list))
     names: Mapping[PieceId, set[int]] = field(default_factory=dict)
+    open_amounts: frozenset[int] = frozenset()
 
     def add(self, pieces: Iterable[Piece]) -> None:
         """Add the pieces that may hold open groups."""

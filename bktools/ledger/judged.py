@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.ledger.inputs import Inputs, has_values
-from bktools.ledger.outcome import OpenGroup, Reason, Status, Verdict
+from bktools.ledger.outcome import NO_COST, OpenGroup, Reason, Status, Verdict
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -159,10 +159,7 @@ class Judged:
     @functools.cached_property
     def gross(self) -> Numbers:
         """The amount of each posting with its voucher's tax, and with the sign of the entries."""
-        gross = getattr(self.verdict, "gross", None)
-        if gross is None:
-            return self.cents
-        return np.where(gross == np.iinfo(np.int64).min, self.cents, gross)
+        return np.where(self.verdict.gross == NO_COST, self.cents, self.verdict.gross)
 
     @functools.cached_property
     def _sums(self) -> pl.DataFrame:
@@ -181,24 +178,11 @@ class Judged:
         return named & (self.verdict.posting_group < 0)
 
     @functools.cached_property
-    def is_contra(self) -> Flags:
-        """Which postings are on accounts that balance the entries' vouchers, such as creditors or a bank."""
-        own = self.verdict.posting_group >= 0
-        vouchers = self.postings.select("voucher", "account", own=pl.Series(own))
-        named = vouchers.filter(pl.col("voucher").is_not_null())
-        of_entries = named.filter("own")["voucher"].unique()
-        beside = named.filter(~pl.col("own"), pl.col("voucher").is_in(of_entries.implode()))[
-            "account"
-        ].unique()
-        costs = self.entries["account"].unique()
-        return (
-            vouchers["account"].is_in(beside.implode()) & ~vouchers["account"].is_in(costs.implode())
-        ).fill_null(value=False).to_numpy()  # fmt: skip
-
-    @functools.cached_property
     def is_free(self) -> Flags:
-        """Which postings are of no entry, named for none, and may be of one: no person has explained them."""
-        free = (self.verdict.posting_group < 0) & ~self.is_looked_at & ~self.is_contra
+        """Which costs are of no entry, named for none, and may be of one: no person has explained them."""
+        # Original amounts in another currency are judged apart: whether they are costs is not known here.
+        is_cost = (self.verdict.gross != NO_COST) | self.postings["fcents"].is_not_null().to_numpy()
+        free: Flags = (self.verdict.posting_group < 0) & ~self.is_looked_at & is_cost
         free[[*self.explained]] = False
         return free
 

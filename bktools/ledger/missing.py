@@ -2,8 +2,9 @@
 
 It is open instead where
 
-- a free piece of the entries' kind, on its account or of its amount, is near its gate and not denied by a
-  text (no text alone makes an entry missing); or carries its text, or names it, in the weeks after it,
+- a free piece of the entries' kind has its amount, on any account, until a week after its gate: no text
+  alone makes an entry missing; or is on its account, in the gate, and not denied by a text; or carries its
+  text, or names it, in the weeks after it,
 - an open sum near it may hold it,
 - it cancels another entry on its account: nothing is to be booked then.
 """
@@ -79,7 +80,7 @@ class _Free:
 
     def _may_hold(self, x: Entry, group: Group, piece: Piece) -> bool:
         first, last = self.case.gate[0] - self.days_around, self.case.gate[1] + self.days_around
-        if piece.gross == x.cents and piece.is_kind:
+        if piece.is_kind and x.cents in (piece.gross, *piece.nets.values()):
             return first - EARLIER <= piece.day - group.due <= last + WEEK
         return first <= piece.day - group.due <= last and not self.case.denies([x], piece)
 

@@ -374,6 +374,7 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
     foreign += [study.group(number, study.members(number)) for number in decided]
     case.add(pieces)
     case.names = names_of(pieces, opened)
+    case.open_amounts = frozenset(x.cents for own in opened for x in own.entries)
     # Fewer entries than show a habit are told by the plainest one.
     if share < DECIDABLE and study.compared.sum() >= FEW:
         for own in opened:

@@ -187,7 +187,9 @@ class _Telling:
         if not self.is_sum and is_explained:
             return  # twice its amount is no slip of the pen
         if not self.is_sum and is_own and piece.gross * group.total > 0:
-            yield self.story(1, {x.e: Status.ANOTHER_AMOUNT}, off=self.off)
+            # What it has more may be an entry of another account, or of another group.
+            own = Status.OPEN if self.off in case.open_amounts else Status.ANOTHER_AMOUNT
+            yield self.story(1, {x.e: own}, off=self.off)
         elif self.is_sum or case.is_of_sums:
             # A round difference may be the slip of the pen of any entry: as likely as the mistakes above.
             mistakes = 1 if is_explained and case.is_round(self.off) else 2

@@ -21,7 +21,7 @@ from bktools.errors import InputError, SheetNotFoundError, StorageError
 from bktools.frames.columns import require_columns
 from bktools.frames.incoming import in_memory
 from bktools.frames.schema import COUNT, KNOWN_STATES, TEXT, Month, to_pandas
-from bktools.inputs.reading import read_headed
+from bktools.inputs.headings import read_headed
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 from bktools.reports.workbook import BETWEEN, FORMAT, LINES, account_label

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +18,16 @@ from bktools.caller import is_command, setting
 from bktools.errors import InputError
 from bktools.frames.columns import amounts_of, days_of, in_one_scale, text_of, with_column
 from bktools.frames.incoming import in_memory, source_of
-from bktools.frames.schema import COUNT, TEXT, Month, to_pandas
-from bktools.frames.sums import NO_CURRENCY, Money, change_of, currencies_of, threshold_of, total
+from bktools.frames.schema import COUNT, MONEY, TEXT, Month, to_pandas
+from bktools.frames.sums import NO_CURRENCY, NOTHING, Money, change_of, currencies_of, threshold_of, total
 from bktools.spending.sums import KEYS, NAMING, Grouped, columns_of, grouped_by, keys_of, of_period
 from bktools.wording import Words, words
 
 SHOWN_DRIVERS = 3
-# The columns of the result beside the keys.
-FIGURES = ("currency", "this", "that", "difference", "percent", "drivers")
+NO_MONEY = pa.chunked_array([[]], MONEY)
 
 Group = tuple[str, ...]
 Side = dict[Group, dict[str, Money]]
-# What an entry adds to a difference, its day and its supplier or text.
-Driver = tuple[Decimal, tuple[str, str]]
 
 
 def versus(
@@ -74,8 +73,7 @@ def versus(
         One row per group and currency whose amounts differ: the keys, `currency`, `this`, `that`,
         `difference` (this less that, exact), `percent` (of that; null where it is nothing), and `drivers`:
         the entries that make most of the difference, without those that both have with the same supplier and
-        amount.
-        Groups are the same where their IDs are, or their names where a side has no IDs.
+        amount. Groups are the same where their IDs are, or their names where a side has no IDs.
         `frame.attrs["bktools"]` has `below_threshold`, the number of smaller differences.
 
     Raises
@@ -95,8 +93,10 @@ def versus(
     >>> october = pd.DataFrame({"supplier": ["Bahn", "Hotel"], "amount": [80.0, 120.0], "currency": "EUR"})
     >>> november = pd.DataFrame({"supplier": ["Bahn", "Bahn"], "amount": [80.0, 45.5], "currency": "EUR"})
     >>> changes = bktools.versus(november, october, by="supplier")
-    >>> changes[["supplier", "this", "that", "difference", "percent", "drivers"]].values.tolist()
-    [['Hotel', 0.0, 120.0, -120.0, -100.0, 'Hotel -120.00'], ['Bahn', 125.5, 80.0, 45.5, 56.9, 'Bahn +45.50']]
+    >>> changes[["supplier", "this", "that", "difference", "percent"]].values.tolist()
+    [['Hotel', 0.0, 120.0, -120.0, -100.0], ['Bahn', 125.5, 80.0, 45.5, 56.9]]
+    >>> changes["drivers"].iloc[1]
+    'Bahn +45.50'
     """
     is_large = threshold_of(threshold)
     by = keys_of(by, this, that)
@@ -111,39 +111,70 @@ def versus(
         grouped_by(rows, by, source=source, given=[*given.values()], **frames)
         for source, rows in zip(sources, (this, that), strict=True)
     ]
-    joined = _joined_by(sides)
-    labels: dict[Group, dict[str, str | None]] = {}
-    now, was = (_sums(side, joined, labels) for side in sides)
-    rows: list[dict[str, Any]] = []
-    for group in {**now, **was}:
-        of_this, of_that = now.get(group, {}), was.get(group, {})
-        for currency in {**of_this, **of_that}:
-            old, new, difference, percent = change_of(
-                of_that.get(currency, _NOTHING), of_this.get(currency, _NOTHING)
-            )
-            if difference or every:
-                rows.append(
-                    {"group": group, "currency": currency, "this": new, "that": old, "difference": difference}
-                    | {"share": percent, "percent": percent}
-                )
-    large = [row for row in rows if is_large(row)]
-    ranks = {
-        currency: place for place, currency in enumerate(currencies_of([*now.values(), *was.values()], None))
-    }
-    large.sort(key=lambda row: (ranks[row["currency"]], -abs(row["difference"]), row["group"]))
+    # Sums name no entries.
     signs = [sign if "entries" not in rows.column_names else 0 for sign, rows in ((1, this), (-1, that))]
-    drivers = _drivers(sides, signs, joined)
-    for row in large:
-        entries = drivers.get((*row["group"], row["currency"]), ())
-        row.update(
-            labels[row["group"]],
-            drivers=_largest(entries, row["difference"], row["currency"], words(language)),
-        )
+    rows = [row for row in differences(sides, words(language), signs, every=every) if row.change or every]
+    large = [row for row in rows if is_large({"difference": row.change, "share": row.percent})]
     about = source_of(this) | {"below_threshold": len(rows) - len(large)}
     return to_pandas(_table(large, sides[0]), about)
 
 
-_NOTHING = Money(0, None)
+@dataclass(frozen=True)
+class Difference:
+    """A group that differs in one currency.
+
+    Parameters
+    ----------
+    labels : mapping
+        Its columns of names and IDs, None for a missing one.
+    currency : str
+        The currency, or `NO_CURRENCY`.
+    this, that : Money
+        The entries of both sides.
+    that_amount, this_amount, change : Decimal
+        Their amounts, and the exact change from that to this.
+    percent : Decimal, optional
+        The change in percent of `that_amount`, None where that says nothing.
+    drivers : str
+        The entries that make most of the change, in words.
+    """
+
+    labels: Mapping[str, str | None]
+    currency: str
+    this: Money
+    that: Money
+    that_amount: Decimal
+    this_amount: Decimal
+    change: Decimal
+    percent: Decimal | None
+    drivers: str
+
+
+def differences(
+    sides: Sequence[Grouped], words: Words, signs: Sequence[int] = (1, -1), *, every: bool = False
+) -> list[Difference]:
+    """Return the groups whose number or amount differs, by currency, then the largest change first.
+
+    The two sides are this and that. The currency with most entries is the first. Groups are the same where
+    their IDs are, or their names where a side has no IDs. A side of sums has the sign 0: it names no entries.
+    `every` returns equal groups, too.
+    """
+    joined = _joined_by(sides)
+    labels: dict[Group, dict[str, str | None]] = {}
+    now, before = (_sums(side, joined, labels) for side in sides)
+    drivers = _drivers(sides, signs, joined, words)
+    ranks = {name: place for place, name in enumerate(currencies_of([*now.values(), *before.values()], None))}
+    made = []
+    for group in {**now, **before}:
+        of_this, of_that = now.get(group, {}), before.get(group, {})
+        for currency in {**of_this, **of_that}:
+            new, old = of_this.get(currency, NOTHING), of_that.get(currency, NOTHING)
+            amounts = change_of(old, new)
+            if every or amounts[2] or old.entries != new.entries:
+                largest = _largest(drivers.get((*group, currency), ()), amounts[2], currency, words)
+                one = Difference(labels[group], currency, new, old, *amounts, drivers=largest)
+                made.append(((ranks[currency], -abs(one.change), group), one))
+    return [one for _, one in sorted(made, key=itemgetter(0))]
 
 
 def _in_currency_of(this: pa.Table, that: pa.Table, this_source: str, that_source: str) -> pa.Table:
@@ -195,8 +226,8 @@ def _same(text: str | None, missing: str | None) -> str:
 
 
 def _drivers(
-    sides: Sequence[Grouped], signs: Sequence[int], joined: Sequence[str]
-) -> Mapping[Group, list[Driver]]:
+    sides: Sequence[Grouped], signs: Sequence[int], joined: Sequence[str], words: Words
+) -> Mapping[Group, list[tuple[Decimal, str]]]:
     """Return the entries that one side has alone, by group and currency: what each adds, and its name.
 
     An entry that both sides have with the same supplier and amount adds nothing. A side of sums, whose sign
@@ -211,9 +242,9 @@ def _drivers(
             keys = [_sames(side, name) for name in joined]
             supplier = pc.coalesce(text_of(rows, "supplier"), text_of(rows, "description"))
             columns = [*keys, pc.fill_null(text_of(rows, "currency"), NO_CURRENCY), supplier, exact]
-            columns += [pa.repeat(pa.scalar(sign, COUNT), len(rows)), pc.cast(days_of(rows), TEXT)]
+            columns += [pa.repeat(pa.scalar(sign, COUNT), len(rows)), days_of(rows)]
             tables.append(pa.table(columns, [*alike, "sign", "day"]))
-    drivers: dict[Group, list[Driver]] = defaultdict(list)
+    drivers: dict[Group, list[tuple[Decimal, str]]] = defaultdict(list)
     if tables:
         left = (
             pa.concat_tables(tables)
@@ -222,7 +253,8 @@ def _drivers(
         )
         left = left.filter(pc.and_(pc.not_equal(left["sign_sum"], 0), pc.is_valid(left["amount"])))
         for row in left.to_pylist():
-            name = (row["day_max"] or "", row["supplier"] or "")
+            day = words.day(row["day_max"]) if row["day_max"] else None
+            name = " ".join(filter(None, (day, row["supplier"]))) or words("change.an_entry")
             amount = row["amount"] if row["sign_sum"] > 0 else row["amount"].copy_negate()
             drivers[tuple(row[key] for key in alike[:-2])] += [(amount, name)] * abs(row["sign_sum"])
     return drivers
@@ -235,41 +267,25 @@ def _sames(side: Grouped, name: str) -> pa.Array:
     return texts.take(codes.indices)
 
 
-def _largest(entries: Sequence[Driver], difference: Decimal, currency: str, texts: Words) -> str:
+def _largest(entries: Sequence[tuple[Decimal, str]], difference: Decimal, currency: str, words: Words) -> str:
     """Return the entries that add most to a difference, by name, with what each of them adds."""
     same_way = [entry for entry in entries if entry[0] * difference > 0]
     largest = sorted(same_way, key=lambda entry: (-abs(entry[0]), entry[1]))[:SHOWN_DRIVERS]
-    named = (
-        (amount, " ".join(filter(None, (day and texts.day(day), name))) or texts("change.an_entry"))
-        for amount, (day, name) in largest
-    )
     return "; ".join(
-        f"{name} {'+' if amount > 0 else ''}{texts.amount(amount, currency)}" for amount, name in named
+        f"{name} {'+' if amount > 0 else ''}{words.amount(amount, currency)}" for amount, name in largest
     )
 
 
-def _table(rows: Sequence[Mapping[str, Any]], side: Grouped) -> pa.Table:
+def _table(rows: Sequence[Difference], side: Grouped) -> pa.Table:
     """Return the differences as a table: keys as text, exact amounts in one scale, IDs last."""
-    names = list(side.missing)
-    texts = {
-        name: [row[name] if row.get(name) is not None else side.missing[name] for row in rows]
-        for name in names
-    }
-    columns = {name: pa.array(values, TEXT) for name, values in texts.items()}
-    columns["currency"] = pa.array([row["currency"] for row in rows], TEXT)
-    money = [
-        pa.chunked_array([pa.array([row[name] for row in rows], _kind(rows, name))]) for name in FIGURES[1:4]
-    ]
-    columns |= dict(zip(FIGURES[1:4], in_one_scale(*money), strict=True))
-    columns["percent"] = pa.array(
-        [None if row["percent"] is None else float(row["percent"]) for row in rows], pa.float64()
-    )
-    columns["drivers"] = pa.array([row["drivers"] for row in rows], TEXT)
-    columns |= {
-        name: pa.array([row.get(name) for row in rows], TEXT) for name in side.keys if name not in names
-    }
-    return pa.table(columns)
-
-
-def _kind(rows: Sequence[Mapping[str, Any]], name: str) -> pa.DataType | None:
-    return None if any(row[name] for row in rows) else pa.decimal128(38, 2)
+    labels = {name: [row.labels[name] or text for row in rows] for name, text in side.missing.items()}
+    columns = {name: pa.array(texts, TEXT) for name, texts in labels.items()}
+    columns["currency"] = pa.array([row.currency for row in rows], TEXT)
+    amounts = [[row.this_amount, row.that_amount, row.change] for row in rows]
+    money = [pa.chunked_array([pa.array(values)]) for values in zip(*amounts, strict=True)] or [NO_MONEY] * 3
+    columns |= dict(zip(("this", "that", "difference"), in_one_scale(*money), strict=True))
+    percents = [None if row.percent is None else float(row.percent) for row in rows]
+    columns["percent"] = pa.array(percents, pa.float64())
+    columns["drivers"] = pa.array([row.drivers for row in rows], TEXT)
+    ids = [name for name in side.keys if name not in side.missing]
+    return pa.table(columns | {name: pa.array([row.labels.get(name) for row in rows], TEXT) for name in ids})

@@ -29,8 +29,8 @@ from bktools.visible import one_line
 # 4xx statuses after which the job may have been created all the same.
 UNCERTAIN = frozenset({408, 409, 425, 429})
 
-# Words in the status of a job that did not succeed, or not for all entries; the interface names no statuses.
-FAILED = ("fail", "expire", "error", "cancel")
+# The only status of a new job that the interface shows (section 3); any other may say that it failed.
+NEW_JOB = "pending"
 LONGEST_REASON = 300
 
 # The outcome of a batch that met the service's rate limit.
@@ -59,7 +59,7 @@ class Outcome(BatchOutcome):
 
 
 def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
-    """Return the outcome of a 2xx answer: ACCEPTED only when its job matches the request and did not fail."""
+    """Return the outcome of a 2xx answer: ACCEPTED only when its job matches the request and is a new one."""
     text, job_id = msgspec.json.encode(job).decode(), job.id.lower()
     if not UUID_PATTERN.match(job.id):
         return Outcome("UNKNOWN", "job_without_id", {"job_id": job.id[:40]}, job=text)
@@ -71,18 +71,17 @@ def of_answer(job: ExportJob, company_id: str, entries: int) -> Outcome:
     elif reason := failure_of(job):
         code, facts = "job_failed", {"reason": reason}
     else:
-        facts = {"job_id": job_id, "status": job.status or "no status"}
+        facts = {"job_id": job_id, "status": job.status}
         return Outcome("ACCEPTED", "accepted", facts, job_id=job_id, job=text)
     return Outcome("UNKNOWN", code, {"job_id": job_id, **facts}, job_id=job_id, job=text)
 
 
 def failure_of(job: ExportJob) -> str:
-    """Return the service's words about a failure of a new job; "" for none. Some entries may be booked."""
-    status = (job.status or "").lower()
-    has_failed = any(word in status for word in FAILED)
-    if not (has_failed or job.failure_reason or job.failure_reason_type or job.expired_at):
+    """Return why a job may have failed, in the service's words; "" for a new one."""
+    is_new = (job.status or "").lower() == NEW_JOB
+    if is_new and not (job.failure_reason or job.failure_reason_type or job.expired_at):
         return ""
-    status = f"status {job.status}" if job.status else ""
+    status = f"status {job.status or 'missing'}"
     expired = f"expired at {job.expired_at}" if job.expired_at else ""
     reasons = (status, job.failure_reason, job.failure_reason_type, expired)
     return one_line(", ".join(filter(None, reasons)), LONGEST_REASON)

@@ -10,14 +10,10 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
 
 import bktools
-from bktools.cli.app import app
-from bktools.cli.exits import Exit
 from bktools.close import changes
 from bktools.errors import ArgumentError, SnapshotNotFoundError
-from bktools.wording import words
 
 
 def test_a_month_is_compared_with_a_month(service):
@@ -101,42 +97,6 @@ def _figures(frame, *keys):
     return {(row[0] if len(keys) == 1 else row[: len(keys)]): row[len(keys) :] for row in rows}
 
 
-@pytest.mark.parametrize("threshold", ["much", "-5", "5 EUR", "nan%"])
-def test_a_threshold_is_an_amount_or_a_share(service, threshold):
-    """One line says what it can be."""
-    with pytest.raises(ArgumentError, match="threshold must be an amount such as 500, or a share such as 5%"):
-        bktools.compare("2026-10", "2026-11", threshold=threshold, service=service)
-
-
-def entries_of(*rows: tuple[str, str, str]) -> pa.Table:
-    """Return exported entries: supplier, amount, category."""
-    return pa.table(
-        {
-            "id": [str(number) for number in range(len(rows))],
-            "date": [dt.date(2026, 10, 1)] * len(rows),
-            "supplier": [row[0] for row in rows],
-            "description": pa.nulls(len(rows), pa.large_string()),
-            "amount": [Decimal(row[1]) for row in rows],
-            "currency": ["EUR"] * len(rows),
-            "category_id": [row[2] for row in rows],
-            "category_name": [row[2] for row in rows],
-        }
-    )
-
-
-def test_drivers_are_the_entries_that_make_the_difference():
-    """Rent that comes each month drives nothing; a new entry and one that is gone do, the largest first."""
-    old = entries_of(("Rent", "1000.00", "a"), ("Taxi", "30.00", "a"), ("Gone", "500.00", "b"))
-    new = entries_of(("Rent", "1000.00", "a"), ("Fair", "250.00", "a"), ("Desk", "400.00", "a"))
-    by_category = {
-        row["about"]: row for row in changes._exported("exported_by_category", old, new, words("en"))
-    }
-    assert by_category["a"]["drivers"] == "2026-10-01 Desk +400.00; 2026-10-01 Fair +250.00"
-    assert (by_category["a"]["change"], by_category["a"]["difference"]) == ("more", Decimal("620.00"))
-    assert by_category["b"]["drivers"] == "2026-10-01 Gone -500.00"
-    assert (by_category["b"]["change"], by_category["b"]["share"]) == ("less", Decimal("-100.0"))
-
-
 def test_two_moments(sandbox, service):
     """A category that came is named; one whose account changed shows both accounts by code and name."""
     accounts = pd.DataFrame(
@@ -171,45 +131,29 @@ def test_two_moments(sandbox, service):
     assert found.attrs["bktools"]["after"] == "now"
 
 
-def test_each_change_of_a_category_is_a_row(sandbox, service):
-    """Each field has its word, with the values before and after and null for none; what went is removed."""
-    one, other = (str(uuid.UUID(int=number)) for number in (1, 2))
-    before = {
-        "name": "Travel",
-        "archived": False,
-        "account_id": one,
-        "category_group_id": one,
-        "metadata": "{}",
-    }
-    after = [
-        ({"name": "Trips"}, "renamed", "Travel", "Trips"),
-        ({"archived": True}, "archived", "false", "true"),
-        ({"account_id": None}, "mapped", one, None),
-        ({"tax_code_id": other}, "tax_code", None, other),
-        ({"category_group_id": other}, "regrouped", one, other),
-        ({"metadata": '{"a":1}'}, "metadata", "{}", '{"a":1}'),
-    ]
-    ids = [sandbox.server.add_category(**before) for _ in after]
-    gone, again = sandbox.server.add_category("Gone"), sandbox.server.add_category("Again", archived=True)
-    bktools.load_categories(refresh=True, service=service)
-    bktools.load_employees(service=service)
-    moment = dt.datetime.now(dt.UTC)
-    for id_, (fields, *_) in zip(ids, after, strict=True):
-        sandbox.server.remove_category(id_)
-        sandbox.server.add_category(**(before | fields), id=id_)
-    for id_ in (gone, again):
-        sandbox.server.remove_category(id_)
-    sandbox.server.add_category("Again", id=again)
-    bktools.load_categories(refresh=True, service=service)
-    found = bktools.compare(moment, service=service).astype("object").where(lambda frame: frame.notna(), None)
-    expected = {
-        (id_, next(iter(fields)).replace("account_id", "account"), *told)
-        for id_, (fields, *told) in zip(ids, after, strict=True)
-    } | {(gone, None, "removed", None, None), (again, "archived", "unarchived", "true", "false")}
-    assert (
-        set(found[["id", "field", "change", "before", "after"]].itertuples(index=False, name=None))
-        == expected
-    )
+USUAL = {"id": "1", "company_id": "c", "name": "Travel", "archived": False, "account_id": "a"}
+USUAL |= {"tax_code_id": None, "category_group_id": "g", "metadata": "{}"}
+# The rows of a category before and after, and its change: code, field, value before and after.
+FIELDS = [
+    (USUAL, USUAL | {"name": "Trips"}, ("renamed", "name", "Travel", "Trips")),
+    (USUAL, USUAL | {"archived": True}, ("archived", "archived", "false", "true")),
+    (USUAL | {"archived": True}, USUAL, ("unarchived", "archived", "true", "false")),
+    (USUAL, USUAL | {"account_id": None}, ("mapped", "account_id", "a", None)),
+    (USUAL, USUAL | {"tax_code_id": "t"}, ("tax_code", "tax_code_id", None, "t")),
+    (USUAL, USUAL | {"category_group_id": "h"}, ("regrouped", "category_group_id", "g", "h")),
+    (USUAL, USUAL | {"metadata": "[]"}, ("metadata", "metadata", "{}", "[]")),
+    (USUAL, None, ("removed", None, None, None)),
+    (None, USUAL, ("added", None, None, None)),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "change"), FIELDS, ids=[row[2][0] for row in FIELDS])
+def test_each_change_of_a_category_is_a_row(before, after, change):
+    """Each field has its code, with the values before and after and null for none."""
+    kinds = pa.schema([(name, pa.bool_() if name == "archived" else pa.string()) for name in USUAL])
+    old, new = (pa.Table.from_pylist([row] if row else [], kinds) for row in (before, after))
+    [row] = changes.field_changes(old, new, changes.CATEGORIES)
+    assert tuple(row[name] for name in ("change", "field", "before", "after")) == change
 
 
 def test_a_moment_before_the_first_snapshot_is_refused(service):
@@ -217,23 +161,3 @@ def test_a_moment_before_the_first_snapshot_is_refused(service):
     bktools.load_categories(service=service)
     with pytest.raises(SnapshotNotFoundError, match="2020-09-30"):
         bktools.compare("2020-09-30", service=service)
-
-
-def test_command(tmp_path, monkeypatch):
-    """The differences of two months on screen and in a file; a month beside a day is refused."""
-    monkeypatch.chdir(tmp_path)
-    runner = CliRunner()
-    assert runner.invoke(app, ["month-end", "--sandbox", "--apply"]).exit_code in set(Exit)
-    done = runner.invoke(app, ["compare", "2026-09", "2026-10", "--sandbox"])
-    assert done.exit_code == 0
-    assert "not compared: nothing was exported in September 2026" in done.output
-    assert "exported\tmore\tEUR\t\tEUR\t0.00\t" in done.output
-    assert "exported EUR 73,344.72, 73,344.72 more than in September 2026" in done.output
-    written = runner.invoke(app, ["compare", "2026-09", "2026-10", "--sandbox", "--output", "changes.csv"])
-    assert written.exit_code == 0
-    count = int(
-        done.output.split(" differences between 2026-09 and 2026-10")[0].splitlines()[-1].replace(",", "")
-    )
-    assert len(pd.read_csv(tmp_path / "changes.csv")) == count > 0
-    refused = runner.invoke(app, ["compare", "2026-09", "2026-10-31", "--sandbox"])
-    assert str(refused.exception).startswith("AFTER must be a month such as 2026-11, as 2026-09 is")

@@ -7,9 +7,12 @@ from decimal import Decimal
 
 import pandas as pd
 import pyarrow as pa
+from world_files import pairs
 
 COMPANY = "9b2f9a3e-3f0c-4d62-8f0e-0d6f3a1c2b4d"
 OTHER = "00000000-0000-4000-8000-00000000000f"
+CATEGORY = "00000000-0000-4000-8000-0000000000c1"
+ACCOUNT = "00000000-0000-4000-8000-0000000000a1"
 
 
 def entry_id(number: int) -> str:
@@ -29,6 +32,44 @@ def entries_of(count: int, **columns: object) -> pd.DataFrame:
         }
     )
     return frame.assign(**columns)
+
+
+# What stands beside entries, unless a world says otherwise.
+USUAL = {
+    "categories": {"id": CATEGORY, "company_id": COMPANY, "archived": False, "account_id": ACCOUNT},
+    "accounts": {"id": ACCOUNT, "archived": False},
+    "employees": {"id": ACCOUNT},
+    "history": {"entry_id": entry_id(0), "state": "ACCEPTED"},
+}
+NAMES = {"null": None, "true": True, "false": False, "blank": " ", "travel": CATEGORY, "account": ACCOUNT}
+NAMES |= {"other": OTHER, "entry": entry_id(0), "another": entry_id(99)}
+KINDS = {"amount": Decimal, "split_line": int, "split_lines": int}
+KINDS |= dict.fromkeys(("date", "updated_at"), pd.Timestamp)
+
+
+def named(texts: dict[str, str]) -> dict[str, str]:
+    """Return texts with the IDs that names such as `travel` stand for."""
+    return {name: NAMES[text] if text in ("travel", "other") else text for name, text in texts.items()}
+
+
+def world_of(line: dict[str, str]) -> tuple[pd.DataFrame, dict[str, object]]:
+    """Return the entries of a line of worlds, and what `compose_export_jobs` gets beside them."""
+
+    def value(name: str, text: str) -> object:
+        return NAMES[text] if text in NAMES else KINDS.get(name, str)(text)
+
+    columns = {name: texts.split(" | ") for name, texts in pairs(line["entries"]).items()}
+    count = max(map(len, columns.values()), default=1)
+    columns = {"category_id": ["travel"] * count} | columns
+    entries = entries_of(
+        count, **{name: [value(name, text) for text in texts] for name, texts in columns.items()}
+    )
+    beside: dict[str, object] = {}
+    for part in filter(None, line["beside"].split(" / ")):
+        noun, _, given = part.partition(" ")
+        row = {name: value(name, text) for name, text in pairs(given).items()} if noun in USUAL else {}
+        beside[noun] = pd.DataFrame([USUAL[noun] | row]) if noun in USUAL else value(noun, given)
+    return entries.assign(date=pd.to_datetime(entries["date"])), beside
 
 
 def a_month(entries) -> dict[str, pd.DataFrame]:

@@ -82,57 +82,6 @@ def test_a_free_posting_of_the_amount_waits_for_a_person(entries):
     assert {*waiting} <= {*again.entries["id"]}
 
 
-def test_one_of_two_equal_entries_is_not_sent_twice(entries):
-    """Of two equal entries of which one is booked, at most one is ready."""
-    frame = month(entries)
-    frame.loc[21, ["amount", "date", "supplier"]] = frame.loc[20, ["amount", "date", "supplier"]]
-    plan = compose_export_jobs(
-        frame, ledger=pd.concat([booked(frame.iloc[:16]), booked(frame.iloc[[20]])], ignore_index=True)
-    )
-    assert {*frame["id"][20:22]} & {*held(plan)}
-
-
-def test_another_posting_of_the_supplier_holds_nothing_back(entries):
-    """A small direct debit, and other costs by hand on the same account, leave new entries ready."""
-    frame = month(entries)
-    by_hand = booked(frame.iloc[16:]).assign(text="Umbuchung von Hand")
-    by_hand["amount"] = [amount * 3 + (1 if amount > 0 else -1) for amount in by_hand["amount"]]
-    by_hand["voucher_id"] = "H" + by_hand["voucher_id"]
-    debit = booked(frame.iloc[[20]]).assign(voucher_id="D1")
-    debit["amount"] = [Decimal(12) if amount > 0 else Decimal(-12) for amount in debit["amount"]]
-    plan = compose_export_jobs(
-        frame, ledger=pd.concat([booked(frame.iloc[:16]), by_hand, debit], ignore_index=True)
-    )
-    assert sorted(plan.entries["id"]) == sorted(frame["id"][16:])
-
-
-def history_of(frame: pd.DataFrame) -> pd.DataFrame:
-    """Entries as the journal has them after they were sent."""
-    return frame.rename(columns={"id": "entry_id"}).assign(state="ACCEPTED", batch_id="b1")
-
-
-# What of the history is like a new entry that a person booked by hand already.
-HISTORIES = {
-    "an equal amount": lambda amount: amount,
-    "its credit note": lambda amount: -amount,
-    "twice its amount": lambda amount: 2 * amount,
-}
-
-
-@pytest.mark.parametrize("kind", HISTORIES)
-def test_nothing_in_the_history_frees_an_entry_that_has_a_posting_of_its_own(entries, kind):
-    """Each posting is used once: what was sent has its posting, and the new entry has its own."""
-    frame = month(entries)
-    sent, new = frame.iloc[:16].copy(), frame.iloc[16:20].copy()
-    sent.loc[3:6, "amount"] = [HISTORIES[kind](amount) for amount in new["amount"]]
-    by_hand = booked(new).assign(text="Beleg von Hand")
-    by_hand["voucher_id"] = "H" + by_hand["voucher_id"]
-    ledger = pd.concat([booked(sent), by_hand], ignore_index=True)
-    plan = compose_export_jobs(pd.concat([new, frame.iloc[20:]]), ledger=ledger, history=history_of(sent))
-    assert {*new["id"]} <= {*held(plan)}
-    assert {*frame["id"][20:]} <= {*plan.entries["id"]}
-
-
 def test_a_ledger_that_shows_nothing_holds_nothing_back(entries):
     """A ledger whose way of booking is not known holds nothing back, and the plan names it."""
     frame = month(entries)
@@ -140,15 +89,6 @@ def test_a_ledger_that_shows_nothing_holds_nothing_back(entries):
     plan = compose_export_jobs(frame, ledger=strange)
     assert len(plan.entries) == COUNT
     assert "ledger_style" in plan.unchecked
-
-
-def test_a_ledger_without_a_currency_is_in_the_companys(entries):
-    """The company's currency counts for a ledger that names none."""
-    frame = month(entries)
-    frame.loc[20:, "currency"] = "USD"
-    ledger = booked(frame.iloc[:16]).drop(columns="currency")
-    plan = compose_export_jobs(frame, ledger=ledger, currency="EUR")
-    assert held(plan) == dict.fromkeys(frame["id"][:16], "already_booked")
 
 
 def test_a_ledger_is_of_one_company(entries):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -17,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from hand_made import OTHER, a_month, entry_id
 
-from bktools import compose_export_jobs, plot_money
+from bktools import compose_export_jobs
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import with_column
 
@@ -81,29 +80,6 @@ def test_every_tool_gives_the_same_plan(entries, tools):
             assert len(getattr(found, name)) > 0
 
 
-def test_days_are_drawn_as_times_are(entries):
-    """A plan of dates without a time, as other tools have, is shown and drawn as pandas' times are."""
-    frame = entries(4, approved=[True, True, False, None], date=pd.Timestamp("2026-10-03"), currency="EUR")
-    frame = frame.assign(amount=pd.array([Decimal("1.10")] * 4, dtype=pd.ArrowDtype(pa.decimal128(38, 2))))
-    days = in_arrow(frame)
-    days = with_column(days, "date", days["date"].cast(pa.date32()))
-    plan, expected = compose_export_jobs(days), compose_export_jobs(frame)
-    assert repr(plan) == repr(expected)
-    for by in ("reason", "month"):
-        drawn, wanted = (plot_money(one, by)["EUR"] for one in (plan, expected))
-        assert [text.get_text() for text in drawn.texts] == [text.get_text() for text in wanted.texts]
-        assert len(drawn.patches) == len(wanted.patches) > 0
-
-
-def test_a_period_beside_entries_without_dates(entries):
-    """Entries without dates are composed for a month as for any; that dates were not checked is said."""
-    frames = a_month(entries)
-    frames["entries"] = frames["entries"].drop(columns="date")
-    plan = compose_export_jobs(**frames, period="2026-10")
-    assert plan.plan_id == compose_export_jobs(**frames).plan_id
-    assert "dates" in plan.unchecked
-
-
 @pytest.mark.parametrize("kind", ["pandas", "arrow", "polars", "lazy", "duckdb"])
 def test_columns_of_any_name_change_no_check(entries, kind):
     """Columns that an analyst joined beforehand are carried along, whatever they are called."""
@@ -121,14 +97,6 @@ def test_columns_of_any_name_change_no_check(entries, kind):
     assert plan.not_ready["reason"].to_list() == ["exported"]
     assert len(plan.entries) == 1
     assert not plan.entries[names[:-2]].any().any()
-
-
-def test_names_that_differ_in_capitals_are_two_columns(entries):
-    """A column ID beside id, and other such pairs, are carried along, and compared in repeats."""
-    frame = entries(2).assign(ID="x", Note=["a", "b"], note=["c", "d"])
-    plan = compose_export_jobs(pd.concat([frame, frame.head(1), frame.tail(1).assign(note="e")]))
-    assert plan.entries[["id", "ID", "Note", "note"]].to_numpy().tolist() == [[entry_id(0), "x", "a", "c"]]
-    assert sorted(plan.not_ready["reason"]) == ["conflicting", "conflicting", "duplicate"]
 
 
 @pytest.mark.parametrize(
@@ -189,12 +157,6 @@ def test_something_else_than_entries_is_refused(wrong):
         compose_export_jobs(wrong)
 
 
-def test_columns_of_mixed_types_are_refused(entries):
-    """A column of pandas with texts and numbers is refused by its name."""
-    with pytest.raises(InputError, match="note of the entries holds values of mixed or unknown types"):
-        compose_export_jobs(entries(2, note=["text", 7]))
-
-
 def test_dates_of_a_history_may_be_text(entries):
     """A history that was kept as CSV is compared by its days; what is no day is refused in one line."""
     sent = pd.DataFrame(
@@ -204,15 +166,6 @@ def test_dates_of_a_history_may_be_text(entries):
     assert plan.not_ready["reason"].to_list() == ["exported", "changed_since_export"]
     with pytest.raises(InputError, match="history: column date must be a date, is text"):
         compose_export_jobs(entries(3), history=sent.assign(date="4 October"))
-
-
-def test_columns_of_one_name_are_refused(entries):
-    """Which of the two is meant is not guessed."""
-    frame = entries(2)
-    doubled = pd.concat([frame, frame[["id"]]], axis="columns")
-    for wrong in (doubled, pa.Table.from_arrays([frame["id"].array] * 2, names=["id", "id"])):
-        with pytest.raises(InputError, match="2 columns of the entries are named 'id'"):
-            compose_export_jobs(wrong)
 
 
 def test_types_of_other_tools_are_read(entries):
@@ -235,23 +188,3 @@ def test_types_of_other_tools_are_read(entries):
         frame, categories=nothing, accounts=nothing, history=pd.DataFrame({"entry_id": [], "state": []})
     )
     assert set(empty.not_ready["reason"]) == {"unknown_category"}
-
-
-def test_amounts_without_currency_are_shown(entries):
-    """A plan that was saved when entries needed no currency is shown whole."""
-    plan = compose_export_jobs(entries(3, amount=[Decimal("1.10")] * 3, currency=["EUR", "USD", "USD"]))
-    currencies = plan.rows["currency"].to_pandas().where(lambda code: code == "EUR")
-    old = replace(plan, rows=with_column(plan.rows, "currency", pa.array(currencies, pa.large_string())))
-    assert "ready: EUR 1.10" in repr(old)
-    assert "ready: no currency 2.20" in repr(old)
-
-
-def test_columns_with_names_of_the_plan_stay(entries):
-    """A file's columns named as those of findings and sums stay, and the plan shows them."""
-    own = {name: f"own {name}" for name in ("check", "severity", "entries", "value", "to_do", "who")}
-    plan = compose_export_jobs(
-        entries(3, approved=[True, False, False], amount=[Decimal(7)] * 3).assign(**own)
-    )
-    needs = plan.needs_action[["check", "entries", "value"]].to_numpy().tolist()
-    assert needs == [["not_approved", 2, "EUR 14.00"]]
-    assert plan.not_ready[list(own)].iloc[0].to_dict() == own

@@ -10,25 +10,9 @@ import pytest
 from hand_made import COMPANY
 
 from bktools import compose_export_jobs
-from bktools.errors import ArgumentError, PlanError, StorageError
+from bktools.errors import PlanError
 
 EXACT = pd.ArrowDtype(pa.decimal128(38, 2))
-
-
-def test_csv_holds_every_row(entries, tmp_path):
-    """Five files for a spreadsheet, or as asked, with as many rows as the frames."""
-    plan = compose_export_jobs(entries(5, approved=[True] * 4 + [False]), max_entries=2)
-    paths = plan.to_csv(tmp_path / "out")
-    rows = {path.name: len(pd.read_csv(path, dtype=str)) for path in paths}
-    counts = {"batches": 2, "entries": 4, "not_ready": 1, "totals": 1, "findings": 1}
-    assert rows == {f"export_{name}.csv": count for name, count in counts.items()}
-    assert {path.stat().st_mode & 0o777 for path in paths} == {0o600}
-    assert len(list((tmp_path / "out").iterdir())) == 5
-    assert all(path.read_bytes().startswith(b"\xef\xbb\xbf") for path in paths), "for a spreadsheet"
-    assert b"\r" not in plan.to_csv(tmp_path / "machine", "machine")[1].read_bytes()
-    with pytest.raises(ArgumentError, match="profile must be one of excel, excel-eu, machine"):
-        plan.to_csv(tmp_path / "other", "lotus")
-    assert not (tmp_path / "other").exists()
 
 
 def test_the_currency_of_most_entries_is_first(entries):
@@ -54,13 +38,6 @@ def test_amounts_are_exact_and_by_currency(entries):
     whole = compose_export_jobs(entries(2, amount=[1, 2])).amounts
     assert (whole, {type(value) for value in whole.values()}) == ({"EUR": Decimal(3)}, {Decimal})
     assert compose_export_jobs(entries(1).drop(columns="amount")).amounts == {}
-
-
-def test_a_folder_that_cannot_be_written_is_one_line(entries, tmp_path):
-    """A file in the folder's place: the error names it."""
-    (tmp_path / "out").touch()
-    with pytest.raises(StorageError, match="out cannot be written: File exists"):
-        compose_export_jobs(entries(1)).to_csv(tmp_path / "out")
 
 
 def test_what_it_shows_is_escaped(entries):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import hashlib
-import io
 import json
 import pickle
 import stat
@@ -12,8 +9,6 @@ import zipfile
 from decimal import Decimal
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hand_made import COMPANY
 
@@ -152,83 +147,6 @@ def test_a_file_that_was_changed_is_refused(path, case):
         read_plan(path)
 
 
-def column(name, values):
-    """Return a change of a column, or a column more."""
-
-    def change(table):
-        made = values(table) if callable(values) else values
-        if name not in table.column_names:
-            return table.append_column(name, made)
-        return table.set_column(table.column_names.index(name), name, made)
-
-    return change
-
-
-# What somebody who knows the form changes in the table of entries: every digest of the file fits.
-FORGED = {
-    "companies that are numbers": (
-        column("company_id", pa.array(range(6))),
-        "the column company_id of its entries holds int64, or gaps",
-    ),
-    "batches that are gone": (
-        column("batch_id", pa.nulls(6, pa.large_string())),
-        "the column batch_id of its entries holds .*string, or gaps",
-    ),
-    "ids that are numbers": (column("id", pa.array(range(6))), ""),
-    "ids that are gone": (column("id", pa.nulls(6)), ""),
-    "no company": (lambda table: table.drop_columns(["company_id"]), ""),
-    "fewer": (lambda table: table.slice(1), ""),
-    "one twice": (lambda table: pa.concat_tables([table, table.slice(0, 1)]), ""),
-    "another description": (column("description", pa.array(["forged"] * 6, pa.large_string())), ""),
-    "another supplier": (column("supplier", pa.array(["forged"] * 6, pa.large_string())), ""),
-    "other dates": (column("date", pa.array([dt.date(2026, 1, 1)] * 6)), ""),
-    "lines that are text": (column("split_line", pa.array(["x"] * 6)), ""),
-}
-
-
-def with_true_digests(name, change):
-    """Return a change of a table whose digests are made to fit."""
-
-    def changed(members):
-        data = io.BytesIO()
-        pq.write_table(change(pq.read_table(io.BytesIO(members[name]))), data)
-        members[name] = data.getvalue()
-        said = json.loads(members["plan.json"])
-        said["sha256"][name] = hashlib.sha256(data.getvalue()).hexdigest()
-        del said["digest"]
-        said["digest"] = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
-        members["plan.json"] = json.dumps(said).encode()
-
-    return changed
-
-
-@pytest.mark.parametrize("case", FORGED)
-def test_entries_that_somebody_forged_are_refused(path, case):
-    """Other rows, values and kinds of values are noticed, also where every digest fits what is there."""
-    change, said = FORGED[case]
-    rewritten(path, with_true_digests("entries.parquet", change))
-    with pytest.raises(PlanError, match=f"{said}.*compose it again") as caught:
-        read_plan(path)
-    assert "\n" not in str(caught.value)
-
-
-def test_entries_held_back_without_a_reason_are_refused(path):
-    """The other tables of a plan have their columns, too."""
-    change = with_true_digests("not_ready.parquet", lambda table: table.drop_columns(["reason"]))
-    rewritten(path, change)
-    with pytest.raises(PlanError, match="compose it again"):
-        read_plan(path)
-
-
-def test_how_large_a_head_may_be(plan, path):
-    """A head of 64 MiB is read, one of a byte more is refused before it is unpacked."""
-    rewritten(path, lambda members: members.update({"plan.json": members["plan.json"].ljust(64 << 20)}))
-    assert read_plan(path).plan.plan_id == plan.plan_id
-    rewritten(path, lambda members: members.update({"plan.json": members["plan.json"] + b" "}))
-    with pytest.raises(PlanError, match=r"its plan\.json is too large.*compose it again"):
-        read_plan(path)
-
-
 def test_what_is_no_file_of_a_plan(tmp_path):
     """A missing file says how one is made; something else is refused in one line."""
     with pytest.raises(PlanError, match=r"the plan .* was not found: bktools export compose writes one"):
@@ -238,21 +156,3 @@ def test_what_is_no_file_of_a_plan(tmp_path):
         read_plan(tmp_path / "notes.plan")
     with pytest.raises(PlanError, match=f"the plan {tmp_path} cannot be read"):
         read_plan(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("ready", "size", "said"),
-    [
-        (1, 5, "1 entry ready in 1 batch, 1 not ready"),
-        (2, 5, "2 entries ready in 1 batch, 1 not ready"),
-        (2, 1, "2 entries ready in 2 batches, 1 not ready"),
-        (0, 5, "0 entries ready in 0 batches, 1 not ready"),
-    ],
-)
-def test_the_headline_of_a_plan(entries, ready, size, said):
-    """How many entries and batches, one or several, and what to do next."""
-    shown = compose_export_jobs(entries(ready + 1, approved=[True] * ready + [False]), max_entries=size)
-    assert said in repr(shown).splitlines()[0]
-    assert said in shown._repr_html_()
-    assert ("submit_export_jobs(plan) is a dry run" in repr(shown)) == (ready > 0)
-    assert ("correct the entries that are not ready" in repr(shown)) == (ready == 0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 import pandas as pd
 import pytest
 from hand_made import COMPANY, entry_id
@@ -13,54 +11,6 @@ from bktools import compose_export_jobs
 OTHER = "00000000-0000-4000-8000-00000000000f"
 CATEGORY = "00000000-0000-4000-8000-0000000000c1"
 ACCOUNT = "00000000-0000-4000-8000-0000000000a1"
-
-# Everything wrong with one entry at once, in the order in which it is told; each key undoes one wrong.
-WRONGS = {
-    "exported": {"history": pd.DataFrame({"entry_id": [], "state": []}, dtype="str")},
-    "not_approved": {"approved": True},
-    "unknown_category": {"category_id": CATEGORY},
-    "category_of_other_company": {"category_company": COMPANY},
-    "archived_category": {"category_archived": False},
-    "no_account": {"account_id": ACCOUNT},
-    "unknown_account": {"known": ACCOUNT},
-    "archived_account": {"account_archived": False},
-    "unknown_employee": {"employee": OTHER},
-}
-
-
-def composed(entries, **right):
-    """Compose one entry with which everything is wrong but what is said to be right."""
-    frame = entries(
-        1,
-        approved=[right.get("approved", False)],
-        category_id=[right.get("category_id", OTHER)],
-        employee_id=[OTHER],
-    )
-    category = {
-        "id": CATEGORY,
-        "company_id": right.get("category_company", OTHER),
-        "archived": right.get("category_archived", True),
-        "account_id": right.get("account_id"),
-    }
-    return compose_export_jobs(
-        frame,
-        categories=pd.DataFrame([category]),
-        accounts=pd.DataFrame(
-            [{"id": right.get("known", OTHER), "archived": right.get("account_archived", True)}]
-        ),
-        employees=pd.DataFrame([{"id": right.get("employee", ACCOUNT)}]),
-        history=right.get("history", pd.DataFrame({"entry_id": [entry_id(0)], "state": ["ACCEPTED"]})),
-    )
-
-
-def test_the_first_reason_is_told(entries):
-    """What was booked before comes before repairs, and each repair brings the next reason."""
-    right: dict[str, object] = {}
-    for reason, repair in WRONGS.items():
-        plan = composed(entries, **right)
-        assert plan.not_ready["reason"].to_list() == [reason]
-        right |= repair
-    assert composed(entries, **right).not_ready.empty
 
 
 @pytest.mark.parametrize(
@@ -141,30 +91,6 @@ def test_what_was_not_checked_is_named(entries, columns, given, expected):
     assert repr(plan).count("not checked: ") == len(plan.unchecked)
 
 
-def test_totals_are_by_company_currency_and_category(entries):
-    """Each group of the ready entries has its own line, in order."""
-    rows = [
-        (OTHER, "EUR", CATEGORY, "0.10"),
-        (COMPANY, "USD", CATEGORY, "0.20"),
-        (COMPANY, "EUR", CATEGORY, "4"),
-        (COMPANY, "EUR", OTHER, "8"),
-        (COMPANY, "CHF", CATEGORY, "16"),
-        (COMPANY, "EUR", CATEGORY, "0.10"),
-    ]
-    names = ["company_id", "currency", "category_id", "amount"]
-    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-    frame = entries(6, **columns | {"amount": [*map(Decimal, columns["amount"])]})
-    totals = compose_export_jobs(frame).totals
-    assert {tuple(row) for row in totals[[*names, "entries"]].itertuples(index=False, name=None)} == {
-        (OTHER, "EUR", CATEGORY, 0.10, 1),
-        (COMPANY, "USD", CATEGORY, 0.20, 1),
-        (COMPANY, "EUR", CATEGORY, 4.10, 2),
-        (COMPANY, "EUR", OTHER, 8, 1),
-        (COMPANY, "CHF", CATEGORY, 16, 1),
-    }
-    assert totals["company_id"].is_monotonic_increasing
-
-
 def test_a_batch_of_entries_without_dates_has_none(entries):
     """Entries of a file without dates are ordered by ID, and their batches have no first and last date."""
     plan = compose_export_jobs(entries(3).drop(columns="date").iloc[::-1], max_entries=2)
@@ -173,57 +99,11 @@ def test_a_batch_of_entries_without_dates_has_none(entries):
     assert "dates" in plan.unchecked
 
 
-@pytest.mark.parametrize(
-    "amounts", [[2**62, 2**62], [-(2**62), -1], [Decimal(9 * 10**37), Decimal(9 * 10**37)]]
-)
-def test_sums_are_exact_whatever_their_size(entries, amounts):
-    """The sum of amounts that is larger than their own type holds has every digit."""
-    plan = compose_export_jobs(entries(2, amount=amounts))
-    assert [plan.totals["amount"].to_list(), list(plan.amounts.values())] == [[sum(amounts)], [sum(amounts)]]
-    assert f"EUR {int(sum(amounts)):,}.00" in repr(plan)
-
-
-NEAR = entry_id(3)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        NEAR[:-1],
-        f"{NEAR}0",
-        NEAR.replace("-", "_"),
-        NEAR[:8] + "0" + NEAR[9:],
-        NEAR[:23] + "0" + NEAR[24:],
-        "g" + NEAR[1:],
-        NEAR[:-1] + "G",
-        NEAR[:-1] + "é",
-        " " + NEAR[1:],
-        "-" + NEAR[1:],
-        "",
-    ],
-)
-def test_what_is_nearly_a_uuid_is_none(entries, text):
-    """Every character of an entry's ID counts; entries beside it are as ready as without it."""
-    frame = entries(3)
-    frame["id"] = pd.array([entry_id(0), text, entry_id(2)], dtype="str")
-    plan = compose_export_jobs(frame)
-    assert plan.not_ready["reason"].to_list() == ["not_a_uuid"]
-    assert plan.entries["id"].to_list() == [entry_id(0), entry_id(2)]
-
-
 def test_the_line_told_is_that_of_the_file(entries):
     """Entries that know their line in the file are told by it, others by the number of their row."""
     frame = entries(3, approved=[True, False, False])
     assert compose_export_jobs(frame).not_ready["line"].to_list() == [2, 3]
     assert compose_export_jobs(frame.assign(line=[4, 9, 17])).not_ready["line"].to_list() == [9, 17]
-
-
-@pytest.mark.parametrize("lines", [None, [4, 9, 17]])
-def test_lines_that_differ_in_their_number_alone_are_the_same(entries, lines):
-    """The same entry on two lines of a file is a duplicate, though each line has a number of its own."""
-    frame = pd.concat([entries(2), entries(1)], ignore_index=True)
-    plan = compose_export_jobs(frame if lines is None else frame.assign(line=lines))
-    assert plan.not_ready[["reason", "line"]].to_numpy().tolist() == [["duplicate", 17 if lines else 3]]
 
 
 def test_a_plan_names_the_journal_of_its_history(entries):

@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import re
-import stat
 import tempfile
 from decimal import Decimal
 from pathlib import Path
@@ -17,7 +16,6 @@ import pytest
 
 import bktools
 from bktools.errors import ArgumentError, InputError, StorageError
-from bktools.frames import delimited
 from bktools.frames.delimited import PROFILES
 
 # The signs of East Asian keyboards for = + - @.
@@ -116,14 +114,6 @@ def test_codes_of_a_column_are_written_in_one_way(tmp_path: Path):
         assert rows == [['="027000"', "425000"], ['="425000"', "7"], ["A1", ""], ["", "x"]]
 
 
-def test_amounts_whose_currency_is_nowhere_said_keep_their_decimals(tmp_path: Path):
-    """A column of currencies that is empty says nothing."""
-    amounts = pd.array([Decimal("3590.00")], dtype=pd.ArrowDtype(pa.decimal128(38, 2)))
-    frame = pd.DataFrame({"amount": amounts, "currency": pd.array([None], dtype="object")})
-    path = bktools.to_csv(frame, tmp_path / "money.csv", "machine")
-    assert path.read_text() == "amount,currency\n3590.00,\n"
-
-
 def test_amounts_have_the_decimals_of_their_currency(tmp_path: Path):
     """Yen have no decimals, euros two, dinars three; a digit that says something is never dropped."""
     money = pd.ArrowDtype(pa.decimal128(38, 3))
@@ -184,27 +174,6 @@ def test_what_has_no_one_form_is_refused(tmp_path: Path, values: list[object], s
     assert path.read_text() == "kept"
 
 
-def test_the_frame_is_not_changed(awkward: pd.DataFrame, tmp_path: Path):
-    """Writing leaves the caller's frame as it was, and reads its values, not its index."""
-    before = awkward.copy(deep=True)
-    bktools.to_csv(awkward.set_index(pd.Index(range(1, len(awkward) + 1))), tmp_path / "frame.csv")
-    pd.testing.assert_frame_equal(awkward, before)
-
-
-def test_a_frame_without_rows(tmp_path: Path):
-    """Headings alone, when there is nothing else."""
-    path = bktools.to_csv(
-        pd.DataFrame({"code": pd.Series(dtype="str"), "n": pd.Series(dtype="int64")}), tmp_path / "e"
-    )
-    assert path.read_bytes() == b"\xef\xbb\xbfcode,n\r\n"
-
-
-def test_readable_by_its_owner_alone(awkward: pd.DataFrame, tmp_path: Path):
-    """Books are nobody else's business."""
-    path = bktools.to_csv(awkward, tmp_path / "private.csv")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
 def test_refusals_leave_what_was_there(awkward: pd.DataFrame, tmp_path: Path):
     """An unknown profile and a folder that is not there are one line, and nothing is written."""
     path = tmp_path / "kept.csv"
@@ -215,19 +184,6 @@ def test_refusals_leave_what_was_there(awkward: pd.DataFrame, tmp_path: Path):
         bktools.to_csv(awkward, tmp_path / "no-such-folder" / "file.csv")
     assert path.read_text() == "kept"
     assert [item.name for item in tmp_path.iterdir() if "csv" in item.name] == ["kept.csv"]
-
-
-def test_a_long_frame_is_one_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    """Written in parts with a bar, it has one heading, one byte order mark, and every row in its place."""
-    frame = pd.DataFrame({"n": range(1_001)})
-    whole = bktools.to_csv(frame, tmp_path / "whole.csv").read_bytes()
-    monkeypatch.setattr(delimited, "ROWS_AT_ONCE", 100)
-    parts = bktools.to_csv(frame, tmp_path / "parts.csv", progress=True).read_bytes()
-    assert parts == whole == ("\ufeffn\r\n" + "".join(f"{n}\r\n" for n in range(1_001))).encode()
-    bktools.to_csv(frame, tmp_path / "silent.csv")
-    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -249,29 +205,3 @@ def test_a_buffer_gets_the_bytes_of_the_file(awkward: pd.DataFrame, tmp_path: Pa
         opened.flush()
         assert Path(opened.name).read_bytes() == whole.removeprefix(b"\xef\xbb\xbf")
     assert gzip.decompress((tmp_path / "file.csv.gz").read_bytes()) == whole
-
-
-def test_a_buffer_that_cannot_be_written(awkward: pd.DataFrame):
-    """A closed buffer, a poor encoding and no buffer are one line; a bad frame writes nothing."""
-    closed, narrow, empty = io.BytesIO(), io.TextIOWrapper(io.BytesIO(), "cp1252"), io.BytesIO()
-    closed.close()
-    for buffer in (closed, narrow):
-        with pytest.raises(StorageError, match="the given buffer cannot be written"):
-            bktools.to_csv(awkward, buffer)
-    with pytest.raises(ArgumentError, match="path must be a path, an open file or a buffer, got 7"):
-        bktools.to_csv(awkward, 7)
-    with pytest.raises(InputError, match="cannot be written as text"):
-        bktools.to_csv(pd.DataFrame({"lists": [["a"]]}), empty)
-    assert empty.getvalue() == b""
-
-
-def test_a_link_stays_and_its_file_keeps_its_mode(tmp_path: Path):
-    """A file behind a link has the new content and the mode it had, and the link is still one."""
-    shared, link = tmp_path / "shared.csv", tmp_path / "link.csv"
-    shared.touch()
-    shared.chmod(0o640)
-    link.symlink_to(shared.name)
-    assert bktools.to_csv(pd.DataFrame({"n": [1]}), link, "machine") == link
-    assert link.is_symlink()
-    assert shared.read_bytes() == b"n\n1\n"
-    assert stat.S_IMODE(shared.stat().st_mode) == 0o640

@@ -42,15 +42,6 @@ def test_round_trip(awkward: pd.DataFrame, tmp_path: Path):
     assert list(read["count"]) == list(awkward["count"])
 
 
-def test_numbers_are_not_formatted_as_text(tmp_path: Path):
-    """A share, a flag and a text: the first two share a format, and the text has another one."""
-    path = bktools.to_excel(
-        pd.DataFrame({"share": [0.5], "is": [True], "text": ["a"]}), tmp_path / "kinds.xlsx"
-    )
-    share, flag, text = re.findall(r'<c r="[ABC]2" s="(\d+)"', _parts(path, "sheet1.xml"))
-    assert share == flag != text
-
-
 def test_the_zone_of_a_time_is_told(tmp_path: Path):
     """A time of the service is written as one in UTC; one without a zone names none."""
     cells = []
@@ -128,14 +119,6 @@ def test_times_without_a_zone(tmp_path: Path):
     _, row = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
     assert row == [dt.date(2026, 10, 31), dt.datetime(2026, 10, 31, 12, 30)]  # noqa: DTZ001
     assert 'formatCode="yyyy-mm-dd hh:mm:ss.000"' in _parts(path, r"styles\.xml$")
-
-
-def test_text_columns_of_one_name_are_refused(tmp_path: Path):
-    """The sheet is named, and nothing is written."""
-    twice = pd.DataFrame([["a", "b"]], columns=["code", "code"])
-    with pytest.raises(InputError, match="2 columns of the table 'chart' are named 'code'"):
-        bktools.to_excel({"chart": twice}, tmp_path / "twice.xlsx")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_dates_that_excel_does_not_know_are_text(tmp_path: Path):

@@ -6,7 +6,7 @@ import json
 
 import pandas as pd
 
-from bktools.frames.findings import as_html, as_lines, by_check
+from bktools.frames.findings import by_check
 from bktools.wording import words
 
 EVIL = "<b>\x1b[31m"
@@ -41,19 +41,3 @@ def test_findings_that_read_differently_are_apart():
         (count, "USD" in sentence) for _, count, _, sentence in by_check(findings, words("en"), "entry")
     ]
     assert counts == [(2, True), (1, False)]
-
-
-def test_text_and_page():
-    """Both have a row a check, in the language asked for; nothing in them runs."""
-    findings = _findings(("error", "no_date", {}, EVIL), ("error", "no_date", {}, ""))
-    german = words("de")
-    *_, line, where = as_lines(findings, german, "entry")
-    assert line.split()[:3] == ["error", "2", "no_date"]
-    assert ".findings" in where
-    page = as_html(findings, german, "entry", "entries", ".findings")
-    for shown in (line, page):
-        assert german("entry.no_date.many") in shown
-        assert "\x1b" not in shown
-    assert "&lt;b&gt;" in page
-    assert as_lines(findings[:0], german, "entry") == []
-    assert as_html(findings[:0], german, "entry", "entries", ".findings") == ""

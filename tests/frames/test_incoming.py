@@ -50,19 +50,6 @@ def test_other_columns_are_left_out(kind, path):
     assert in_memory(KINDS[kind](path), "codes", ("code", "none")).column_names == ["code"]
 
 
-@pytest.mark.parametrize("kind", ["pandas", "arrow", "polars"])
-def test_text_is_not_copied(kind, path):
-    """The table has the very bytes that the caller's frame has."""
-    frame = KINDS[kind](path)
-    before = frame.to_arrow(compat_level=pl.CompatLevel.newest()) if kind == "polars" else pa.table(frame)
-    assert _places(in_memory(frame).column("code")) == _places(before.column("code"))
-
-
-def _places(column):
-    """Return where the bytes of a column are, those of short text and null flags left out."""
-    return [chunk.buffers()[-1].address for chunk in column.chunks]
-
-
 @pytest.mark.parametrize("wrong", [[1, 2], pd.Series(["0400"]), {"code": ["0400"]}])
 def test_what_is_no_frame_is_refused(wrong):
     """The argument, what it must be, and what it is."""

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
-import uuid
-import zipfile
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,16 +11,15 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import bktools
-from bktools import spend, to_csv, to_excel
+from bktools import spend, to_csv
 from bktools.currencies import MINOR_UNITS
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.incoming import arrow_of
 from bktools.frames.money import decimals, floats, longest
-from bktools.frames.schema import to_pandas
 from bktools.service import Service
 
 IDS = [f"00000000-0000-4000-8000-{number:012d}" for number in range(30)]
@@ -87,28 +83,6 @@ def test_amounts_survive_the_way_through_pandas_and_a_plan(tmp_path_factory, row
     assert {row.id: Decimal(row.amount) for row in written.itertuples()} == expected
     decimals_of = {row.id: -Decimal(row.amount).as_tuple().exponent for row in written.itertuples()}
     assert decimals_of == {IDS[at]: MINOR_UNITS[currency] for at, (currency, _) in enumerate(rows)}
-
-
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(AMOUNTS)
-def test_amounts_survive_the_request_and_the_journal(sandbox, service, tmp_path_factory, rows):
-    """Each entry that is sent once is in the journal, and in its CSV, with the decimals of the file."""
-    company = sandbox.server.company_id
-    ids = [str(uuid.uuid4()) for _ in rows]
-    folder = tmp_path_factory.mktemp("sent")
-    plan = bktools.compose_export_jobs(_entries_of(folder, ids, company, rows))
-    expected = {one: amount for one, (_, amount) in zip(ids, rows, strict=True) if amount}
-    outcomes = bktools.submit_export_jobs(plan, apply=True, service=service)
-    assert set(outcomes["outcome"]) <= {"ACCEPTED"}
-    requested = sandbox.server.accepted_entries()
-    assert {one: requested[one] for one in ids if one in requested} == dict.fromkeys(expected, 1)
-    sent = bktools.load_export_jobs(entries=True, service=service)
-    own = sent[sent["entry_id"].isin(ids)]
-    kept = arrow_of(own)
-    assert dict(zip(kept["entry_id"].to_pylist(), kept["amount"].to_pylist(), strict=True)) == expected
-    to_csv(own, folder / "sent.csv", "machine")
-    written = pd.read_csv(folder / "sent.csv", dtype="str")
-    assert {row.entry_id: Decimal(row.amount) for row in written.itertuples()} == expected
 
 
 @pytest.mark.parametrize(
@@ -205,34 +179,3 @@ def test_money_of_every_frame_is_float64(service: Service, samples: tuple[Path, 
     }
     found = {name: {str(frame[one].dtype) for one in MONEY if one in frame} for name, frame in frames.items()}
     assert found == {name: {"float64"} for name in frames}
-
-
-def test_files_have_the_decimals_of_each_currency(tmp_path: Path):
-    """CSV, workbook and Arrow have the decimals of each currency; what has more keeps them."""
-    frame = pd.DataFrame({"amount": [12.5, 3590.0, 1.5, 1.005], "currency": ["EUR", "JPY", "KWD", "EUR"]})
-    buffer = io.StringIO()
-    to_csv(frame, buffer, "machine")
-    assert buffer.getvalue().split()[1:] == ["12.50,EUR", "3590,JPY", "1.500,KWD", "1.005,EUR"]
-    assert bktools.to_arrow(frame)["amount"].type == pa.decimal128(38, 3)
-    assert bktools.to_arrow(frame[:2])["amount"].type == pa.decimal128(38, 2)
-    with zipfile.ZipFile(to_excel(frame, tmp_path / "amounts.xlsx")) as book:
-        sheet, styles = (book.read(f"xl/{name}.xml").decode() for name in ("worksheets/sheet1", "styles"))
-    used = re.findall(r'<xf numFmtId="(\d+)"', styles.partition("<cellXfs")[2])
-    formats = {"3": "#,##0", "4": "#,##0.00"} | dict(
-        re.findall(r'numFmtId="(\d+)" formatCode="(.+?)"', styles)
-    )
-    cells = re.findall(r'<c r="A\d" s="(\d+)"><v>(.+?)</v>', sheet)
-    shown = [(float(value), formats[used[int(style)]]) for style, value in cells]
-    two, none, three = "#,##0.00", "#,##0", "#,##0.000"
-    assert shown == [(12.5, two), (3590, none), (1.5, three), (1.005, three)]
-
-
-def test_results_are_float_where_they_can_be():
-    """A result is float64; one with a longer amount keeps all of its digits as decimals."""
-    short, long = (
-        pa.table({"amount": pa.array([Decimal(text)], pa.decimal128(38, 2))})
-        for text in ("1.50", "12345678901234.56")
-    )
-    assert to_pandas(short)["amount"].to_list() == [1.5]
-    assert to_pandas(long)["amount"].to_list() == [Decimal("12345678901234.56")]
-    assert to_pandas(short, money="decimal")["amount"].to_list() == [Decimal("1.50")]

@@ -179,3 +179,14 @@ def test_each_kind_has_its_options():
     for kind, reader in readers.items():
         assert {*OF_KIND[kind]} <= {*inspect.signature(reader).parameters}
     assert isinstance(Options(sheet=pd.Series([1]).iloc[0]).sheet, int)
+
+
+def test_a_title_above_does_not_stop_a_mapping(write):
+    """The line of the headings is that of the row which holds them, in next month's file, too."""
+    settled = {"columns": {"date": "Wann", "amount": "Wieviel"}, "currency": "EUR", "headings": 1}
+    frame = bktools.read_entries(write(OPEN), date_format="%d/%m/%Y", **settled)
+    write_mapping(made_from(frame, "card", "entries"))
+    titled = write(f"My bank\n\n{OPEN}", "may.csv")
+    for mapping in (mapping_for(titled, "entries"), mapping_for(titled, "entries", named="card")):
+        assert mapping.options["headings"] == 3
+        assert len(bktools.read_entries(titled, **arguments(mapping, {}))) == 2

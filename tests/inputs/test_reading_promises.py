@@ -41,6 +41,7 @@ def test_a_file_is_read_or_asked_about_once(world):
             read(world, options)
         assert sorted({problem.code for problem in caught.value.problems}) == world["asked"]
         if "answer" not in world:
+            assert not world.get("broken") or not all(one.has_way_out for one in caught.value.problems)
             return
         options = Options(**options).plus(world["answer"]).stated()
     frame = read(world, options)

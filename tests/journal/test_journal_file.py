@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-import resource
 import shutil
-import signal
 import sqlite3
 import stat
-import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -23,9 +18,7 @@ from typer.testing import CliRunner
 from bktools.cli.app import app
 from bktools.errors import JournalError, StorageError
 from bktools.journal import records
-from bktools.journal import sqlite as sqlite_module
 from bktools.journal.folders import folder_of
-from bktools.journal.journal import identity_of
 from bktools.journal.restores import restore
 from bktools.journal.sqlite import File, connect
 from bktools.journal.writing import open_for_writing
@@ -45,17 +38,6 @@ def test_files_are_private(service):
         assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
 
 
-def test_a_new_folder_is_on_disk_before_anything_is_sent(tmp_path, monkeypatch):
-    """The name of the journal's new folder is flushed to the disk, once, before anything is sent."""
-    flushed = []
-    fsync = os.fsync
-    monkeypatch.setattr("os.fsync", lambda file: (flushed.append(os.fstat(file).st_ino), fsync(file)))
-    folder = tmp_path / "data" / "journal"
-    for count in (1, 1):
-        connect(folder / "journal.sqlite").close()
-        assert flushed.count(folder.parent.stat().st_ino) == count
-
-
 def test_a_backup_is_whole_and_replaces_nothing(service, tmp_path):
     """A backup opens as a journal of its own; a file that is there stays."""
     target = tmp_path / "backup.sqlite"
@@ -67,34 +49,6 @@ def test_a_backup_is_whole_and_replaces_nothing(service, tmp_path):
         assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert copy.execute("SELECT json_extract(facts, '$.address') FROM events").fetchone() == ("sandbox",)
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
-
-
-def test_a_backup_that_does_not_fit_leaves_nothing_behind(service, tmp_path):
-    """A drive that is full in the middle of a backup is one clear error, and no part of a file is there."""
-    folder = tmp_path / "kept"
-    folder.mkdir()
-    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
-    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    with open_for_writing(service.settings) as journal:
-        try:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (5000, usual[1]))
-            with pytest.raises(StorageError, match=r"the backup .*backup\.sqlite cannot be written"):
-                journal.backup(folder / "backup.sqlite")
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, usual)
-            signal.signal(signal.SIGXFSZ, previous)
-        assert list(folder.iterdir()) == []
-        journal.backup(folder / "backup.sqlite")
-    assert [path.name for path in folder.iterdir()] == ["backup.sqlite"]
-
-
-def test_an_empty_file_becomes_a_journal_with_checksums(settings):
-    """A file without content, as a full disk or `touch` leaves it, is made as if it were not there."""
-    path = folder_of(settings) / "journal.sqlite"
-    path.parent.mkdir(parents=True)
-    path.touch()
-    with open_for_writing(settings) as journal:
-        assert [*journal.rows("PRAGMA checksum_verification")[0].values()] == ["1"]
 
 
 # What `about` says of a journal's tables, and the version that its refusal names.
@@ -197,25 +151,6 @@ def test_many_processes_open_a_new_journal_at_once(tmp_path):
     assert [process.wait() for process in running] == [0] * 6
 
 
-def test_threads_write_in_turn(service, monkeypatch):
-    """Many threads that write at once wait for each other, not for SQLite, which may starve some."""
-    open_for_writing(service.settings).close()
-
-    def write(number: int) -> int:
-        with open_for_writing(service.settings) as journal:
-            # SQLite gives up at once.
-            journal._database.connection.raw.set_busy_timeout(0)
-            for _ in range(20):
-                with journal.transaction() as connection:
-                    connection.execute("CREATE TEMP TABLE IF NOT EXISTS here (number INTEGER)")
-                    connection.execute("INSERT INTO here VALUES ($1)", (number,))
-                    time.sleep(0.0005)
-            return len(journal.rows("SELECT * FROM here"))
-
-    with ThreadPoolExecutor(8) as threads:
-        assert list(threads.map(write, range(8))) == [20] * 8
-
-
 def is_locked(path):
     """Try what needs the file alone; yield what SQLite says."""
     with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
@@ -232,22 +167,3 @@ def test_opening_again_keeps_the_locks_of_this_process(service, tmp_path):
         with open_for_writing(service.settings) as second:
             assert second.path == first.path
         assert warm.result(is_locked, first.path) == "database is locked"
-
-
-def test_a_write_that_fails_is_one_clear_error(service, monkeypatch):
-    """A journal that another process keeps locked is an error of bktools, and nothing is half written."""
-    monkeypatch.setattr(sqlite_module, "PATIENCE", 0.05)
-    with open_for_writing(service.settings) as journal, closing(connect(journal.path)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        said = "cannot be written: database is locked"
-        with pytest.raises(StorageError, match=said), journal.transaction():
-            pass
-
-
-def test_the_identity_is_shown_without_making_a_journal(service):
-    """Before the first use its place is told and no file is made; then identity and place."""
-    path = folder_of(service.settings) / "journal.sqlite"
-    assert identity_of(service.settings) == f"none yet; it will be {path}"
-    assert not path.exists()
-    with open_for_writing(service.settings) as journal:
-        assert identity_of(service.settings) == f"{journal.id}  ({path})"

@@ -168,18 +168,6 @@ def test_a_later_plan_takes_the_place_of_one_that_was_not_sent(opened):
         claimed(opened, batch("e", 5))
 
 
-@BOTH
-def test_a_history_in_pieces_is_the_whole_history(opened):
-    """Every row comes once and in order, whatever the size of a piece."""
-    claimed(opened, *(batch(f"batch-{number}", number) for number in range(40)))
-    whole = [row["entry_id"] for piece in opened.history("entries") for row in piece]
-    sql = "SELECT entry_id FROM batches JOIN batch_entries USING (batch_id) ORDER BY entry_id"
-    pieces = [*opened.pieces(sql, size=7)]
-    assert [len(piece) for piece in pieces] == [7] * 5 + [5]
-    assert [row["entry_id"] for piece in pieces for row in piece] == sorted(whole)
-    assert len({*whole}) == 40
-
-
 def test_a_flipped_bit_anywhere_is_found(settings):
     """Each of many flipped bits, in any page of a file, is one clear error or a line of the check."""
     with open_for_writing(settings) as journal:

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
-import socket
-import subprocess
 import traceback
 from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
-from batches import ADDRESS, COMPANY, answer, batch, begun, claimed, send, state
+from batches import ADDRESS, COMPANY, batch, claimed, send, state
 from postgres_server import OWNER, PASSWORD
-from typer.testing import CliRunner
 
-from bktools.cli.app import app
-from bktools.errors import BktoolsError, ConfigurationError, JournalBusyError, JournalError, StorageError
+from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
 from bktools.journal import postgres as postgres_module
 from bktools.journal import sent_log
-from bktools.journal.attempts import begin, record_outcome, recover_free, regain
+from bktools.journal.attempts import begin, recover_free, regain
 from bktools.journal.environments import rename
 from bktools.journal.journal import Journal, identity_of
 from bktools.journal.postgres import location_of
 from bktools.journal.right_journal import problems
 from bktools.journal.writing import open_for_writing
-from bktools.settings import Secret, Settings, load_settings
+from bktools.settings import Secret, Settings
 
 pytestmark = pytest.mark.parametrize("backend", ["postgres"], indirect=True)
 
@@ -90,16 +84,6 @@ def test_a_connection_that_is_cut_before_the_request_sends_nothing(machine, post
             begin(journal, "a")
 
 
-def test_an_outcome_is_written_on_a_new_connection(machine, postgres, database):
-    """A connection that is cut while the service answers costs nothing: the answer is written on another."""
-    with open_for_writing(machine()) as journal:
-        attempt = begun(journal, batch("a", 1))
-        postgres.cut(database)
-        record_outcome(journal, attempt, answer("ACCEPTED", "job"))
-        row = journal.state_of("a")
-    assert (row["state"], row["job_id"]) == ("ACCEPTED", "job")
-
-
 @pytest.mark.parametrize("whose", ["DATABASE {}", f"ROLE {OWNER} IN DATABASE {{}}"])
 def test_a_commit_that_may_be_lost_is_refused(machine, postgres, database, whose):
     """Whether the database or the role says so: one line names the setting."""
@@ -128,36 +112,6 @@ def test_a_server_that_could_lose_something_is_refused(backend, fact, value, sai
     refused = pytest.raises(StorageError, match=f"cannot be kept safely: {said}") if said else nullcontext()
     with refused:
         postgres_module._refuse_unsafe("the database", safe | {fact: value}, 1)
-
-
-@pytest.mark.skipif(shutil.which("pgbouncer") is None, reason="the pooler pgbouncer is not installed")
-def test_a_pooler_is_refused(machine, postgres, database, tmp_path):
-    """A real pooler that gives a session to several clients is noticed when the journal is opened."""
-    # The next number may be the port of another test's server.
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    folder = postgres.folder / "pooler"
-    folder.mkdir(exist_ok=True)
-    (folder / "users").write_text(f'"{OWNER}" "{PASSWORD}"\n')
-    config = {"listen_addr": "127.0.0.1", "listen_port": port, "unix_socket_dir": "", "auth_type": "plain"}
-    config |= {"auth_file": f"{folder}/users", "pool_mode": "transaction"}
-    config |= {"ignore_startup_parameters": "extra_float_digits"}
-    lines = "".join(f"{name} = {value}\n" for name, value in config.items())
-    databases = f"[databases]\n* = host=127.0.0.1 port={postgres.port}\n"
-    (folder / "config").write_text(f"{databases}[pgbouncer]\n{lines}")
-    is_root = os.geteuid() == 0
-    for path in (folder, *folder.iterdir()) if is_root else ():
-        shutil.chown(path, "nobody")
-    command = ["pgbouncer", *(("-u", "nobody") if is_root else ()), folder / "config"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as pooler:
-        try:
-            assert pooler.stderr is not None
-            while b"process up" not in pooler.stderr.readline():
-                assert pooler.poll() is None
-            with pytest.raises(StorageError, match="a connection pooler is in between"):
-                Journal(at(machine(), postgres.address(database, port=port)))
-        finally:
-            pooler.terminate()
 
 
 def test_a_password_is_never_shown(machine, postgres, database):
@@ -201,35 +155,6 @@ def test_a_forgotten_database_is_known_on_this_machine(machine):
             use(forgotten)
         assert (refused.value.code, "BKTOOLS_JOURNAL" in str(refused.value)) == ("another_journal", True)
     assert not (forgotten.state_dir / "journal.sqlite").exists()
-
-
-def test_the_commands_say_which_journal_is_in_force(machine, postgres, database, monkeypatch):
-    """Config, journal, verify and backup name the database and never its password."""
-    monkeypatch.setenv("BKTOOLS_BASE_URL", "https://books.example.com")
-    monkeypatch.setenv("BKTOOLS_TOKEN", "t")
-    monkeypatch.setenv("BKTOOLS_JOURNAL", postgres.address(database))
-    place = f"postgresql://127.0.0.1:{postgres.port}/{database}"
-
-    def run(*words: str) -> str:
-        result = CliRunner().invoke(app, words)
-        assert isinstance(result.exception, SystemExit | BktoolsError | None), result.exception
-        return f"{result.output}{result.exception or ''}"
-
-    commands = ("config", "journal", "journal verify", "journal backup")
-    said = {words: run(*words.split()) for words in commands}
-    assert re.search(rf"journal in use +the database {place}\n", said["config"])
-    assert re.search(rf"database +{place}\n", said["journal"])
-    assert f"{place} is whole" in said["journal verify"]
-    assert "back it up with pg_dump" in said["journal backup"]
-    assert PASSWORD not in "".join(said.values())
-
-
-def test_the_variable_is_for_its_own_environment(backend, tmp_path):
-    """The sandbox does not use the journal that the variable names for another environment."""
-    env = {"BKTOOLS_BASE_URL": "https://books.example.com", "BKTOOLS_JOURNAL": backend}
-    folders = {"data_dir": tmp_path / "d", "sent_log_dir": tmp_path / "m"}
-    assert load_settings(env=env, **folders).journal is not None
-    assert load_settings("sandbox", env=env, **folders).journal is None
 
 
 def test_a_colleague_names_the_address_alone(machine):

@@ -13,7 +13,7 @@ from sources import sources
 
 from bktools.errors import JournalError
 from bktools.journal.attempts import record_outcome
-from bktools.journal.export_jobs import _booked_twice
+from bktools.journal.export_jobs import _late_answer
 from bktools.journal.periods import _set_state
 from bktools.journal.resolving import resolve
 from bktools.journal.right_journal import first_export
@@ -93,7 +93,7 @@ def test_each_command_that_the_journal_prints_names_them(opened, today):
     lines["export resolve a"] = str(caught.value)
     resolve(opened, "a", "ACCEPTED", **LOOKED, job_id="job-1")
     record_outcome(opened, attempt, answer("ACCEPTED", "job-2"))
-    lines["export tick-off"] = _booked_twice(opened, opened.booked_twice()[0])
+    lines["export tick-off"] = _late_answer(opened, opened.late_answers()[0])
     _set_state(opened, COMPANY, "2026-10", "CLOSED", None, "Grace")
     with pytest.raises(JournalError) as caught:
         send(opened, batch("b", 1, date="2026-10-05"), period="2026-10")

@@ -11,7 +11,7 @@ from backends import BOTH
 from batches import COMPANY, LOOKED, OTHER_COMPANY, answer, batch, begun, claimed, send
 
 import bktools
-from bktools.errors import ArgumentError, JournalError, StorageError
+from bktools.errors import ArgumentError, JournalError
 from bktools.journal.attempts import BatchOutcome, record_outcome
 from bktools.journal.export_jobs import open_questions
 from bktools.journal.resolving import resolve
@@ -167,33 +167,3 @@ def test_a_placeholder_is_no_word_of_a_person(doubts, service, argument, placeho
     with pytest.raises(ArgumentError, match=argument):
         bktools.resolve_export_job("batch-0", "accepted", service=service, **LOOKED | {argument: placeholder})
     assert bktools.load_export_jobs(service=service)["state"].to_list() == ["UNKNOWN", "UNKNOWN"]
-
-
-def test_evidence_has_two_words(doubts, service):
-    """A surname like a placeholder is a name."""
-    with pytest.raises(ArgumentError, match="must say in a few words"):
-        bktools.resolve_export_job("batch-0", "accepted", evidence="seen", by="Ada", service=service)
-    bktools.resolve_export_job("batch-0", "accepted", evidence="seen there", by="Date", service=service)
-
-
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [("batch_id", ["batch-0"]), ("batch_id", None), ("outcome", ["released"]), ("outcome", None)],
-)
-def test_an_argument_that_is_no_text_is_named(doubts, service, argument, value):
-    """Neither the database nor Python is asked what a list is."""
-    arguments = {"batch_id": "batch-0", "outcome": "released", **LOOKED, argument: value}
-    with pytest.raises(ArgumentError, match=f"{argument} must be text"):
-        bktools.resolve_export_job(**arguments, service=service)
-    with pytest.raises(ArgumentError, match="batch must be text"):
-        bktools.load_export_jobs(batch=["batch-0"], service=service)
-
-
-@BOTH
-def test_a_text_that_no_database_takes_is_one_clear_error(doubts, service):
-    """A terminal that is not in UTF-8 hands on letters that are none: nothing is recorded."""
-    with pytest.raises(StorageError, match=r"cannot be written: .*surrogates not allowed"):
-        bktools.resolve_export_job(
-            "batch-0", "released", evidence="seen there", by="J\udcfcrg", service=service
-        )
-    assert bktools.load_export_jobs(batch="batch-0", service=service)["state"].to_list() == ["UNKNOWN"]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import time
 from dataclasses import replace
 
 import pytest
-from backends import BOTH
+from backends import DATABASE
 from batches import ADDRESS, COMPANY, ENTRIES, LOOKED, OTHER_COMPANY, batch, begun, send, state
 from test_right_journal import code_of, file_of, used
 
@@ -24,40 +23,32 @@ WAYS = ["in place", "psql", "new", "volume", "replica"]
 
 
 @pytest.fixture
-def keep(backend, postgres, database):
-    """A function that keeps a copy of a machine's journal, and returns what puts it in its place."""
-
-    def keep(settings, way="in place"):
-        if backend is not None:
-            return postgres.kept(database, way)
-        with open_for_reading(settings) as journal:
-            copy = file_of(settings).with_name(f"copy-{time.monotonic_ns()}.sqlite")
-            journal.backup(copy)
-        return lambda: shutil.copyfile(copy, file_of(settings))
-
-    return keep
+def keep(postgres, database):
+    """A function that keeps a copy of the database, and returns what puts it in its place."""
+    return lambda way="in place": postgres.kept(database, way)
 
 
 @pytest.fixture
 def restored(machine, keep, today):
-    """Two machines that sent, a backup from before the second one's, and the journal restored from it."""
+    """Two machines that sent, a third one, and the journal restored from before what the second one sent."""
     today("2026-11-20T10:00")
-    open_for_writing(machine("second")).close()
+    for name in ("second", "third"):
+        open_for_writing(machine(name)).close()
     used(machine("first"), "a")
-    put_back = keep(machine("first"))
+    put_back = keep()
     with open_for_writing(machine("second")) as journal:
         send(journal, batch("lost", 1, 2, date="2026-11-02"))
     put_back()
     return machine
 
 
-@pytest.mark.parametrize("backend", ["postgres"], indirect=True)
+@DATABASE
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_in_which_a_database_comes_back_is_noticed(machine, keep, way):
     """Also by a machine that has seen nothing of what is lost, unless the server itself went back."""
     open_for_writing(machine("second")).close()
     used(machine("first"), "a")
-    put_back = keep(machine("first"), way)
+    put_back = keep(way)
     with open_for_writing(machine("first")) as journal:
         send(journal, batch("lost", 1))
     put_back()
@@ -66,7 +57,7 @@ def test_each_way_in_which_a_database_comes_back_is_noticed(machine, keep, way):
     assert code_of(machine("first")) == ("event_missing" if is_own_volume else "another_database")
 
 
-@BOTH
+@DATABASE
 def test_a_gap_stops_everybody(restored):
     """Who sent what is lost stops the journal, and so everybody who opens it; reading goes on."""
     assert code_of(restored("second")) in {"event_missing", "another_database"}
@@ -81,7 +72,7 @@ def test_a_gap_stops_everybody(restored):
         assert len(problems(journal)) == 1
 
 
-@BOTH
+@DATABASE
 def test_one_command_of_one_person_ends_it_for_everybody(restored, today):
     """The copy stays as it is; what this machine sent and is missing is named, and companies are closed."""
     assert code_of(restored("second")) != ""
@@ -99,7 +90,7 @@ def test_one_command_of_one_person_ends_it_for_everybody(restored, today):
         assert (event["person"], LOOKED["evidence"] in event["facts"]) == ("Ada", True)
 
 
-@BOTH
+@DATABASE
 def test_a_closed_company_sends_what_a_later_ledger_shows_not_to_be_booked(restored, today):
     """Not what it does not show, not by a ledger of the same day, and what is dated later goes."""
     restore(restored("second"), None, **LOOKED)
@@ -121,7 +112,7 @@ def test_a_closed_company_sends_what_a_later_ledger_shows_not_to_be_booked(resto
         send(journal, batch("two", 2, date="2026-11-02"))
 
 
-@BOTH
+@DATABASE
 def test_a_look_on_the_day_of_the_restore_opens_nothing(restored):
     """A request of before may still be under way; other companies are closed, too."""
     restore(restored("second"), None, **LOOKED)
@@ -135,11 +126,46 @@ def test_a_look_on_the_day_of_the_restore_opens_nothing(restored):
         assert caught.value.code == "closed_by_restore"
 
 
-@BOTH
+@DATABASE
+def test_what_a_sent_log_holds_waits_whatever_its_date(machine, keep, today):
+    """Also for the others, once its machine has opened the journal; a look on a later day opens it."""
+    today("2026-11-20T10:00")
+    for name in ("second", "third"):
+        open_for_writing(machine(name)).close()
+    used(machine("first"), "a")
+    put_back = keep()
+    ahead = [batch("ahead", number, date="2026-12-05") for number in range(4)]
+    for number, name in ((1, "second"), (2, "third")):
+        with open_for_writing(machine(name)) as journal:
+            send(journal, batch(f"lost-{name}", number, date="2026-12-05"))
+    put_back()
+    assert code_of(machine("second")) != ""
+    restore(machine("second"), None, **LOOKED)
+    open_for_reading(machine("third")).close()
+    for name in ("first", "second", "third"):
+        with open_for_writing(machine(name)) as journal:
+            for lost in ahead[1:3]:
+                with pytest.raises(JournalError) as caught:
+                    send(journal, lost)
+                assert caught.value.code == "closed_by_restore"
+    today("2026-11-21T10:00")
+    with open_for_writing(machine("first")) as journal:
+        send(journal, replace(ahead[3], batch_id="new"))
+        send(
+            journal,
+            replace(ahead[1], batch_id="one"),
+            looked_up=LookedUp("2026-11-21", "ledger", frozenset({ENTRIES[1]})),
+        )
+        record_not_booked(journal, COMPANY, [ENTRIES[2]], **LOOKED)
+        send(journal, replace(ahead[2], batch_id="two"))
+        assert problems(journal) == []
+
+
+@DATABASE
 def test_an_earlier_restore_does_not_excuse_a_later_gap(restored, keep, today):
     """A machine that was away sees the command of before, and yet notices what is missing since."""
     restore(restored("second"), None, **LOOKED)
-    put_back = keep(restored("first"))
+    put_back = keep()
     today("2026-11-25T10:00")
     with open_for_writing(restored("first")) as journal:
         send(journal, batch("since", 4, date="2026-11-24"))
@@ -152,7 +178,7 @@ def test_an_earlier_restore_does_not_excuse_a_later_gap(restored, keep, today):
         send(journal, batch("again", 4, date="2026-11-24"))
 
 
-@BOTH
+@DATABASE
 @pytest.mark.parametrize(
     "told",
     [
@@ -191,6 +217,32 @@ def test_a_backup_takes_the_place_of_the_file(settings, tmp_path):
     assert code_of(settings) == "event_missing"
     restore(settings, None, **LOOKED)
     assert code_of(settings) == ""
+
+
+def test_an_own_sent_log_holds_what_a_backup_lacks(settings, tmp_path, today):
+    """Also an entry that is dated after the day of the restore."""
+    today("2026-11-20T10:00")
+    used(settings, "a")
+    with open_for_reading(settings) as journal:
+        journal.backup(tmp_path / "backup.sqlite")
+    with open_for_writing(settings) as journal:
+        send(journal, batch("lost", 1, date="2026-12-05"))
+    restore(settings, tmp_path / "backup.sqlite", **LOOKED)
+    with open_for_writing(settings) as journal:
+        with pytest.raises(JournalError) as caught:
+            send(journal, batch("again", 1, date="2026-12-05"))
+        assert caught.value.code == "closed_by_restore"
+        send(journal, batch("b", 2, date="2026-12-05"))
+
+
+def test_a_clock_that_is_behind_opens_nothing(settings, today):
+    """Companies are closed until the latest time of all events, not until the day of the command alone."""
+    today("2026-11-20T10:00")
+    used(settings, "a")
+    today("2025-11-20T10:00")
+    restore(settings, None, **LOOKED)
+    with open_for_writing(settings) as journal:
+        assert closed_since(journal) == ("by_restore", "2026-11-20")
 
 
 def test_a_lost_file_begins_anew(settings):
@@ -236,6 +288,6 @@ def test_a_second_computer_with_a_copy(settings, tmp_path, today):
     new = replace(settings, data_dir=tmp_path / "new" / "data", sent_log_dir=tmp_path / "new" / "log")
     restore(new, tmp_path / "backup.sqlite", **LOOKED)
     with open_for_writing(new) as journal:
-        with pytest.raises(JournalError, match="closed since"):
+        with pytest.raises(JournalError, match="is closed until"):
             begun(journal, batch("b", 1, date="2026-11-19"))
         send(journal, batch("c", 2, date="2026-11-21"))

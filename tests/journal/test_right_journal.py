@@ -8,20 +8,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from backends import BOTH
+from backends import BOTH, DATABASE
 from batches import ADDRESS, COMPANY, ENTRIES, LOOKED, OTHER_COMPANY, batch, begun, send, state
 
 import bktools
-from bktools.errors import ConfigurationError, JournalError
-from bktools.journal import right_journal
+from bktools import disk
+from bktools.errors import ConfigurationError, JournalError, StorageError
+from bktools.journal import memory, right_journal
 from bktools.journal.attempts import begin
 from bktools.journal.claims import claim
 from bktools.journal.environments import accept_address, rename
-from bktools.journal.folders import FILE, folder_of
+from bktools.journal.folders import FILE, folder_of, machine_folder
+from bktools.journal.memory import MEMORY, read_memory
 from bktools.journal.move import move
 from bktools.journal.periods import record_close
 from bktools.journal.resolving import resolve
-from bktools.journal.right_journal import first_export, problems
+from bktools.journal.restores import restore
+from bktools.journal.right_journal import closed_since, first_export, problems
 from bktools.journal.statements import record_first_export, record_not_booked
 from bktools.journal.writing import open_for_reading, open_for_writing
 from bktools.settings import Settings
@@ -105,6 +108,36 @@ def _missing(settings: Settings) -> Settings:
     return settings
 
 
+def _memory_of(settings: Settings) -> Path:
+    return machine_folder(settings) / MEMORY
+
+
+def _missing_with_the_memory(settings: Settings) -> Settings:
+    _memory_of(settings).unlink()
+    return _missing(settings)
+
+
+def _event_missing_and_memory_damaged(settings: Settings) -> Settings:
+    _event_missing(settings)
+    _memory_of(settings).write_text('{"machine": "')
+    return settings
+
+
+def _event_missing_and_memory_gone(settings: Settings) -> Settings:
+    _event_missing(settings)
+    _memory_of(settings).unlink()
+    return settings
+
+
+def _memory_gone(settings: Settings) -> Settings:
+    _memory_of(settings).unlink()
+    return settings
+
+
+def _copied_folder(settings: Settings) -> Settings:
+    return at(settings, sent_log_dir=settings.sent_log_dir.with_name("second-computer"))
+
+
 FILE_CONDITIONS = [
     (_another_environment, "another_environment", "bktools journal rename production staging"),
     (_another_address, "another_address", "bktools check --accept-address"),
@@ -113,6 +146,11 @@ FILE_CONDITIONS = [
     (_event_missing, "event_missing", "sent from here and not in it: batches c.*bktools journal restore"),
     (_stopped, "stopped", "lacks what .* had seen.*bktools journal restore"),
     (_missing, "missing", "bktools journal restore"),
+    (_missing_with_the_memory, "missing", "bktools journal restore"),
+    (_event_missing_and_memory_damaged, "event_missing", "sent from here and not in it: batches c"),
+    (_event_missing_and_memory_gone, "event_missing", "sent from here and not in it: batches c"),
+    (_memory_gone, "another_computer", "is lost.*bktools journal restore"),
+    (_copied_folder, "another_computer", "Several computers need a database.*bktools journal restore"),
 ]
 
 
@@ -169,7 +207,7 @@ def test_every_condition_of_the_table_has_a_test():
         assert all(texts.has(f"journal.{code}") for code in tested | elsewhere | {"missing"})
 
 
-@pytest.mark.parametrize("backend", ["postgres"], indirect=True)
+@DATABASE
 def test_the_file_and_the_database_of_a_move(settings, backend):
     """Before it the database is refused, and after it the file is."""
     file, database = replace(settings, journal=None), settings
@@ -180,6 +218,46 @@ def test_the_file_and_the_database_of_a_move(settings, backend):
         open_for_writing(file)
     assert caught.value.code == "moved"
     assert code_of(database) == ""
+
+
+def test_a_copied_home_is_asked_about_once(settings, monkeypatch):
+    """Memory and sent log were copied, too: only the computer differs. A container has no identity."""
+    monkeypatch.setattr(memory, "this_computer", lambda: "laptop")
+    used(settings)
+    machine = read_memory(machine_folder(settings)).machine
+    monkeypatch.setattr(memory, "this_computer", lambda: "desktop")
+    assert code_of(settings) == "another_computer"
+    restore(settings, None, **LOOKED)
+    assert code_of(settings) == ""
+    with open_for_writing(settings) as journal:
+        assert (journal.machine != machine, closed_since(journal) is not None) == (True, True)
+    for computer, code in (("", ""), ("laptop", "another_computer")):
+        monkeypatch.setattr(memory, "this_computer", lambda computer=computer: computer)
+        assert code_of(settings) == code
+
+
+@BOTH
+def test_a_memory_that_may_not_be_read_is_no_missing_one(machine):
+    """As after a run as another user: nothing is sent, because it may know of a later event."""
+    settings = used(machine())
+    path = _memory_of(settings)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(StorageError, match="cannot be read"):
+        open_for_writing(settings)
+
+
+@pytest.mark.skipif(disk.ON_WINDOWS, reason="Windows has no such permissions")
+@pytest.mark.parametrize("kind", ["data", "sent_log"])
+def test_a_folder_that_others_may_write_is_refused(settings, kind):
+    """A journal that was put there, or a memory, would be believed."""
+    used(settings)
+    folder = {"data": folder_of, "sent_log": machine_folder}[kind](settings)
+    folder.chmod(0o770)
+    with pytest.raises(StorageError, match=f"chmod go-w .* or set BKTOOLS_{kind.upper()}_DIR"):
+        open_for_writing(settings)
+    folder.chmod(0o700)
+    assert code_of(settings) == ""
 
 
 def test_begin_refuses_a_copy_of_which_the_original_went_on(settings, tmp_path):
@@ -285,7 +363,7 @@ def test_the_sandbox_asks_nothing(journal):
 # A machine without a memory.
 
 
-@BOTH
+@DATABASE
 def test_a_newcomer_sends_nothing_of_before(machine, today):
     """Entries dated until the day of its first use wait; the others, and a colleague's, are sent."""
     today("2026-11-20T10:00")
@@ -304,7 +382,7 @@ def test_a_newcomer_sends_nothing_of_before(machine, today):
         send(colleague, batch("undated", 2))
 
 
-@BOTH
+@DATABASE
 def test_a_machine_that_was_there_from_the_start_is_no_newcomer(machine):
     """It has opened the journal before anything was sent."""
     open_for_writing(machine("second")).close()

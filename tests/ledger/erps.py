@@ -22,52 +22,15 @@ TAX, CREDITORS, BANK = "157600", "160000", "120000"
 ACCOUNTS = [f"{code}00" for code in (4210, 4240, 4360, 4530, 4540, 4663, 4910, 4920, 4930, 4940, 4980, 4985)]
 STRANGE = ["490000", "027000"]
 SUPPLIERS = [
-    "Telekom",
-    "Staples",
-    "Dell",
-    "Uber",
-    "Eurowings",
-    "Deutsche Bahn",
-    "Hotel Adler",
-    "Bauhaus",
-    "Stadtwerke",
-    "Gothaer",
-    "Adobe",
-    "Amazon",
-    "Cafe Blau",
-    "Shell",
-    "Aral",
-    "Kanzlei Huber",
-    "Messe Essen",
-    "Druckhaus Ost",
-    "Zeitverlag",
-    "Sixt",
-    "Lidl",
-    "Hetzner",
-    "Vodafone",
-    "Hoffmann",
-    "Prozesswerk",
-    "Casio",
-    "Eon",
-    "Ikea",
-    "Reinigung Klar",
-    "Bosch",
-]
+    "Telekom", "Staples", "Dell", "Uber", "Eurowings", "Deutsche Bahn", "Hotel Adler", "Bauhaus",
+    "Stadtwerke", "Gothaer", "Adobe", "Amazon", "Cafe Blau", "Shell", "Aral", "Kanzlei Huber", "Messe Essen",
+    "Druckhaus Ost", "Zeitverlag", "Sixt", "Lidl", "Hetzner", "Vodafone", "Hoffmann", "Prozesswerk", "Casio",
+    "Eon", "Ikea", "Reinigung Klar", "Bosch",
+]  # fmt: skip
 WORDS = [
-    "Paper",
-    "Ride",
-    "Licence",
-    "Room",
-    "Power",
-    "Phone",
-    "Advice",
-    "Ticket",
-    "Fuel",
-    "Book",
-    "Print",
-    "Repair",
-    "Lunch",
-]
+    "Paper", "Ride", "Licence", "Room", "Power", "Phone", "Advice", "Ticket", "Fuel", "Book", "Print",
+    "Repair", "Lunch",
+]  # fmt: skip
 RATES = {"VSt19": 190, "VSt7": 70, None: 0}
 
 

@@ -2,10 +2,26 @@
 
 import random
 
-from reconcile_engines import arrow
+import pyarrow as pa
+from world_files import pairs
 
 from bktools.frames import schema
 from bktools.reconcile import reconcile_accounts
+
+_ACCOUNT = ["company_id", "external_id", "code", "name", "archived", "tax_code_external_id"]
+COLUMNS = {
+    "chart": _ACCOUNT,
+    "accounts": [*_ACCOUNT, "state", "id"],
+    "categories": ["id", "company_id", "category_group_id", "name", "archived", "account_id", "tax_code_id"],
+}
+SCHEMAS = {"chart": schema.CHART, "accounts": schema.ACCOUNTS, "categories": schema.CATEGORIES}
+
+
+def arrow(noun, rows):
+    """Return rows (dicts) as an Arrow table of the noun's types, every one of which may be null."""
+    kinds = pa.schema([pa.field(name, SCHEMAS[noun].field(name).type) for name in COLUMNS[noun]])
+    return pa.Table.from_pylist(rows, schema=kinds)
+
 
 COMPANIES = ["company-a", "company-b", "company-c"]
 LONG = "x" * 256
@@ -75,7 +91,7 @@ def tables(rows):
 
 def frames(rows):
     """Return rows by noun as frames of pandas."""
-    return {noun: schema.to_pandas(table) for noun, table in tables(rows).items()}
+    return in_pandas(tables(rows))
 
 
 def reconciled(rows):
@@ -106,6 +122,31 @@ def plain():
     ]
     rows = {"chart": chart, "accounts": known, "categories": categories}
     return {noun: [{"company_id": company, **row} for row in found] for noun, found in rows.items()}
+
+
+VALUES = {"null": None, "true": True, "false": False, "blank": " \u00a0", "empty": ""}
+
+
+def in_pandas(tables):
+    """Return Arrow tables by noun as frames of pandas."""
+    return {noun: schema.to_pandas(table) for noun, table in tables.items()}
+
+
+def changed(changes):
+    """Return the plain world after changes such as `chart 0 code=17 / accounts more id=x / chart 1 gone`."""
+    rows = plain()
+    for change in changes.split(" / "):
+        noun, place, values = change.split(" ", 2)
+        if values == "gone":
+            del rows[noun][int(place)]
+            continue
+        given = {name: VALUES.get(text, text) for name, text in pairs(values).items()}
+        if place == "more":
+            rows[noun].append(rows[noun][0] | given)
+            continue
+        for row in rows[noun] if place == "*" else [rows[noun][int(place)]]:
+            row.update(given)
+    return rows
 
 
 NASTY = [

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bktools
-from bktools import plot_spend, spend, versus
+from bktools import spend, versus
 from bktools.errors import ArgumentError, InputError
 
 ENTRIES = st.lists(
@@ -134,14 +134,6 @@ def test_bad_input_is_one_line(tmp_path: Path):
         with pytest.raises(InputError) as error:
             versus(this, bktools.read_entries(file), by=by)
         assert error.value.source == "budget.csv"
-
-
-def test_the_picture_shows_differences():
-    """`plot_spend` draws a bar for each difference, to the left where there was less."""
-    charts = plot_spend(versus(NOVEMBER, OCTOBER, by="supplier"), title="November 2026")
-    assert [label.get_text() for label in charts["EUR"].get_yticklabels()] == ["Fair", "Hotel"]
-    assert [bar.get_width() for bar in charts["EUR"].patches] == [2000.2, -120.1]
-    assert "2,000.20" in " ".join(text.get_text() for text in charts["EUR"].texts)
 
 
 def test_two_periods_of_one_frame():

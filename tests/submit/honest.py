@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 from collections.abc import Mapping
 
 import pandas as pd
-from typer.testing import CliRunner
+import typer.testing
 
 import bktools
 from bktools.cli.app import app
@@ -17,6 +18,8 @@ from bktools.journal.writing import open_for_writing
 
 EVIDENCE = "ledger of November, every entry looked up"
 WORD = {"evidence": EVIDENCE, "by": "Ada"}
+# Typer builds all commands anew for each line, which takes longer than most of them run.
+typer.testing._get_command = functools.cache(typer.main.get_command)  # type: ignore[attr-defined]
 # Placeholders of a printed command, with what an honest person writes there.
 WORDS = {"NAME": "Ada", '"..."': f'"{EVIDENCE}"', '"accepted|released"': "accepted"}
 _PLACEHOLDER = re.compile("|".join(map(re.escape, WORDS)))
@@ -40,7 +43,7 @@ def filled(command: str) -> str:
 
 def typed(command: str, environment: Mapping[str, str] | None = None) -> tuple[int | None, str]:
     """Run a command in this process; return its exit code, None for an error of bktools, and its text."""
-    result = CliRunner().invoke(app, shlex.split(command), env=environment)
+    result = typer.testing.CliRunner().invoke(app, shlex.split(command), env=environment)
     if result.exception is None or isinstance(result.exception, SystemExit):
         return result.exit_code, result.output
     if not isinstance(result.exception, BktoolsError):

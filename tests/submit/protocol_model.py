@@ -21,7 +21,7 @@ import sys
 from collections import deque
 from collections.abc import Collection, Iterator
 from functools import cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 RULES = {
     "compare_and_set": "begin changes PLANNED to SENDING in one statement of the database",
@@ -42,12 +42,11 @@ RULES = {
     "other_computers": "that question is about other and earlier computers, not about the accounting system",
 }
 WORLDS = ("shared", "process", "computers")
+PROMISES = ("twice", "unaware", "stuck")
 
 # The states of an attempt in which the entries may be booked.
 LIVE = ("SENDING", "UNKNOWN", "ACCEPTED")
-OUTCOMES = ("UNKNOWN", "ACCEPTED", "REJECTED", "PLANNED", "RELEASED")
 
-Value = TypeVar("Value")
 Event = tuple[str | int, ...]
 Database = tuple[Event, ...]
 
@@ -81,14 +80,29 @@ class State(NamedTuple):
     databases: tuple[Database, ...]
     database: int
     machines: tuple[Machine, ...]
-    processes: tuple[Process, ...]
+    processes: tuple[Process, ...] = (Process(), Process())
     requests: tuple[str, ...] = ()
     is_old: tuple[bool, ...] = ()
     booked: int = 0
-    locks_lie: bool = False
     day_after_restore: bool = False
     faults: int = 0
     copies: int = 0
+
+    def put(self, name: str, index: int, value: object) -> State:
+        """Return a state with another value at an index of a field."""
+        values = getattr(self, name)
+        return self._replace(**{name: (*values[:index], value, *values[index + 1 :])})
+
+    def events(self, place: int, *events: Event) -> State:
+        """Return a state with further events in a database."""
+        return self.put("databases", place, (*self.databases[place], *events))
+
+    def process(self, number: int, process: Process) -> State:
+        """Return a state with another step of a process; nobody reads the answer that it waited for."""
+        left = self.processes[number]
+        if left.at == "sent" and self.requests[left.attempt] != "on its way":
+            self = self.put("requests", left.attempt, "")  # noqa: PLW0642 - a state without the answer
+        return self.put("processes", number, process)
 
 
 Step = tuple[str, State]
@@ -98,48 +112,50 @@ class Journal(NamedTuple):
     """The journal as the events of a database tell it."""
 
     attempts: dict[int, str]
-    is_stopped: bool
-    restores: int
-    is_verified: bool
-    was_exported: bool
-    is_booked_elsewhere: bool
-    newcomers: frozenset[int]
+    is_stopped: bool = False
+    restores: int = 0
+    is_verified: bool = False
+    was_exported: bool = False
+    is_booked_elsewhere: bool = False
+    newcomers: frozenset[int] = frozenset()
 
     @property
     def is_free(self) -> bool:
         """Whether the entries may be planned."""
         return not self.is_booked_elsewhere and not any(state in LIVE for state in self.attempts.values())
 
+    def after(self, code: str | int, *about: str | int) -> Journal:
+        """Return the journal after an event."""
+        changes: dict[str, object] = {}
+        match code:
+            case "exported before":
+                changes = {"was_exported": True}
+            case "stop":
+                changes = {"is_stopped": True}
+            case "restore":
+                changes = {"is_stopped": False, "restores": self.restores + 1, "is_verified": False}
+            case "newcomer":
+                changes = {"newcomers": self.newcomers | {int(about[0])}}
+            case "ledger":
+                is_booked = self.is_booked_elsewhere or about[0] == "booked"
+                changes = {"is_verified": True, "newcomers": frozenset(), "is_booked_elsewhere": is_booked}
+            case _:
+                outcome = "SENDING" if code == "begin" else str(code)
+                changes = {"attempts": self.attempts | {int(about[0]): outcome}}
+        return self._replace(**changes)
+
 
 @cache
 def journal_of(events: Database) -> Journal:
     """Return the journal of events."""
-    attempts: dict[int, str] = {}
-    is_stopped = is_verified = was_exported = is_booked_elsewhere = False
-    restores, newcomers = 0, frozenset[int]()
-    for code, *about in events:
-        if code == "begin":
-            attempts[int(about[0])] = "SENDING"
-        elif code in OUTCOMES:
-            attempts[int(about[0])] = str(code)
-        elif code == "exported before":
-            was_exported = True
-        elif code == "stop":
-            is_stopped = True
-        elif code == "restore":
-            is_stopped, restores, is_verified = False, restores + 1, False
-        elif code == "newcomer":
-            newcomers |= {int(about[0])}
-        else:
-            assert code == "ledger"
-            is_verified, newcomers = True, frozenset()
-            is_booked_elsewhere = is_booked_elsewhere or about[0] == "booked"
-    return Journal(attempts, is_stopped, restores, is_verified, was_exported, is_booked_elsewhere, newcomers)
+    return journal_of(events[:-1]).after(*events[-1]) if events else Journal({})
 
 
-def put(values: tuple[Value, ...], index: int, value: Value) -> tuple[Value, ...]:
-    """Return a tuple with another value at an index."""
-    return (*values[:index], value, *values[index + 1 :])
+def outcome_event(events: Database, attempt: int, outcome: str) -> Database:
+    """Return the event of an outcome, none where it would change another attempt, or one that has ended."""
+    before = journal_of(events).attempts.get(attempt)
+    is_later = (before == "UNKNOWN" and outcome != "UNKNOWN") or (before, outcome) == ("RELEASED", "ACCEPTED")
+    return ((outcome, attempt),) if before == "SENDING" or is_later else ()
 
 
 class Protocol:
@@ -161,9 +177,12 @@ class Protocol:
         machines = []
         for number in sorted(set(self.machine_of)):
             events = databases[self.database_of[number]]
-            seen = events if "memory" in self.rules else ()
-            machines.append(Machine(number, seen, 0 if events else None))
-        return State(databases, 0, tuple(machines), (Process(), Process()))
+            machines.append(Machine(number, self.seen(events), 0 if events else None))
+        return State(databases, 0, tuple(machines))
+
+    def seen(self, events: Database) -> Database:
+        """Return what a machine remembers of events."""
+        return events if "memory" in self.rules else ()
 
     # What a process asks.
 
@@ -171,8 +190,7 @@ class Protocol:
         """Whether the database lacks what a machine remembers, or is another one."""
         events, (_, seen, database) = state.databases[self.database_of[machine]], state.machines[machine]
         is_other = self.world == "shared" and database is not None and database != state.database
-        lacks = "memory" in self.rules and events[: len(seen)] != seen
-        return lacks or ("identity" in self.rules and is_other)
+        return self.seen(events[: len(seen)]) != seen or ("identity" in self.rules and is_other)
 
     def is_closed(self, journal: Journal, machine: int) -> bool:
         """Whether a machine may send nothing for the company."""
@@ -180,9 +198,15 @@ class Protocol:
         return journal.is_stopped or machine in journal.newcomers or after_restore
 
     def holds_lock(self, state: State, process: Process) -> bool:
-        """Whether the lock of a sender holds; the lock of a session ends when its machine sleeps."""
+        """Whether a process holds its lock; the lock of a session ends when its machine sleeps."""
         is_cut = self.world == "shared" and process.attempt >= 0 and state.is_old[process.attempt]
-        return process.at != "idle" and not state.locks_lie and not is_cut
+        return process.at != "idle" and not is_cut
+
+    def still_sending(self, state: State, attempt: int, events: Database) -> bool:
+        """Whether an attempt may send its first byte."""
+        is_too_old = "age" in self.rules and state.is_old[attempt]
+        is_ended = "reread" in self.rules and journal_of(events).attempts.get(attempt) != "SENDING"
+        return not is_too_old and not is_ended
 
     # What a process does.
 
@@ -193,70 +217,56 @@ class Protocol:
         journal = journal_of(events)
         has_restored = journal.restores > 0 and ("restore", journal.restores) not in seen
         if self.lacks_events(state, machine) and "stop" in self.rules and not has_restored:
-            return state if journal.is_stopped else with_events(state, place, *events, ("stop",))
+            return state if journal.is_stopped else state.events(place, ("stop",))
         if journal.is_stopped:
             return state
         has_memory = database is not None and ("memory" not in self.rules or seen != ())
         if "newcomer" in self.rules and events and not has_memory and number not in journal.newcomers:
-            events += (("newcomer", number),)
-            state = state._replace(day_after_restore=False)
+            state = state.events(place, ("newcomer", number))._replace(day_after_restore=False)
         for attempt, outcome in journal.attempts.items():
             senders = [process for process in state.processes if process.attempt == attempt]
             if outcome == "SENDING" and not any(self.holds_lock(state, sender) for sender in senders):
-                events = recorded(events, attempt, "UNKNOWN")
-        known = Machine(number, events if "memory" in self.rules else (), state.database)
-        state = with_events(state, place, *events)
-        return state._replace(machines=put(state.machines, machine, known))
+                state = state.events(place, *outcome_event(state.databases[place], attempt, "UNKNOWN"))
+        return state.put(
+            "machines", machine, Machine(number, self.seen(state.databases[place]), state.database)
+        )
 
     def begun(self, state: State, number: int) -> Step:
         """Begin an attempt: the intent is in the database."""
         machine = self.machine_of[number]
         place, new = self.database_of[machine], len(state.requests)
         journal = journal_of(state.databases[place])
-        is_refused = (
+        if (
             self.is_closed(journal, state.machines[machine].number)
             or new >= self.attempts
             or ("compare_and_set" in self.rules and not journal.is_free)
             or ("begin_compares" in self.rules and self.lacks_events(state, machine))
-        )
-        if is_refused:
-            return "begin is refused", with_process(state, number, Process())
-        intent: Event = ("begin", new, state.machines[machine].number)
-        state = with_events(state, place, *state.databases[place], intent)
+        ):
+            return "begin is refused", state.process(number, Process())
+        state = state.events(place, ("begin", new, state.machines[machine].number))
         state = state._replace(requests=(*state.requests, ""), is_old=(*state.is_old, False))
-        return f"begins {new}", with_process(state, number, Process("intent", new))
+        return f"begins {new}", state.process(number, Process("intent", new))
 
     def composed(self, state: State, number: int) -> Iterator[Step]:
         """Compose a batch, after the question about a first export."""
         place = self.database_of[self.machine_of[number]]
-        events = state.databases[place]
-        journal = journal_of(events)
+        journal = journal_of(state.databases[place])
         if journal.was_exported or journal.attempts or "first_export" not in self.rules:
-            state = with_process(state, number, Process("composed"))
-            if {"compare_and_set", "begin_compares"} <= self.rules:
-                # Everything is asked again by begin.
-                yield self.begun(state, number)
-            else:
-                yield "composes", state
+            state = state.process(number, Process("composed"))
+            # Where begin asks everything again, nothing that comes between changes anything.
+            asks_again = {"compare_and_set", "begin_compares"} <= self.rules
+            yield self.begun(state, number) if asks_again else ("composes", state)
             return
         if "other_computers" in self.rules:
             is_in_use_elsewhere = self.world == "computers" and bool(state.databases[1 - place])
-            is_under_way = bool(state.requests) and not (
-                all(state.is_old) and "on its way" not in state.requests
-            )
-            if is_in_use_elsewhere or is_under_way:
+            has_ended = all(state.is_old) and "on its way" not in state.requests
+            if is_in_use_elsewhere or (state.requests and not has_ended):
                 return
         if state.booked:
-            yield "a person finds them booked", with_events(state, place, *events, ("ledger", "booked"))
+            yield "a person finds them booked", state.events(place, ("ledger", "booked"))
         else:
-            state = with_events(state, place, *events, EXPORTED_BEFORE)
-            yield "a person finds nothing; composes", with_process(state, number, Process("composed"))
-
-    def still_sending(self, state: State, attempt: int, events: Database) -> bool:
-        """Whether an attempt may send its first byte."""
-        is_too_old = "age" in self.rules and state.is_old[attempt]
-        is_ended = "reread" in self.rules and journal_of(events).attempts.get(attempt) != "SENDING"
-        return not is_too_old and not is_ended
+            state = state.events(place, EXPORTED_BEFORE).process(number, Process("composed"))
+            yield "a person finds nothing; composes", state
 
     def process_steps(self, state: State, number: int) -> Iterator[Step]:
         """Yield each step of a process."""
@@ -268,58 +278,44 @@ class Protocol:
             yield from [self.begun(state, number)] if at == "composed" else self.idle_steps(state, number)
             return
         if at == "intent":
-            yield (
-                "remembers the intent",
-                with_process(
-                    self.remembering(state, machine, attempt), number, Process("remembered", attempt)
-                ),
-            )
+            after = self.remembering(state, machine, attempt)
+            yield "remembers the intent", after.process(number, Process("remembered", attempt))
         elif at == "remembered":
             if self.still_sending(state, attempt, events):
-                yield "may send", with_process(state, number, Process("connected", attempt))
+                yield "may send", state.process(number, Process("connected", attempt))
             else:
-                yield "may not send", with_process(state, number, Process("answered", attempt, "PLANNED"))
+                yield "may not send", state.process(number, Process("answered", attempt, "PLANNED"))
         elif at == "disconnected":
-            yield (
-                "has a dead connection",
-                with_process(state, number, Process("answered", attempt, "UNKNOWN")),
-            )
+            yield "has a dead connection", state.process(number, Process("answered", attempt, "UNKNOWN"))
         elif at == "connected":
-            posted = state._replace(requests=put(state.requests, attempt, "on its way"))
-            yield f"sends {attempt}", with_process(posted, number, Process("sent", attempt))
+            posted = state.put("requests", attempt, "on its way")
+            yield f"sends {attempt}", posted.process(number, Process("sent", attempt))
         elif at == "sent":
             yield from self.answers(state, number)
         else:
             assert at == "answered"
-            if not journal_of(events).is_stopped:
-                state = with_events(state, place, *recorded(events, attempt, outcome))
-            yield f"records {outcome}", with_process(state, number, Process())
+            written = () if journal_of(events).is_stopped else outcome_event(events, attempt, outcome)
+            yield f"records {outcome}", state.events(place, *written).process(number, Process())
         if state.faults < self.faults:
-            yield "DIES", with_process(state._replace(faults=state.faults + 1), number, Process())
+            yield "DIES", state._replace(faults=state.faults + 1).process(number, Process())
 
     def idle_steps(self, state: State, number: int) -> Iterator[Step]:
         """Yield each step of a process that has nothing in hand."""
         machine = self.machine_of[number]
+        place = self.database_of[machine]
         opened = self.opened(state, machine)
         if opened != state:
-            new = opened.databases[self.database_of[machine]]
-            noticed = [
-                str(event[0]) for event in new if event not in state.databases[self.database_of[machine]]
-            ]
+            noticed = [str(event[0]) for event in opened.databases[place][len(state.databases[place]) :]]
             yield " ".join(["opens", *noticed]), opened
             return
-        journal = journal_of(state.databases[self.database_of[machine]])
+        journal = journal_of(state.databases[place])
         has_other = self.world == "process" and self.holds_lock(state, state.processes[1 - number])
         # The first sender is process 0; with 1 it is the same.
         is_mirrored = number == 1 and self.world != "computers" and not state.requests and state.faults == 0
         is_mirrored = is_mirrored and state.processes[0].at == "idle"
-        if (
-            journal.is_free
-            and not self.is_closed(journal, state.machines[machine].number)
-            and len(state.requests) < self.attempts
-            and not has_other
-            and not is_mirrored
-        ):
+        is_closed = self.is_closed(journal, state.machines[machine].number)
+        is_bounded = len(state.requests) >= self.attempts
+        if journal.is_free and not (is_closed or is_bounded or has_other or is_mirrored):
             yield from self.composed(state, number)
 
     def remembering(self, state: State, machine: int, attempt: int) -> State:
@@ -329,30 +325,32 @@ class Protocol:
         if "memory" not in self.rules or intent not in events or events[: len(known.seen)] != known.seen:
             return state
         seen = events[: max(len(known.seen), events.index(intent) + 1)]
-        return state._replace(machines=put(state.machines, machine, known._replace(seen=seen)))
+        return state.put("machines", machine, known._replace(seen=seen))
 
     def answers(self, state: State, number: int) -> Iterator[Step]:
         """Yield each answer that a sender may get."""
         attempt = state.processes[number].attempt
         request = state.requests[attempt]
+
+        def answered(state: State, outcome: str) -> State:
+            return state.process(number, Process("answered", attempt, outcome))
+
         if request not in {"", "on its way"}:
-            outcome = request
-            if request == "IN PROGRESS":
-                outcome = "UNKNOWN" if "in_progress" in self.rules else "PLANNED"
-            yield f"reads {request}", with_process(state, number, Process("answered", attempt, outcome))
+            is_doubt = request == "IN PROGRESS" and "in_progress" in self.rules
+            outcome = "UNKNOWN" if is_doubt else request.replace("IN PROGRESS", "PLANNED")
+            yield f"reads {request}", answered(state, outcome)
         if state.faults >= self.faults:
             return
         state = state._replace(faults=state.faults + 1)
         refused = "UNKNOWN" if "service_form" in self.rules else "REJECTED"
-        yield "LOSES THE ANSWER", with_process(state, number, Process("answered", attempt, "UNKNOWN"))
-        foreign = with_process(state, number, Process("answered", attempt, refused))
-        yield "A GATEWAY REFUSES and passes the request on", foreign
+        yield "LOSES THE ANSWER", answered(state, "UNKNOWN")
+        yield "A GATEWAY REFUSES and passes the request on", answered(state, refused)
         if request == "on its way":
-            ended = foreign._replace(requests=put(foreign.requests, attempt, ""))
-            yield "A GATEWAY REFUSES and the request ends", ended
-            twice = state._replace(
-                requests=put(state.requests, attempt, "IN PROGRESS"), booked=state.booked + 1
+            yield (
+                "A GATEWAY REFUSES and the request ends",
+                answered(state, refused).put("requests", attempt, ""),
             )
+            twice = state.put("requests", attempt, "IN PROGRESS")._replace(booked=state.booked + 1)
             yield "A GATEWAY REPEATS the request, and the first one is booked", twice
 
     # What others do.
@@ -362,111 +360,95 @@ class Protocol:
         for attempt, request in enumerate(state.requests):
             if request == "on its way":
                 has_reader = any(each.at == "sent" and each.attempt == attempt for each in state.processes)
-                for answer, booked in (("ACCEPTED", state.booked + 1), ("REJECTED", state.booked)):
-                    requests = put(state.requests, attempt, answer if has_reader else "")
-                    did = "books" if answer == "ACCEPTED" else "refuses"
-                    yield f"the service {did} {attempt}", state._replace(requests=requests, booked=booked)
+                for answer, verb in (("ACCEPTED", "books"), ("REJECTED", "refuses")):
+                    after = state.put("requests", attempt, answer if has_reader else "")
+                    booked = state.booked + (answer == "ACCEPTED")
+                    yield f"the service {verb} {attempt}", after._replace(booked=booked)
 
     def person_steps(self, state: State) -> Iterator[Step]:
         """Yield each step of an honest person, who looks at the accounting system."""
         for place, events in enumerate(state.databases):
             journal = journal_of(events)
             if journal.is_stopped:
-                restored = with_events(state, place, *events, ("restore", journal.restores + 1))
+                restored = state.events(place, ("restore", journal.restores + 1))
                 yield "a person restores", restored._replace(day_after_restore=False)
                 continue
             for attempt, outcome in journal.attempts.items():
-                if outcome != "UNKNOWN":
-                    continue
-                if state.booked:
-                    accepted = with_events(state, place, *events, ("ACCEPTED", attempt))
-                    yield f"a person finds {attempt} booked", accepted
-                elif "release_later" not in self.rules or state.is_old[attempt]:
-                    released = with_events(state, place, *events, ("RELEASED", attempt))
-                    yield f"a person releases {attempt}", released
+                if outcome == "UNKNOWN" and state.booked:
+                    yield f"a person finds {attempt} booked", state.events(place, ("ACCEPTED", attempt))
+                elif outcome == "UNKNOWN" and self.is_later(state.is_old[attempt]):
+                    yield f"a person releases {attempt}", state.events(place, ("RELEASED", attempt))
             is_copy = self.world == "computers" and bool(journal.newcomers and state.databases[1 - place])
             if is_copy and "other_computers" in self.rules:
                 # The other journal is the one in use, and this copy is given up.
                 continue
             after_restore = journal.restores > 0 and not journal.is_verified
-            waits = after_restore and {"ledger", "closed"} <= self.rules
-            if (journal.newcomers or waits) and (
-                state.day_after_restore or "release_later" not in self.rules
-            ):
+            waits = journal.newcomers or (after_restore and {"ledger", "closed"} <= self.rules)
+            if waits and self.is_later(state.day_after_restore):
                 shows = "booked" if state.booked else "nothing"
-                yield f"a later ledger shows {shows}", with_events(state, place, *events, ("ledger", shows))
+                yield f"a later ledger shows {shows}", state.events(place, ("ledger", shows))
+
+    def is_later(self, day_has_passed: bool) -> bool:  # noqa: FBT001 - the only argument
+        """Whether a person's look counts."""
+        return day_has_passed or "release_later" not in self.rules
 
     def day_steps(self, state: State) -> Iterator[Step]:
         """Yield a day that passes; for a process that runs, it is a long sleep of its machine, a fault."""
         journals = [journal_of(events) for events in state.databases]
         waits = any(journal.restores or journal.newcomers for journal in journals)
-        if "on its way" in state.requests:
-            return
-        if all(state.is_old) and (state.day_after_restore or not waits):
-            return
         sleeps = any(process.at not in {"idle", "composed"} for process in state.processes)
-        if sleeps and state.faults >= self.faults:
+        changes_nothing = all(state.is_old) and (state.day_after_restore or not waits)
+        if "on its way" in state.requests or changes_nothing or (sleeps and state.faults >= self.faults):
             return
-        processes = tuple(
-            process._replace(at="disconnected")
-            if process.at == "connected" and "one_connection" in self.rules
-            else process
-            for process in state.processes
-        )
-        yield (
-            "A LONG SLEEP" if sleeps else "a day passes",
-            state._replace(
-                processes=processes,
-                is_old=(True,) * len(state.is_old),
-                day_after_restore=waits,
-                faults=state.faults + sleeps,
-            ),
-        )
+        dies = "connected" if "one_connection" in self.rules else None
+        processes = [
+            each._replace(at="disconnected") if each.at == dies else each for each in state.processes
+        ]
+        after = state._replace(processes=tuple(processes), is_old=(True,) * len(state.is_old))
+        after = after._replace(day_after_restore=waits, faults=state.faults + sleeps)
+        yield "A LONG SLEEP" if sleeps else "a day passes", after
 
     def world_steps(self, state: State) -> Iterator[Step]:
-        """Yield locks that do not hold, old copies in the place of a database, and lost machines."""
+        """Yield old copies in the place of a database, and lost machines with a new one in their place."""
         hit = state._replace(faults=state.faults + 1)
-        if not state.locks_lie and self.world != "computers":
-            yield "THE LOCKS DO NOT HOLD", hit._replace(locks_lie=True)
+        copied = hit._replace(copies=state.copies + 1)
+        has_copies = state.copies < self.copies
         for place, events in enumerate(state.databases):
-            copies = {each[:length] for each in state.databases for length in range(1, len(each) + 1)} - {
-                events
-            }
-            for copy in sorted(copies, key=str) if state.copies < self.copies else ():
-                restored = with_events(hit, place, *copy)._replace(
-                    copies=state.copies + 1,
-                    database=state.database + (self.world == "shared"),
-                    day_after_restore=False,
+            copies = {each[:length] for each in state.databases for length in range(1, len(each) + 1)}
+            for copy in sorted(copies - {events}, key=str) if has_copies else ():
+                restored = copied.put("databases", place, copy)._replace(day_after_restore=False)
+                database = state.database + (self.world == "shared")
+                yield (
+                    f"AN OLD COPY OF {len(copy)} EVENTS IS THE DATABASE",
+                    restored._replace(database=database),
                 )
-                yield f"AN OLD COPY OF {len(copy)} EVENTS IS THE DATABASE", restored
-        yield from self.losses(hit)
-
-    def losses(self, hit: State) -> Iterator[Step]:
-        """Yield lost machines, each with a new one in its place, from a state that has this fault."""
-        for machine, known in enumerate(hit.machines):
+        for machine, known in enumerate(state.machines):
             if known.number > 1:
                 # Each machine is lost once; the new one has another number.
                 continue
-            lost = hit._replace(
-                machines=put(hit.machines, machine, Machine(known.number + 2, (), None)),
-                day_after_restore=False,
-            )
-            for number, process in enumerate(hit.processes):
-                if self.machine_of[number] == machine and process.at != "idle":
-                    lost = with_process(lost, number, Process())
-            if self.world == "shared":
-                yield f"MACHINE {machine} IS LOST", lost
-                continue
             place = self.database_of[machine]
-            yield f"MACHINE {machine} IS LOST with its file", with_events(lost, place)
-            if hit.copies < self.copies and hit.faults < self.faults:
-                events = hit.databases[place]
-                for length in range(1, len(events) + 1):
-                    backed_up = with_events(lost, place, *events[:length])
-                    yield (
-                        f"MACHINE {machine} IS LOST; its backup has {length} events",
-                        backed_up._replace(copies=hit.copies + 1, faults=hit.faults + 1),
-                    )
+            if self.world == "shared":
+                yield f"MACHINE {machine} IS LOST", self.lost(hit, machine)
+                continue
+            yield (
+                f"MACHINE {machine} IS LOST with its file",
+                self.lost(hit, machine).put("databases", place, ()),
+            )
+            # A backup is a copy and the loss a fault.
+            if has_copies and hit.faults < self.faults:
+                lost = self.lost(copied, machine)._replace(faults=hit.faults + 1)
+                for length in range(1, len(state.databases[place]) + 1):
+                    backup = lost.put("databases", place, state.databases[place][:length])
+                    yield f"MACHINE {machine} IS LOST; its backup has {length} events", backup
+
+    def lost(self, state: State, machine: int) -> State:
+        """Return a state with a new machine, which knows nothing, in the place of a lost one."""
+        new = Machine(state.machines[machine].number + 2, (), None)
+        state = state.put("machines", machine, new)._replace(day_after_restore=False)
+        for number, process in enumerate(state.processes):
+            if self.machine_of[number] == machine and process.at != "idle":
+                state = state.process(number, Process())
+        return state
 
     def steps(self, state: State) -> Iterator[Step]:
         """Yield each step from a state. A step that touches nothing shared goes first, alone."""
@@ -499,21 +481,21 @@ class Protocol:
         opened = self.opened(state, machine)
         journal = journal_of(opened.databases[self.database_of[machine]])
         is_asked = "first_export" in self.rules and not journal.was_exported and not journal.attempts
-        is_closed = self.is_closed(journal, state.machines[machine].number)
-        return journal.is_free and not is_closed and not is_asked
+        return (
+            journal.is_free and not is_asked and not self.is_closed(journal, state.machines[machine].number)
+        )
 
     def is_stuck(self, state: State) -> bool:
         """Whether the honest way leads nowhere."""
         state = self.all_opened(state)
         for place, events in enumerate(state.databases):
             if journal_of(events).is_stopped:
-                state = with_events(state, place, *events, ("restore", journal_of(events).restores + 1))
+                state = state.events(place, ("restore", journal_of(events).restores + 1))
         state = self.all_opened(self.all_opened(state))
         state = state._replace(is_old=(True,) * len(state.is_old), day_after_restore=True)
         while looks := [after for label, after in self.person_steps(state) if "restores" not in label]:
             state = looks[0]
-        journals = [journal_of(events) for events in state.databases]
-        for journal in journals:
+        for journal in map(journal_of, state.databases):
             is_given_up = self.world == "computers" and journal.newcomers
             waits = {"SENDING", "UNKNOWN"} & set(journal.attempts.values())
             is_closed = bool(journal.newcomers) or self.is_closed(journal, -1)
@@ -528,26 +510,6 @@ class Protocol:
         return state
 
 
-def with_events(state: State, place: int, *events: Event) -> State:
-    """Return a state with other events in a database."""
-    return state._replace(databases=put(state.databases, place, events))
-
-
-def with_process(state: State, number: int, process: Process) -> State:
-    """Return a state with another step of a process; nobody reads the answer that it waited for."""
-    left = state.processes[number]
-    if left.at == "sent" and state.requests[left.attempt] != "on its way":
-        state = state._replace(requests=put(state.requests, left.attempt, ""))
-    return state._replace(processes=put(state.processes, number, process))
-
-
-def recorded(events: Database, attempt: int, outcome: str) -> Database:
-    """Record an outcome that names its attempt: it changes no other one, and none that has ended."""
-    before = journal_of(events).attempts.get(attempt)
-    is_later = (before == "UNKNOWN" and outcome != "UNKNOWN") or (before, outcome) == ("RELEASED", "ACCEPTED")
-    return (*events, (outcome, attempt)) if before == "SENDING" or is_later else events
-
-
 class Walk(NamedTuple):
     """A walk: the shortest way to each broken promise, the number of states, and whether it saw all."""
 
@@ -556,9 +518,7 @@ class Walk(NamedTuple):
     is_whole: bool
 
 
-def walk(
-    protocol: Protocol, *, promises: Collection[str] = ("twice", "unaware", "stuck"), most: int = 10**6
-) -> Walk:
+def walk(protocol: Protocol, *, promises: Collection[str] = PROMISES, most: int = 10**6) -> Walk:
     """Walk through the states of a protocol until each of the promises is broken, or all states are seen."""
     start = protocol.start()
     came_from: dict[State, tuple[State, str] | None] = {start: None}
@@ -589,20 +549,16 @@ def way_to(state: State, came_from: dict[State, tuple[State, str] | None]) -> li
 
 
 def main() -> None:
-    """Walk as the command line says, and print what was found."""
+    """Walk as the command line says, and print the shortest ways."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("world", choices=WORLDS)
     parser.add_argument("--faults", type=int, default=1)
     parser.add_argument("--without", default="", help=f"rules, separated by commas: {', '.join(RULES)}")
-    parser.add_argument("--promises", default="twice,unaware,stuck")
-    parser.add_argument("--most", type=int, default=10**6, help="states")
-    arguments = parser.parse_args()
-    protocol = Protocol(
-        set(RULES) - set(arguments.without.split(",")), arguments.world, faults=arguments.faults
-    )
-    ways, states, is_whole = walk(protocol, promises=arguments.promises.split(","), most=arguments.most)
+    options = parser.parse_args()
+    rules = set(RULES) - set(options.without.split(","))
+    ways, states, is_whole = walk(Protocol(rules, options.world, faults=options.faults))
     sys.stdout.write(f"{states} states{'' if is_whole else ', not all'}\n")
     for promise, way in ways.items():
         sys.stdout.write(f"{promise}: {'; '.join(way)}\n")

@@ -130,20 +130,3 @@ def test_the_same_facts_under_another_id_in_one_file_are_held_back(company, serv
     assert set(said.entries["id"]) == set(copies["id"])
     warnings = set(said.findings.query("severity == 'warning'")["check"])
     assert warnings == {"suspected_second_export", "suspected_duplicate"}
-
-
-def test_other_facts_under_another_id_are_no_warning(sandbox, service):
-    """Only the same company, day, amount, currency and supplier are suspected."""
-    bought_again = bought(sandbox.server.company_id, first=90)
-    others = [
-        {"amount": amounts("1.00", "2.00")},
-        {"date": pd.to_datetime(["2026-10-08"] * 2)},
-        {"currency": "USD"},
-    ]
-    changed = [
-        bought(sandbox.server.company_id, first=10 * number).assign(**other)
-        for number, other in enumerate(others, 1)
-    ]
-    plan = again(bought(sandbox.server.company_id), pd.concat([*changed, bought_again]), service)
-    suspected = plan.findings.query("check == 'suspected_second_export'")
-    assert set(suspected["id"]) == set(bought_again["id"])

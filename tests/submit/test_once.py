@@ -147,7 +147,9 @@ def _answer(what: str, company_id: str, entries: list[str]) -> ExportJob:
         raise StatusError("no", status=403, body=b'{"message": "no"}')
     if what == "refused":
         raise MissingContraAccountsError("refused", status=400)
-    return ExportJob(id=str(uuid.uuid4()), company_id=company_id, number_of_items=len(entries))
+    return ExportJob(
+        id=str(uuid.uuid4()), company_id=company_id, number_of_items=len(entries), status="pending"
+    )
 
 
 def _of_this_process(original: Callable[..., Any], *, dies_after: bool = False) -> Callable[..., Any]:

@@ -17,6 +17,8 @@ from entries_by_hand import COMPANY, company_of, entries_of, entries_of_each, ou
 from raw_service import IN_PROGRESS, answering, by_company, created, job, reset, send
 
 import bktools
+from bktools.cli.exits import Exit
+from bktools.export.plan_file import write_plan
 from bktools.service import workers
 
 NO_ACCOUNTS, NO_INTEGRATION = "MISSING_CONTRA_ACCOUNTS", "ACCOUNTING_INTEGRATION_NOT_FOUND"
@@ -73,7 +75,7 @@ def each_has(outcome: str, talking, table: dict, *, times: int, read: float = 30
 
 ACCEPTED = {f"{status}": answering(status) for status in (200, 201, 202, 299)}
 ACCEPTED["in capitals"] = lambda raw, connection, request: send(
-    connection, 201, job(request, companyId=request["companyId"].upper(), status="SOMETHING_NEW", unknown=1)
+    connection, 201, job(request, companyId=request["companyId"].upper(), status="PENDING", unknown=1)
 )
 
 
@@ -95,7 +97,7 @@ UNKNOWN = {
     "no number of items": changed(numberOfItems=None),
     **{
         f"job that is {status}": changed(status=status)
-        for status in ("failed", "EXPIRED", "completed_with_errors")
+        for status in ("failed", "EXPIRED", "rejected", "aborted", "declined", "new", "", None)
     },
     "job that failed": changed(failureReason="the ERP refused it"),
     "job that failed without words": changed(failureReasonType="validation_failure"),
@@ -130,7 +132,17 @@ def test_unknown(talking):
     # The words of the service, and how many items it answered; not the name of an exception.
     assert ("a problem" in told["a message"], "Error" in told["a message"]) == (True, False)
     assert "of 7 items, but 2 were sent" in told["other number of items"]
-    assert "did not succeed: status pending, the ERP refused it" in told["job that failed"]
+    assert "may have failed: status pending, the ERP refused it" in told["job that failed"]
+
+
+def test_a_job_that_failed_ends_a_command_as_a_doubt(talking, run, tmp_path, monkeypatch):
+    """The exit code is that of a batch in doubt, and the reason is printed."""
+    with talking(changed(status="rejected")) as (raw, service):
+        plan = bktools.compose_export_jobs(entries_of(COMPANY, 2))
+        write_plan(plan, tmp_path / "october.plan", made_for=service.settings.identity, made_by="Ada")
+        monkeypatch.setenv("BKTOOLS_BASE_URL", raw.base_url)
+        code, text = run("export submit october.plan --apply --first-export --by Ada")
+    assert (code, "status rejected" in text, len(raw.requests)) == (Exit.INCOMPLETE, True, 1)
 
 
 # The service's two forms of a refusal (interface, sections 7.1 and 7.2).
@@ -226,15 +238,6 @@ def test_a_credential_that_is_refused_is_not_tried_for_every_company(talking, mo
         told = sent["outcome"].value_counts().to_dict()
         assert told == {"REJECTED": len(raw.requests), "BLOCKED": 6 - len(raw.requests)}
         assert 1 <= len(raw.requests) <= 2
-
-
-@BOTH
-def test_a_job_that_answers_twice_is_not_believed(talking):
-    """The id of another batch's job proves nothing for this one."""
-    with talking(changed(id="00000000-0000-4000-8000-00000000000a", numberOfItems=1)) as (_, service):
-        sent = submit(entries_of(COMPANY, 2), service, size=1)
-        assert sent["outcome"].to_list() == ["ACCEPTED", "UNKNOWN"]
-        assert f"belongs to another batch ({sent['batch_id'][0]}" in sent["message"][1]
 
 
 @BOTH

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from email.utils import formatdate
 
 import pandas as pd
 import pytest
@@ -14,7 +13,6 @@ from entries_by_hand import COMPANY, company_of, entries_of, entries_of_each, ou
 from raw_service import IN_PROGRESS, answering, by_company, created, in_turn, send
 
 import bktools
-from bktools.submit import rate_limit
 
 LIMIT = '{"type": "RATE_LIMITED", "message": "too many requests"}'
 
@@ -60,16 +58,6 @@ def test_the_rate_limit_is_waited_for(talking, capsys):
         assert steps == ["PLANNED", "SENDING", "PLANNED", "SENDING", "ACCEPTED"]
         assert (len(raw.requests), set(raw.accepted.values())) == (2, {1})
     assert "Waiting 1 s, because the service's rate limit is reached" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("form", ["date", "none"])
-def test_the_limit_may_say_when_in_each_form(talking, monkeypatch, form):
-    """Retry-After as a date, or not at all; again after the second wait."""
-    monkeypatch.setattr(rate_limit, "USUAL_WAIT", 0.2)
-    limited = limit(formatdate(time.time() + 1, usegmt=True) if form == "date" else None)
-    with talking(in_turn(limited, limited, created), read=30.0) as (raw, service):
-        assert outcomes(entries_of(COMPANY, 1), service) == ["ACCEPTED"]
-        assert len(raw.requests) == 3
 
 
 def test_three_in_a_row_stop_the_run(talking):

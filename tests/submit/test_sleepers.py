@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +14,7 @@ import warm
 from backends import BOTH
 from clocks import DAY, set_clock
 from entries_by_hand import COMPANY, entries_of, outcomes, submit
-from raw_service import RawService, created, job, send
+from raw_service import RawService, created
 
 import bktools
 from bktools.errors import JournalError
@@ -114,49 +112,3 @@ def test_a_sleeper_sends_nothing_after_a_colleague(tmp_path, postgres, database,
         assert row["outcome"] != "UNKNOWN", row
         assert (len(raw.requests), set(raw.accepted.values())) == (1, {1})
         assert bktools.load_export_jobs(service=colleague)["state"].to_list() == ["ACCEPTED"]
-
-
-@pytest.mark.parametrize("backend", ["postgres"], indirect=True)
-def test_a_second_job_is_shown_until_a_person_ticks_it_off(talking, postgres, database, run, monkeypatch):
-    """The answer to a request that was under way for a day names a second job: each command says so."""
-    arrived, goes_on = threading.Event(), threading.Event()
-
-    def answer(raw, connection, request):
-        if len(raw.requests) > 1:
-            created(raw, connection, request)
-            return
-        text = job(request)
-        held = connection.dup()
-
-        def late():
-            goes_on.wait(30)
-            raw.accepted.update(request["accountingEntryIds"])
-            send(held, 201, text)
-            held.close()
-
-        threading.Thread(target=late).start()
-        arrived.set()
-
-    with talking(answer, read=30.0) as (raw, service), set_clock() as clock:
-        monkeypatch.setenv("BKTOOLS_BASE_URL", raw.base_url)
-        entries, rows = entries_of(COMPANY, 2), []
-        first = threading.Thread(target=lambda: rows.extend(submit(entries, service).to_dict("records")))
-        first.start()
-        assert arrived.wait(10)
-        assert postgres.cut(database)
-        assert outcomes(entries, service) == ["UNKNOWN"]
-        clock.ahead = DAY
-        (batch,) = bktools.load_export_jobs(service=service)["batch_id"]
-        bktools.resolve_export_job(batch, "released", service=service, **WORD)
-        assert outcomes(entries, service) == ["ACCEPTED"]
-        goes_on.set()
-        first.join()
-        assert (rows[0]["outcome"], "may be booked twice" in rows[0]["message"]) == ("UNKNOWN", True), rows
-        with open_for_writing(service.settings) as journal:
-            assert len(journal.booked_twice(COMPANY)) == 1
-        _, text = run("export status")
-        command = re.search(r"bktools (export tick-off .*?) --", text)[1]
-        code, _ = run(f'{command} --environment {raw.base_url} --evidence "job reversed as 4711" --by Ada')
-        assert code == 0
-        with open_for_writing(service.settings) as journal:
-            assert journal.booked_twice(COMPANY) == []

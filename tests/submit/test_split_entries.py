@@ -67,35 +67,6 @@ def test_a_file_says_that_lines_are_the_parts_of_one_entry(read, more, options):
     assert plan.amounts == {"EUR": Decimal("22.50")}
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"Line number": ["1", "3", "2"]},
-        {"Line number": ["17", "18", "19"]},
-        {"Receipt total": ["15.00", "15.00", "7.00"]},
-        {"Receipt total": ["10.00", "5.50", "7.00"]},
-    ],
-)
-def test_numbers_and_totals_that_do_not_fit_are_no_evidence(read, more):
-    """A counter of rows, a gap in the numbers and another total leave the lines in conflict."""
-    assert reasons(read(more=more)) == ["conflicting"] * 2
-
-
-@pytest.mark.parametrize(("column", "value"), [(1, "2026-10-03"), (3, "USD")])
-def test_lines_of_another_day_or_currency_are_no_parts(read, column, value):
-    """The parts of an entry have one company, date and currency, whatever the caller says."""
-    other = [*LINES[1]]
-    other[column] = value
-    assert reasons(read((LINES[0], tuple(other), LINES[2]), split_lines=True)) == ["conflicting"] * 2
-
-
-def test_a_repeated_line_is_a_copy_of_its_part(read):
-    """A file that has a line of a split entry twice exports the entry as it is."""
-    plan = bktools.compose_export_jobs(read((*LINES, LINES[1]), split_lines=True))
-    assert plan.not_ready["reason"].to_list() == ["duplicate"]
-    assert plan.amounts == {"EUR": Decimal("22.50")}
-
-
 def test_lines_are_held_back_together(read):
     """Each line is checked; where one is not ready the others say so, and nothing of the entry is sent."""
     missing = (*LINES[1][:4], "", *LINES[1][5:])

@@ -1,23 +1,32 @@
-"""Submitting a plan to the real sandbox: once, in order, and again without sending again."""
+"""Submitting a plan: each batch once and in order, all companies at once, and again without sending again."""
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import re
+import signal
+import threading
+import time
 import tracemalloc
 import uuid
+from collections import Counter, defaultdict
 from dataclasses import replace
 
 import pandas as pd
 import pytest
+import warm
 from backends import BOTH
-from entries_by_hand import entries_of, outcomes, submit
+from entries_by_hand import COMPANY, company_of, entries_of, outcomes, states, submit
+from raw_service import created, job, send
 
 import bktools
-from bktools.errors import ArgumentError, JournalError, PlanError
+from bktools.errors import ArgumentError, JournalError, PlanError, StorageError
 from bktools.journal.writing import open_for_writing
-from bktools.sandbox.faults import Fault
-from bktools.submit import sender
+from bktools.sandbox import Fault
+from bktools.service import Service
+from bktools.settings import load_settings
+from bktools.submit import request, sender
 
 MANY = int(os.environ.get("BKTOOLS_TEST_ENTRIES", "2000"))
 
@@ -25,6 +34,34 @@ MANY = int(os.environ.get("BKTOOLS_TEST_ENTRIES", "2000"))
 @pytest.fixture
 def entries(service):
     return entries_of(service.settings.company, 10)
+
+
+@BOTH
+def test_each_batch_has_its_own_row_and_is_sent_once(sandbox, service):
+    """ID, count, job and message of each batch are its own and kept, and nothing is sent again."""
+    entries = entries_of(service.settings.company, 7)
+    plan = bktools.compose_export_jobs(entries, max_entries=4)
+    sent = submit(plan, service)
+    jobs = sandbox.server.export_jobs()
+    assert sent["outcome"].to_list() == ["ACCEPTED"] * 2
+    assert sent["batch_id"].to_list() == plan.batches["batch_id"].to_list()
+    assert (sent["company_id"] == service.settings.company).all()
+    assert sent["entries"].to_list() == [4, 3] == [job["numberOfItems"] for job in jobs]
+    assert sent["job_id"].to_list() == [job["id"] for job in jobs]
+    assert all(job["id"] in message for message, job in zip(sent["message"], jobs, strict=True))
+    history = bktools.load_export_jobs(service=service).set_index("batch_id").loc[sent["batch_id"]]
+    for column, other in (("state", "outcome"), *((name, name) for name in ("job_id", "message", "entries"))):
+        assert history[column].to_list() == sent[other].to_list()
+    again = submit(plan, service)
+    since = history["settled_at"].to_list()
+    for message, before, at in zip(again["message"], sent["message"], since, strict=True):
+        assert message.startswith(f"{before} (since {at.isoformat()[:19]}")
+        assert message.endswith("; nothing was sent again)")
+    assert sandbox.server.accepted_entries() == dict.fromkeys(entries["id"], 1)
+    later = bktools.compose_export_jobs(
+        entries, history=bktools.load_export_jobs(entries=True, service=service)
+    )
+    assert later.not_ready["reason"].to_list() == ["exported"] * 7
 
 
 @BOTH
@@ -146,3 +183,163 @@ def test_many_entries(count, spread):
         accepted = sandbox.server.accepted_entries()
     assert (len(accepted), set(accepted.values())) == (count, {1})
     assert peak < 8 * 2**20
+
+
+def test_what_another_run_is_sending_is_told(talking):
+    """While a request is on its way, another run names who sends it and since when, and sends nothing."""
+    arrived, answered = threading.Event(), threading.Event()
+
+    def answer(raw, connection, request):
+        arrived.set()
+        answered.wait(10)
+        created(raw, connection, request)
+
+    with talking(answer) as (raw, service):
+        plan = bktools.compose_export_jobs(entries_of(COMPANY, 2))
+        first = threading.Thread(target=submit, args=(plan, service))
+        first.start()
+        assert arrived.wait(10)
+        told = submit(plan, service, apply=False)
+        answered.set()
+        first.join()
+        assert told["outcome"].to_list() == ["SENDING"]
+        said = re.fullmatch(r"(.+) is sending it \(since (.+)\)", told["message"][0])
+        assert said is not None
+        assert re.search(r"process \d+", said[1])
+        assert abs(dt.datetime.fromisoformat(said[2]) - dt.datetime.now(dt.UTC)) < dt.timedelta(minutes=2)
+        assert len(raw.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("expires_in", "wait", "seconds"),
+    [
+        (1, 300.0, 1.0),
+        (3600, 0.5, 0.5),
+        # Milliseconds are not believed: an hour, as without them.
+        (3_600_000, dt.timedelta(seconds=0.5), 0.5),
+        (3600, 0, 0.0),
+        (None, 0, 0.0),
+    ],
+)
+def test_a_job_gets_its_time_before_the_next_batch(talking, expires_in, wait, seconds):
+    """At most what it says it takes, and at most the wait that is asked for."""
+    moments = []
+
+    def answer(raw, connection, request):
+        moments.append(time.monotonic())
+        raw.accepted.update(request["accountingEntryIds"])
+        send(connection, 201, job(request, expiresIn=expires_in))
+
+    with talking(answer) as (_, service):
+        plan = bktools.compose_export_jobs(entries_of(COMPANY, 2), max_entries=1)
+        assert outcomes(plan, service, wait=wait) == ["ACCEPTED"] * 2
+        assert seconds - 0.1 <= moments[1] - moments[0] < seconds + 5
+
+
+# Companies at once
+
+
+def entries_of_batches(companies, batches):
+    """Return two entries for each batch of each company."""
+    owners = companies * 2 * batches
+    return pd.DataFrame({"id": [str(uuid.uuid4()) for _ in owners], "company_id": owners})
+
+
+@pytest.fixture
+def group(tmp_path):
+    """A sandbox with ten companies that can export, whose jobs take a second."""
+    sandbox = bktools.Sandbox(tmp_path / "group", companies=10, categories=4, employees=4, job_seconds=0.9)
+    with sandbox as sandbox.service:
+        sandbox.ids = [company.id for company in sandbox.server.companies()]
+        for company in sandbox.ids:
+            sandbox.server.configure_company(company, has_contra_accounts=True, has_integration=True)
+        yield sandbox
+
+
+def test_companies_are_sent_at_once_and_each_in_order(group):
+    """Ten companies with three jobs each take the time of one company; no two jobs of one company overlap."""
+    plan = bktools.compose_export_jobs(entries_of_batches(group.ids, 3), max_entries=2)
+    begin = time.monotonic()
+    sent = submit(plan, group.service)
+    # One company after another they take at least 18 s.
+    assert time.monotonic() - begin < 12
+    assert sent["outcome"].to_list() == ["ACCEPTED"] * 30
+    # One row a batch, company by company, in the order of the plan.
+    assert sent["batch_id"].to_list() == plan.batches["batch_id"].to_list()
+    jobs = defaultdict(list)
+    for created_job in group.server.export_jobs():
+        jobs[created_job["companyId"]].append(created_job["id"])
+    assert {company: len(own) for company, own in jobs.items()} == dict.fromkeys(group.ids, 3)
+    for company, own in sent.groupby("company_id", sort=False):
+        assert own["job_id"].to_list() == jobs[company]
+    history = bktools.load_export_jobs(service=group.service).sort_values("sent_at")
+    for _, own in history.groupby("company_id"):
+        assert (own["sent_at"].iloc[1:].array >= own["settled_at"].iloc[:-1].array).all()
+    assert set(group.server.accepted_entries().values()) == {1}
+    assert outcomes(plan, group.service) == ["ACCEPTED"] * 30
+
+
+def test_a_refusal_and_a_doubt_stop_their_own_company_alone(group):
+    """One company is refused, one loses its answer, eight are exported; no row is missing."""
+    refused, lost = group.ids[:2]
+    group.server.configure_company(refused, has_contra_accounts=False)
+    group.server.inject(Fault("drop", company=lost, operation="create_export_job", times=1))
+    sent = submit(entries_of_batches(group.ids, 2), group.service, size=2)
+    told = {company: own["outcome"].to_list() for company, own in sent.groupby("company_id")}
+    assert told.pop(refused) == ["REJECTED", "BLOCKED"]
+    assert told.pop(lost) == ["UNKNOWN", "BLOCKED"]
+    assert set(map(tuple, told.values())) == {("ACCEPTED", "ACCEPTED")}
+    assert set(group.server.accepted_entries().values()) == {1}
+
+
+def test_a_journal_that_cannot_be_written_loses_no_answer(group, monkeypatch):
+    """Requests on their way go on to their end, every lost outcome is told, and nothing more is sent."""
+    original, together = request.record_outcome, threading.Barrier(10)
+
+    def full(*_):
+        together.wait(timeout=20)
+        raise StorageError("no space left")
+
+    monkeypatch.setattr(request, "record_outcome", full)
+    with pytest.raises(StorageError) as error:
+        submit(entries_of_batches(group.ids, 2), group.service, size=2)
+    monkeypatch.setattr(request, "record_outcome", original)
+    booked = group.server.export_jobs()
+    assert len(booked) == 10
+    assert all(f"ACCEPTED (job {job['id']}" in str(error.value) for job in booked)
+    assert Counter(states(group.service)) == {"UNKNOWN": 10, "PLANNED": 10}
+
+
+def sends_until_interrupted(address, folders, ids):
+    """Send an entry of each company, three a minute, until somebody interrupts it."""
+    entries = pd.DataFrame({"id": ids, "company_id": ids})
+    with bktools.connect(address, token="t", requests_per_minute=3, **folders) as service:
+        yield "ready"
+        try:
+            submit(entries, service)
+        except KeyboardInterrupt:
+            yield "interrupted"
+
+
+def test_ctrl_c_while_many_are_sent(talking, tmp_path):
+    """Requests that wait for their rate were not sent; those on their way are in doubt."""
+    ids = [company_of(number) for number in range(8)]
+
+    def hang(raw, connection, request):
+        raw.held.append(connection.dup())
+
+    with talking(hang) as (raw, _):
+        folders = {f"{name}_dir": tmp_path / name for name in ("cache", "data", "sent_log")}
+        with warm.Process(sends_until_interrupted, raw.base_url, folders, ids) as process:
+            assert process.read() == "ready"
+            while len(raw.requests) < 3:
+                time.sleep(0.02)
+            time.sleep(0.3)
+            begin = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            assert process.read() == "interrupted"
+            assert process.wait() == 0
+        assert time.monotonic() - begin < 10
+        assert len(raw.requests) == 3
+        with Service(load_settings(raw.base_url, env={}, token="t", **folders)) as service:
+            assert Counter(states(service)) == {"UNKNOWN": 3, "PLANNED": 5}

@@ -74,12 +74,8 @@ def ledger(file: File, grid: Grid) -> Ledger | None:
             f"{amount:f}",
         )
     name = "QuickBooks general ledger" if "kind" in places and places["date"] else "Xero ledger by account"
-    doubts = []
-    if is_by_nature and not _balance(postings, signs):
-        doubts.append(
-            "the amounts have the sign of each account's nature, and the vouchers do not show it: export the "
-            "report with the columns Debit and Credit"
-        )
+    is_doubtful = is_by_nature and not _balance(postings, signs)
+    doubts = [note("signs_by_nature")] if is_doubtful else []
     table = file.table(rows, "has no postings", note("format", name=name))
     return Ledger(table, date_format=None, totals=totals, doubts=doubts)
 

@@ -103,11 +103,7 @@ def ledger(file: File) -> Ledger:
         [cells.blank(table.columns[place]) for place in (_AMOUNT, _ACCOUNT, _CONTRA)]
     )
     incomplete &= not incomplete.all()
-    remark = (
-        "rows without an amount or one of their two accounts, such as sums, "
-        "which are no postings and are left out"
-    )
-    doubts = cells.counted(table, {remark: incomplete})
+    doubts = cells.noted(table, {"datev_incomplete": incomplete})
     table = table.rows(~incomplete)
     _refuse_wrong_rows(table)
     account, notes = _codes(table, _ACCOUNT, header.length)
@@ -223,29 +219,23 @@ def _date(text: str, begins: dt.date) -> dt.date | None:
         return None
 
 
-def _doubts(table: Table, header: _Header, days: pa.ChunkedArray) -> list[str]:
+def _doubts(table: Table, header: _Header, days: pa.ChunkedArray) -> list[Note]:
     """Return the rows of other days than those the header is about, and those that reverse others."""
     first, last = (parsed(header.cells[place], _DATE) for place in (_FROM, _TO))
     outside = np.zeros(len(days), dtype=bool)
     if first is not None and last is not None:
-        bounds = (pa.scalar(day, schema.DATE) for day in (first, last))
-        outside = cells.mask(pc.or_(pc.less(days, next(bounds)), pc.greater(days, next(bounds))))
+        low, high = (pa.scalar(day, schema.DATE) for day in (first, last))
+        outside = cells.mask(pc.or_(pc.less(days, low), pc.greater(days, high)))
     # Some programs turn Soll/Haben for a reversal, others rely on its mark; an older mark is a key such as
     # 20.
     is_reversal = cells.matches(cells.trimmed(table.columns[_KEY]), r"^[23]\d$")
     place = place_of(table, "Generalumkehr (GU)", "Generalumkehr")
     if place is not None:
         is_reversal |= cells.matches(cells.trimmed(table.columns[place]), "^[1G]$")
-    return cells.counted(
-        table,
-        {
-            f"rows dated outside of {first} to {last}, the period in the header, "
-            "such as opening balances": outside,
-            "rows marked as general reversals (Generalumkehr), whose Soll/Haben is read as written though "
-            "it may be"
-            " meant the other way round": is_reversal,
-        },
-    )
+    return [
+        *cells.noted(table, {"datev_outside": outside}, first=str(first), last=str(last)),
+        *cells.noted(table, {"datev_reversals": is_reversal}),
+    ]
 
 
 FORMATS = (Format("DATEV", recognises, chart, ledger),)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from bktools.inputs import cells
 from bktools.inputs.delimited import read_delimited
 from bktools.inputs.formats.format import File
-from bktools.inputs.heading_row import rows_below
+from bktools.inputs.headings import rows_below
 from bktools.inputs.notes import Note, note
 from bktools.inputs.table import Table
 from bktools.inputs.words import normal
@@ -36,7 +36,7 @@ def table_of(file: File, headings: Sequence[str], encoding: str | None, *notes: 
         file.data(), "ledger", delimiter=None, encoding=file.encoding or encoding, source=file.source
     )
     top = max(range(len(grid.head)), key=lambda at: len({normal(cell) for cell in grid.head[at]} & known))
-    table = rows_below(grid, top, file.source)
+    table = rows_below(grid, top, top + 1, file.source)
     if not len(table.lines):
         raise file.error("the file has headings but no rows below them")
     table = replace(table, sha256=file.sha256, encoding=reading.encoding, notes=(*table.notes, *notes))

@@ -175,7 +175,7 @@ class Ledger:
     # Account to the sum of its postings, as the file says it.
     movements: Mapping[str, Decimal] = field(default_factory=dict)
     # Values that the reader could read in two ways, and read in one.
-    doubts: Sequence[str] = ()
+    doubts: Sequence[Note] = ()
     # The day on which the file was exported, as it says.
     exported_at: dt.date | None = None
     # Whether every voucher must balance. False for a table, which may be a part of a ledger.

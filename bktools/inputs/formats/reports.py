@@ -32,12 +32,9 @@ def columns_named(
 
 def rows_of(grid: Grid, first: int) -> Iterator[tuple[int, list[str]]]:
     """Yield the line and the cells of each row from a place of the head on, all of one width."""
-    width = max(map(len, grid.head))
-    for line, row in zip(grid.head_lines[first:], grid.head[first:], strict=True):
-        yield line, [*(cell.strip() for cell in row), *[""] * (width - len(row))]
-    rest = [column.to_pylist() for column in grid.columns]
-    for line, cells in zip(grid.lines.tolist(), zip(*rest, strict=True), strict=False):
-        yield line, [*(cell.strip() for cell in cells), *[""] * (width - len(cells))]
+    columns = [column.slice(first).to_pylist() for column in grid.columns]
+    for line, *texts in zip(grid.lines[first:].tolist(), *columns, strict=True):
+        yield line, [text.strip() for text in texts]
 
 
 def amount_of(texts: Sequence[str], places: Mapping[str, int]) -> Decimal | None:

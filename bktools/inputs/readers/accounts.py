@@ -13,9 +13,10 @@ from bktools.connection import company_named
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.account_fields import account_fields, duplicated
+from bktools.inputs.columns import ask_for
+from bktools.inputs.headings import opened
 from bktools.inputs.options import Options, TableOptions, takes_options
 from bktools.inputs.question import answered
-from bktools.inputs.reading import opened
 from bktools.inputs.source import Source
 
 # The columns of a list of accounts, in their order.
@@ -42,7 +43,7 @@ def read_accounts(
 def _read(source: Source, options: Options, *, company: str | None) -> pd.DataFrame:
     reading = opened(source, options)
     if not reading.has("id"):
-        reading.problems.ask("no_column_like_it", field="id", headings=[])
+        ask_for(reading, "id", ())
     reading.raise_problems()
     reading.table = cells.without_blank_rows(reading.table, reading.places.values())
     fields = account_fields(reading, company)

@@ -11,18 +11,18 @@ from typing import Unpack
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.connection import company_named
 from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.account_fields import account_fields, duplicated
-from bktools.inputs.columns import most
+from bktools.inputs.columns import ask_for, most
 from bktools.inputs.formats.registry import recognised
+from bktools.inputs.headings import opened
 from bktools.inputs.notes import Note
 from bktools.inputs.options import ChartOptions, Options, takes_options
 from bktools.inputs.question import Problems, answered
-from bktools.inputs.reading import Reading, opened
+from bktools.inputs.reading import Reading
 from bktools.inputs.source import Source
 from bktools.inputs.split_accounts import split_accounts
 from bktools.inputs.table import Mask
@@ -115,7 +115,7 @@ def _read(source: Source, options: Options, *, company: str | None) -> pd.DataFr
     # A name is kept as it is, also where it is empty.
     fields |= {"name": reading.column("name"), "type": reading.or_null("type"), "line": reading.lines()}
     result = pa.table(fields, schema=schema.CHART)
-    _note_doubts(reading)
+    reading.note_rows("no_name", reading.blank("name"))
     about = reading.provenance(result.num_rows, reading.places)
     reading.warn_of_notes()
     return schema.to_pandas(result, about)
@@ -130,23 +130,18 @@ def _ask_of_columns(reading: Reading) -> None:
         if field in places:
             continue
         full = [place for place in reading.free() if all(cell.strip() for cell in table.samples[place])]
-        found = (
-            full
-            if field == "name"
-            else [place for place in full if len({*table.samples[place]}) == len(table.samples[place])]
-        )
+        found = full
         if field == "code":
+            unique = [place for place in full if len({*table.samples[place]}) == len(table.samples[place])]
             # Codes have digits; words are names.
             found = [
-                place for place in found if most(table.samples[place], lambda text: re.search(r"\d", text))
-            ] or found
+                place for place in unique if most(table.samples[place], re.compile(r"\d").search)
+            ] or unique
+        else:
+            found = [place for place in full if most(table.samples[place], re.compile(r"[^\W\d_]").search)]
         if field == "name" and not found and "code" in places:
             found = [places["code"]]
-        choices = [table.choice(field, place) for place in found]
-        code = "no_column" if found else "no_column_like_it"
-        reading.problems.ask(code, choices, field=field, headings=[table.headings[place] for place in found])
-        if found:
-            places[field] = found[0]
+        ask_for(reading, field, [table.choice(field, place) for place in found])
 
 
 def _accounts_only(reading: Reading) -> Mask:
@@ -181,6 +176,9 @@ def _accounts_only(reading: Reading) -> Mask:
     again[keep] = duplicated(
         reading.or_null("external_id" if reading.has("external_id") else "code").filter(pa.array(keep))
     )
+    if not reading.has("company_id") and len(cells.unique(code.filter(pa.array(keep)))) * 2 < keep.sum():
+        # Most codes are there again, also where each row has an ID of its own: they are no accounts' codes.
+        again[keep] |= duplicated(code.filter(pa.array(keep)))
     reading.ask_of_rows("code_twice", again)
     reading.raise_problems()
     if not keep.any():
@@ -203,25 +201,3 @@ def _elsewhere(reading: Reading, lacks: Mask) -> list[int]:
         if is_key or is_part:
             found.append(place)
     return found
-
-
-def _note_doubts(reading: Reading) -> None:
-    """Note values that look wrong and are kept to the letter."""
-    code, own = reading.column("code"), reading.column("external_id")
-    reading.note_rows("no_name", reading.blank("name"))
-    spaced = ~cells.mask(pc.equal(own, cells.trimmed(own)))
-    reading.note_rows("white_space", spaced)
-    reading.note_rows("lost_zeros", _lost_zeros(code))
-    lengths = pc.count_distinct(pc.utf8_length(code)).as_py()
-    if reading.places["code"] in reading.table.numeric and lengths > 1:
-        reading.note("codes_are_numbers")
-
-
-def _lost_zeros(code: pa.ChunkedArray) -> Mask:
-    """Return codes shorter than the one length that every code with a leading zero has."""
-    digits, length = cells.matches(code, r"^\d+$"), pc.utf8_length(code).to_numpy()
-    fixed = np.unique(length[digits & cells.mask(pc.starts_with(code, "0"))])
-    if len(fixed) != 1 or length[digits].max() != fixed[0]:
-        return np.zeros(len(length), dtype=bool)
-    short: Mask = digits & (length < fixed[0])
-    return short

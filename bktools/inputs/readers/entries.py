@@ -18,14 +18,15 @@ from bktools.frames.money import check_form
 from bktools.inputs import cells, names, words
 from bktools.inputs.amounts import Figures
 from bktools.inputs.approvals import read_approvals
-from bktools.inputs.columns import ask_column, is_uuid_column, most
+from bktools.inputs.columns import ask_for, can_be, is_uuid_column, most
 from bktools.inputs.currencies import own_currency
 from bktools.inputs.days import is_day
 from bktools.inputs.formats.registry import refuse_ledgers
+from bktools.inputs.headings import opened
 from bktools.inputs.money import read_money
 from bktools.inputs.options import EntriesOptions, Options, takes_options
 from bktools.inputs.question import answered
-from bktools.inputs.reading import Reading, opened
+from bktools.inputs.reading import Reading
 from bktools.inputs.source import Source
 from bktools.inputs.splits import with_splits
 
@@ -235,13 +236,8 @@ def _ask_required(reading: Reading, field: str, frame: pd.DataFrame | None, comp
     elif field == "id":
         found = [place for place in reading.free() if is_uuid_column(table, place)]
     else:
-        ask_column(field, table, reading.places, reading.problems)
-        return
-    code = "no_column" if found else "no_column_like_it"
-    headings = [table.headings[place] for place in found]
-    reading.problems.ask(
-        code, [table.choice(field, place) for place in found], field=field, headings=headings
-    )
+        found = can_be(field, reading)
+    ask_for(reading, field, [table.choice(field, place) for place in found])
 
 
 def _is_budget(reading: Reading) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from os import PathLike
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -17,20 +17,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import can_set, in_shell, name_of, setting
+from bktools.contract import rules
 from bktools.errors import ArgumentError, UnverifiedTableWarning
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
 from bktools.inputs.amounts import LONGEST, Figures
-from bktools.inputs.columns import MONEY, has_cents, has_heading, most
+from bktools.inputs.columns import ask_for, has_cents, has_heading, most, says_balance
 from bktools.inputs.currencies import own_currency
 from bktools.inputs.days import is_day
 from bktools.inputs.formats.format import Ledger
 from bktools.inputs.formats.registry import recognised, recognised_table
+from bktools.inputs.headings import opened
 from bktools.inputs.money import read_money, read_stated, total
+from bktools.inputs.notes import Note, note
 from bktools.inputs.options import LedgerOptions, Options, takes_options
 from bktools.inputs.question import Problems, answered, mapping_name
-from bktools.inputs.reading import Reading, opened
+from bktools.inputs.reading import Reading
 from bktools.inputs.source import Source
 from bktools.inputs.split_accounts import split_accounts
 
@@ -38,6 +41,7 @@ _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id
 # Columns that few ledgers have; an empty one is left out.
 _SELDOM = ("cost_centre", "foreign_currency")
 _CODE = re.compile(r"[\w.\-/ ]*\d{3}[\w.\-/ ]*")
+_UUID = re.compile(rules.UUID_REGEX)
 _FEW_ROWS = 3
 
 
@@ -166,12 +170,12 @@ def _read(
     result = reading.result
     postings = pa.table({field.name: result[field.name] for field in schema.LEDGER if field.name in result})
     failed = [*_failed_checks(reading, ledger, postings, sums)]
+    reading.notes += failed
     if failed:
         _tell(failed, reading, verify)
-        for text in failed:
-            reading.note("text", text=text)
-    else:
-        _note_verified(reading, ledger)
+    elif ledger.totals or ledger.movements:
+        names = [stated.name for stated in ledger.totals]
+        reading.note("verified", names=names, balances=len(ledger.movements) or None)
     if ledger.exported_at:
         reading.note("exported_at", day=f"{ledger.exported_at:%Y-%m-%d}")
     about = reading.provenance(
@@ -180,7 +184,7 @@ def _read(
         options=options.stated(),
         exported_at=f"{ledger.exported_at:%Y-%m-%d}" if ledger.exported_at else None,
         format=name,
-        failed_checks=failed,
+        failed_checks=[one.sentence() for one in failed],
         # As text: pandas keeps what JSON can hold when a frame is copied or written.
         **{side: str(amount) for side, amount in sums.items()},
         **kept,
@@ -209,33 +213,38 @@ def _ask_account(reading: Reading) -> None:
     found = [
         place
         for place in reading.free()
-        if all(cell.strip() for cell in table.samples[place])
+        if sum(bool(cell.strip()) for cell in table.samples[place]) * 2 >= len(table.samples[place])
         and (len({*table.samples[place]}) < len(table.samples[place]) or len(table.lines) < _FEW_ROWS)
         and most(table.samples[place], _CODE.fullmatch)
         and not most(table.samples[place], is_day)
         and not has_cents(table.samples[place])
+        and not most(table.samples[place], _UUID.match)
+        and not says_balance(table.headings[place])
     ]
-    headings = [table.headings[place] for place in found]
-    code = "no_column" if found else "no_column_like_it"
     choices = [table.choice("account_code", place) for place in found]
-    pair = [place for place in found if has_heading(table.headings[place], ["debit", "credit"])]
+    pair = [
+        table.headings[place] for place in found if has_heading(table.headings[place], ["debit", "credit"])
+    ]
     if len(pair) > 1:
-        accounts = {"debit_account": table.headings[pair[0]], "credit_account": table.headings[pair[1]]}
-        choices = [
-            {"columns": accounts},
-            *(choice for choice in choices if not {*choice["columns"].values()} & {*accounts.values()}),
-        ]
-    reading.problems.ask(code, choices, field="account_code", headings=headings)
-    if found:
-        reading.places["account_code"] = found[0]
+        accounts = {"debit_account": pair[0], "credit_account": pair[1]}
+        others = [one for one in choices if one["columns"]["account_code"] not in pair[:2]]
+        choices = [{"columns": accounts}, *others]
+    ask_for(reading, "account_code", choices)
 
 
 def _take_two_postings(reading: Reading) -> None:
     """Take debit account and credit account for the accounts, where a row is two postings; both, or none."""
-    if not reading.has("debit_account", "credit_account"):
-        reading.leave("debit_account", "credit_account")
+    pair = ("debit_account", "credit_account")
+    if not reading.has(*pair) or not (_are_both_filled(reading, *pair) or reading.is_asked(pair[0])):
+        reading.leave(*pair)
     elif not {"account_code", "account_name"} & reading.options.columns.keys():
         reading.leave("account_code", "account_name", "debit", "credit", "side")
+
+
+def _are_both_filled(reading: Reading, debit: str, credit: str) -> bool:
+    """Whether most rows have both accounts; a row of a journal that has one of them is one posting."""
+    rows = list(zip(reading.sample(debit), reading.sample(credit), strict=True))
+    return sum(bool(own.strip() and other.strip()) for own, other in rows) * 2 > len(rows)
 
 
 def _read_postings(reading: Reading, ledger: Ledger, own: str | None) -> dict[str, Decimal]:
@@ -333,11 +342,12 @@ def _read_foreign(reading: Reading, ledger: Ledger) -> None:
     result["foreign_amount"] = pc.if_else(pa.array(is_there), signed, pa.scalar(None, signed.type))
 
 
-def _tell(failed: Sequence[str], reading: Reading, verify: str) -> None:
+def _tell(failed: Sequence[Note], reading: Reading, verify: str) -> None:
     """Raise the first failed check as an error, or warn of it."""
     more = f" ({len(failed)} such findings)" if len(failed) > 1 else ""
+    first = f"{failed[0].sentence()}{more}"
     if verify == "warn":
-        warnings.warn(f"{reading.table.source}: {failed[0]}{more}", UnverifiedTableWarning, stacklevel=5)
+        warnings.warn(f"{reading.table.source}: {first}", UnverifiedTableWarning, stacklevel=5)
         return
     name = mapping_name(reading.table.source, "ledger")
     anyway = (
@@ -347,58 +357,37 @@ def _tell(failed: Sequence[str], reading: Reading, verify: str) -> None:
         f"then run this again with --mapping {name})"
     )
     raise reading.table.error(
-        f"{failed[0]}{more}: correct it in the accounting system and export again, or read it anyway {anyway}"
+        f"{first}: correct it in the accounting system and export again, or read it anyway {anyway}"
     )
 
 
 def _failed_checks(
     reading: Reading, ledger: Ledger, postings: pa.Table, sums: Mapping[str, Decimal]
-) -> Iterator[str]:
+) -> Iterator[Note]:
     """Yield what the postings contradict: totals that a format states, and rules of any whole ledger."""
     yield from ledger.doubts
-    for name in (name for name in MONEY if name in reading.places):
-        figures = Figures.of(reading.column(name))
-        if figures.residues.any():
-            where = cells.lines_text(reading.table, figures.residues)
-            yield (
-                f"{reading.heading(name)!r} holds amounts with digits that sums in binary have left "
-                f"({where}): they are read rounded"
-            )
     if not ledger.is_whole:
         yield from _doubts_of_table(reading, postings)
     elif "voucher_id" in postings.column_names:
-        for voucher, line, debit, credit in _unbalanced(postings):
-            yield (
-                f"the voucher {cells.quoted(voucher)} (line {line}) does not balance: debit {debit}, "
-                f"credit {credit}, difference {debit - credit}"
-            )
-    yield from _wrong_totals(ledger, postings, sums)
-
-
-def _wrong_totals(ledger: Ledger, postings: pa.Table, sums: Mapping[str, Decimal]) -> Iterator[str]:
-    """Yield the totals and movements that the file states and its postings do not have."""
+        yield from (note("voucher_unbalanced", **facts) for facts in _unbalanced(postings))
     for stated in ledger.totals:
         summed = sums[stated.counted] if isinstance(stated.counted, str) else stated.counted
         if summed != stated.stated:
-            yield f"{stated.name} is {stated.stated} in the file, but {summed} by its postings"
-    if ledger.movements:
-        moved = postings.group_by("account_code").aggregate([("amount", "sum")])
-        moves = dict(zip(moved["account_code"].to_pylist(), moved["amount_sum"].to_pylist(), strict=True))
-        for account, movement in ledger.movements.items():
-            summed = moves.get(account, Decimal())
-            if summed != movement:
-                yield (
-                    f"the account {cells.quoted(account)} moves by {movement} by its balances in the file, "
-                    f"but by {summed} by its postings"
-                )
+            yield note("total_differs", name=stated.name, stated=str(stated.stated), summed=str(summed))
+    moved = postings.group_by("account_code").aggregate([("amount", "sum")] if ledger.movements else [])
+    moves = {row["account_code"]: row.get("amount_sum", Decimal()) for row in moved.to_pylist()}
+    for account, movement in ledger.movements.items():
+        summed = moves.get(account, Decimal())
+        if summed != movement:
+            yield note("movement_differs", account=account, stated=str(movement), summed=str(summed))
 
 
-def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[str]:
+def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[Note]:
     """Yield that all amounts are on one side, which no ledger is; note what a part of a ledger lacks."""
     if _is_one_sided(postings["amount"]):
-        yield f"all {postings.num_rows:,} amounts are on one side, which no whole ledger is"
+        yield note("one_sided", count=postings.num_rows)
     contra = [heading for heading in reading.table.headings if has_heading(heading, ["contra_account"])]
-    if contra and total(postings["amount"]) and "account_code" in reading.places:
+    if contra and total(postings["amount"]) and reading.has("account_code"):
         reading.note("contra_account", heading=contra[0], account=reading.heading("account_code"))
     elif "voucher_id" in postings.column_names:
         if wrong := len(_unbalanced(postings)):
@@ -414,21 +403,20 @@ def _is_one_sided(amount: pa.ChunkedArray) -> bool:
     )
 
 
-def _note_verified(reading: Reading, ledger: Ledger) -> None:
-    """Note the file's own figures that are those of its postings."""
-    figures = [stated.name for stated in ledger.totals]
-    if figures or ledger.movements:
-        reading.note("verified", names=figures, balances=len(ledger.movements) or None)
-
-
-def _unbalanced(postings: pa.Table, by: str = "voucher_id") -> list[tuple[str, int, Decimal, Decimal]]:
-    """Return vouchers, or days, whose postings are not zero in sum: id, first line, debit and credit."""
+def _unbalanced(postings: pa.Table, by: str = "voucher_id") -> list[dict[str, Any]]:
+    """Return vouchers, or days, whose postings are not zero in sum, with their first line and sums."""
     amount = postings["amount"].cast(pa.decimal128(LONGEST, postings["amount"].type.scale))
     credit = pc.min_element_wise(amount, pa.scalar(Decimal(), amount.type))
     groups = postings.append_column("credit", credit).group_by(by, use_threads=False)
     sums = groups.aggregate([("line", "min"), ("amount", "sum"), ("credit", "sum")])
     wrong = sums.filter(pc.not_equal(sums["amount_sum"], Decimal()))
     return [
-        (row[by], row["line_min"], row["amount_sum"] - row["credit_sum"], -row["credit_sum"])
+        {
+            "voucher": str(row[by]),
+            "line": row["line_min"],
+            "debit": str(row["amount_sum"] - row["credit_sum"]),
+            "credit": str(-row["credit_sum"]),
+            "difference": str(row["amount_sum"]),
+        }
         for row in wrong.to_pylist()
     ]

@@ -98,7 +98,7 @@ def test_general_reversals(write, key, mark):
     """Programs write the sign of a general reversal in two ways, so that it is asked for and not guessed."""
     row = f'119,00;"H";"EUR";;;"";4930;1200;"{key}";0310;"";"";;"";"{mark}"'
     path = write(batch(row).replace("Buchungstext", "Buchungstext;Generalumkehr (GU)"), "a.csv", "cp1252")
-    why = r"rows marked as general reversals .* may be meant the other way round: 1 \(line 3\)"
+    why = r"1 row marked as general reversals .* may be meant the other way round: line 3"
     with pytest.raises(InputError, match=why):
         bktools.read_general_ledger(path)
     with pytest.warns(UnverifiedTableWarning, match=why):

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-import warm
-from entries_by_hand import COMPANY, entries_of, outcomes
 from raw_service import created
 
 PROGRAM = """
@@ -21,13 +17,10 @@ from entries_by_hand import COMPANY, entries_of, submit
 with bktools.connect("{}", token="t", requests_per_minute=0) as service:
     submit(entries_of(COMPANY, 3), service, size=1)
 """
-SQL = "SELECT state FROM {0}batches JOIN {0}batch_entries USING (batch_id) WHERE entry_id = '{1}'"
 CALLS = "openat,connect,fsync,fdatasync,pwrite64,write,sendto,sendmsg,writev,close"
 
 
-@pytest.mark.skipif(
-    shutil.which("strace") is None, reason="strace is not there; the test below shows the order without"
-)
+@pytest.mark.skipif(shutil.which("strace") is None, reason="the program strace is not installed")
 def test_each_request_follows_a_sync_of_the_journal(talking, tmp_path):
     """Between the last write to the journal, or to the sent log, and each connection lies a sync of it."""
     log = tmp_path / "calls"
@@ -36,7 +29,7 @@ def test_each_request_follows_a_sync_of_the_journal(talking, tmp_path):
         command = [*watched, "-c", PROGRAM.format(raw.base_url)]
         done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
         if "ptrace" in done.stderr:
-            pytest.skip("strace may not watch here; the test below shows the order without")
+            pytest.skip("strace may not watch processes here")
         assert done.returncode == 0, done.stderr
         assert len(raw.requests) == 3
     is_synced = is_logged = True
@@ -62,27 +55,3 @@ def test_each_request_follows_a_sync_of_the_journal(talking, tmp_path):
             assert is_synced, line
     assert (connections, requests) == (3, 3)
     assert written > 3
-
-
-def copies(folder, target):
-    """Copy a folder."""
-    yield shutil.copytree(folder, target)
-
-
-def test_a_copy_of_the_files_knows_of_the_request_when_it_arrives(talking, tmp_path):
-    """When the first byte reaches the server, a copy of the journal's files holds SENDING."""
-    seen, folders = [], []
-
-    def answer(raw, connection, request):
-        number = len(raw.requests)
-        copied = tmp_path / f"copy-{number}"
-        # By another process: closing a file drops the locks that this process holds on it.
-        warm.result(copies, folders[0], copied)
-        with closing(sqlite3.connect(copied / "journal.sqlite")) as copy:
-            seen.append(copy.execute(SQL.format("", *request["accountingEntryIds"])).fetchall())
-        created(raw, connection, request)
-
-    with talking(answer, read=30.0) as (_, service):
-        folders.append(service.settings.state_dir)
-        assert outcomes(entries_of(COMPANY, 3), service, size=1) == ["ACCEPTED"] * 3
-    assert seen == [[("SENDING",)]] * 3

@@ -1,0 +1,351 @@
+"""Grid → table: below the first row with all fields that a kind needs, else the first with two known ones."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from os import PathLike
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.errors import InputError
+from bktools.frames import schema
+from bktools.inputs import cells, words
+from bktools.inputs.amounts import has_digits
+from bktools.inputs.columns import assign
+from bktools.inputs.days import is_day
+from bktools.inputs.options import Options
+from bktools.inputs.question import Problems, question
+from bktools.inputs.reading import Reading
+from bktools.inputs.source import Source
+from bktools.inputs.table import Grid, Table, ranges
+
+NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "chart": ("code", "name"),
+    "accounts": ("id",),
+    "entries": ("date", "amount"),
+    "ledger": ("account_code", "date", "amount"),
+}
+# Rows that are shown where no headings are known.
+_SHOWN_ROWS, _SHOWN_CHARACTERS = 5, 100
+# A row is about as full as most with this share of their cells.
+_FULL = 0.6
+# The width of a file without headings is one that more than this share of rows reaches.
+_SOME = 0.05
+
+
+def opened(source: Source, options: Options) -> Reading:
+    """Return a file's table with the columns of its fields; what is open is in its problems."""
+    grids, text = source.read(options)
+    readings = [own for grid in grids if (own := _below_headings(grid, source, options)) is not None]
+    if not readings:
+        problems = Problems()
+        problems.ask("nothing")
+        raise question(source.name, source.kind, options, problems)
+    reading = readings[0] if len(grids) == 1 else _of_sheets(readings, grids)
+    if text and text.others:
+        asked = Problems()
+        asked.ask(
+            "encoding" if text.is_whole else "encoding_of_no_line",
+            [{"encoding": name} for name, _ in text.others],
+            readings="; ".join(f"{name}: {word}" for name, word in text.others),
+        )
+        reading.problems[:0] = asked
+    elif text and not text.is_whole:
+        reading.note("letters_replaced", encoding=text.encoding)
+    reading.table = replace(reading.table, sha256=source.file.sha256)
+    return reading
+
+
+def _below_headings(grid: Grid, source: Source, options: Options) -> Reading | None:
+    """Return the rows below their headings, None without any; problems and notes name the others."""
+    top, is_known = find_headings(grid, source.kind, options, source.name)
+    if top is None:
+        return None
+    first = next((at for at, row in enumerate(grid.head) if _filled(row)), 0)
+    start = top + 1 if top >= 0 else first
+    is_again = is_known and 0 < start < len(grid.head) and _are_headings(grid.head[start], source.kind)
+    is_again &= top >= 0
+    reading = Reading(source, options, rows_below(grid, top, start + is_again, source.name))
+    reading.notes += grid.notes
+    if not is_known:
+        rows = [*zip(grid.head_lines, grid.head, strict=True)][first : first + _SHOWN_ROWS]
+        shown = [f"  {line}: {'; '.join(row)}"[:_SHOWN_CHARACTERS] for line, row in rows]
+        line = grid.head_lines[top] if top >= 0 else 0
+        reading.problems.ask("headings", [{"headings": line}], shown=shown)
+    if is_again:
+        reading.note("headings_again", line=grid.head_lines[start])
+    _leave_skipped(reading)
+    if top > first and any(map(_filled, grid.head[:top])):
+        reading.note("rows_above", first=grid.head_lines[first], last=grid.head_lines[top - 1])
+    if top >= 0:
+        _keep_one_table(reading)
+        _ask_above(reading, grid, top)
+    _ask_of_wide_rows(reading)
+    if not len(reading.table.lines):
+        return None
+    currency = _currency_above(grid.head[: max(top, 0)])
+    numeric = _numeric(reading.table, grid)
+    reading.table = replace(reading.table, is_known=is_known, currency=currency, numeric=numeric)
+    assign(reading)
+    return reading
+
+
+def find_headings(grid: Grid, kind: str, options: Options, source: str) -> tuple[int | None, bool]:
+    """Return the place of the row of headings (-1: none), and whether it is known rather than proposed."""
+    if options.headings is not None:
+        if options.headings and options.headings not in grid.head_lines:
+            why = f"the line {options.headings} is none of the first lines of the file"
+            raise InputError(why, source=source)
+        return (grid.head_lines.index(options.headings) if options.headings else -1), True
+    named = {words.normal(heading): field for field, heading in options.columns.items() if heading}
+    with_two: list[int] = []
+    for place, row in enumerate(grid.head):
+        by_cell = [
+            words.fields_of(cell, kind) | ({named.get(words.normal(cell), "")} - {""})
+            for cell in dict.fromkeys(filter(str.strip, row))
+        ]
+        if sum(map(bool, by_cell)) > 1 and not any(map(is_figure, row)):
+            with_two.append(place)
+            every = frozenset().union(*by_cell)
+            every |= {"amount"} if {"debit", "credit"} & every else set()
+            if every >= {*NEEDED[kind]}:
+                return place, True
+    if with_two:
+        return with_two[0], True
+    counts = Counter(count for row in grid.head if (count := _filled(row)) > 1)
+    usual = max(counts, key=lambda count: (counts[count], count), default=0)
+    full = next((at for at, row in enumerate(grid.head) if 1 < _filled(row) >= _FULL * usual), None)
+    return (-1 if full is not None and any(map(is_figure, grid.head[full])) else full), False
+
+
+def is_figure(cell: str) -> bool:
+    """Whether a cell is a day or an amount."""
+    return is_day(cell) or has_digits(cell)
+
+
+def _filled(row: Sequence[str]) -> int:
+    return sum(1 for cell in row if cell.strip())
+
+
+def _are_headings(row: Sequence[str], kind: str) -> bool:
+    known = {words.normal(cell) for cell in row if cell.strip() and words.fields_of(cell, kind)}
+    return len(known) > 1 and not any(map(is_figure, row))
+
+
+def rows_below(grid: Grid, top: int, start: int, source: str) -> Table:
+    """Return the rows from a place on that hold something, below the headings at another."""
+    names = _names(grid, top, start)
+    columns = [column.slice(start) for column in grid.columns]
+    table = Table(
+        source,
+        _made_unique(names),
+        columns[: len(names)],
+        grid.lines[start:],
+        grid.head_lines[top] if top >= 0 else 0,
+        beyond=[column for column in columns[len(names) :] if not cells.are_blank(column)],
+        delimiter=grid.delimiter,
+        encoding=grid.encoding,
+        sheet=grid.sheet,
+        broken=grid.broken,
+    )
+    return table.rows(cells.any_filled(table, [*table.columns, *table.beyond]))
+
+
+def _names(grid: Grid, top: int, start: int) -> list[str]:
+    if top < 0:
+        widths = Counter(len(row) for row in grid.head[start:] if _filled(row))
+        least = sum(widths.values()) * _SOME
+        return [""] * max((width for width, count in widths.items() if count > least), default=0)
+    names = [" ".join(cell.split()) for cell in grid.head[top]]
+    # Cells of a sheet have no end; those of a text have the width of its headings.
+    while (
+        names
+        and not names[-1]
+        and (grid.sheet is not None or cells.are_blank(grid.columns[len(names) - 1].slice(start)))
+    ):
+        names.pop()
+    return names
+
+
+def _made_unique(names: Sequence[str]) -> tuple[str, ...]:
+    counts = Counter(names)
+    numbered = {place: f"column {place}" for place in range(1, len(names) + 1)}
+    return tuple(
+        numbered[place] if not name else name if counts[name] == 1 else f"{name} ({numbered[place]})"
+        for place, name in enumerate(names, 1)
+    )
+
+
+def _leave_skipped(reading: Reading) -> None:
+    """Leave out the rows of an option; their dates still tell the order of day and month."""
+    table = reading.table
+    skipped = np.zeros(len(table.lines), dtype=bool)
+    for lines, pattern in reading.options.skipped():
+        if pattern is None:
+            skipped |= np.isin(table.lines, [*lines])
+        else:
+            whole = pc.binary_join_element_wise(*table.columns, *table.beyond, pa.scalar("  ", schema.TEXT))
+            skipped |= cells.matching(whole, pattern)
+    reading.note_rows("rows_skipped", skipped)
+    left_out = table.rows(skipped).columns if skipped.any() else []
+    reading.table = replace(table.rows(~skipped), left_out=left_out)
+
+
+def _wordy(columns: Sequence[pa.ChunkedArray]) -> list[int]:
+    """Return the places of rows of which no cell begins as a figure."""
+    wordy = np.ones(len(columns[0]) if columns else 0, dtype=bool)
+    # The column with most figures first: a date leaves no row to look at.
+    shares = [sum(cell[:1].isdigit() for cell in column.slice(0, 50).to_pylist()) for column in columns]
+    for place in sorted(np.flatnonzero(shares).tolist(), key=lambda one: -shares[one]):
+        if wordy.any():
+            wordy &= ~cells.matches(columns[place], r"^[-+( ]?\d")
+    return np.flatnonzero(wordy).tolist()
+
+
+def _keep_one_table(reading: Reading) -> None:
+    """Leave out the rows below a second row of headings; that there is one is a problem."""
+    table = reading.table
+    names = [*filter(None, (re.sub(r"^column \d+$| \(column \d+\)$", "", name) for name in table.headings))]
+    wordy = _wordy(table.columns)
+    columns = [column.take(pa.array(wordy, pa.int64())).to_pylist() for column in table.columns]
+    rows = [*zip(wordy, zip(*columns, strict=True), strict=True)] if wordy else []
+    again = {
+        place: row
+        for place, row in rows
+        if _filled(row) * 2 > len(names) and _are_headings(row, reading.kind)
+    }
+    if not again:
+        return
+    flags = np.isin(np.arange(len(table.lines)), [*again])
+    lines, last = table.lines_of(flags), int(table.lines[-1])
+    wanted = [*map(words.normal, names)]
+    are_same = all([words.normal(cell) for cell in row if cell.strip()] == wanted for row in again.values())
+    if are_same and not (flags & cells.any_filled(table, table.beyond)).any():
+        # The same headings, as printed on each page.
+        reading.ask_of_rows("headings_repeated", flags, [table.skip(flags)], head=table.heading_line)
+        reading.table = table.rows(~flags)
+    else:
+        choices: list[dict[str, Any]] = [{"headings": lines[-1]}, {"skip_rows": f"{lines[0]}-{last}"}]
+        reading.ask_of_rows("tables", flags, choices, head=table.heading_line)
+        reading.table = table.rows(table.lines < lines[0])
+
+
+def _ask_above(reading: Reading, grid: Grid, top: int) -> None:
+    """Ask about rows above the headings that hold a day and an amount."""
+    skipped = {line for lines, _ in reading.options.skipped() for line in lines}
+    above = [
+        line
+        for row, line in zip(grid.head[:top], grid.head_lines, strict=False)
+        if _filled(row) > 2 and _is_entry(row) and line not in skipped
+    ]
+    if above:
+        choices = [{"skip_rows": ranges(above)}]
+        head = grid.head_lines[top]
+        reading.problems.ask("above", choices, lines=above[:4], count=len(above), head=head)
+
+
+def _is_entry(row: Sequence[str]) -> bool:
+    """Whether a row has a day and an amount."""
+    return any(map(is_day, row)) and any(has_digits(cell) and not is_day(cell) for cell in row)
+
+
+def _ask_of_wide_rows(reading: Reading) -> None:
+    """Note cells right of the headings of a sheet, which are another table; in a text they are a shift."""
+    table = reading.table
+    wide = cells.any_filled(table, table.beyond)
+    if table.sheet is not None:
+        reading.note_rows("cells_beside", wide)
+    elif wide.any():
+        shown = [
+            column.filter(pa.array(wide)).slice(0, 50).to_pylist()
+            for column in (*table.columns, *table.beyond)
+        ]
+        is_entry = reading.kind == "chart" or any(map(_is_entry, zip(*shown, strict=True)))
+        choices = [] if is_entry else [table.skip(wide)]
+        width = len(table.headings)
+        reading.ask_of_rows("width", wide, choices, width=width, head=table.heading_line)
+
+
+def _numeric(table: Table, grid: Grid) -> frozenset[int]:
+    """Return the columns of which each filled cell is a number of the workbook."""
+    rows = table.lines - grid.lines[0]
+    return frozenset(
+        place
+        for place, (column, numbers) in enumerate(zip(table.columns, grid.numbers, strict=False))
+        if (filled := ~cells.blank(column)).any() and numbers[rows][filled].all()
+    )
+
+
+def _currency_above(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return what the currency can be that stands above the table behind a heading for it: Currency: EUR."""
+    for row in rows:
+        for name, value in pairwise(cell.strip() for cell in row if cell.strip()):
+            if "currency" in words.fields_of(name.rstrip(":"), "entries") and words.currencies_of(value):
+                return words.currencies_of(value)
+    return ()
+
+
+def _of_sheets(readings: Sequence[Reading], grids: Sequence[Grid]) -> Reading:
+    """Return the sheet that has all needed fields, or sheets with equal headings as one; else it is asked."""
+    most = max(map(_known_fields, readings))
+    best = sorted(
+        (one for one in readings if _known_fields(one) == most), key=lambda one: -len(one.table.lines)
+    )
+    reading, tables = best[0], [one.table for one in best]
+    names = [table.sheet for table in tables]
+    if len(best) > 1 and reading.table.is_known and len({table.headings for table in tables}) == 1:
+        ends = {grid.sheet: int(grid.lines[-1]) for grid in grids}
+        ordered = sorted(best, key=lambda one: [*ends].index(one.table.sheet))
+        return _joined(ordered, ends)
+    if len(best) > 1:
+        sheets = ", ".join(f"{table.sheet} ({len(table.lines)})" for table in tables)
+        reading.problems.ask("sheets", [{"sheet": name} for name in names], sheets=sheets)
+    elif unread := [grid.sheet for grid in grids if grid.sheet not in names]:
+        reading.note("sheet_read", name=reading.table.sheet, names=unread)
+    return reading
+
+
+def _known_fields(reading: Reading) -> int:
+    """Return how many needed fields a sheet has under headings that are known."""
+    found = {*reading.places}
+    found |= {"amount"} if {"debit", "credit"} & found else set()
+    return len(found.intersection(NEEDED[reading.kind])) if reading.table.is_known else 0
+
+
+def _joined(readings: Sequence[Reading], ends: Mapping[str | None, int]) -> Reading:
+    """Return sheets with equal headings as one, whose lines are counted on from sheet to sheet."""
+    first, *more = readings
+    tables = [one.table for one in readings]
+    before = np.cumsum([0, *(ends[table.sheet] for table in tables)])
+    first.table = replace(
+        tables[0],
+        columns=[
+            pa.chunked_array([chunk for own in same for chunk in own.chunks], schema.TEXT)
+            for same in zip(*(table.columns for table in tables), strict=True)
+        ],
+        lines=np.concatenate([table.lines + end for table, end in zip(tables, before, strict=False)]),
+        numeric=frozenset.intersection(*(table.numeric for table in tables)),
+        beyond=(),
+    )
+    first.problems += [one for other in more for one in other.problems if one not in first.problems]
+    first.note("sheets_together", names=[table.sheet for table in tables])
+    return first
+
+
+def read_headed(path: str | PathLike[str], headings: Collection[str], sheet: str) -> Table:
+    """Return a sheet below the row with most of these headings, as bktools itself wrote it."""
+    source = Source(path, "entries")
+    grid = source.read(Options(sheet=sheet)).grids[0]
+    known = {*headings}
+    top = max(range(len(grid.head)), key=lambda at: len(known.intersection(grid.head[at])))
+    table = rows_below(grid, top, top + 1, source.name)
+    for (line, _), text in table.broken().items():
+        raise table.error(f"the cell {text}: save the workbook in a spreadsheet", line)
+    return replace(table, sha256=source.file.sha256)

@@ -1,0 +1,347 @@
+"""Accounts: created once, each answer with its outcome; imported; and not from another company's chart."""
+
+from __future__ import annotations
+
+import json
+import uuid
+
+import pandas as pd
+import pytest
+from backends import BOTH
+from entries_by_hand import COMPANY, to_create
+from raw_service import in_turn, send
+
+import bktools
+from bktools.errors import ArgumentError, AuthenticationError, InputError, RateLimitedError
+from bktools.journal.accounts import record_accounts
+from bktools.journal.statements import events_by_code
+from bktools.journal.writing import open_for_writing
+from bktools.sandbox.faults import Fault
+
+# Creating: an answer has one outcome
+
+ID = "00000000-0000-4000-8000-00000000000A"
+BANK = {"code": "0400", "name": "Bank", "archived": True}
+ASKED = BANK | {"external_id": "9990", "tax_code_external_id": "V19"}
+SENT = BANK | {"externalId": "9990", "taxCodeExternalId": "V19", "companyId": COMPANY}
+
+
+def asked(*names: str):
+    """Return accounts to create that differ by their external IDs."""
+    return to_create(*(ASKED | {"external_id": name} for name in names))
+
+
+def answers(status: int, body: str | None = None, headers: str = "", **changes: object):
+    """Return an answer of a status; without a body, the account as asked, with changes."""
+
+    def answer(raw, connection, request):
+        held = {key: value for key, value in request.items() if value is not None}
+        account = json.dumps({"data": held | {"id": ID, "metadata": {"k": 1}} | changes})
+        send(connection, status, account if body is None else body, headers=headers)
+
+    return answer
+
+
+OUTCOMES = {
+    "created": (answers(201), "CREATED", "created", 1),
+    "existed": (answers(200), "MATCHED", "it existed already", 1),
+    "duplicate": (answers(409, ""), "EXISTS", "", 1),
+    "duplicate with 400": (answers(400, '{"message": "externalId already exists"}'), "EXISTS", "", 1),
+    "refused": (answers(400, '{"message": "name is wrong"}'), "REJECTED", "name is wrong", 1),
+    "refused at the end of the class": (answers(499, ""), "REJECTED", "", 1),
+    "a fault that is not repeated": (answers(501, ""), "UNKNOWN", "", 1),
+    "another account": (answers(201, externalId="9991"), "UNKNOWN", f"another account: {ID}", 1),
+    "another company": (answers(201, companyId=ID), "UNKNOWN", "answered with another account", 1),
+    "a redirect": (answers(307, ""), "UNKNOWN", "the address redirects", 1),
+    "a fault that is repeated": (answers(503, ""), "UNKNOWN", "", 3),
+}
+
+
+@pytest.mark.parametrize("case", OUTCOMES)
+def test_an_answer_and_its_outcome(talking, case):
+    """Each answer has one outcome, in frame and list of accounts, and as many requests as allowed."""
+    answer, outcome, message, requests = OUTCOMES[case]
+    with talking(answer) as (raw, service):
+        made = bktools.create_accounts(to_create(ASKED), apply=True, service=service)
+        known = bktools.load_accounts(service=service)
+    row = made.iloc[0]
+    assert (row["outcome"], len(raw.requests), raw.requests[0]) == (outcome, requests, SENT)
+    assert message in row["message"]
+    has_id = outcome in {"CREATED", "MATCHED"}
+    assert (None if pd.isna(row["id"]) else row["id"]) == (ID.lower() if has_id else None)
+    # What was asked for is known of an account only where the service said that it holds it.
+    assert (known["state"].tolist(), known["name"].notna().tolist()) == ([outcome], [has_id])
+
+
+def test_the_answer_is_remembered_not_the_request(talking):
+    """Where the answer differs from the request, it counts; where it says nothing, the request does."""
+    with talking(answers(200, name="Bank AG", code=None, archived=False)) as (_, service):
+        bktools.create_accounts(to_create(ASKED), apply=True, service=service)
+        known = bktools.load_accounts(service=service).iloc[0]
+    held = [ID.lower(), "Bank AG", "0400", "V19", False, '{"k":1}']
+    names = ["id", "name", "code", "tax_code_external_id", "archived", "metadata"]
+    assert known[names].tolist() == held
+
+
+def test_the_intent_is_known_before_the_request(talking):
+    """When a request arrives, the journal already has the accounts of its group, and no others."""
+    seen, created = [], answers(201)
+
+    def answer(raw, connection, request):
+        with bktools.connect(raw.base_url, token="t") as other:
+            seen.append(bktools.load_accounts(service=other)[["external_id", "state", "name"]])
+        created(raw, connection, request)
+
+    with talking(answer) as (_, service):
+        bktools.create_accounts(asked("9990", "9991"), apply=True, service=service)
+    assert [frame["state"].tolist() for frame in seen] == [["SENDING", "SENDING"]] * 2
+    assert [frame["name"].notna().tolist() for frame in seen] == [[False, False]] * 2
+
+
+LIMITED = answers(429, '{"type": "RATE_LIMITED", "message": "later"}', headers="Retry-After: 301\r\n")
+
+
+@pytest.mark.parametrize(
+    ("stops", "error"), [(answers(401, ""), AuthenticationError), (LIMITED, RateLimitedError)]
+)
+def test_an_answer_for_all_accounts_stops_all(talking, stops, error):
+    """A refused credential, and a rate limit that outlasts the deadline; a second run goes on from there."""
+    accounts = asked("1", "2", "3")
+    with talking(in_turn(answers(201), stops, answers(201))) as (raw, service):
+        with pytest.raises(error):
+            bktools.create_accounts(accounts, apply=True, service=service)
+        assert len(raw.requests) == 2
+        again = bktools.create_accounts(accounts, apply=True, service=service)
+    assert again["outcome"].tolist() == ["CREATED"] * 3
+    assert again["message"].str.contains("exists already").tolist() == [True, False, False]
+    assert [request["externalId"] for request in raw.requests] == ["1", "2", "2", "3"]
+
+
+@pytest.mark.parametrize("lost", [0, 2], ids=["every answer arrives", "two answers are lost"])
+def test_each_account_exists_once_afterwards(sandbox, service, samples, lost):
+    """Listed first; created or existing already, each external ID is there once; again nothing is sent."""
+    chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
+    known = bktools.load_accounts(service=service)
+    found = bktools.reconcile_accounts(chart, known, bktools.load_categories(service=service))
+    before = len(sandbox.server.accounts())
+    assert set(bktools.create_accounts(found, service=service)["outcome"]) == {"PLANNED"}
+    assert len(sandbox.server.accounts()) == before
+    if lost:
+        sandbox.server.inject(Fault("drop", "create_account", times=lost))
+    made = bktools.create_accounts(found, apply=True, service=service)
+    assert {"CREATED"} <= set(made["outcome"]) <= {"CREATED", "MATCHED", "EXISTS"}
+    there = [account.external_id for account in sandbox.server.accounts()]
+    assert len(there) == len(set(there))
+    assert set(made["external_id"]) <= set(there)
+    again = bktools.create_accounts(found, apply=True, service=service)
+    assert again["outcome"].to_list() == made["outcome"].to_list()
+    assert (again["message"] == "exists already; nothing was sent").all()
+
+
+def test_one_account_that_breaks_a_rule_keeps_all_from_being_sent(sandbox, service):
+    """Everything is checked before the first account is created; the journal knows of none."""
+    before = len(sandbox.server.accounts())
+    right = {"company_id": service.settings.company, "external_id": "9990", "name": "First"}
+    wrong = to_create(right, {"company_id": "nobody", "external_id": "9991", "name": "Second"})
+    with pytest.raises(InputError, match="account '9991' cannot be created: company_id must be a UUID"):
+        bktools.create_accounts(wrong, apply=True, service=service)
+    with pytest.raises(ArgumentError, match="must be a result of reconcile_accounts, is a DataFrame"):
+        bktools.create_accounts(pd.DataFrame({"actions": ["create"]}), service=service)
+    assert (len(sandbox.server.accounts()), len(bktools.load_accounts(service=service))) == (before, 0)
+
+
+def test_a_line_that_is_no_account_is_refused_alone(sandbox, service):
+    """Lines without a name, and totals, are refused with their reason; the other accounts are created."""
+    company = service.settings.company.upper()
+    rows = [("9990", "9990", None), ("Summe", "Summe", "Summe"), ("9991", "9991", "Total")]
+    names = ("external_id", "code", "name")
+    wanted = to_create(*({"company_id": company} | dict(zip(names, row, strict=True)) for row in rows))
+    made = bktools.create_accounts(wanted, apply=True, new_chart=True, service=service)
+    made = made.set_index("external_id")
+    assert made["outcome"].to_dict() == {"9990": "REJECTED", "Summe": "REJECTED", "9991": "CREATED"}
+    assert made.loc["9990", "message"].startswith("not sent: it has no name")
+    assert bktools.load_accounts(company, service=service)["external_id"].tolist() == ["9991"]
+
+
+# Importing a list
+
+BANK_ID, FEES_ID, OTHER = (f"{number}23e4567-e89b-42d3-a456-426614174000" for number in (1, 2, 4))
+FEES = pd.DataFrame({"id": [FEES_ID], "external_id": ["0500"]})
+
+
+@pytest.fixture
+def imported(service):
+    """An account of which everything is known."""
+    listed = pd.DataFrame({"id": [BANK_ID], "external_id": ["0400"], "name": ["Bank"], "code": ["0400"]})
+    listed = listed.assign(archived=True, tax_code_external_id="V19", metadata='{"a": 1}')
+    return bktools.import_accounts(listed, service=service)
+
+
+@pytest.mark.parametrize("kind", ["frame", "file"])
+def test_a_field_that_a_list_lacks_stays_known(imported, service, kind, tmp_path):
+    """A list of IDs and names takes no code, tax code or archived flag away; an empty cell does."""
+    shorter = pd.DataFrame(
+        {"id": [BANK_ID], "external_id": ["0400"], "name": ["Bank account"], "code": [None]}
+    )
+    path = tmp_path / "accounts.csv"
+    shorter.to_csv(path, index=False)
+    known = bktools.import_accounts(shorter if kind == "frame" else path, service=service)
+    names = ["name", "archived", "tax_code_external_id", "metadata"]
+    assert known[names].to_numpy().tolist() == [["Bank account", True, "V19", '{"a": 1}']]
+    assert known["code"].isna().all()
+
+
+WRONG_LISTS = [
+    ({"external_id": ["0400"] * 2}, InputError, r"has the external ID 0400 twice \(accounts 1 and 2\)"),
+    ({"archived": ["yes", "no"]}, ArgumentError, "archived of account 1 .* must be True or False"),
+    ({"metadata": [{"a": 1}, None]}, ArgumentError, "metadata of account 1 in the frame must be text"),
+    ({"id": [BANK_ID, "7"]}, ArgumentError, "id of account 2 in the frame must be a UUID"),
+    ({"external_id": ["0400", None]}, ArgumentError, "external_id of account 2 .* must be text"),
+]
+
+
+@pytest.mark.parametrize(("more", "error", "line"), WRONG_LISTS)
+def test_a_list_that_breaks_a_rule_changes_nothing(imported, service, more, error, line):
+    """The account and the rule are named, and the accounts stay as they were."""
+    frame = pd.DataFrame(
+        {"id": [BANK_ID, FEES_ID], "external_id": ["0400", "0500"], "name": ["a", "b"]} | more
+    )
+    with pytest.raises(error, match=line) as caught:
+        bktools.import_accounts(frame, service=service)
+    assert "\n" not in str(caught.value)
+    assert bktools.load_accounts(service=service)["name"].to_list() == ["Bank"]
+
+
+def test_options_of_reading_are_for_files(service, tmp_path):
+    """Columns, delimiter and encoding reach the reader of a file; with a frame they are refused."""
+    path = tmp_path / "konten.csv"
+    path.write_bytes(f"Kennung|Nummer|Name\n{BANK_ID}|0400|Köln\n".encode("cp1252"))
+    options = {"columns": {"id": "Kennung", "external_id": "Nummer"}, "delimiter": "|", "encoding": "cp1252"}
+    known = bktools.import_accounts(path, **options, service=service)
+    assert known[["id", "external_id", "name"]].to_numpy().tolist() == [[BANK_ID, "0400", "Köln"]]
+    for argument, value in (options | {"sheet": "a"}).items():
+        with pytest.raises(ArgumentError, match=f"{argument} is for a file"):
+            bktools.import_accounts(FEES, service=service, **{argument: value})
+
+
+@BOTH
+def test_a_complete_list_retires_the_accounts_that_it_lacks(imported, service):
+    """Only accounts that the service may have, of the list's companies, are retired; events keep them."""
+    elsewhere = FEES.assign(company_id=OTHER, external_id="0600")
+    assert bktools.import_accounts(elsewhere, service=service).attrs["bktools"]["retired"] == []
+    company = imported["company_id"][0]
+    with open_for_writing(service.settings) as journal:
+        record_accounts(journal, [{"company_id": company, "external_id": "0700", "state": "UNKNOWN"}])
+    assert len(bktools.import_accounts(FEES, service=service)) == 4
+    left = bktools.import_accounts(FEES, complete=True, service=service)
+    assert left.attrs["bktools"]["retired"] == ["0400"]
+    assert set(left["external_id"]) == {"0500", "0600", "0700"}
+    with open_for_writing(service.settings) as journal:
+        events = [event for event in events_by_code(journal, "account") if event.state == "RETIRED"]
+    assert [event.facts for event in events] == [{"external_id": "0400", "list": "the frame"}]
+    with pytest.raises(InputError, match="has no account, so it cannot be complete: nothing was changed"):
+        bktools.import_accounts(FEES[:0], complete=True, service=service)
+
+
+# Another company's chart: accounts cannot be deleted
+
+FIRST = [("0400", "Machines"), ("1000", "Cash"), ("1200", "Bank")]
+FIRST += [("1400", "Debtors"), ("1600", "Creditors"), ("4930", "Supplies")]
+OTHERS = [(f"8{number}", f"Fee {number}") for number in range(10, 20)]
+
+
+def chart_of(accounts, company, path) -> pd.DataFrame:
+    """Write accounts as a chart, and read it; named columns make odd lines unquestioned."""
+    columns = {"code": "Konto", "name": "Bezeichnung"}
+    lines = [f"{code};{name}\n" for code, name in [("Konto", "Bezeichnung"), *accounts]]
+    path.write_text("".join(lines), encoding="utf-8")
+    return bktools.read_chart_of_accounts(path, company=company, columns=columns)
+
+
+@pytest.fixture
+def reconciled(service, tmp_path):
+    """Return a function that reconciles a chart with known accounts, and categories by external ID."""
+    company = service.settings.company
+    listed = pd.DataFrame(FIRST, columns=["external_id", "name"]).assign(archived=False)
+    ids = [str(uuid.uuid4()) for _ in FIRST]
+    bktools.import_accounts(listed.assign(code=listed["external_id"], id=ids), service=service)
+
+    def reconciled(accounts, used=()):
+        chart = chart_of(accounts, company, tmp_path / "chart.csv")
+        known = bktools.load_accounts(service=service)
+        ids = known.set_index("external_id")["id"]
+        rows = [(f"c{code}", company, code, False, ids[code]) for code in used]
+        names = ["id", "company_id", "name", "archived", "account_id"]
+        types = {"archived": bool} | dict.fromkeys(names[:3], "str")
+        return bktools.reconcile_accounts(chart, known, pd.DataFrame(rows, columns=names).astype(types))
+
+    return reconciled
+
+
+# The chart's accounts, those that categories use, and the doubt; "" for a chart of the company's own.
+CHARTS = {
+    "most accounts are missing": (FIRST[:2] + OTHERS, (), "lacks 4 of 6 accounts of company .* known here"),
+    "most accounts in use are missing": (
+        FIRST[:3] + OTHERS,
+        ("1200", "1400", "1600", "4930"),
+        "lacks 3 of 4 accounts that categories of company .* use",
+    ),
+    "most names differ": (
+        [(code, f"Other {code}") for code, _ in FIRST[:4]] + FIRST[4:] + OTHERS,
+        (),
+        "other names for 4 of 6 accounts that company .* has by the same ID, such as 0400 Machines",
+    ),
+    "it grew": (FIRST + OTHERS, (), ""),
+    "half of it was removed": (FIRST[:3] + OTHERS, (), ""),
+    "one account was renamed": ([("0400", "Plant"), *FIRST[1:], *OTHERS], (), ""),
+    "what is in use is still there": (FIRST[:4] + OTHERS, ("0400", "1000", "1200"), ""),
+    "names are written another way": ([(code, f" {name.upper()}") for code, name in FIRST] + OTHERS, (), ""),
+}
+
+
+@pytest.mark.parametrize("case", CHARTS)
+def test_a_chart_of_another_company_is_not_written(sandbox, service, reconciled, case):
+    """Nothing is created without the word for a new chart; the message has counts and both ways."""
+    chart, used, doubt = CHARTS[case]
+    before = len(sandbox.server.accounts())
+    found = reconciled(chart, used)
+    assert bool(found.another_chart) == bool(doubt)
+    if doubt:
+        with pytest.raises(InputError, match=rf"{doubt}.*Nothing was written.*new_chart=True"):
+            bktools.create_accounts(found, apply=True, service=service)
+        assert len(sandbox.server.accounts()) == before
+    made = bktools.create_accounts(found, apply=True, new_chart=bool(doubt), service=service)
+    assert set(made["outcome"]) == {"CREATED"}
+
+
+SIE = '#FLAGGA 0\n#FORMAT PC8\n#SIETYP 1\n#FNAMN {}\n#ORGNR {}\n#KONTO 0400 "Machines"\n'
+
+
+def test_a_file_of_another_company_is_not_written(service, tmp_path):
+    """The first chart written is remembered with its company; another company's chart asks, once."""
+
+    def reconciled(name, number):
+        (tmp_path / "chart").write_text(SIE.format(name, number))
+        chart = bktools.read_chart_of_accounts(tmp_path / "chart", company=service.settings.company)
+        categories = bktools.load_categories(service=service)
+        return bktools.reconcile_accounts(chart, bktools.load_accounts(service=service), categories)
+
+    own, renamed, theirs = ("Ours", "556000-0001"), ("Renamed", "556000-0001"), ("Theirs", "556000-0002")
+    assert reconciled(*theirs).another_chart == ""
+    bktools.create_accounts(reconciled(*own), apply=True, new_chart=True, service=service)
+    assert "names 556000" not in reconciled(*renamed).another_chart
+    with pytest.raises(InputError, match=r"its file names 556000-0002.*was that of 556000-0001"):
+        bktools.create_accounts(reconciled(*theirs), apply=True, service=service)
+    bktools.create_accounts(reconciled(*theirs), apply=True, new_chart=True, service=service)
+    assert reconciled(*theirs).another_chart == ""
+
+
+def test_the_command_asks_too(run, sandbox, tmp_path, service, reconciled):
+    """`accounts create` writes nothing from another chart, unless --new-chart says so."""
+    chart_of(OTHERS, None, tmp_path / "other.csv")
+    before = len(sandbox.server.accounts())
+    command = f"accounts create --chart other.csv --apply --company {service.settings.company}"
+    with pytest.raises(InputError, match=r"lacks 6 of 6 accounts.*say so with --new-chart"):
+        run(command)
+    assert len(sandbox.server.accounts()) == before
+    assert run(f"{command} --new-chart")[0] == 0
