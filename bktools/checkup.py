@@ -243,9 +243,7 @@ def _journal(settings: Settings) -> Checked:
     except BktoolsError as error:
         return _failed("journal", error)
     if faults:
-        return _failed(
-            "journal", StorageError(f"{place}: {faults[0]}"), "bktools journal verify lists the problems"
-        )
+        return _failed("journal", StorageError(f"{place}: {faults[0]}"), "bktools journal lists the problems")
     if waiting[0]["batches"]:
         text = f"{waiting[0]['batches']} batches are being sent, or have an unknown outcome"
         return Checked("journal", WARNING, text, "bktools export status says how to settle each")

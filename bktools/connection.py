@@ -11,8 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-import msgspec
-
 from bktools import disk
 from bktools.caller import name_of
 from bktools.contract import rules
@@ -20,12 +18,9 @@ from bktools.errors import ArgumentError, ConfigurationError, StorageError
 from bktools.service import Service
 from bktools.settings import (
     SANDBOX,
-    Overrides,
     Secret,
     Settings,
-    company_names_path,
     hidden,
-    kept_company_names,
     load_settings,
 )
 from bktools.wording import LANGUAGES, Words, words
@@ -35,7 +30,7 @@ if TYPE_CHECKING:
     from bktools.sandbox import Fault, Server
 
 
-def connect(environment: str | None = None, **overrides: Unpack[Overrides]) -> Service:
+def connect(environment: str | None = None, **overrides: Any) -> Service:
     """Connect to the service.
 
     Parameters
@@ -121,17 +116,6 @@ def company_named(company: object, settings: Settings | None = None) -> str:
     return rules.company_id("company", company, names)
 
 
-def keep_company_name(settings: Settings, company_id: str, name: str) -> Settings:
-    """Keep the full name of a company for this user, and return the settings with it."""
-    name = rules.not_blank("company_name", name)
-    path = company_names_path()
-    names = kept_company_names() | {company_id: name}
-    with disk.storage_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        disk.write_whole(path, lambda file: file.write(msgspec.json.format(msgspec.json.encode(names))))
-    return replace(settings, company=company_id, company_name=name)
-
-
 class SandboxOptions(TypedDict, total=False):
     """Options of the sandbox's server, see `bktools.sandbox.Server`."""
 
@@ -155,7 +139,7 @@ class Sandbox:
         Folder for its state, its journal and its snapshots. Default: a temporary folder, removed at the end.
     **options
         Options of the server: `seed`, `companies`, `categories`, `employees`, `latency` (seconds),
-        `requests_per_minute`, `max_limit` (rows a page), `job_seconds`, `faults` (as `bktools sandbox faults`
+        `requests_per_minute`, `max_limit` (rows a page), `job_seconds`, `faults` (as `bktools guide programs`
         lists them, such as `["error:status=503"]`).
 
     Attributes
@@ -260,7 +244,6 @@ def _at(server: Server, settings: Settings) -> Settings:
         "balance_token": Secret(server.balance_token),
         "company": settings.company or server.company_id,
     }
-    known["company_name"] = settings.company_name or kept_company_names().get(known["company"])
     of_server = [name for name in known if "company" not in name]
     sources = dict(settings.sources) | dict.fromkeys(of_server, "the running sandbox")
     if settings.company is None:

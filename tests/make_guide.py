@@ -19,6 +19,7 @@ from bktools.journal.schema import ACCOUNT_STATES, BATCH_STATES
 from bktools.ledger.checks import FINDINGS as OF_LEDGERS
 from bktools.reconcile.checks import CHECKS as OF_ACCOUNTS
 from bktools.reports.folder import TABLES
+from bktools.sandbox.faults import KINDS, OPTIONS
 from bktools.submit.outcomes import OUTCOMES, told
 from bktools.wording import words
 
@@ -130,6 +131,9 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "files of the folder": lambda: table(
         "file, what it is",
         ((f"`{name}`", ENGLISH(f"report.readme.{name.replace('.', '_')}")) for name in TABLES),
+    ),
+    "faults of the sandbox": lambda: table(
+        "kind or option, what it does", ((f"`{name}`", text) for name, text in (KINDS | OPTIONS).items())
     ),
     "exit codes": lambda: table(
         "code, meaning, what to do", ((f"{code:d}", code.text, code.to_do) for code in Exit)

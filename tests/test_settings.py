@@ -13,11 +13,11 @@ import types
 import pytest
 
 import bktools
-from bktools.connection import keep_company_name, service_or_default
+from bktools.connection import service_or_default
 from bktools.contract.categories import CATEGORIES
 from bktools.errors import ConfigurationError
 from bktools.service.transport import request_of
-from bktools.settings import SETTINGS, Overrides, Secret, TokenSource, load_settings
+from bktools.settings import Secret, TokenSource, load_settings
 
 URL = "https://books.example/api"
 
@@ -290,11 +290,6 @@ def test_addresses_that_are_taken(url):
         assert service._transport._open(by_proxy=True).http
 
 
-def test_arguments_are_the_settings():
-    """What an editor offers for `connect` are the settings, each of them."""
-    assert Overrides.__annotations__.keys() == SETTINGS.keys()
-
-
 def test_a_timeout_is_seconds():
     """As a number, a text or a span of time."""
     for value in (90, "90", dt.timedelta(minutes=1.5)):
@@ -450,18 +445,6 @@ def test_a_token_and_its_command_stand_for_each_other(variables, text, given, to
         assert isinstance(settings.token, TokenSource)
         assert settings.token.identity == settings.token_command
         assert settings.sources["token"] == settings.sources["token_command"]
-
-
-def test_a_company_s_name_is_given_once(config, monkeypatch):
-    """It is kept beside the config file, by the company, for every environment; a damaged file is named."""
-    monkeypatch.setenv("BKTOOLS_CONFIG", str(config))
-    settings = load_settings(company=COMPANY)
-    assert keep_company_name(settings, COMPANY, "Müller GmbH").title_of(COMPANY) == "Müller GmbH"
-    for company, title in ((COMPANY, "Müller GmbH"), (OTHER, OTHER)):
-        assert load_settings("production", company=company).title_of(company) == title
-    config.with_name("company_names.json").write_text("{")
-    with pytest.raises(ConfigurationError, match=r"company_names.json cannot be read .*or delete it"):
-        load_settings(company=COMPANY)
 
 
 def test_flags_and_names():

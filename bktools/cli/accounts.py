@@ -10,7 +10,7 @@ import typer
 import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import REQUIRED, argument, connected, option, same
+from bktools.cli.options import REQUIRED, argument, option, same
 from bktools.cli.output import tell
 from bktools.cli.tables import counts, in_order
 from bktools.progress import note
@@ -37,45 +37,37 @@ OPEN = ("REJECTED", "UNKNOWN")
 
 @app.command("list")
 def list_accounts(
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Table = results.TableFormat.TABLE,
-    output: results.Output = None,
+    books: options.Books,
+    table: results.Table,
 ) -> None:
     """List the accounts known here: created, matched or imported.
 
     Example: bktools accounts list
     """
-    with connected(environment, sandbox, company) as service:
-        accounts = bktools.load_accounts(company, service=service)
-        books = same(service.settings)
-    results.hand_over(
+    with books.connected() as service:
+        accounts = bktools.load_accounts(books.company, service=service)
+        ending = same(service.settings)
+    table.hand_over(
         in_order(accounts, "state", NEXT),
-        format,
-        output,
         columns=["external_id", "code", "name", "archived", "state", "id"],
     )
-    _say_next(accounts["state"], books)
+    _say_next(accounts["state"], ending)
     if accounts.empty:
         tell(
             "no accounts are known here: create those of a chart "
-            f"(bktools accounts create --chart FILE{books}), "
-            f"or import the account export of your spend tool (bktools accounts import FILE{books})"
+            f"(bktools accounts create --chart FILE{ending}), "
+            f"or import the account export of your spend tool (bktools accounts import FILE{ending})"
         )
 
 
 @app.command("create")
 def create(
+    books: options.Books,
+    table: results.Table,
     chart: reading.Chart = None,
     mapping: reading.Mapping = None,
     apply: options.Apply = False,
     new_chart: options.NewChart = False,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Table = results.TableFormat.TABLE,
-    output: results.Output = None,
 ) -> Exit:
     """Create the chart's missing accounts; without --apply, list them.
 
@@ -83,14 +75,12 @@ def create(
     """
     from bktools.cli.reconcile import reconciled
 
-    with connected(environment, sandbox, company) as service:
+    with books.connected() as service:
         reconciliation = reconciled(service, chart, mapping, note)
         accounts = bktools.create_accounts(reconciliation, apply=apply, new_chart=new_chart, service=service)
-        books = same(service.settings)
-    results.hand_over(
+        ending = same(service.settings)
+    table.hand_over(
         in_order(accounts, "outcome", NEXT),
-        format,
-        output,
         columns=["external_id", "name", "outcome", "message"],
     )
     for line in filter(None, [reconciliation.another_chart, *reconciliation.not_created]):
@@ -98,26 +88,24 @@ def create(
     for phrase in reconciliation.unchecked:
         note(f"not compared: {phrase}")
     note(counts(accounts["outcome"]) or "0 accounts")
-    _say_next(accounts["outcome"], books)
+    _say_next(accounts["outcome"], ending)
     return Exit.INCOMPLETE if accounts["outcome"].isin(OPEN).any() else Exit.DONE
 
 
-def _say_next(states: pd.Series, books: str) -> None:
+def _say_next(states: pd.Series, ending: str) -> None:
     numbers = states.value_counts()
     for state, advice in NEXT.items():
         if state in numbers.index:
-            tell(f"{numbers[state]:,} {state}: {advice.format(same=books)}")
+            tell(f"{numbers[state]:,} {state}: {advice.format(same=ending)}")
 
 
 @app.command("import")
 def import_list(
+    books: options.Books,
+    text: results.Text,
     file: Path = argument("FILE", "The account export of your spend tool.", REQUIRED),
     complete: bool = option("--complete", "The list has all accounts: forget those that it lacks.", False),
     mapping: reading.Mapping = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Import the list of accounts that were created elsewhere.
 
@@ -125,13 +113,12 @@ def import_list(
     """
     from bktools.inputs.readers.accounts import read_accounts
 
-    with connected(environment, sandbox, company) as service:
+    with books.connected() as service:
         rows = reading.read(read_accounts, "accounts", file, mapping)
-        accounts = bktools.import_accounts(rows, company=company, complete=complete, service=service)
+        accounts = bktools.import_accounts(rows, company=books.company, complete=complete, service=service)
     about, count = accounts.attrs["bktools"], len(accounts)
     retired = about["retired"]
-    results.report(
-        format,
+    text.report(
         reading.recognised(about["imported"]),
         f"{len(retired):,} no longer known, because the list lacks them (--format json names them)"
         if retired

@@ -36,7 +36,7 @@ from bktools.cli.exits import Exit, exit_codes
 from bktools.cli.help import ANYWHERE, Command, Group
 from bktools.cli.loading import loader
 from bktools.cli.log import LogLevel, logged
-from bktools.cli.options import one_of, option
+from bktools.cli.options import one_of, option, with_shared_options
 from bktools.contract import NOUNS
 from bktools.wording import LANGUAGE_VARIABLE, LANGUAGES
 
@@ -54,13 +54,14 @@ COMMANDS: tuple[Callable[..., Exit | None], ...] = (
     *map(loader, NOUNS),
     compare.compare,
     mappings.mappings,
+    snapshots.snapshots,
     balance.balance,
     check.check,
     mcp.mcp,
     config.config,
     guide.guide,
 )
-GROUPS = (accounts, export, journal, periods, sandbox, snapshots)
+GROUPS = (accounts, export, journal, periods, sandbox)
 
 FLAGS = ("--verbose", "--quiet")
 WITH_VALUE = ("--log-level", "--language")
@@ -69,7 +70,7 @@ WITH_VALUE = ("--log-level", "--language")
 class Commands(Group):
     """All commands; the options of `every_command` may stand anywhere in a line."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Parse the arguments, those of every command first."""
         return super().parse_args(ctx, common_first(args))
 
@@ -102,10 +103,14 @@ app = typer.Typer(
 )
 
 for _command in COMMANDS:
-    app.command(cls=Command, epilog=ANYWHERE)(_command)
+    app.command(cls=Command, epilog=ANYWHERE)(with_shared_options(_command))
 for _group in GROUPS:
     for _nested in _group.app.registered_commands:
+        assert _nested.callback is not None
         _nested.cls, _nested.epilog = Command, ANYWHERE
+        _nested.callback = with_shared_options(_nested.callback)
+    if (_callback := _group.app.registered_callback) and _callback.callback:
+        _callback.callback = with_shared_options(_callback.callback)
     app.add_typer(_group.app, name=_group.__name__.rpartition(".")[2], cls=Group)
 
 

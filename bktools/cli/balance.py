@@ -6,14 +6,12 @@ import warnings
 
 import bktools
 from bktools.cli import options, results
-from bktools.cli.options import connected
 from bktools.consoles import listed
 
 
 def balance(
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    format: results.Format = results.TextFormat.TEXT,
+    books: options.Environment,
+    text: results.Text,
 ) -> None:
     """Show the company's balance (deprecated in the interface).
 
@@ -23,6 +21,6 @@ def balance(
     Example: bktools balance --format json
     """
     warnings.simplefilter("always", DeprecationWarning)
-    with connected(environment, sandbox) as service:
+    with books.connected() as service:
         amounts = {str(name): value for name, value in bktools.get_balance(service=service).items()}
-    results.report(format, *listed(amounts.items()), **amounts)
+    text.report(*listed(amounts.items()), **amounts)

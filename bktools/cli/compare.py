@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import bktools
 from bktools.cli import options, results
-from bktools.cli.options import REQUIRED, argument, connected, option, the_company
+from bktools.cli.options import REQUIRED, argument, option, the_company
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError
 from bktools.progress import note
@@ -20,6 +20,8 @@ KEYS = ("category", "account", "employee")
 
 
 def compare(
+    books: options.Books,
+    table: results.Table,
     before: str = argument(
         "BEFORE", "A month, such as 2026-10, or a moment, such as 2026-10-31 or 2026-10-31T18:00Z.", REQUIRED
     ),
@@ -31,11 +33,6 @@ def compare(
     ),
     largest_first: options.LargestFirst = False,
     threshold: options.Threshold = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Table = results.TableFormat.TABLE,
-    output: results.Output = None,
 ) -> None:
     """Show what changed between two months or two moments.
 
@@ -45,7 +42,7 @@ def compare(
     """
     if unknown := {*(by or ())} - {*KEYS}:
         raise ArgumentError("--by", f"must be one of {', '.join(KEYS)}", min(unknown))
-    with connected(environment, sandbox, company) as service:
+    with books.connected() as service:
         changes = bktools.compare(
             before, after, company=the_company(service.settings), threshold=threshold, service=service
         )
@@ -65,7 +62,7 @@ def compare(
     shown = [
         name for name in changes.columns if name not in ("company_id", "id") and changes[name].notna().any()
     ]
-    results.hand_over(changes, format, output, columns=shown)
+    table.hand_over(changes, columns=shown)
 
 
 def by_name(rows: pd.DataFrame, columns: list[str], within: Sequence[str] = ("currency",)) -> pd.DataFrame:

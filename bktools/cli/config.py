@@ -5,14 +5,12 @@ from __future__ import annotations
 import typer
 
 from bktools.cli import options, results
-from bktools.cli.options import settings_of
 from bktools.consoles import listed
 
 
 def config(
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    format: results.Table = results.TableFormat.TABLE,
+    books: options.Environment,
+    table: results.Table,
 ) -> None:
     """Show the settings in force and their sources, secrets masked.
 
@@ -21,17 +19,17 @@ def config(
     from bktools.journal.journal import identity_of
     from bktools.settings import config_path
 
-    settings, file = settings_of(environment, sandbox), config_path()
+    settings, file = books.settings(), config_path()
     rows = [
         *settings.rows(),
         ("journal in use", identity_of(settings), ""),
         ("config file", f"{file}{'' if file.exists() else ' (none yet)'}", ""),
     ]
-    if format is results.TableFormat.TABLE:
+    if table.is_for_people:
         lines = [
             (name, "  ".join(filter(None, [value, source and f"({source})"]))) for name, value, source in rows
         ]
         typer.echo("\n".join(["Settings", *listed(lines, indent="  ")]))
         return
     frame = results.table_of(rows, ["setting", "value", "source"]).replace("", None)
-    results.hand_over(frame, format)
+    table.hand_over(frame)

@@ -12,9 +12,10 @@ import bktools
 from bktools.caller import in_shell
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import REQUIRED, argument, connected, option, same, the_company
+from bktools.cli.options import REQUIRED, argument, option, same, the_company
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError, InputError, PlanError
+from bktools.progress import note
 from bktools.wording.numbers import counted
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ Plan = Annotated[Path, Argument(metavar="FILE", help="The plan that compose wrot
 
 @app.command("compose")
 def compose(
+    books: options.Books,
+    text: results.Text,
     entries: reading.EntriesFiles = None,
     ledger: reading.AskedLedger = None,
     exported_at: options.ExportedAt = None,
@@ -65,10 +68,6 @@ def compose(
     out: Path | None = option("--out FILE", "File of the plan; by default export-PLAN_ID.plan."),
     csv: Path | None = option("--csv FOLDER", "Also write the plan as CSV to this folder; see --profile."),
     profile: options.Profile = "excel",
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Check entries and write the plan of their export. Nothing is sent.
 
@@ -80,7 +79,7 @@ def compose(
     from bktools.journal.records import this_process
     from bktools.journal.statements import not_booked
 
-    with connected(environment, sandbox, company) as service:
+    with books.connected() as service:
         settings = service.settings
         # Cached tables, too, when the service cannot be reached.
         tables = reading.tables_of(service, settings.company, max_age=0) if settings.company else {}
@@ -91,14 +90,14 @@ def compose(
             tables,
             required=("category_id",),
         )
-        results.say(format, reading.recognised(rows.attrs["bktools"]))
+        text.say(reading.recognised(rows.attrs["bktools"]))
         companies = rows["company_id"].dropna().unique().tolist()
         with Journal(settings) as journal:
             elsewhere = journal.exported_elsewhere(settings.company)
             cleared = not_booked(journal, settings.company)
         for company_id in companies:
             if question := first_export_question(company_id, service=service):
-                results.say(format, f"{question}\n")
+                text.say(f"{question}\n")
         plan = bktools.compose_export_jobs(
             rows,
             **(tables or reading.tables_of(service, companies, max_age=0)),
@@ -116,7 +115,7 @@ def compose(
             vendor_based_bookkeeping=vendor_based_bookkeeping,
             is_interactive=not background,
         )
-        _say_plan(format, plan)
+        _say_plan(text, plan)
         file = out or Path(f"export-{plan.plan_id}.plan")
         write_plan(plan, file, made_for=settings.identity, made_by=this_process())
     if csv is not None:
@@ -126,22 +125,19 @@ def compose(
     again = f"bktools export submit {in_shell(shown)}{same(settings, company=False)}"
     if plan.batches.empty:
         again = "correct the entries that are not ready, then compose again; there is nothing to submit"
-    results.report(
-        format, f"\nWritten to {file}; nothing was sent. Next: {again}", **_facts_of(plan), file=file
-    )
+    text.report(f"\nWritten to {file}; nothing was sent. Next: {again}", **_facts_of(plan), file=file)
 
 
 @app.command("submit")
 def submit(
+    books: options.Environment,
+    text: results.Text,
     file: Plan,
     apply: options.Apply = False,
     plan_id: str | None = option("--plan ID", "Refuse the file unless it holds this plan."),
     wait: options.Wait = 300.0,
     first_export: options.FirstExport = False,
     by: str | None = option("--by NAME", "With --first-export: your name; kept permanently."),
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> Exit:
     """Submit a plan, each batch once; without --apply, a dry run.
 
@@ -156,16 +152,16 @@ def submit(
     read = read_plan(file)
     if plan_id is not None and plan_id != read.plan.plan_id:
         raise PlanError(f"{file} holds plan {read.plan.plan_id}, not {plan_id}: nothing was sent")
-    with connected(environment, sandbox) as service:
+    with books.connected() as service:
         if read.made_for != service.settings.identity:
             raise PlanError(
                 f"{file} was made for {read.made_for}, this is {service.settings.identity}: "
                 "nothing was sent; compose it again here"
             )
         for question in _unknown_outcomes(read.plan, service):
-            results.say(format, f"{question}\n")
-        results.say(format, f"Composed by {read.made_by}, {read.made_at}")
-        _say_plan(format, read.plan)
+            text.say(f"{question}\n")
+        text.say(f"Composed by {read.made_by}, {read.made_at}")
+        _say_plan(text, read.plan)
         sent = bktools.submit_export_jobs(
             read.plan,
             apply=apply,
@@ -175,79 +171,52 @@ def submit(
             service=service,
         )
         questions = _unknown_outcomes(read.plan, service)
-    results.say(format, "")
-    _say_outcomes(format, sent, applied=apply)
-    results.report(format, **_facts_of(read.plan), applied=apply, outcomes=sent, outcome_unknown=questions)
+    text.say("")
+    _say_outcomes(text, sent, applied=apply)
+    text.report(**_facts_of(read.plan), applied=apply, outcomes=sent, outcome_unknown=questions)
     if read.plan.batches.empty:
-        results.say(format, "Nothing was sent: no entry of the plan is ready.")
+        text.say("Nothing was sent: no entry of the plan is ready.")
     elif not apply:
-        results.say(format, "Nothing was sent: run again with --apply to do it.")
+        text.say("Nothing was sent: run again with --apply to do it.")
     is_incomplete = questions or (apply and (sent["outcome"] != "ACCEPTED").any())
     return Exit.INCOMPLETE if is_incomplete else Exit.DONE
 
 
 @app.command("status")
 def status(
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Format = results.TextFormat.TEXT,
-) -> Exit:
-    """Show the batches by state, and how to settle open ones.
-
-    Example: bktools export status
-    """
-    from bktools.journal.export_jobs import open_questions
-
-    with connected(environment, sandbox, company) as service:
-        jobs = bktools.load_export_jobs(company, service=service)
-        questions = open_questions(company, service=service)
-    by_state = dict(list(jobs.groupby("state")))
-    states = {
-        str(state): {"batches": len(rows), "entries": int(rows["entries"].sum())}
-        for state, rows in by_state.items()
-    }
-    results.report(
-        format,
-        *(_batches(rows, state) for state, rows in by_state.items()),
-        "nothing was exported from here" if jobs.empty else "",
-        *(f"\n{question}" for question in questions),
-        states=states,
-        outcome_unknown=questions,
-    )
-    return Exit.INCOMPLETE if questions else Exit.DONE
-
-
-@app.command("history")
-def history(
+    books: options.Books,
+    table: results.Table,
     entries: bool = option("--entries", "One row per accounting entry.", False),
     events: bool = option("--events", "One row per event, with earlier settlements, by whom and why.", False),
     batch: str | None = option("--batch ID", "Only this batch."),
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Table = results.TableFormat.TABLE,
-    output: results.Output = None,
-) -> None:
-    """Show the export jobs that were sent from here.
+) -> Exit:
+    """Show the export jobs that were sent from here, and how to settle open ones.
 
-    Example: bktools export history --entries --batch 3b033ca1ea4749b395bf
+    Example: bktools export status --entries --batch 3b033ca1ea4749b395bf
     """
     from bktools.journal.export_jobs import open_questions
 
-    with connected(environment, sandbox, company) as service:
-        jobs = bktools.load_export_jobs(company, entries=entries, events=events, batch=batch, service=service)
+    with books.connected() as service:
+        jobs = bktools.load_export_jobs(
+            books.company, entries=entries, events=events, batch=batch, service=service
+        )
         # An open question tells the user to list the entries, so it is not repeated in that list.
-        questions = [] if entries else open_questions(company, batch=batch, service=service)
-    columns = COLUMNS["entries" if entries else "events" if events else "batches"]
-    results.hand_over(jobs, format, output, columns=columns, most=1_000)
+        questions = [] if entries else open_questions(books.company, batch=batch, service=service)
+    table.hand_over(
+        jobs, columns=COLUMNS["entries" if entries else "events" if events else "batches"], most=1_000
+    )
+    if jobs.empty:
+        note("nothing was exported from here")
     for question in questions:
         # On standard error, apart from the rows that a program reads.
         tell(f"\n{question}")
+    return Exit.INCOMPLETE if questions else Exit.DONE
 
 
 @app.command("resolve")
 def resolve(
+    books: options.Books,
+    text: results.Text,
     by: options.By,
     evidence: options.Evidence,
     batch: str = argument("BATCH", "ID of the batch.", REQUIRED),
@@ -255,10 +224,6 @@ def resolve(
         "--outcome accepted|released", "accepted: it was booked. released: it was not.", REQUIRED
     ),
     job: str | None = option("--job UUID", "UUID of the job, if it was found."),
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Settle an export job whose outcome is unknown.
 
@@ -267,13 +232,12 @@ def resolve(
 
     Example: bktools export resolve 3b033ca1ea4749b395bf --outcome released --evidence "not in ERP" --by Ada
     """
-    with connected(environment, sandbox, company) as service:
+    with books.connected() as service:
         bktools.resolve_export_job(batch, outcome, evidence=evidence, by=by, job_id=job, service=service)
-        books = same(service.settings, company=False)
-    results.report(
-        format,
+        ending = same(service.settings, company=False)
+    text.report(
         f"batch {batch}: {outcome}, by {by}",
-        f"{NEXT[outcome]}: bktools export submit PLAN --apply{books}",
+        f"{NEXT[outcome]}: bktools export submit PLAN --apply{ending}",
         batch_id=batch,
         outcome=outcome,
         by=by,
@@ -282,13 +246,11 @@ def resolve(
 
 @app.command("tick-off")
 def tick_off(
+    books: options.Books,
+    text: results.Text,
     by: options.By,
     evidence: options.Evidence,
     event: int = argument("EVENT", "The number that status prints.", REQUIRED),
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Record that you looked at a possible double booking.
 
@@ -299,28 +261,23 @@ def tick_off(
     from bktools.journal.resolving import tick_off as tick
     from bktools.journal.writing import open_for_writing
 
-    with (
-        connected(environment, sandbox, company) as service,
-        open_for_writing(service.settings) as journal,
-    ):
+    with books.connected() as service, open_for_writing(service.settings) as journal:
         tick(journal, event, by=by, evidence=evidence)
-    results.report(format, f"event {event} is ticked off, by {by}", event=event, by=by)
+    text.report(f"event {event} is ticked off, by {by}", event=event, by=by)
 
 
 @app.command("import")
 def import_elsewhere(
+    books: options.Books,
+    text: results.Text,
     by: options.By,
     evidence: options.Evidence,
     entries: list[Path] = argument("FILE", "The entries.", REQUIRED),
     mapping: reading.Mapping = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Record entries that were exported elsewhere.
 
-    They are not sent from here, until that is undone. Of a list that export history wrote, what was refused
+    They are not sent from here, until that is undone. Of a list that export status wrote, what was refused
     or released is left out.
 
     Example: bktools export import exported.csv --by Ada --evidence "list of exports in the service, 31 Oct"
@@ -330,7 +287,7 @@ def import_elsewhere(
     from bktools.journal.statements import record_exported_elsewhere
     from bktools.journal.writing import open_for_writing
 
-    with connected(environment, sandbox, company) as service:
+    with books.connected() as service:
         company_id = the_company(service.settings)
         rows = _exported(reading.read_entries(entries, mapping, company_id, {}))
         known = [name for name in ("date", "amount", "currency", "supplier") if name in rows.columns]
@@ -344,8 +301,7 @@ def import_elsewhere(
                 journal, company_id, listed, by=by, evidence=evidence, source=", ".join(map(str, entries))
             )
         undo = f'bktools export undo-import {event} --by NAME --evidence "..."{same(service.settings)}'
-    results.report(
-        format,
+    text.report(
         f"{counted(len(listed), 'entry', 'entries')} recorded as exported elsewhere, by {by}",
         f"If that was wrong: {undo}",
         event=event,
@@ -356,13 +312,11 @@ def import_elsewhere(
 
 @app.command("undo-import")
 def undo_import(
+    books: options.Books,
+    text: results.Text,
     by: options.By,
     evidence: options.Evidence,
     event: int = argument("EVENT", "The number that import printed.", REQUIRED),
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Take back what import recorded.
 
@@ -373,23 +327,18 @@ def undo_import(
     from bktools.journal.statements import undo_exported_elsewhere
     from bktools.journal.writing import open_for_writing
 
-    with (
-        connected(environment, sandbox, company) as service,
-        open_for_writing(service.settings) as journal,
-    ):
+    with books.connected() as service, open_for_writing(service.settings) as journal:
         undo_exported_elsewhere(journal, event, by=by, evidence=evidence)
-    results.report(format, f"event {event} is undone, by {by}: its entries may be sent", event=event, by=by)
+    text.report(f"event {event} is undone, by {by}: its entries may be sent", event=event, by=by)
 
 
 @app.command("not-booked")
 def not_booked_entries(
+    books: options.Books,
+    text: results.Text,
     by: options.By,
     evidence: options.Evidence,
     entries: list[str] = argument("ENTRY", "IDs of the entries.", REQUIRED),
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Record that entries are not booked.
 
@@ -401,12 +350,11 @@ def not_booked_entries(
     from bktools.journal.statements import record_not_booked
     from bktools.journal.writing import open_for_writing
 
-    with connected(environment, sandbox, company) as service:
+    with books.connected() as service:
         company_id = the_company(service.settings)
         with open_for_writing(service.settings) as journal:
             record_not_booked(journal, company_id, entries, by=by, evidence=evidence)
-    results.report(
-        format,
+    text.report(
         f"{counted(len(entries), 'entry', 'entries')} recorded as not booked, by {by}",
         entries=entries,
         by=by,
@@ -439,13 +387,13 @@ def _unknown_outcomes(plan: bktools.ExportPlan, service: bktools.Service) -> lis
     return [line for company in companies for line in open_questions(company, service=service)]
 
 
-def _say_plan(format: results.TextFormat, plan: bktools.ExportPlan) -> None:
+def _say_plan(text: results.Text, plan: bktools.ExportPlan) -> None:
     from bktools.frames.names import FIRST
 
     # The next step is that of the command, not of Python.
-    results.say(format, repr(plan).partition("\n  next:")[0])
+    text.say(repr(plan).partition("\n  next:")[0])
     held = plan.not_ready[[name for name in (*FIRST, "reason") if name in plan.not_ready.columns]]
-    results.say_list(format, "Not ready", held, most=SHOWN_NOT_READY, whole="--csv FOLDER")
+    text.say_list("Not ready", held, most=SHOWN_NOT_READY, whole="--csv FOLDER")
 
 
 def _facts_of(plan: bktools.ExportPlan) -> dict[str, Any]:
@@ -462,13 +410,13 @@ def _facts_of(plan: bktools.ExportPlan) -> dict[str, Any]:
     }
 
 
-def _say_outcomes(format: results.TextFormat, sent: pd.DataFrame, *, applied: bool) -> None:
+def _say_outcomes(text: results.Text, sent: pd.DataFrame, *, applied: bool) -> None:
     for outcome, rows in sent.groupby("outcome", sort=False):
-        results.say(format, _batches(rows, outcome))
+        text.say(_batches(rows, outcome))
     # In a dry run what is planned would be sent.
     as_wanted = {"ACCEPTED"} if applied else {"ACCEPTED", "PLANNED"}
     for row in sent[~sent["outcome"].isin(as_wanted)].to_dict("records"):
-        results.say(format, f"batch {row['batch_id']} {row['outcome']}: {row['message']}")
+        text.say(f"batch {row['batch_id']} {row['outcome']}: {row['message']}")
 
 
 def _batches(rows: pd.DataFrame, state: object) -> str:

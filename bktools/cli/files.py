@@ -33,7 +33,7 @@ FORM = ("format", "sheet", "heading_line", "delimiter", "encoding")
 # Rows that are shown from each end of a table.
 SHOWN_ROWS = 3
 _LISTS, _NUMBERS = ("columns", "sides", "skip_rows"), ("headings", "year")
-_BEHIND = ("mapping", "save_mapping", "format", "output")
+_BEHIND = ("mapping", "save_mapping", "text", "output")
 File = Annotated[Path, Argument(metavar="FILE", help="CSV, TSV, Excel or Parquet.")]
 Mapping = Annotated[
     str | None,
@@ -55,9 +55,9 @@ def show_file(
     kind: str,
     file: Path,
     *,
+    text: results.Text,
     mapping: Mapping = None,
     save_mapping: SaveMapping = None,
-    format: results.Format = results.TextFormat.TEXT,
     output: results.Output = None,
     **given: Any,
 ) -> None:
@@ -75,12 +75,12 @@ def show_file(
     about = frame.attrs["bktools"]
     facts = {name: about.get(name) for name in ("source", "rows", *FORM, "columns")}
     facts |= {"days": _days(frame), "sums": _sums(frame), "notes": note_sentences(about)}
-    if format is results.TextFormat.TEXT:
+    if text.is_for_people:
         _say_reading(facts)
         _say_rows(frame)
-    results.report(format, **facts)
+    text.report(**facts)
     if output is not None:
-        results.hand_over(frame, results.TableFormat.TABLE, output)
+        results.Table(output=output).hand_over(frame)
     if save_mapping is not None:
         _save(save_mapping, kind, frame)
 

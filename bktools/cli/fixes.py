@@ -7,7 +7,7 @@ from pathlib import Path
 import bktools
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import argument, connected, same, the_company
+from bktools.cli.options import argument, same, the_company
 from bktools.cli.output import tell
 from bktools.cli.tables import counts, in_order
 from bktools.errors import InputError
@@ -18,15 +18,12 @@ COLUMNS = ("outcome", "about", "account_now", "new_account", "note", "message", 
 
 
 def fixes(
+    books: options.Books,
+    table: results.Table,
     file: Path | None = argument(
         "FILE", "The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in."
     ),
     month: str | None = options.month("Only of this month, such as 2026-10; a file must be of it."),
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Table = results.TableFormat.TABLE,
-    output: results.Output = None,
 ) -> Exit:
     """Check and keep what people filled in on the sheet "to do".
 
@@ -38,7 +35,7 @@ def fixes(
     """
     from bktools.reports import fixes as sheet
 
-    with connected(environment, sandbox, company) as service:
+    with books.connected() as service:
         settings, company = service.settings, the_company(service.settings)
         if file is None:
             lines = sheet.kept_fixes(settings, company, month)
@@ -55,10 +52,8 @@ def fixes(
         kept = sheet.keep_fixes(lines[valid], settings) if file is not None and valid.any() else None
     for row in checked[~valid].to_dict("records"):
         tell(f"line {row['line']}, {row['about']}: {row['message']}")
-    results.hand_over(
+    table.hand_over(
         in_order(checked[valid], "outcome", (sheet.OPEN, sheet.DIFFERENT, sheet.NOTED, sheet.DONE)),
-        format,
-        output,
         columns=list(COLUMNS),
     )
     names = words()

@@ -43,10 +43,10 @@ _LINK = re.compile(r"\[([^\]]+)\]\(([a-z-]+)\.md\)")
 
 
 def guide(
+    table: results.Table,
     topic: str | None = argument(
         "TOPIC", "The page, or a word to look for in all of them; without it the pages are listed."
     ),
-    format: results.Table = results.TableFormat.TABLE,
 ) -> None:
     """Read the guide: short pages, each about one question.
 
@@ -61,16 +61,16 @@ def guide(
             raise ArgumentError(
                 "TOPIC", f"must be one of {', '.join(TOPICS)}, or a word that is on a page", topic
             )
-        results.hand_over(results.table_of(lines_with, ["topic", "line"]), format)
+        table.hand_over(results.table_of(lines_with, ["topic", "line"]))
         return
     # A page opens without pandas, which takes longer to import than the rest.
-    if format is results.TableFormat.TABLE:
+    if table.is_for_people:
         typer.echo(
             in_terminal(topic) if topic else f"{_listed(FOR_ANALYSTS)}\n\n{_listed(FOR_PROGRAMS)}\n\n{MORE}"
         )
         return
     rows = [(name, title_of(name), text_of(name)) for name in ([topic] if topic else TOPICS)]
-    results.hand_over(results.table_of(rows, ["topic", "title", "markdown"]), format)
+    table.hand_over(results.table_of(rows, ["topic", "title", "markdown"]))
 
 
 def _listed(topics: tuple[str, ...]) -> str:

@@ -27,31 +27,25 @@ def _named_options(command: Any) -> Iterator[None]:
         yield
 
 
-class Command(TyperCommand):
-    """A command that ends with the exit code that its function returns."""
+class _Named:
+    """What a command and a group have in common."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Parse the arguments."""
         with _named_options(self):
-            return super().parse_args(ctx, args)
+            return super().parse_args(ctx, args)  # type: ignore[misc]
 
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
+    def invoke(self, ctx: Any) -> None:
+        """Run the function, and end with the exit code that it returns."""
         with _named_options(self):
-            code = super().invoke(ctx)
+            code = super().invoke(ctx)  # type: ignore[misc]
         if code:
             ctx.exit(code)
 
 
-class Group(TyperGroup):
+class Command(_Named, TyperCommand):
+    """A command that ends with the exit code that its function returns."""
+
+
+class Group(_Named, TyperGroup):
     """A group of commands, which may be a command itself."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments."""
-        with _named_options(self):
-            return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the group's own command, or the nested one."""
-        with _named_options(self):
-            return super().invoke(ctx)

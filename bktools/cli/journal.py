@@ -9,7 +9,7 @@ import typer
 
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import REQUIRED, argument, option, same, selected, settings_of
+from bktools.cli.options import REQUIRED, argument, option, same
 from bktools.consoles import listed
 from bktools.errors import ArgumentError
 
@@ -19,49 +19,45 @@ app = typer.Typer(
 
 
 @app.callback()
-def show(
-    context: typer.Context,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    format: results.Format = results.TextFormat.TEXT,
-) -> None:
-    """Show the journal in use, its environment and address, and the number of batches by state.
+def show(context: typer.Context, books: options.Environment, text: results.Text) -> Exit:
+    """Show the journal in use, its environment and address, and whether it is whole and the newest one.
 
     Example: bktools journal
     """
     if context.invoked_subcommand is not None:
-        return
+        return Exit.DONE
     from bktools.journal.journal import Journal
+    from bktools.journal.right_journal import problems
 
-    with Journal(settings_of(environment, sandbox)) as journal:
+    with Journal(books.settings()) as journal:
         states = journal.rows("SELECT state, count(*) AS batches FROM batches GROUP BY state ORDER BY state")
-        events, origin = journal.last_event()["event_id"], journal.origin()
-        rows = [
-            ("journal", journal.id),
-            ("file" if journal.path else "database", journal.location),
-            ("sent log", journal.folder),
-            *origin.items(),
-            ("events", events),
-            *((row["state"], row["batches"]) for row in states),
-        ]
-        results.report(
-            format,
-            *listed(rows),
-            journal=journal.id,
-            location=journal.location,
-            sent_log=journal.folder,
+        faults, origin = problems(journal), journal.origin()
+        facts = {
+            "journal": journal.id,
+            "location": journal.location,
+            "sent_log": journal.folder,
             **origin,
-            events=events,
-            batches={row["state"]: row["batches"] for row in states},
-        )
+            "events": journal.last_event()["event_id"],
+        }
+        kind = "file" if journal.path else "database"
+    numbers = {row["state"]: row["batches"] for row in states}
+    labels = {"location": kind, "sent_log": "sent log"}
+    is_whole = f"{facts['location']} is whole: this machine has seen no events that it lacks"
+    text.report(
+        *listed([*((labels.get(name, name), value) for name, value in facts.items()), *numbers.items()]),
+        *(faults or [is_whole]),
+        **facts,
+        batches=numbers,
+        problems=faults,
+    )
+    return Exit.JOURNAL if faults else Exit.DONE
 
 
 @app.command("backup")
 def backup(
+    books: options.Environment,
+    text: results.Text,
     target: Path | None = argument("FILE", "File to write; by default named after the current time."),
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Write a consistent copy of the journal.
 
@@ -72,15 +68,15 @@ def backup(
     from bktools.journal.journal import Journal
 
     path = target or Path(f"bktools-journal-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%SZ}.sqlite")
-    with Journal(settings_of(environment, sandbox)) as journal:
+    with Journal(books.settings()) as journal:
         journal.backup(path)
-        results.report(
-            format, f"{journal.location} was copied to {path}", journal=journal.location, backup=path
-        )
+        text.report(f"{journal.location} was copied to {path}", journal=journal.location, backup=path)
 
 
 @app.command("restore")
 def restore(
+    books: options.Environment,
+    text: results.Text,
     by: options.By,
     evidence: str = option(
         "--evidence TEXT",
@@ -88,9 +84,6 @@ def restore(
         REQUIRED,
     ),
     source: Path | None = argument("FILE", "The backup; by default the current journal is kept."),
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Go on with a restored journal.
 
@@ -102,15 +95,14 @@ def restore(
     """
     from bktools.journal.restores import restore as put_back
 
-    settings = settings_of(environment, sandbox)
+    settings = books.settings()
     done = put_back(settings, source, by=by, evidence=evidence)
     missing = [
         f"Sent from here on {line.at[:10]} and not in it: batch {line.batch_id} of company {line.company_id}"
         for line in done.missing
     ]
     compose = f"bktools export compose ENTRIES --ledger LEDGER{same(settings)}"
-    results.report(
-        format,
+    text.report(
         f"{done.location} is the journal" + (f", restored from {source}" if source else ""),
         f"The earlier file is kept as {done.set_aside}" if done.set_aside else "",
         *missing,
@@ -122,35 +114,13 @@ def restore(
     )
 
 
-@app.command("verify")
-def verify(
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    format: results.Format = results.TextFormat.TEXT,
-) -> Exit:
-    """Check that the journal is whole, and the newest one.
-
-    Example: bktools journal verify
-    """
-    from bktools.journal.journal import Journal
-    from bktools.journal.right_journal import problems
-
-    with Journal(settings_of(environment, sandbox)) as journal:
-        faults = problems(journal)
-        events, location = journal.last_event()["event_id"], journal.location
-    lines = faults or [f"{location} is whole: {events} events, and this machine has seen no other ones"]
-    results.report(format, *lines, journal=location, events=events, problems=faults)
-    return Exit.JOURNAL if faults else Exit.DONE
-
-
 @app.command("rename")
 def rename(
+    books: options.Environment,
+    text: results.Text,
     by: options.By,
     old: str = argument("OLD", "The name that the environment had.", REQUIRED),
     new: str = argument("NEW", "The name that it has now.", REQUIRED),
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Give the journal of an environment its new name.
 
@@ -159,22 +129,18 @@ def rename(
     from bktools.journal.environments import rename as give_name
     from bktools.settings import load_settings
 
-    chosen = selected(environment, sandbox)
-    if chosen not in {None, new}:
-        raise ArgumentError("NEW", f"must be the environment of the command, which is {chosen}", new)
+    if books.name not in {None, new}:
+        raise ArgumentError("NEW", f"must be the environment of the command, which is {books.name}", new)
     settings = load_settings(new)
     location = give_name(settings, old, by=by)
-    results.report(
-        format, f"{location} is the journal of {new} now", journal=location, environment=new, before=old
-    )
+    text.report(f"{location} is the journal of {new} now", journal=location, environment=new, before=old)
 
 
 @app.command("move")
 def move(
+    books: options.Environment,
+    text: results.Text,
     by: options.By,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Move the journal to the empty database of BKTOOLS_JOURNAL.
 
@@ -185,13 +151,11 @@ def move(
     from bktools.journal.move import move as to_database
     from bktools.journal.postgres import location_of
 
-    settings = settings_of(environment, sandbox)
+    settings = books.settings()
     last = to_database(settings, by=by)
     assert settings.journal is not None
-    location = location_of(settings.journal)
-    events = last["event_id"]
-    results.report(
-        format,
+    location, events = location_of(settings.journal), last["event_id"]
+    text.report(
         f"{events} events are in {location}; the file is closed and kept",
         journal=location,
         events=events,

@@ -11,7 +11,7 @@ from typer import Option
 
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import connected, option
+from bktools.cli.options import option, with_shared_options
 from bktools.cli.output import tell
 from bktools.contract import rules
 from bktools.contract.noun import Noun
@@ -42,6 +42,8 @@ def loader(noun: Noun[Any]) -> Callable[..., Exit]:
     """Return the command that loads a noun; the noun's filters are options, as the contract has them."""
 
     def load(
+        books: options.Environment,
+        table: results.Table,
         company: list[str] | None = option(
             "--company COMPANY",
             'UUID or short name, or "all"; may be repeated. By default the configured company.',
@@ -63,10 +65,6 @@ def loader(noun: Noun[Any]) -> Callable[..., Exit]:
             "estimate their totals.",
             "strict",
         ),
-        environment: options.Environment = None,
-        sandbox: options.Sandbox = False,
-        format: results.Table = results.TableFormat.TABLE,
-        output: results.Output = None,
         **filters: Any,
     ) -> Exit:
         from bktools.snapshots.options import Options
@@ -75,20 +73,21 @@ def loader(noun: Noun[Any]) -> Callable[..., Exit]:
         freshness = Options(
             as_of=as_of, max_age=age("--max-age", max_age), refresh=refresh, verify=verify, on_error=on_error
         )
-        with connected(environment, sandbox) as service:
+        with books.connected() as service:
             companies: Any = "all" if company == ["all"] else company or None
             frame = load_table(noun, companies, filters, freshness, service=service)
-        results.hand_over(frame, format, output, columns=list(noun.shown))
+        table.hand_over(frame, columns=list(noun.shown))
         failures = frame.attrs["bktools"].get("failures", [])
         for failure in failures:
             tell(f"bktools: company {failure['company']}: {failure['message']}; {failure['to_do']}")
         return Exit.SOME_COMPANIES if failures else Exit.DONE
 
-    return _with_filters(load, noun)
+    load.__name__, load.__doc__ = noun.name, _HELP.format(title=noun.title, example=noun.example)
+    return with_shared_options(load, _filters_of(noun))
 
 
-def _with_filters(load: Callable[..., Exit], noun: Noun[Any]) -> Callable[..., Exit]:
-    """Return a command whose `**filters` are options, named after the noun."""
+def _filters_of(noun: Noun[Any]) -> list[inspect.Parameter]:
+    """Return the options for the filters of a noun."""
     kinds: dict[Any, Any] = {rules.unique_uuids: (list[str] | None, "UUID"), rules.flag: (bool | None, None)}
     filters = []
     for item in noun.filters:
@@ -103,9 +102,4 @@ def _with_filters(load: Callable[..., Exit], noun: Noun[Any]) -> Callable[..., E
                     annotation=Annotated[value_type, declared],
                 )
             )
-    signature = inspect.signature(load, eval_str=True)
-    *own, _ = signature.parameters.values()
-    load.__signature__ = signature.replace(parameters=[*own, *filters])  # type: ignore[attr-defined]
-    load.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *filters)}
-    load.__name__, load.__doc__ = noun.name, _HELP.format(title=noun.title, example=noun.example)
-    return load
+    return filters

@@ -7,8 +7,7 @@ from bktools.progress import note
 
 
 def mappings(
-    format: results.Table = results.TableFormat.TABLE,
-    output: results.Output = None,
+    table: results.Table,
 ) -> None:
     """List the saved mappings.
 
@@ -34,5 +33,5 @@ def mappings(
             )
         )
     frame = results.table_of(rows, ["name", "kind", "headings", "options", "file"])
-    results.hand_over(frame, format, output)
+    table.hand_over(frame)
     note(f"{counted(len(rows), 'mapping')} in {folder()}")

@@ -14,12 +14,13 @@ import bktools
 from bktools.caller import install_command
 from bktools.cli import options, reading
 from bktools.cli.exits import described
-from bktools.cli.options import REQUIRED, option, same, selected, the_company
+from bktools.cli.options import REQUIRED, option, same, the_company
 from bktools.errors import ArgumentError, ConfigurationError
 from bktools.progress import hushed
 
 
 def mcp(
+    books: options.Books,
     folder: list[Path] = option(
         "--folder FOLDER",
         "Folder of the files that may be read. May be repeated; results are written to bktools-prepared "
@@ -35,9 +36,6 @@ def mcp(
         max=65535,
     ),
     print_config: bool = option("--print-config", "Print the settings for a client, and end.", False),
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
 ) -> None:
     """Let an assistant prepare a month (MCP server); it cannot book.
 
@@ -46,7 +44,7 @@ def mcp(
     Example: bktools mcp --folder . --sandbox --print-config
     """
     roots = [path.resolve() for path in folder]
-    named = {"environment": selected(environment, sandbox), "company": company}
+    named = {"environment": books.name, "company": books.company}
     if print_config:
         if http is not None:
             raise ArgumentError("--print-config", "cannot be combined with --http, which prints its own")
@@ -64,7 +62,7 @@ def mcp(
     from bktools.agents.folders import Folders
     from bktools.agents.reading import ReadingService
 
-    opened = bktools.connect(named["environment"], company=company)
+    opened = bktools.connect(named["environment"], company=books.company)
     with ReadingService(opened.settings, on_close=opened.close) as service:
         desk = Desk(
             service,

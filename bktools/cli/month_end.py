@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import connected, option, the_company
+from bktools.cli.options import option, the_company
 from bktools.wording import Words
 from bktools.wording.numbers import number
 
@@ -31,6 +32,8 @@ FAIL_ON: dict[str, Callable[[Close], bool]] = {
 
 
 def month_end(
+    books: options.Books,
+    text: results.Text,
     chart: reading.Chart = None,
     entries: reading.Entries = None,
     ledger: reading.AskedLedger = None,
@@ -41,7 +44,7 @@ def month_end(
         "The month, such as 2026-10; by default the last full one with entries."
     ),
     company_name: str | None = option(
-        "--company-name NAME", "The company's full name, for titles; kept for the next closes."
+        "--company-name NAME", "The company's full name, for titles; by default BKTOOLS_COMPANY_NAME."
     ),
     max_entries: options.MaxEntries = 500,
     wait: options.Wait = 300.0,
@@ -69,10 +72,6 @@ def month_end(
         "and worse).",
         callback=options.one_of("fail_on", FAIL_ON),
     ),
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> Exit:
     """Close a month: reconcile, create accounts, export, report.
 
@@ -82,22 +81,22 @@ def month_end(
 
     Example: bktools month-end --sandbox --apply
     """
-    from bktools.connection import keep_company_name, words_for
+    from bktools.connection import words_for
     from bktools.journal.export_jobs import first_export_question, open_questions
 
-    say = partial(results.say, format)
-    with connected(environment, sandbox, company) as service:
+    say = text.say
+    with books.connected() as service:
         company_id = the_company(service.settings)
         if company_name is not None:
-            service.settings = keep_company_name(service.settings, company_id, company_name)
+            service.settings = replace(service.settings, company=company_id, company_name=company_name)
         settings = service.settings
         if not first_export and (question := first_export_question(company_id, service=service)):
             say(f"{question}\n")
         for question in open_questions(company_id, service=service):
             say(f"{question}\n")
         texts = words_for(None, settings)
-        books = texts("report.sandbox") if settings.is_sandbox else settings.environment
-        say(f"{texts('report.terminal.head', name=settings.title_of(company_id), environment=books)}\n")
+        place = texts("report.sandbox") if settings.is_sandbox else settings.environment
+        say(f"{texts('report.terminal.head', name=settings.title_of(company_id), environment=place)}\n")
         if chart is None or not entries:
             sample = reading.samples(service, "--chart and --entries")
             chart, entries = chart or sample[0], entries or [sample[1]]
@@ -135,11 +134,11 @@ def month_end(
     _say_persons(say, close, is_named=by is not None)
     _say_where(say, close)
     questions = [
-        f"{told.about}: {told.to_do}: {action.command}"
-        for action, told in zip(close.actions, close.told, strict=True)
+        f"{step.about}: {step.to_do}: {action.command}"
+        for action, step in zip(close.actions, close.steps, strict=True)
         if action.code == "in_doubt"
     ]
-    results.report(format, **_facts_of(close), outcome_unknown=questions)
+    text.report(**_facts_of(close), outcome_unknown=questions)
     if questions or (apply and close.run.is_incomplete):
         return Exit.INCOMPLETE
     return Exit.FINDINGS if fail_on is not None and FAIL_ON[fail_on](close) else Exit.DONE
@@ -234,12 +233,12 @@ def _say_to_do(say: Say, close: Close) -> None:
     lines = [f"\n{texts('report.terminal.to_do', errors=errors, warnings=warnings)}"]
     if close.before.doubts and not close.run.applied:
         lines.append(f"  {doubt_in_words(close.before.doubts, texts)}")
-    own = [pair for pair in zip(close.actions, close.told, strict=True) if not pair[0].is_apart]
-    for action, told in own[:SHOWN_ACTIONS]:
+    own = [pair for pair in zip(close.actions, close.steps, strict=True) if not pair[0].is_apart]
+    for action, step in own[:SHOWN_ACTIONS]:
         lines.append(
-            f"  {texts('report.terminal.action', who=told.who, to_do=told.to_do)} ({valued(texts, action)})"
+            f"  {texts('report.terminal.action', who=step.who, to_do=step.to_do)} ({valued(texts, action)})"
         )
-        lines += [f"      {text}" for text in (told.about, told.why, action.command) if text]
+        lines += [f"      {text}" for text in (step.about, step.why, action.command) if text]
     more, apart = len(own) - SHOWN_ACTIONS, len(close.actions) - len(own)
     lines += [f"  {texts('report.terminal.more', count=more, file=report)}"] if more > 0 else []
     lines += [f"  {texts('report.terminal.apart', count=apart, file=report)}"] if apart else []

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -91,15 +94,6 @@ def _check_threshold(value: str) -> None:
     threshold_of(value)
 
 
-Environment = Annotated[
-    str | None,
-    shared("--environment -e NAME", "production, staging, a table of the config file, or a base URL."),
-]
-Sandbox = Annotated[bool, shared("--sandbox", "Use the embedded sandbox service: no real books.")]
-Company = Annotated[
-    str | None,
-    shared("--company COMPANY", "UUID or short name; by default the configured company."),
-]
 Apply = Annotated[bool, shared("--apply", "Write to the service (default: dry run).")]
 MaxEntries = Annotated[int, shared("--max-entries COUNT", "The most entries of one export job.", min=1)]
 Wait = Annotated[
@@ -165,33 +159,98 @@ Profile = Annotated[
         callback=checked(_check_profile),
     ),
 ]
-Out = Annotated[
-    Path | None,
-    shared("--out FOLDER", "Also write the tables as CSV to this folder; see --profile."),
-]
 
 
-def selected(environment: str | None, sandbox: bool) -> str | None:
-    """Return the environment that the options select; None for the configured one."""
-    if sandbox and environment not in {None, "sandbox"}:
-        raise ArgumentError("--sandbox", f"cannot be combined with --environment {environment}")
-    return "sandbox" if sandbox else environment
+@dataclass(frozen=True)
+class Environment:
+    """The options that select an environment."""
+
+    environment: Annotated[
+        str | None,
+        shared("--environment -e NAME", "production, staging, a table of the config file, or a base URL."),
+    ] = None
+    sandbox: Annotated[bool, shared("--sandbox", "Use the embedded sandbox service: no real books.")] = False
+
+    @property
+    def name(self) -> str | None:
+        """The environment that is selected; None for the configured one."""
+        if self.sandbox and self.environment not in {None, "sandbox"}:
+            raise ArgumentError("--sandbox", f"cannot be combined with --environment {self.environment}")
+        return "sandbox" if self.sandbox else self.environment
+
+    def settings(self) -> Settings:
+        """Return the settings that are selected, without a connection."""
+        from bktools.settings import load_settings
+
+        return load_settings(self.name)
+
+    @contextmanager
+    def connected(self) -> Iterator[Service]:
+        """Connect to the service that is selected."""
+        from bktools.connection import open_service
+
+        with open_service(self.settings()) as service:
+            yield service
 
 
-def settings_of(environment: str | None, sandbox: bool, company: str | None = None) -> Settings:
-    """Return the settings that the options select, without a connection."""
-    from bktools.settings import load_settings
+@dataclass(frozen=True)
+class Books(Environment):
+    """The options that select the books of a company in an environment."""
 
-    return load_settings(selected(environment, sandbox), company=company)
+    company: Annotated[
+        str | None, shared("--company COMPANY", "UUID or short name; by default the configured company.")
+    ] = None
+
+    def settings(self) -> Settings:
+        """Return the settings that are selected, without a connection."""
+        from bktools.settings import load_settings
+
+        return load_settings(self.name, company=self.company)
 
 
-@contextmanager
-def connected(environment: str | None, sandbox: bool, company: str | None = None) -> Iterator[Service]:
-    """Connect to the service that the options select."""
-    from bktools.connection import open_service
+@dataclass(frozen=True)
+class Folder:
+    """The options of a folder of CSV files."""
 
-    with open_service(settings_of(environment, sandbox, company)) as service:
-        yield service
+    out: Annotated[
+        Path | None, shared("--out FOLDER", "Also write the tables as CSV to this folder; see --profile.")
+    ] = None
+    profile: Profile = "excel"
+
+
+def with_shared_options(
+    function: Callable[..., Any], more: Sequence[inspect.Parameter] = ()
+) -> Callable[..., Any]:
+    """Return a command in which a parameter of a dataclass stands for the options that are its fields.
+
+    `more` are options for the command's `**` parameter.
+    """
+    signature = inspect.signature(function, eval_str=True)
+    own: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
+    for name, parameter in signature.parameters.items():
+        if is_dataclass(parameter.annotation):
+            groups[name] = parameter.annotation
+        elif parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+            own.append(parameter)
+    shared_ones = [
+        item
+        for group in groups.values()
+        for item in inspect.signature(group, eval_str=True).parameters.values()
+    ]
+    parameters = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in (*own, *more, *shared_ones)]
+
+    @functools.wraps(function)
+    def command(**values: Any) -> Any:
+        made = {
+            name: group(**{item.name: values.pop(item.name) for item in fields(group)})
+            for name, group in groups.items()
+        }
+        return function(**made, **values)
+
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {item.name: item.annotation for item in parameters}
+    return command
 
 
 def the_company(settings: Settings) -> str:

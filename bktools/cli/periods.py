@@ -9,7 +9,7 @@ from typer import Argument
 
 import bktools
 from bktools.cli import options, results
-from bktools.cli.options import REQUIRED, connected, option, the_company
+from bktools.cli.options import REQUIRED, option, the_company
 from bktools.progress import note
 
 app = typer.Typer(
@@ -22,11 +22,8 @@ Month = Annotated[str, Argument(metavar="MONTH", help="The month, such as 2026-1
 @app.callback()
 def show(
     context: typer.Context,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Table = results.TableFormat.TABLE,
-    output: results.Output = None,
+    books: options.Books,
+    table: results.Table,
 ) -> None:
     """List the months: their state, by whom and when prepared and approved, exported, held back, still open.
 
@@ -38,9 +35,9 @@ def show(
 
     from bktools.wording.numbers import shown
 
-    with connected(environment, sandbox, company) as service:
-        periods = bktools.load_periods(company, service=service)
-    if results.is_for_people(format, output):
+    with books.connected() as service:
+        periods = bktools.load_periods(books.company, service=service)
+    if table.is_for_people:
         for column in AMOUNTS:
             amounts = zip(periods[column], periods["currency"], strict=True)
             periods[column] = [
@@ -50,7 +47,7 @@ def show(
             "exported, in_books, held_back, open and in_doubt are numbers of entries; open: held back, "
             "and not exported since"
         )
-    results.hand_over(periods, format, output, columns=COLUMNS)
+    table.hand_over(periods, columns=COLUMNS)
 
 
 AMOUNTS = ("exported_amount", "in_books_amount", "held_back_amount", "open_amount")
@@ -64,45 +61,40 @@ COLUMNS = [
 
 @app.command("close")
 def close(
+    books: options.Books,
+    text: results.Text,
     month: Month,
     by: options.By,
     reason: str | None = option("--reason TEXT", "Why; kept permanently."),
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Close a month. Nothing more is sent into it until it is reopened.
 
     Example: bktools periods close 2026-10 --by Grace
     """
-    with connected(environment, sandbox, company) as service:
-        company = the_company(service.settings)
-        bktools.close_period(month, by=by, reason=reason, company=company, service=service)
-    results.report(
-        format, f"The period {month} was closed by {by.strip()}", period=month, state="CLOSED", by=by.strip()
-    )
+    with books.connected() as service:
+        bktools.close_period(
+            month, by=by, reason=reason, company=the_company(service.settings), service=service
+        )
+    text.report(f"The period {month} was closed by {by.strip()}", period=month, state="CLOSED", by=by.strip())
 
 
 @app.command("reopen")
 def reopen(
+    books: options.Books,
+    text: results.Text,
     month: Month,
     by: options.By,
     reason: str = option("--reason TEXT", "Why; kept permanently.", REQUIRED),
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Open a closed month again, with the reason.
 
     Example: bktools periods reopen 2026-10 --by Grace --reason "invoice 4711 was late"
     """
-    with connected(environment, sandbox, company) as service:
-        company = the_company(service.settings)
-        bktools.reopen_period(month, by=by, reason=reason, company=company, service=service)
-    results.report(
-        format,
+    with books.connected() as service:
+        bktools.reopen_period(
+            month, by=by, reason=reason, company=the_company(service.settings), service=service
+        )
+    text.report(
         f"The period {month} was opened again by {by.strip()}",
         period=month,
         state="OPEN",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import connected, one_of, option, the_company
+from bktools.cli.options import one_of, option, the_company
 
 if TYPE_CHECKING:
     from bktools.reconcile import Reconciliation
@@ -18,19 +18,16 @@ FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
 
 
 def reconcile(
+    books: options.Books,
+    text: results.Text,
+    folder: options.Folder,
     chart: reading.Chart = None,
     mapping: reading.Mapping = None,
-    out: options.Out = None,
-    profile: options.Profile = "excel",
     fail_on: str | None = option(
         "--fail-on SEVERITY",
         "error or warning: exit 11 when there are findings of this severity or worse.",
         callback=one_of("fail_on", FAIL_ON),
     ),
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> Exit:
     """Compare the ERP's chart with the accounts known here. Nothing is written.
 
@@ -38,20 +35,19 @@ def reconcile(
 
     Example: bktools reconcile --chart chart_of_accounts.csv --fail-on error
     """
-    with connected(environment, sandbox, company) as service:
-        reconciliation = reconciled(service, chart, mapping, lambda text: results.say(format, text))
+    with books.connected() as service:
+        reconciliation = reconciled(service, chart, mapping, text.say)
     findings, actions = reconciliation.findings, reconciliation.actions
     numbers = {str(action): int(count) for action, count in actions["action"].value_counts().items()}
-    if out is not None:
-        reconciliation.to_csv(out, profile)
-    results.report(
-        format,
+    if folder.out is not None:
+        reconciliation.to_csv(folder.out, folder.profile)
+    text.report(
         str(reconciliation),
-        f"written to {out}" if out else "",
+        f"written to {folder.out}" if folder.out else "",
         accounts=numbers,
         actions=actions,
         findings=findings,
-        written_to=out,
+        written_to=folder.out,
     )
     return Exit.FINDINGS if fail_on and findings["severity"].isin(FAIL_ON[fail_on]).any() else Exit.DONE
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,14 +43,6 @@ def _check_output(file: Path) -> None:
         raise ArgumentError("--output", f"must end in {', '.join(SUFFIXES)}", str(file))
 
 
-Format = Annotated[
-    TextFormat,
-    shared("--format FORMAT", "text, or json: one object, amounts as text, times in UTC."),
-]
-Table = Annotated[
-    TableFormat,
-    shared("--format FORMAT", "table, csv or json; in JSON, amounts are text, times UTC."),
-]
 Output = Annotated[
     Path | None,
     shared(
@@ -60,63 +53,76 @@ Output = Annotated[
 ]
 
 
-def is_for_people(format: TableFormat, output: Path | None) -> bool:
-    """Whether a table is shown to a person, not given to a program or written to a file."""
-    return format is TableFormat.TABLE and output is None
+@dataclass(frozen=True)
+class Text:
+    """The option for a result that is no table: lines for people, or one JSON object for programs."""
+
+    format: Annotated[
+        TextFormat, shared("--format FORMAT", "text, or json: one object, amounts as text, times in UTC.")
+    ] = TextFormat.TEXT
+
+    @property
+    def is_for_people(self) -> bool:
+        """Whether the result is shown to a person, not given to a program."""
+        return self.format is TextFormat.TEXT
+
+    def say(self, line: str) -> None:
+        """Write a line of the result; where the result is data, a note on standard error."""
+        if self.is_for_people:
+            typer.echo(line)
+        else:
+            note(line.strip("\n"))
+
+    def report(self, /, *lines: str, **values: Any) -> None:
+        """Write the result: lines for people (without empty ones), values as one JSON object."""
+        for line in filter(None, lines):
+            self.say(line)
+        if not self.is_for_people:
+            write_json(values)
+
+    def say_list(self, title: str, frame: pd.DataFrame, *, most: int, whole: str) -> None:
+        """Write the first rows of a list for people; `whole` is the option that gives all of it."""
+        from bktools.cli.tables import show
+
+        if not self.is_for_people or frame.empty:
+            return
+        part = f" (the first {most:,} of {len(frame):,})" if len(frame) > most else ""
+        typer.echo(f"\n{title}{part}:")
+        show(frame.head(most).dropna(axis="columns", how="all"), whole=whole)
 
 
-def say(format: TextFormat, text: str) -> None:
-    """Write a line of a result; where the result is data, a note on standard error."""
-    if format is TextFormat.TEXT:
-        typer.echo(text)
-    else:
-        note(text.strip("\n"))
+@dataclass(frozen=True)
+class Table:
+    """The options for a result that is a table: its format on standard output, or its file."""
 
+    format: Annotated[
+        TableFormat, shared("--format FORMAT", "table, csv or json; in JSON, amounts are text, times UTC.")
+    ] = TableFormat.TABLE
+    output: Output = None
 
-def report(format: TextFormat, /, *lines: str, **values: Any) -> None:
-    """Write a result that is no table: lines for people (without empty ones), values as one JSON object."""
-    for line in filter(None, lines):
-        say(format, line)
-    if format is TextFormat.JSON:
-        write_json(values)
+    @property
+    def is_for_people(self) -> bool:
+        """Whether the table is shown to a person, not given to a program or written to a file."""
+        return self.format is TableFormat.TABLE and self.output is None
 
+    def hand_over(self, frame: pd.DataFrame, *, columns: list[str] | None = None, most: int = 50) -> None:
+        """Write a table to the file, or to standard output in the format.
 
-def say_list(format: TextFormat, title: str, frame: pd.DataFrame, *, most: int, whole: str) -> None:
-    """Write the first rows of a list for people; `whole` is the option that gives all of it."""
-    from bktools.cli.tables import show
+        People get the given columns, in a terminal at most so many rows. Files, CSV and JSON have all rows
+        and columns; CSV in a file is for spreadsheets, on standard output for programs.
+        """
+        from bktools.cli.tables import show
+        from bktools.wording.numbers import counted
 
-    if format is TextFormat.JSON or frame.empty:
-        return
-    part = f" (the first {most:,} of {len(frame):,})" if len(frame) > most else ""
-    typer.echo(f"\n{title}{part}:")
-    show(frame.head(most).dropna(axis="columns", how="all"), whole=whole)
-
-
-def hand_over(
-    frame: pd.DataFrame,
-    format: TableFormat,
-    output: Path | None = None,
-    *,
-    columns: list[str] | None = None,
-    most: int = 50,
-) -> None:
-    """Write a table to a file, or to standard output in a format.
-
-    People get the given columns, in a terminal at most so many rows. Files, CSV and JSON have all rows and
-    columns; CSV in a file is for spreadsheets, on standard output for programs.
-    """
-    from bktools.cli.tables import show
-    from bktools.wording.numbers import counted
-
-    if output is not None:
-        write_table(frame, output, output.suffix.lower(), "excel")
-        note(f"{counted(len(frame), 'row')} written to {output}")
-    elif format is TableFormat.TABLE:
-        show(frame if columns is None else frame[columns], most=most, whole="--output FILE")
-    else:
-        content = io.BytesIO()
-        write_table(frame, content, f".{format}", "machine")
-        _write_out(content.getvalue())
+        if self.output is not None:
+            write_table(frame, self.output, self.output.suffix.lower(), "excel")
+            note(f"{counted(len(frame), 'row')} written to {self.output}")
+        elif self.is_for_people:
+            show(frame if columns is None else frame[columns], most=most, whole="--output FILE")
+        else:
+            content = io.BytesIO()
+            write_table(frame, content, f".{self.format}", "machine")
+            _write_out(content.getvalue())
 
 
 def table_of(rows: list[tuple[Any, ...]], columns: list[str]) -> pd.DataFrame:

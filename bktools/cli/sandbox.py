@@ -16,7 +16,7 @@ from bktools.visible import visible_line
 if TYPE_CHECKING:
     from bktools.sandbox import Server
 
-app = typer.Typer(help="The embedded service: serve, reset, sample files, faults.", no_args_is_help=True)
+app = typer.Typer(help="The embedded service: serve, reset, sample files.", no_args_is_help=True)
 
 
 # The facts that a client needs, by their names in JSON, with the attribute of the server.
@@ -52,21 +52,18 @@ curl -s "$BKTOOLS_BASE_URL/v1/bookkeeping-categories:search?limit=2" \
 
 @app.command("serve")
 def serve(
+    text: results.Text,
     port: int = option("--port PORT", "Port on loopback; by default any free one.", 0, min=0, max=65535),
-    db: Path | None = option(
-        "--db FILE", "File of the state; by default one in the data folder.", dir_okay=False
-    ),
     fault: list[str] | None = option(
         "--fault FAULT",
         "Fault to inject, such as error:operation=search_categories,times=3,status=503; may be "
-        "repeated. bktools sandbox faults lists them.",
+        "repeated. bktools guide programs lists them.",
     ),
     ready: bool = option(
         "--ready",
         "Every company takes exports; by default one lacks its contra accounts, another its ERP.",
         False,
     ),
-    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Serve the sandbox until Ctrl-C; print how to connect.
 
@@ -80,7 +77,6 @@ def serve(
     server = Server(
         load_settings("sandbox").state_dir,
         port=port,
-        db=db,
         faults=fault or (),
         on_request=_on_request,
     )
@@ -89,13 +85,13 @@ def serve(
             for company in server.companies():
                 server.configure_company(company.id, has_integration=True, has_contra_accounts=True)
         try:
-            _report(server, format)
+            _report(server, text)
             server.wait()
         except KeyboardInterrupt:
-            results.say(format, "stopped; its state is kept")
+            text.say("stopped; its state is kept")
 
 
-def _report(server: Server, format: results.TextFormat) -> None:
+def _report(server: Server, text: results.Text) -> None:
     """Write how to connect to a server."""
     values = {name: getattr(server, attribute) for name, attribute in ATTRIBUTES.items()}
     variables = {
@@ -103,13 +99,13 @@ def _report(server: Server, format: results.TextFormat) -> None:
         for name, attribute in ATTRIBUTES.items()
     }
     # The line of curl is for sh.
-    text = HOW_TO_CONNECT.format(
+    lines = HOW_TO_CONNECT.format(
         **values,
         file=server.file,
         variables=caller.set_variables(variables),
         curl="" if caller.ON_WINDOWS else CURL,
     )
-    results.report(format, text if format is results.TextFormat.TEXT else "", state=server.file, **values)
+    text.report(lines if text.is_for_people else "", state=server.file, **values)
 
 
 def _on_request(method: str, path: str, status: int | None, seconds: float) -> None:
@@ -122,8 +118,8 @@ def _on_request(method: str, path: str, status: int | None, seconds: float) -> N
 
 @app.command("reset")
 def reset(
+    text: results.Text,
     yes: bool = option("--yes", "Do not ask.", False),
-    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Delete the sandbox and its journal. Real books are not touched.
 
@@ -136,13 +132,13 @@ def reset(
     if not yes:
         typer.confirm(f"Delete the sandbox in {settings.state_dir}, with its journal?", abort=True)
     forget_sandbox(settings)
-    results.report(format, "The next start makes a new sandbox.", removed=settings.state_dir)
+    text.report("The next start makes a new sandbox.", removed=settings.state_dir)
 
 
 @app.command("sample-data")
 def sample_data(
+    text: results.Text,
     folder: Path = argument("FOLDER", "Folder to write to.", REQUIRED),
-    format: results.Format = results.TextFormat.TEXT,
 ) -> None:
     """Write sample files: chart of accounts, entries, account list.
 
@@ -156,22 +152,4 @@ def sample_data(
 
     with storage_errors(folder):
         written = (*write_sample_data(folder), write_account_list(folder))
-    results.report(format, *map(str, written), files=written)
-
-
-@app.command("faults")
-def faults(
-    format: results.Table = results.TableFormat.TABLE,
-    output: results.Output = None,
-) -> None:
-    """List the kinds, options and operations of --fault.
-
-    A fault is a kind with options: error:operation=search_categories,times=3
-
-    Example: bktools sandbox faults
-    """
-    from bktools.sandbox.faults import KINDS, OPERATIONS, OPTIONS
-
-    words = {"kind": KINDS, "option": OPTIONS, "operation": dict.fromkeys(OPERATIONS, "")}
-    rows = [(is_a, name, meaning) for is_a, named in words.items() for name, meaning in named.items()]
-    results.hand_over(results.table_of(rows, ["is_a", "name", "meaning"]), format, output)
+    text.report(*map(str, written), files=written)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import bktools
 from bktools.cli import options, reading, results
-from bktools.cli.options import connected, option, the_company
+from bktools.cli.options import Books, option, the_company
 from bktools.progress import note
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ OF_THE_SERVICE = {"category", "account", "employee"}
 
 
 def spend(
+    books: options.Books,
+    table: results.Table,
     entries: reading.EntriesFiles = None,
     mapping: reading.Mapping = None,
     by: options.Keys = None,
@@ -28,11 +30,6 @@ def spend(
         "--shares", "Add the share of each row, within the first key where there are several.", False
     ),
     largest_first: options.LargestFirst = False,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Table = results.TableFormat.TABLE,
-    output: results.Output = None,
 ) -> None:
     """Add up entries by category, supplier, month and others.
 
@@ -42,9 +39,7 @@ def spend(
     Example: bktools spend entries.csv --by month --by supplier
     """
     keys = by or ["category"]
-    (rows,), names = read_sides(
-        [entries], mapping, keys, environment, sandbox, company, required=("currency",)
-    )
+    (rows,), names = read_sides([entries], mapping, keys, books, required=("currency",))
     sums = bktools.spend(
         rows,
         by=keys,
@@ -54,9 +49,9 @@ def spend(
         largest_first=largest_first,
         **names,
     )
-    if shares and results.is_for_people(format, output):
+    if shares and table.is_for_people:
         sums["share"] = (100 * sums["share"]).map("{:.1f} %".format, na_action="ignore")
-    results.hand_over(sums, format, output, columns=shown_columns(sums))
+    table.hand_over(sums, columns=shown_columns(sums))
 
 
 def shown_columns(frame: pd.DataFrame) -> list[str]:
@@ -68,16 +63,14 @@ def read_sides(
     sides: Sequence[list[Path] | None],
     mapping: list[str] | None,
     keys: Sequence[str],
-    environment: str | None,
-    sandbox: bool,
-    company: str | None,
+    books: Books,
     **others: Any,
 ) -> tuple[list[pd.DataFrame], dict[str, Any]]:
     """Read the entries of each side, and the names of the service where a key or an option asks for them."""
-    tables: dict[str, Any] = {}
+    company, tables = books.company, dict[str, Any]()
     files = list(sides)
-    if environment or sandbox or OF_THE_SERVICE & {*keys} or None in sides:
-        with connected(environment, sandbox, company) as service:
+    if books.name or OF_THE_SERVICE & {*keys} or None in sides:
+        with books.connected() as service:
             company = the_company(service.settings)
             tables = reading.tables_of(service, company)
             files = [side or [reading.samples(service, "FILE")[1]] for side in sides]

@@ -11,7 +11,7 @@ import bktools
 from bktools.caller import in_shell
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import connected, option, same, the_company
+from bktools.cli.options import option, same, the_company
 from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.visible import visible_line
@@ -29,6 +29,8 @@ MOST_POSTINGS = 10
 
 
 def verify(
+    books: options.Books,
+    text: results.Text,
     ledger: reading.Ledger,
     entries: list[Path] | None = option(
         "--entries FILE",
@@ -52,10 +54,6 @@ def verify(
     by: str | None = option("--by NAME", "With --record: who verified the month."),
     reason: str | None = option("--reason TEXT", "With --record: why the remaining differences are known."),
     profile: options.Profile = "excel",
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Format = results.TextFormat.TEXT,
 ) -> Exit:
     """Check that exported entries arrived in the general ledger.
 
@@ -79,7 +77,7 @@ def verify(
 
     if record and (month is None or by is None):
         raise ArgumentError("--record", "needs --month and --by: what was verified, and who did it")
-    with connected(environment, sandbox, company) as service:
+    with books.connected() as service:
         company_id = the_company(service.settings)
         postings = reading.read_ledger(ledger, mapping, money="decimal")
         note(reading.recognised(postings.attrs["bktools"]))
@@ -115,9 +113,8 @@ def verify(
         match = replace(match, unchecked=(*left_out, *match.unchecked))
         has_arrived = match.has_arrived and (len(match.entries) > 0 or exported.empty)
         lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
-        results.say(format, "\n  ".join([match.headline, *map(visible_line, lines)]))
-        results.say_list(
-            format,
+        text.say("\n  ".join([match.headline, *map(visible_line, lines)]))
+        text.say_list(
             texts("verification.findings"),
             match.findings[COLUMNS],
             most=len(match.findings),
@@ -125,9 +122,9 @@ def verify(
         )
         since = _since(service, company_id, month, postings)
         for line in since:
-            results.say(format, line)
+            text.say(line)
         for settlement in settled:
-            _say(format, settlement, same(service.settings))
+            _say(text, settlement, same(service.settings))
         if out is not None:
             shown = Verification(
                 match=match,
@@ -141,15 +138,13 @@ def verify(
                 verified_at=dt.datetime.now(dt.UTC),
                 moved=[line.strip() for line in since],
             )
-            results.say(
-                format,
+            text.say(
                 f"\n{texts('report.terminal.written', folder=write_verification(shown, out, profile))}",
             )
         if record and month is not None and by is not None:
             _record(service, company_id, month, match, postings, by, reason)
-            results.say(format, f"\n{texts('verification.recorded', month=month, by=by)}")
-        results.report(
-            format,
+            text.say(f"\n{texts('verification.recorded', month=month, by=by)}")
+        text.report(
             has_arrived=has_arrived,
             entries=match.counts,
             habits=match.habits,
@@ -246,11 +241,11 @@ def _record(
         )
 
 
-def _say(format: results.TextFormat, settlement: Settlement, books: str) -> None:
+def _say(text: results.Text, settlement: Settlement, books: str) -> None:
     """Print the evidence about a batch in doubt, with the command that records its outcome."""
     texts, batch, outcome = words(), settlement.batch_id, settlement.outcome
-    text = settlement.text if outcome else texts("verification.open", text=settlement.text)
-    lines = ["\n" + texts("verification.in_doubt", id=batch, text=text)]
+    evidence = settlement.text if outcome else texts("verification.open", text=settlement.text)
+    lines = ["\n" + texts("verification.in_doubt", id=batch, text=evidence)]
     lines += [visible_line(f"  {posting}") for posting in settlement.postings[:MOST_POSTINGS]]
     if (more := len(settlement.postings) - MOST_POSTINGS) > 0:
         lines.append(f"  {texts('verification.more_postings', count=more)}")
@@ -260,7 +255,7 @@ def _say(format: results.TextFormat, settlement: Settlement, books: str) -> None
     elif settlement.postings:
         lines.append(f"  {texts('verification.explain')}")
     for line in lines:
-        results.say(format, line)
+        text.say(line)
 
 
 def _with_file(

@@ -24,6 +24,8 @@ FIGURES = ("currency", "this", "that", "difference", "percent", "drivers")
 
 
 def versus(
+    books: options.Books,
+    table: results.Table,
     entries: list[Path] = argument(
         "FILE...", "The entries; without --against and --before, the last file is the other side.", REQUIRED
     ),
@@ -39,13 +41,8 @@ def versus(
     by: options.Keys = None,
     largest_first: options.LargestFirst = False,
     threshold: options.Threshold = None,
-    environment: options.Environment = None,
-    sandbox: options.Sandbox = False,
-    company: options.Company = None,
-    format: results.Table = results.TableFormat.TABLE,
-    output: results.Output = None,
 ) -> None:
-    """Compare two months or periods of entries, or entries and a budget.
+    """Compare two months or periods, or entries and a budget.
 
     Each difference has the entries that make it.
 
@@ -60,20 +57,20 @@ def versus(
     if not of_this:
         raise ArgumentError("--against", "must name the other side, or give two files, or --before")
     sides = [of_this] if of_that is of_this else [of_this, of_that]
-    frames, names = read_sides(sides, mapping, keys, environment, sandbox, company)
+    frames, names = read_sides(sides, mapping, keys, books)
     this, that = frames[0], frames[-1]
     changes = bktools.versus(this, that, by=keys, threshold=threshold, period=period, before=before, **names)
     note(f"{counted(len(changes), 'difference')}{smaller_ones(changes.attrs['bktools']['below_threshold'])}")
     if not largest_first:
         changes = by_name(changes, shown_columns(changes)[: -len(FIGURES)])
     shown = shown_columns(changes)
-    if results.is_for_people(format, output):
+    if table.is_for_people:
         titles = {"this": period or _named(this, of_this), "that": before or _named(that, of_that)}
         if len({*titles.values()}) < len(titles):
             titles = {}
         changes = with_units(changes).rename(columns=titles)
         shown = [titles.get(name, name) for name in shown]
-    results.hand_over(changes, format, output, columns=shown)
+    table.hand_over(changes, columns=shown)
 
 
 def _named(side: pd.DataFrame, files: Sequence[Path]) -> str:

@@ -18,7 +18,7 @@ from bktools.close.actions import Action, Waiting
 from bktools.close.figures import Figures
 from bktools.close.record import PeriodRecord, frame
 from bktools.close.recurring import MISSING
-from bktools.close.sentences import Said, label_of, said, table_of, valued
+from bktools.close.sentences import Step, label_of, step_of, table_of, valued
 from bktools.consoles import readable
 from bktools.export import ExportPlan
 from bktools.frames.incoming import source_of
@@ -255,9 +255,9 @@ class Close:
         ]
 
     @property
-    def told(self) -> list[Said]:
-        """Who does each action, the step, the things that it concerns, and the reason, in words."""
-        return [said(self.words, action) for action in self.actions]
+    def steps(self) -> list[Step]:
+        """Each action in words: who does it, the step, the things that it concerns, and the reason."""
+        return [step_of(self.words, action) for action in self.actions]
 
     @cached_property
     def to_do(self) -> pd.DataFrame:

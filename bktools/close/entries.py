@@ -1,7 +1,7 @@
 """The table of a month's entries: each with its fate, from the plan of this run and from the journal.
 
-What was sent, or may have been, is told by the journal with the data that was sent; everything else is told
-by the file. A second run therefore gives the same table.
+What was sent, or may have been, comes from the journal with the data that was sent; everything else comes
+from the file. A second run therefore gives the same table.
 """
 
 from __future__ import annotations
@@ -102,10 +102,10 @@ def entries_of(
     journal = _of_journal(
         sent.filter(pc.or_kleene(pc.equal(sent["period"], month), is_repeated)), rows, ids, month
     )
-    rest = rows.filter(
+    others = rows.filter(
         pc.invert(pc.is_in(ids, pc.drop_null(journal["id"]).combine_chunks(), skip_nulls=True))
     )
-    parts = tables_in_one_scale(*tables_in_one_scale(journal, rest), column="file_amount")
+    parts = tables_in_one_scale(*tables_in_one_scale(journal, others), column="file_amount")
     table = pa.concat_tables(parts, promote_options="permissive")
     table = _with_sentences(table, words)
     order = [
@@ -148,9 +148,9 @@ def _facts_of(reason: str, job: Mapping[str, Any]) -> str | None:
 def _with_sentences(table: pa.Table, words: Words) -> pa.Table:
     """Return entries with message and step of their reason; without facts there is nothing to tell."""
     pairs = list(zip(table["reason"].to_pylist(), table["facts"].to_pylist(), strict=True))
-    told = {(reason, facts): json.loads(facts) for reason, facts in {*pairs} if facts is not None}
+    facts_of_reason = {(reason, facts): json.loads(facts) for reason, facts in {*pairs} if facts is not None}
     for column, form in (("message", "one"), ("to_do", "do")):
-        texts = {pair: words(f"entry.{pair[0]}.{form}", **facts) for pair, facts in told.items()}
+        texts = {pair: words(f"entry.{pair[0]}.{form}", **facts) for pair, facts in facts_of_reason.items()}
         table = _with(table, **{column: [texts.get(pair, "") for pair in pairs]})
     return table
 

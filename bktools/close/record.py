@@ -28,7 +28,6 @@ from bktools.journal.periods import (
     closes_of,
     events_of,
     held_back,
-    not_kept,
     required_company,
     sent_entries,
     state_of,
@@ -77,9 +76,6 @@ class PeriodRecord:
         resolved, open.
     events : DataFrame
         Every event of the month and of its batches in the journal, oldest first.
-    not_kept : int
-        Entries of the company that were sent after a restored copy of the journal was made, which has no data
-        of them; they are in no month.
 
     Examples
     --------
@@ -95,7 +91,6 @@ class PeriodRecord:
     company: str
     state: str
     closed_by: str | None = None
-    not_kept: int = 0
     # The tables by the names of the frames below, which are made on first use.
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
@@ -133,8 +128,6 @@ class PeriodRecord:
         if count["held_back"]:
             facts = {"count": count["held_back"], "resolved": count["resolved"], "open": count["open"]}
             lines += [words()("record.held_back", **facts), *self._amounts("held_back")]
-        if self.not_kept:
-            lines.append(words()("record.not_kept", count=self.not_kept))
         return lines
 
     def _amounts(self, name: str) -> list[str]:
@@ -245,4 +238,4 @@ def record_in(
     }
     state, person = state_of(journal, company, month)
     closed_by = person if state == CLOSED else None
-    return PeriodRecord(month, environment, company, state, closed_by, not_kept(journal, company), tables)
+    return PeriodRecord(month, environment, company, state, closed_by, tables)

@@ -374,7 +374,7 @@ def step_results(
     jobs: list[dict[str, Any]],
 ) -> StepResults:
     """Return what asks for steps: of entries also what was found in those that this month has exported."""
-    findings = [*plan.found.to_pylist(), *_of_exported(plan, entries)]
+    findings = [*plan.finding_facts.to_pylist(), *_of_exported(plan, entries)]
     in_doubt = sent.filter(pc.equal(sent["state"], "UNKNOWN"))["batch_id"].unique().to_pylist()
     return StepResults(
         entries,
@@ -393,7 +393,7 @@ def _of_exported(plan: ExportPlan, entries: pa.Table) -> list[dict[str, Any]]:
     """Return what was found in the entries that the month exported in an earlier run, when it did."""
     is_exported = pc.equal(entries["fate"], EXPORTED)
     exported = [*{*entries.filter(is_exported)["id"].to_pylist()} & {*plan.held["id"].to_pylist()}]
-    rows = plan.found_before_sending(exported).to_pylist() if exported else []
+    rows = plan.findings_before_sending(exported).to_pylist() if exported else []
     return [row for row in rows if row["severity"] != ERROR]
 
 

@@ -15,7 +15,7 @@ from bktools.visible import visible_line
 from bktools.wording import Words
 
 
-class Said(NamedTuple):
+class Step(NamedTuple):
     """An action in words: who does it, the step, the things that it concerns, and the reason."""
 
     who: str
@@ -24,7 +24,7 @@ class Said(NamedTuple):
     why: str
 
 
-def said(words: Words, action: Action, *, most: int = 3) -> Said:
+def step_of(words: Words, action: Action, *, most: int = 3) -> Step:
     """Return the words of an action, with the names of its first things."""
     who = words.name("role", action.role)
     count, (first, *others) = len(action.things), action.things or (None,)
@@ -32,7 +32,7 @@ def said(words: Words, action: Action, *, most: int = 3) -> Said:
     is_one = first is not None and not others
     why, do = ("one", "do") if is_one else ("many", "do_many")
     facts |= first.facts if first is not None and is_one else {}
-    return Said(
+    return Step(
         f"{who} ({visible_line(action.person)})" if action.person else who,
         words(f"{action.key}.{do}", **facts),
         words.listed([_listed(words, action, thing) for thing in action.things], most=most, between="; "),
@@ -104,7 +104,7 @@ LISTS = ("entry_ids", "category_ids")
 
 
 def _row(words: Words, action: Action) -> Sum:
-    texts = said(words, action)._asdict() | {
+    texts = step_of(words, action)._asdict() | {
         "severity": action.severity,
         "role": action.role,
         "check": action.code,

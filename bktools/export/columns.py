@@ -147,12 +147,12 @@ def _with_party(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _with_elsewhere(rows: pl.DataFrame, recorded: pl.DataFrame | None) -> pl.DataFrame:
     """Add how an export outside of the journal is known: by the file of the entry, or by a person's word."""
-    told = [pl.lit(None, pl.String)]
+    known_by = [pl.lit(None, pl.String)]
     if "export_status" in rows.columns:
-        told.append(pl.when(c.export_status.is_in(EXPORTED_ELSEWHERE)).then(c.export_status))
+        known_by.append(pl.when(c.export_status.is_in(EXPORTED_ELSEWHERE)).then(c.export_status))
     if recorded is not None:
-        told.append(pl.when(c.id.is_in(recorded["id"].implode())).then(pl.lit(RECORDED)))
-    return rows.with_columns(elsewhere=pl.coalesce(told))
+        known_by.append(pl.when(c.id.is_in(recorded["id"].implode())).then(pl.lit(RECORDED)))
+    return rows.with_columns(elsewhere=pl.coalesce(known_by))
 
 
 def _with_categories(rows: pl.DataFrame, categories: pl.DataFrame) -> pl.DataFrame:

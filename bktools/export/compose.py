@@ -133,11 +133,11 @@ def compose_export_jobs(
     arguments = arguments_of(company=company, period=period, currency=currency)
     beside = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
     frames = {name: typed(frame, name) for name, frame in beside.items() if frame is not None}
-    said = {
+    by_hand = {
         "elsewhere": rules.unique_uuids("exported_elsewhere", exported_elsewhere),
         "not_booked": rules.unique_uuids("not_booked", not_booked),
     }
-    frames |= {name: pa.table({"id": pa.array([*ids], TEXT)}) for name, ids in said.items() if ids}
+    frames |= {name: pa.table({"id": pa.array([*ids], TEXT)}) for name, ids in by_hand.items() if ids}
     checker = Checker(frames, arguments)
     if is_spark(entries):
         _refuse_beside_spark(selection=selection, ledger=ledger)

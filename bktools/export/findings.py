@@ -96,11 +96,11 @@ def _checked(rows: pl.DataFrame, frames: Mapping[str, pl.DataFrame]) -> Checked:
     is_held = (c.reason != "duplicate").any(ignore_nulls=True).over("id") & c.reason.is_null()
     rows = rows.with_columns(is_held_together=c.row.is_in(lines.filter(is_held)["row"].implode()))
     together = {"reason": HELD_TOGETHER, "facts": "{}"}
-    told = {
+    held = {
         name: pl.coalesce(name, pl.when("is_held_together").then(pl.lit(text)))
         for name, text in together.items()
     }
-    return Checked(rows.with_columns(**told), frames)
+    return Checked(rows.with_columns(**held), frames)
 
 
 @dataclass(frozen=True)
@@ -180,15 +180,15 @@ class Checked:
             is_sent = c.id.is_in([*before_sending])
             unsent = {name: pl.lit(None, rows.schema[name]) for name in ("sent_state", "changes")}
             rows = rows.with_columns(**unsent)
-        found = find(rows, applicable(CHECKS, rows.columns))
+        findings = find(rows, applicable(CHECKS, rows.columns))
         if before_sending:
-            found = found.filter(c.row.is_in(rows.select(is_sent.arg_true()).to_series().implode()))
+            findings = findings.filter(c.row.is_in(rows.select(is_sent.arg_true()).to_series().implode()))
         positions = self.order.select("row").with_row_index("position")
-        found = found.join(positions, on="row", how="left").sort("number", "position")
+        findings = findings.join(positions, on="row", how="left").sort("number", "position")
         known = entries.select([name for name in (*FIRST, *IDENTIFIERS) if name in entries.column_names])
-        about = named(known.take(found["row"].to_arrow()))
+        about = named(known.take(findings["row"].to_arrow()))
         about = about.select([name for name in (*FIRST, *IDENTIFIERS) if name in about.column_names])
-        codes = {name: pc.cast(found[name].to_arrow(), TEXT) for name in COLUMNS}
+        codes = {name: pc.cast(findings[name].to_arrow(), TEXT) for name in COLUMNS}
         return pa.table(codes | dict(zip(about.column_names, about.columns, strict=True)))
 
 

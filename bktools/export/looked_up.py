@@ -59,8 +59,8 @@ def not_in_the_books(
             "the plan asked no ledger that shows how it books: compose it with --ledger FILE; "
             "nothing was sent"
         )
-    said = books["exported_at"]
-    day = dt.date.fromisoformat(said) if said else exported_at
+    exported_on = books["exported_at"]
+    day = dt.date.fromisoformat(exported_on) if exported_on else exported_at
     if day is None:
         raise PlanError(
             f"{books['source']} does not say when it was exported: compose the plan again with --exported-at "

@@ -153,20 +153,20 @@ class ExportPlan(Result):
     @cached_property
     def findings(self) -> pd.DataFrame:
         """What the checks found in the entries; computed on first use."""
-        return to_pandas(findings_in(words(), self.found), self.provenance)
+        return to_pandas(findings_in(words(), self.finding_facts), self.provenance)
 
     @cached_property
-    def found(self) -> pa.Table:
+    def finding_facts(self) -> pa.Table:
         """The findings as facts: check, severity, who (codes), facts (JSON); names, money and identifiers."""
         return self._find()
 
-    def found_before_sending(self, entry_ids: Iterable[str]) -> pa.Table:
+    def findings_before_sending(self, entry_ids: Iterable[str]) -> pa.Table:
         """Return the findings of entries that were sent since, as they were before it."""
         return self._find(before_sending=frozenset(entry_ids))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the plan for pickle and copy, with its findings but without the frames they come from."""
-        return self.__dict__ | {"found": self.found, "_find": None}
+        return self.__dict__ | {"finding_facts": self.finding_facts, "_find": None}
 
     def request(self, batch_id: str) -> BatchRequest:
         """Check a batch and return its request: `body` is what is sent, `entry_ids` are its entries in order.
@@ -257,7 +257,12 @@ class ExportPlan(Result):
         ]
         rows: list[Any] = list(self.needs_action.itertuples())
         reasons = [
-            (row.severity, f"{row.entries:,}", row.check, ": ".join(filter(None, [row.value, _told(row)])))
+            (
+                row.severity,
+                f"{row.entries:,}",
+                row.check,
+                ": ".join(filter(None, [row.value, _fact_and_step(row)])),
+            )
             for row in rows
         ]
         lines += listed(reasons, room(), indent=INDENT, to_the_right=[1])
@@ -276,7 +281,7 @@ class ExportPlan(Result):
                 # A currency stays beside its amount.
                 "value": [row.value.replace(" ", "\u00a0").replace(",\u00a0", ", ") for row in rows],
                 "entries": needs_action["entries"],
-                "message": [_told(row) for row in rows],
+                "message": [_fact_and_step(row) for row in rows],
                 "who": needs_action["who"],
             }
         )
@@ -315,22 +320,22 @@ class ExportPlan(Result):
 
     @cached_property
     def _summary(self) -> pd.DataFrame:
-        held, found = as_exported(self.held), self.found
+        held, findings = as_exported(self.held), self.finding_facts
         # The currency with most entries: amounts of two currencies cannot be compared.
         main = next(iter(money_of(held)), None)
         # A column of the file may have one of these names.
         errors = with_column(held, "check", held["reason"])
         errors = with_column(errors, "severity", pa.repeat(ERROR, len(held)))
-        others = found.filter(pc.not_equal(found["severity"], ERROR))
+        others = findings.filter(pc.not_equal(findings["severity"], ERROR))
         sums = [part for rows in (errors, others) for part in sums_of(rows, "severity", "check", own=main)]
         sums.sort(key=lambda part: SEVERITIES.index(part["severity"]))
-        told = sentences_by_check(words(), found)
+        sentences = sentences_by_check(words(), findings)
         summary = [
             {
                 **part.keys,
                 "entries": part.entries,
                 "value": ", ".join(part.texts[1:]),
-                **told[tuple(part.keys.values())],
+                **sentences[tuple(part.keys.values())],
             }
             for part in sums
         ]
@@ -351,9 +356,14 @@ class ExportPlan(Result):
         return [nothing] if len(self.held) else []
 
 
-def _told(row: Any) -> str:
+def _fact_and_step(row: Any) -> str:
     """Return the fact and the next step of a row of `needs_action`."""
     return words()("sentence.fact_and_step", fact=row.message, step=row.to_do)
+
+
+def _valued(row: Any) -> str:
+    """Return the same behind the value of the entries."""
+    return ": ".join(filter(None, [row.value, _fact_and_step(row)]))
 
 
 def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:

@@ -57,7 +57,7 @@ class PlanFile:
 def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> Path:
     """Write a plan to a new file that only you can read, completely or not at all."""
     plan.verify()
-    tables = plan.rows, plan.held, plan.found
+    tables = plan.rows, plan.held, plan.finding_facts
     members = {f"{name}.parquet": _parquet(table) for name, table in zip(FRAMES, tables, strict=True)}
     head = {
         "plan_id": plan.plan_id,

@@ -20,23 +20,23 @@ from bktools.wording import Words
 FIRST = ("check", "severity", "about", "message", "to_do", "who")
 
 
-def findings_in(words: Words, found: pa.Table) -> pa.Table:
+def findings_in(words: Words, findings: pa.Table) -> pa.Table:
     """Return findings in the words of a language, with their facts as the last column."""
     texts = with_sentences(
-        pl.DataFrame(found.select(["check", "facts"])), words, "entry", message="one", to_do="do"
+        pl.DataFrame(findings.select(["check", "facts"])), words, "entry", message="one", to_do="do"
     )
-    roles = pc.unique(found["who"]).to_pylist()
+    roles = pc.unique(findings["who"]).to_pylist()
     names = pa.array([words.name("role", role) for role in roles], TEXT)
     columns = {
-        "check": found["check"],
-        "severity": found["severity"],
-        "about": pa.array(_about(words, found), TEXT),
+        "check": findings["check"],
+        "severity": findings["severity"],
+        "about": pa.array(_about(words, findings), TEXT),
         "message": pc.cast(texts["message"].to_arrow(), TEXT),
         "to_do": pc.cast(texts["to_do"].to_arrow(), TEXT),
-        "who": names.take(pc.index_in(found["who"], pa.array(roles, TEXT))),
+        "who": names.take(pc.index_in(findings["who"], pa.array(roles, TEXT))),
     }
-    others = [name for name in found.column_names if name not in {*columns, "facts"}]
-    return pa.table(columns | {name: found[name] for name in (*others, "facts")})
+    others = [name for name in findings.column_names if name not in {*columns, "facts"}]
+    return pa.table(columns | {name: findings[name] for name in (*others, "facts")})
 
 
 def not_ready_in(words: Words, held: pa.Table) -> pa.Table:
@@ -49,9 +49,9 @@ def not_ready_in(words: Words, held: pa.Table) -> pa.Table:
     return table.select([*in_reading_order(name for name in table.column_names if name != "facts"), "facts"])
 
 
-def sentences_by_check(words: Words, found: pa.Table) -> dict[tuple[str, str], dict[str, str]]:
+def sentences_by_check(words: Words, findings: pa.Table) -> dict[tuple[str, str], dict[str, str]]:
     """Return message, to_do and who of findings, by severity and check: of one entry, or of all of them."""
-    codes = pl.DataFrame(found.select(["severity", "check", "who", "facts"]))
+    codes = pl.DataFrame(findings.select(["severity", "check", "who", "facts"]))
     groups = codes.group_by("severity", "check", maintain_order=True).agg(
         pl.col("who").first(), pl.col("facts").unique(maintain_order=True), count=pl.len()
     )
@@ -69,14 +69,14 @@ def _told(words: Words, row: Mapping[str, Any]) -> dict[str, str]:
     return texts | {"who": words.name("role", row["who"])}
 
 
-def _about(words: Words, found: pa.Table) -> list[str]:
+def _about(words: Words, findings: pa.Table) -> list[str]:
     """Return each entry by its day, text and amount, or by its line."""
-    names = found.column_names
+    names = findings.column_names
 
     def texts(name: str) -> list[str | None]:
-        return found[name].to_pylist() if name in names else [None] * len(found)
+        return findings[name].to_pylist() if name in names else [None] * len(findings)
 
-    days = days_of(found).to_pylist()
+    days = days_of(findings).to_pylist()
     parts = zip(
         days,
         texts("supplier"),
@@ -90,6 +90,6 @@ def _about(words: Words, found: pa.Table) -> list[str]:
     for day, supplier, description, amount, currency, line in parts:
         text = (supplier or "").strip() or (description or "").strip()
         money = "" if amount is None else words.money({currency or "": amount})
-        told = [words.day(day) if day else "", visible_line(text), money]
-        made.append(", ".join(filter(None, told)) or f"{words.noun('line', 1)} {line}")
+        parts_of_name = [words.day(day) if day else "", visible_line(text), money]
+        made.append(", ".join(filter(None, parts_of_name)) or f"{words.noun('line', 1)} {line}")
     return made

@@ -73,8 +73,8 @@ def with_first_errors(rows: pl.DataFrame, checks: Iterable[Check]) -> pl.DataFra
     facts = pl.Series([None], dtype=pl.String).new_from_index(0, len(rows))
     for number in first.unique().drop_nulls():
         places = (first == number).fill_null(value=False).arg_true()
-        told = errors[number].facts
-        facts = facts.scatter(places, rows.select(_facts_at(places, told)).to_series() if told else "{}")
+        names = errors[number].facts
+        facts = facts.scatter(places, rows.select(_facts_at(places, names)).to_series() if names else "{}")
     codes = pl.Series([check.code for check in errors], dtype=pl.String)
     return rows.with_columns(reason=codes.gather(first) if errors else pl.lit(None, pl.String), facts=facts)
 

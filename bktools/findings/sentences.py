@@ -47,11 +47,11 @@ def _worded(
     for column, form in forms.items():
         keys = {name: f"{section}.{name}.{form}" for name in {*names}}
         # A sentence without facts is the same for all.
-        told = {name: words(key) for name, key in keys.items() if not words.facts_of(key)}
-        told_each = [
-            told.get(name) or words(keys[name], **each) for name, each in zip(names, read, strict=True)
+        same = {name: words(key) for name, key in keys.items() if not words.facts_of(key)}
+        sentences = [
+            same.get(name) or words(keys[name], **each) for name, each in zip(names, read, strict=True)
         ]
-        texts[column] = pl.Series(told_each, dtype=pl.String)
+        texts[column] = pl.Series(sentences, dtype=pl.String)
     return texts
 
 

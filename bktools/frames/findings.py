@@ -43,10 +43,10 @@ def by_check(findings: pd.DataFrame, words: Words, section: str) -> Iterator[tup
         findings["severity"], findings["check"], findings["facts"], abouts, strict=True
     ):
         known = json.loads(facts)
-        said = {
+        named_facts = {
             name: known[name] for name in sorted(words.facts_of(f"{section}.{check}.many") & known.keys())
         }
-        group = groups.setdefault((severity, check, json.dumps(said)), _Group(known))
+        group = groups.setdefault((severity, check, json.dumps(named_facts)), _Group(known))
         group.count += 1
         group.about += [about] if about else []
     for (severity, check, _), group in groups.items():
@@ -57,7 +57,7 @@ def by_check(findings: pd.DataFrame, words: Words, section: str) -> Iterator[tup
 
 def as_lines(findings: pd.DataFrame, words: Words, section: str) -> list[str]:
     """Return a line a check, and one that says where all findings are; they are indented."""
-    rows = [(severity, f"{count:,}", *told) for severity, count, *told in by_check(findings, words, section)]
+    rows = [(severity, f"{count:,}", *row) for severity, count, *row in by_check(findings, words, section)]
     lines = listed(rows, room(), indent=INDENT, to_the_right=[1])
     where = "--out FOLDER writes all of them" if is_command() else "all of them are in .findings"
     return [*lines, f"{INDENT}{where}"] if lines else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -98,14 +98,10 @@ def lines_text(table: Table, rows: Mask) -> str:
     return f"line{'s' if len(lines) > 1 else ''} {first_of(lines, _SHOWN_LINES)}"
 
 
-def noted(table: Table, rows_by_code: Mapping[str, Mask], **facts: Any) -> list[Note]:
-    """Return a note for each code that holds for some rows, which its sentence counts and names."""
-    notes = []
-    for code, rows in rows_by_code.items():
-        if rows.any():
-            lines = table.lines_of(rows)
-            notes.append(note(code, count=len(lines), lines=lines[:4], **facts))
-    return notes
+def noted(table: Table, code: str, rows: Mask, /, **facts: Any) -> list[Note]:
+    """Return a note about rows, which its sentence counts and names; none without any."""
+    lines = table.lines_of(rows)
+    return [note(code, count=len(lines), lines=lines[:4], **facts)] if lines else []
 
 
 def quoted(value: object) -> str:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import msgspec
 import pandas as pd
 
-from bktools.disk import PRIVATE_FOLDER, file_name, storage_errors, write_whole
+from bktools.disk import PRIVATE_FOLDER, storage_errors, write_whole
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs import words
 from bktools.inputs.options import OF_KIND, Options
@@ -25,7 +25,6 @@ KINDS = ("chart", "entries", "accounts", "ledger")
 # What a ledger's frame keeps for matching beside the options that read it.
 _KEPT = ("style", "reverse_sign", "verify")
 _NAME = re.compile(r"\w[\w -]{0,62}", re.ASCII)
-_LARGEST = 1 << 20
 _SUFFIX = ".toml"
 _Kind = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(KINDS)})$")]
 
@@ -64,9 +63,6 @@ def path_of(name: str) -> Path:
         raise ArgumentError(
             "the name of a mapping", "must be letters, digits, spaces, - and _ (at most 63)", name
         )
-    if file_name(name) != name:
-        # On every system, because mappings are handed on to colleagues.
-        raise ArgumentError("the name of a mapping", "must not be one that Windows reserves or changes", name)
     return folder() / f"{name}{_SUFFIX}"
 
 
@@ -78,8 +74,6 @@ def all_mappings() -> list[FileMapping]:
 def read_mapping(path: Path) -> FileMapping:
     """Return the mapping of a file; one that is missing, damaged or no mapping is an `InputError`."""
     try:
-        if path.stat().st_size > _LARGEST:
-            raise InputError("is too large for a mapping: delete it", source=str(path))
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         mapping = msgspec.convert({**content, "name": path.stem}, FileMapping)
         Options(**{name: value for name, value in mapping.options.items() if name not in _KEPT})

@@ -13,8 +13,7 @@ from rapidfuzz import process
 from bktools.contract.rules import UUID_PATTERN
 from bktools.frames import schema
 from bktools.inputs import cells
-from bktools.inputs.notes import Note, note
-from bktools.inputs.table import Table
+from bktools.inputs.reading import Reading
 from bktools.visible import first_of
 
 _SHOWN = 10
@@ -33,9 +32,7 @@ def key(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
-def identifiers(
-    table: Table, place: int, field: str, frame: pd.DataFrame, company: str | None, notes: list[Note]
-) -> pa.ChunkedArray:
+def identifiers(reading: Reading, field: str, frame: pd.DataFrame, company: str | None) -> pa.ChunkedArray:
     """Return the identifier of the row that each cell names; empty cells are null, unknown names stay.
 
     The frame is one of categories or employees. An entry with an unknown name is held back by the plan, as
@@ -43,7 +40,8 @@ def identifiers(
     names a row, the column, the company or the frame is another one: an `InputError`.
     """
     known, named = _known(frame, field, company)
-    column = cells.or_null(cells.trimmed(table.columns[place]))
+    table, heading = reading.table, reading.heading(field)
+    column = cells.or_null(cells.trimmed(reading.column(field)))
     encoded = pc.dictionary_encode(column).combine_chunks()
     ids_of = {text: _ids_of(text, known) for text in encoded.dictionary.to_pylist()}
     # An ID that is not among them stays: the plan says why it cannot be exported.
@@ -54,18 +52,10 @@ def identifiers(
         remarks = first_of(wrong, _SHOWN, lambda text: _remark(text, ids_of[text], named), between="; ")
         rows = cells.mask(pc.is_in(column, value_set=pa.array(wrong, schema.TEXT)))
         if len(wrong) == len(ids_of):
-            why = f"{table.headings[place]!r} holds unknown or ambiguous names: {remarks}"
-            raise table.error(why, int(table.lines[rows][0]))
-        lines = table.lines_of(rows)
-        notes.append(
-            note(
-                "unknown_names",
-                heading=table.headings[place],
-                names=remarks,
-                count=len(lines),
-                lines=lines[:4],
+            raise table.error(
+                f"{heading!r} holds unknown or ambiguous names: {remarks}", table.lines_of(rows)[0]
             )
-        )
+        reading.note_rows("unknown_names", rows, heading=heading, names=remarks)
     values = [
         next(iter(ids)) if len(ids) == 1 else text.lower() if UUID_PATTERN.match(text) else text
         for text, ids in ids_of.items()
@@ -73,8 +63,8 @@ def identifiers(
     return pa.chunked_array([pc.take(pa.array(values, schema.TEXT), encoded.indices)])
 
 
-def columns_of(table: Table, field: str, frame: pd.DataFrame, company: str | None) -> list[int]:
-    """Return the columns whose values all name one of a frame's rows each, whatever their headings."""
+def columns_of(reading: Reading, field: str, frame: pd.DataFrame, company: str | None) -> list[int]:
+    """Return the free columns whose values all name one of a frame's rows each, whatever their headings."""
     kinds, _ = _known(frame, field, company)
 
     def name_rows(column: pa.ChunkedArray) -> bool:
@@ -82,8 +72,9 @@ def columns_of(table: Table, field: str, frame: pd.DataFrame, company: str | Non
         return bool(texts) and all(len(_ids_of(text, kinds)) == 1 for text in texts)
 
     # The first rows tell nearly every other column apart, however long the file is.
-    likely = [place for place, column in enumerate(table.columns) if name_rows(column.slice(0, _FIRST_ROWS))]
-    return [place for place in likely if name_rows(table.columns[place])]
+    columns = {place: reading.table.columns[place] for place in reading.free()}
+    likely = [place for place, column in columns.items() if name_rows(column.slice(0, _FIRST_ROWS))]
+    return [place for place in likely if name_rows(columns[place])]
 
 
 def _known(

@@ -99,7 +99,7 @@ class Reading:
 
     def note_rows(self, code: str, rows: Mask, /, **facts: Any) -> None:
         """Add a note about rows, which its sentence counts and names, where there are any."""
-        self.notes += cells.noted(self.table, {code: rows}, **facts)
+        self.notes += cells.noted(self.table, code, rows, **facts)
 
     def refuse(self, name: str, wrong: Mask, rule: str) -> None:
         """Raise an error that names the first wrong cell of a field, as `cells.refuse` does."""

@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 from xml.sax.saxutils import unescape
 
@@ -110,7 +110,7 @@ def _grid(book: Any, name: str, parts: _Parts) -> Grid:
         kinds = [*map(type, cells)]
         are_numbers = {*kinds} & {int, float}
         columns.append(_texts(cells, {*kinds}))
-        numbers.append(np.array([*map(are_numbers.__contains__, kinds)], dtype=bool))
+        numbers.append(np.fromiter(map(are_numbers.__contains__, kinds), bool, len(kinds)))
     return Grid(
         [pa.chunked_array([column], schema.TEXT) for column in parts.with_zeros(name, columns)],
         np.arange(1, len(rows) + 1, dtype=np.int64),
@@ -137,6 +137,7 @@ def _texts(cells: Sequence[Any], kinds: set[type]) -> pa.Array:
     return pa.array(texts, schema.TEXT)
 
 
+@lru_cache(1 << 12, typed=True)
 def _written(cell: Any) -> str:
     if isinstance(cell, dt.datetime) and cell.time() == dt.time():
         cell = cell.date()

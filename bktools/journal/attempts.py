@@ -37,9 +37,6 @@ log = logging.getLogger("bktools")
 # Seconds after which an intent is not sent: its process may have slept, and another one may have sent.
 MOST_AGE = 60.0
 
-# Seconds before each attempt to reach a database again, to write an outcome.
-PAUSES = (0.0, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
-
 # A clock that goes on while the computer sleeps.
 _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", None)
 
@@ -118,7 +115,8 @@ def begin(journal: WritableJournal, batch_id: str) -> Attempt:
                 raise JournalError(f"batch {batch_id} is {state}, not PLANNED: nothing was sent")
         attempt = Attempt(batch_id, company_id, token, body, begun)
         try:
-            sent_log.append(journal.folder, _line(journal, attempt, "SENDING", body=sent_log.packed(body)))
+            entries = json.loads(body).get("accountingEntryIds", ())
+            sent_log.append(journal.folder, _line(journal, attempt, "SENDING", entry_ids=entries))
             journal.remember(sent_for=company_id)
         except (JournalError, StorageError) as error:
             with suppress(JournalError, StorageError):
@@ -144,9 +142,8 @@ def still_sending(journal: WritableJournal, attempt: Attempt) -> str:
 def record_outcome(journal: WritableJournal, attempt: Attempt, outcome: BatchOutcome) -> BatchOutcome:
     """Write the outcome of an attempt: to the sent log, then to the journal. Return what the journal has now.
 
-    The journal is reached again where the connection was cut. An outcome of an attempt that is not the
-    batch's newest one changes nothing; one that contradicts the batch's state is an event, until a person
-    ticks it off.
+    An outcome of an attempt that is not the batch's newest one changes nothing; one that contradicts the
+    batch's state is an event, until a person ticks it off.
 
     Raises
     ------
@@ -172,15 +169,17 @@ def record_outcome(journal: WritableJournal, attempt: Attempt, outcome: BatchOut
         log.warning("%s", error)
         settling = journal.settling(attempt.batch_id, attempt.company_id)
         kept = f"keep this line, because the journal will show UNKNOWN: {settling}"
-    for pause in (*PAUSES, None):
+    try:
         try:
             return _recorded(journal, attempt.batch_id, attempt.token, outcome)
-        except JournalError as error:
-            raise JournalError(f"{error}; {kept}") from error
-        except StorageError as error:
-            if pause is None or not _is_connected_again(journal, pause):
-                raise StorageError(f"{error}; {kept}") from error
-    raise AssertionError
+        except StorageError:
+            if journal.path:
+                raise
+            # The connection may have been cut, as while the computer sleeps.
+            with journal.another_connection() as again:
+                return _recorded(again, attempt.batch_id, attempt.token, outcome)
+    except (JournalError, StorageError) as error:
+        raise type(error)(f"{error}; {kept}") from error
 
 
 def _recorded(journal: WritableJournal, batch_id: str, token: str, outcome: BatchOutcome) -> BatchOutcome:
@@ -340,19 +339,6 @@ def deliver(journal: WritableJournal) -> None:
     remember(journal.folder, delivered=end)
 
 
-def regain(journal: WritableJournal, company_id: str) -> bool:
-    """Take the lock of a company again, if it was lost with the connection; return whether it was.
-
-    As at the start of a run, another journal is refused, and what is on its way is recovered. Everything else
-    that was read under the lost lock must be read again.
-    """
-    if not journal.regain_lock(company_id):
-        return False
-    journal.require_right()
-    recover(journal, company_id)
-    return True
-
-
 def _require_free(journal: Journal, company_id: str) -> None:
     for row in journal.open_batches(company_id):
         raise JournalError(
@@ -381,13 +367,3 @@ def _line(journal: Journal, attempt: Attempt, state: str, **values: Any) -> Sent
 
 def _outcome_of(line: SentLine) -> BatchOutcome:
     return BatchOutcome(line.state, line.code, loaded(line.facts), line.job_id, line.job)
-
-
-def _is_connected_again(journal: WritableJournal, pause: float) -> bool:
-    """Wait, and connect again; return whether another attempt to write makes sense."""
-    time.sleep(pause)
-    try:
-        return journal.reconnect()
-    except (JournalError, StorageError) as error:
-        log.warning("%s", error)
-        return True

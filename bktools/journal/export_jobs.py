@@ -152,7 +152,7 @@ def first_export_question(company: str, *, service: Service) -> str:
 def _late_answer(journal: Journal, row: Row) -> str:
     late = loaded(row["facts"])
     tick = journal.command(f"export tick-off {row['event_id']}", row["company_id"])
-    listed = journal.command(f"export history --entries --batch {row['batch_id']}", row["company_id"])
+    listed = journal.command(f"export status --entries --batch {row['batch_id']}", row["company_id"])
     return (
         f"batch {row['batch_id']} of company {row['company_id']} was {late['state']} when an earlier request "
         f"for it ended at {row['at'][:19]} UTC: {sentence_of(late['answer'], late['facts'])}. Look up its "

@@ -166,7 +166,7 @@ class Journal(Records):
         row = self.state_of(batch_id)
         if row is None:
             raise JournalError(
-                f"batch {batch_id} was not found in the journal: {self.command('export history')} lists all "
+                f"batch {batch_id} was not found in the journal: {self.command('export status')} lists all "
                 "batches"
             )
         return row
@@ -256,7 +256,7 @@ class Journal(Records):
             return ""
         return (
             f"{contradiction(row)}. The journal {self.location} was changed by hand: nothing was sent; undo "
-            f"that change, or restore a backup ({self.command('journal verify')} lists every such batch)"
+            f"that change, or restore a backup ({self.command('journal')} lists every such batch)"
         )
 
     def claim_obstacle(self, batch: BatchRequest) -> str:

@@ -65,7 +65,7 @@ def move(settings: Settings, *, by: str) -> Row:
         with Records(database, lambda records, connection: _copy(file, records, connection)) as target:
             if target.id != file.id:
                 environment = environment_of(settings)
-                export = command_for(environment, "export history --entries --output FILE")
+                export = command_for(environment, "export status --entries --output FILE")
                 taking = command_for(environment, "export import FILE", "COMPANY")
                 raise JournalError(
                     f"the database {target.location} has a journal: nothing was moved. Name an empty one, or "

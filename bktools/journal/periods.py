@@ -427,16 +427,6 @@ def sent_entries(
     return sent.drop_columns(["sender", "plan_id"]).append_column("sent_by", names)
 
 
-def not_kept(journal: Journal, company_id: str) -> int:
-    """Return the number of sent entries of a company without data."""
-    sql = f"""
-        SELECT count(*) AS entries FROM batches JOIN batch_entries USING (batch_id)
-        WHERE company_id = $1 AND state IN ('ACCEPTED', 'SENDING', 'UNKNOWN') AND NOT EXISTS (
-            SELECT 1 FROM entry_data AS data WHERE {_HAS_NEWEST_CLAIM})
-    """
-    return int(journal.rows(sql, company_id)[0]["entries"])
-
-
 def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | None = None) -> pa.Table:
     """Return the entries that closes held back, each in one month, and their outcome.
 

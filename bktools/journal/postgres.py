@@ -103,12 +103,22 @@ class Postgres(Database):
     def __init__(self, address: Secret) -> None:
         self._address = address
         self.location = location_of(address)
-        # Companies whose locks this connection holds, and those whose locks went with an earlier connection.
+        # Companies whose locks this connection holds.
         self._held: set[str] = set()
-        self._lost: set[str] = set()
         self._numbers = count()
         with self.errors("opened"):
-            self._open()
+            raw = _connected(address)
+            if isinstance(raw, str):
+                # Raised here, because the frames of the driver hold the address.
+                raise StorageError(f"the journal {self.location} cannot be opened: {raw}")
+            try:
+                self.connection = _Connection(raw)
+                (about,) = self.connection.execute(_ABOUT_SERVER)
+                _refuse_unsafe(self.location, about, raw.info.backend_pid)
+                self.connection.execute(_SESSION)
+            except BaseException:
+                raw.close()
+                raise
 
     def is_empty(self) -> bool:
         """Whether the journal's tables are missing."""
@@ -170,15 +180,13 @@ class Postgres(Database):
         """Hold the lock of a company: an advisory lock of the session, which ends with the connection."""
         import psycopg
 
-        # The database would give the same session the same lock twice.
-        number = self._locked(company_id, patience, is_free=company_id not in self._held)
+        number = self._locked(company_id, patience)
         self._held.add(company_id)
         try:
             yield
         finally:
             self._held.discard(company_id)
-            self._lost.discard(company_id)
-            # A lock goes with its connection; where it was lost, there is nothing to give back.
+            # A lock goes with its connection; where that was cut, there is nothing to give back.
             with suppress(psycopg.OperationalError):
                 self.connection.execute("SELECT pg_advisory_unlock($1)", [number])
 
@@ -186,30 +194,6 @@ class Postgres(Database):
         """Return server, database, timeline and number of the table of events: a copy has others."""
         with self.errors("read"):
             return str(self.connection.execute(_TOKEN)[0]["token"])
-
-    def is_in_place(self) -> bool:
-        """Whether the connection was not cut: another process may have taken its locks since."""
-        with self.errors("read"):
-            process = self.connection.execute("SELECT pg_backend_pid() AS process")[0]["process"]
-        return not self._lost and process == self._process
-
-    def reconnect(self) -> bool:
-        """Connect again if the connection was cut; return whether it was."""
-        if not self.connection.raw.closed:
-            return False
-        self._lost |= self._held
-        with self.errors("reached again"):
-            self._open()
-        return True
-
-    def regain(self, company_id: str) -> bool:
-        """Connect again and regain a company's lock, if they were lost; return whether the lock was."""
-        self.reconnect()
-        if company_id not in self._lost:
-            return False
-        self._locked(company_id, LOCK_PATIENCE)
-        self._lost.discard(company_id)
-        return True
 
     def backup(self, target: Path) -> None:
         """Refuse: a database is backed up with its own programs."""
@@ -245,24 +229,10 @@ class Postgres(Database):
         """Return the first line of an error; the address may have a password, which it does not have."""
         return _without_password(error, self._address)
 
-    def _open(self) -> None:
-        raw = _connected(self._address)
-        if isinstance(raw, str):
-            # Raised here, because the frames of the driver hold the address.
-            raise StorageError(f"the journal {self.location} cannot be opened: {raw}")
-        try:
-            connection = _Connection(raw)
-            (about,) = connection.execute(_ABOUT_SERVER)
-            _refuse_unsafe(self.location, about, raw.info.backend_pid)
-            connection.execute(_SESSION)
-        except BaseException:
-            raw.close()
-            raise
-        self.connection = connection
-        self._process = about["process"]
-
-    def _locked(self, company_id: str, patience: float, *, is_free: bool = True) -> int:
+    def _locked(self, company_id: str, patience: float) -> int:
         """Take the lock of a company and return its number; raise when another process holds it."""
+        # The database would give the same session the same lock twice.
+        is_free = company_id not in self._held
         number = int.from_bytes(hashlib.sha256(company_id.encode()).digest()[:8], signed=True)
 
         def take() -> None:

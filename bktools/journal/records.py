@@ -88,15 +88,8 @@ class Database(Protocol):
         """Return what a copy of the database does not have; "" for a file, whose copies are equal."""
 
     def is_in_place(self) -> bool:
-        """Whether this is still the opened database, with all its locks."""
-
-    def reconnect(self) -> bool:
-        """Connect again if the connection was cut; return whether it was. A file has none."""
-        return False
-
-    def regain(self, company_id: str) -> bool:  # noqa: ARG002 - the lock of a file is not lost
-        """Connect again and regain a company's lock, if they were lost; return whether the lock was."""
-        return False
+        """Whether this is still the opened database. A connection that was cut raises errors from then on."""
+        return True
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy of the journal to a new file."""
@@ -257,14 +250,6 @@ class Records:
     def lock(self, company_id: str, *, patience: float = LOCK_PATIENCE) -> AbstractContextManager[None]:
         """Hold the lock of a company; raise `JournalBusyError` where another process has it."""
         return self._database.lock(company_id, patience=patience)
-
-    def reconnect(self) -> bool:
-        """Connect again if the connection was cut; return whether it was."""
-        return self._database.reconnect()
-
-    def regain_lock(self, company_id: str) -> bool:
-        """Connect again and regain a company's lock, if they were lost; return whether the lock was."""
-        return self._database.regain(company_id)
 
     def backup(self, target: Path) -> None:
         """Write a consistent copy of the journal to a new file; no partial copy is left."""

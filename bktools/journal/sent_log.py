@@ -1,18 +1,17 @@
 """The log of what this machine sends for an environment: one file outside of the data folder.
 
-A line is written before a request, with its body, and directly after the answer, before the journal has it.
-So an answer in hand outlives a journal that cannot be written, and the next run brings it there. Lines are
-only ever added.
+A line is written before a request, with its entries, and directly after the answer, before the journal has
+it. So an answer in hand outlives a journal that cannot be written, and the next run brings it there. Lines
+are only ever added.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import logging
 import os
-import zlib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -41,24 +40,13 @@ class SentLine:
     facts: str = "{}"
     job_id: str | None = None
     job: str | None = None
-    # The compressed request of an intent.
-    body: str = ""
+    # The entries of an intent.
+    entry_ids: Sequence[str] = ()
 
     @property
     def is_intent(self) -> bool:
         """Whether the line was written before the request."""
         return self.state == "SENDING"
-
-    @property
-    def entry_ids(self) -> list[str]:
-        """The entries of an intent."""
-        body = zlib.decompress(base64.b64decode(self.body)) if self.body else b"{}"
-        return list(json.loads(body).get("accountingEntryIds", ()))
-
-
-def packed(body: bytes) -> str:
-    """Return a request's body compressed, as text for a line."""
-    return base64.b64encode(zlib.compress(body)).decode()
 
 
 def append(folder: Path, line: SentLine) -> None:

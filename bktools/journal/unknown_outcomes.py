@@ -33,7 +33,7 @@ def how_to_settle(journal: Journal, row: Row) -> str:
     sql = "SELECT entry_id FROM batch_entries WHERE batch_id = $1 ORDER BY entry_id LIMIT $2"
     entries = [entry["entry_id"] for entry in journal.rows(sql, row["batch_id"], SHOWN_ENTRIES)]
     named = first_of(entries, SHOWN_ENTRIES, of=row["entries"])
-    listed = journal.command(f"export history --entries --batch {row['batch_id']}", row["company_id"])
+    listed = journal.command(f"export status --entries --batch {row['batch_id']}", row["company_id"])
     unbelieved = (
         ""
         if is_believed(row["job"])

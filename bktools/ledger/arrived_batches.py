@@ -9,10 +9,7 @@ import polars as pl
 
 from bktools.ledger.gates import FEW
 from bktools.ledger.model import verdict_of
-from bktools.ledger.outcome import BOOKED, Status, Verdict
-
-# An entry with one of these is in the books, rightly or not.
-THERE = (*BOOKED, Status.ANOTHER_ACCOUNT, Status.ANOTHER_AMOUNT, Status.REVERSED)
+from bktools.ledger.outcome import THERE, Verdict
 
 
 def verdict_by_batches(entries: pl.DataFrame, postings: pl.DataFrame, **options: Any) -> Verdict:

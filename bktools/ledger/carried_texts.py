@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 
-from bktools.ledger.candidates import Piece, whole
 from bktools.ledger.entry_names import FIELDS
 from bktools.ledger.gates import FEW, HABIT
 from bktools.ledger.matching import Matching
@@ -14,11 +13,6 @@ from bktools.ledger.study import Study
 
 # Pairs that show a habit; more show no other.
 MOST_PAIRS = 400
-
-
-def texted(text: frozenset[str]) -> Piece:
-    """Return a piece of which only the text is known."""
-    return Piece(whole(0), 0, 0, {}, is_kind=False, is_of_series=False, text=text)
 
 
 def carried_texts(study: Study) -> tuple[str, ...] | None:
@@ -52,7 +46,7 @@ def without_denied(study: Study) -> Matching:
     denied = [
         group
         for group, v in zip(matching.group[counted].tolist(), vouchers, strict=True)
-        if study.case.denies(study.members(group), texted(texts[v]))
+        if study.case.denies(study.members(group), texts[v])
     ]
     if not denied:
         return matching

@@ -108,12 +108,12 @@ class Case:
 
     # ---- texts
 
-    def denies(self, entries: Iterable[Entry], piece: Piece) -> bool:
-        """Whether vouchers carry texts, and a piece has the text of none of these entries."""
+    def denies(self, entries: Iterable[Entry], text: frozenset[str]) -> bool:
+        """Whether vouchers carry texts, and this one is of none of these entries."""
         if self.carried is None:
             return False
         texts = (x.text(self.carried) for x in entries)
-        return not any(text and text <= piece.text for text in texts)
+        return not any(own and own <= text for own in texts)
 
     def is_of_another(self, group: Group, piece: Piece) -> bool:
         """Whether the text of a piece names an entry, and none of this group.
@@ -127,7 +127,7 @@ class Case:
         """Whether a piece of another amount is an entry's: it names it, or is in its place and not denied."""
         if x.is_named_in(piece.text):
             return True
-        in_place = piece.is_kind and not self.denies([x], piece)
+        in_place = piece.is_kind and not self.denies([x], piece.text)
         return in_place and (self.carried is not None or is_slip(x.cents, piece.gross))
 
     # ---- amounts
@@ -202,7 +202,7 @@ def _may_be_of(case: Case, group: Group, piece: Piece) -> bool:
     is_equal = piece.gross in amounts if piece.gross else not amounts.isdisjoint(piece.nets.values())
     is_late = is_equal and group.start - EARLIER <= piece.day <= group.due + LATEST
     may_be_denied = bool(piece.gross) and not (is_on_time and is_equal)
-    if (is_in_place or is_late) and not (may_be_denied and case.denies(entries, piece)):
+    if (is_in_place or is_late) and not (may_be_denied and case.denies(entries, piece.text)):
         return True
     return any(
         x.account in piece.nets and case.is_near(group, piece, x) and x.is_named_in(piece.text)

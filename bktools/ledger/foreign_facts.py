@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bktools.ledger.carried_texts import texted
 from bktools.ledger.entry_names import Entry
 from bktools.ledger.leftovers import Kinds
 from bktools.ledger.study import Study
@@ -124,9 +123,9 @@ def _facts(study: Study) -> list[_Fact]:
             for part in by_accounts[int(groups.accounts[group])]
             if matching.gate[0] <= parts.day[part] - due <= matching.gate[1]
             and is_possible(part)
-            and kinds.has(int(parts.v[part]))
+            and kinds.is_kind[parts.v[part]]
             and int(parts.total[part]) not in open_totals
-            and not case.denies(own, texted(text[part]))
+            and not case.denies(own, text[part])
         ]
         here = [part for part in here if any(x.is_named_in(text[part]) for x in foreign)] or here
         if not here and not case.is_of_sums and len(own) == 1:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from bktools.frames.schema import COUNT, TEXT
 from bktools.ledger.before_sending import BeforeSending, Held, before_sending
 from bktools.ledger.findings import day_of
-from bktools.ledger.inputs import Inputs, last_day_of, options_of, read
+from bktools.ledger.inputs import Inputs, options_of, read
 from bktools.ledger.outcome import BOOKED, Reason, Status, Verdict
 from bktools.ledger.two_tables import entries_of, postings_of
 
@@ -76,7 +76,7 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None, currency: str |
         entries_of(own.entries, sent=False),
         postings_of(own.ledger),
         None if sent is None else entries_of(sent.entries),
-        until=last_day_of(ledger, own),
+        until=own.until,
         **options_of(ledger, currency=currency),
     )
     verdict = before.verdict

@@ -84,12 +84,18 @@ class Inputs:
         The columns that a frame lacks: its name, and the column's.
     not_sent : mapping
         How many entries of batches that were not sent were left out, by state.
+    explained : frozenset of int
+        Rows of the postings of vouchers, or documents, that a person has looked up: they hold no entry.
+    until : int or None
+        The last day that the ledger shows, in days since 1970, where its file says when it was exported.
     """
 
     entries: pa.Table
     ledger: pa.Table
     lacking: tuple[tuple[str, str], ...]
     not_sent: Mapping[str, int]
+    explained: frozenset[int]
+    until: int | None
 
     @property
     def scale(self) -> int:
@@ -97,7 +103,7 @@ class Inputs:
         return int(self.ledger.schema.field("amount").type.scale)
 
 
-def read(exported: Any, ledger: Any, *, are_sent: bool = True) -> Inputs:
+def read(exported: Any, ledger: Any, explained: Sequence[str] = (), *, are_sent: bool = True) -> Inputs:
     """Return both frames as Arrow tables; raise when one cannot be matched.
 
     Of entries that `are_sent` those of batches that were not sent are left out.
@@ -124,6 +130,8 @@ def read(exported: Any, ledger: Any, *, are_sent: bool = True) -> Inputs:
         postings,
         tuple((name, column) for name, column in lacking if not has_values(tables[name], column)),
         not_sent,
+        _explained_rows(postings, explained),
+        _last_day(ledger, postings),
     )
 
 
@@ -142,21 +150,17 @@ def options_of(
     return {"style": style, "reverse_sign": is_reversed, "currency": currency}
 
 
-def last_day_of(ledger: Any, inputs: Inputs) -> int | None:
-    """Return the last day that a ledger shows, in days since 1970, where its file says when it was exported.
-
-    Postings of later days are planned, and show nothing.
-    """
+def _last_day(ledger: Any, postings: pa.Table) -> int | None:
+    """Return the last day that a ledger shows; postings of later days are planned, and show nothing."""
     exported_at = source_of(ledger).get("exported_at")
-    days = inputs.ledger.column("date")
+    days = postings.column("date")
     if not exported_at or not len(days):
         return None
     last: dt.date = min(dt.date.fromisoformat(exported_at), pc.max(days).as_py())
     return (last - dt.date(1970, 1, 1)).days
 
 
-def explained_rows(ledger: pa.Table, explained: Sequence[str]) -> list[int]:
-    """Return the rows of the postings of vouchers, or documents, that a person has looked up."""
+def _explained_rows(ledger: pa.Table, explained: Sequence[str]) -> frozenset[int]:
     rows: set[int] = set()
     for name in explained:
         number = " ".join(name.split())
@@ -170,7 +174,7 @@ def explained_rows(ledger: pa.Table, explained: Sequence[str]) -> list[int]:
         if not own:
             raise ArgumentError(name_of("explained"), "must name a voucher or a document of the ledger", name)
         rows |= own
-    return sorted(rows)
+    return frozenset(rows)
 
 
 def has_values(table: pa.Table, name: str) -> bool:

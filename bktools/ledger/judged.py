@@ -14,20 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.ledger.inputs import Inputs, has_values
-from bktools.ledger.outcome import NO_COST, OpenGroup, Reason, Status, Verdict
+from bktools.ledger.outcome import NO_COST, THERE, OpenGroup, Reason, Verdict
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-# What an entry with one of these has in the ledger is its own.
-HAS_A_POSTING = (
-    Status.BOOKED,
-    Status.IN_A_SUM,
-    Status.BOOKED_TWICE,
-    Status.ANOTHER_ACCOUNT,
-    Status.ANOTHER_AMOUNT,
-    Status.REVERSED,
-)
 NOTHING = -1
 MONTHS = 12  # of a year
 
@@ -46,8 +37,6 @@ class Judged:
         Of all entries.
     months : tuple of str or None
         The first and the last month that are shown; None for all.
-    explained : frozenset of int
-        Rows of postings that a person has looked up: they hold no entry.
     given_currency : str or None
         The ledger's currency, as a person says.
     """
@@ -57,7 +46,6 @@ class Judged:
     postings: pl.DataFrame
     verdict: Verdict
     months: tuple[str, str] | None
-    explained: frozenset[int]
     given_currency: str | None = None
 
     # ---- entries
@@ -95,7 +83,7 @@ class Judged:
         first[first == len(of)] = NOTHING
         posting = np.where(group >= 0, first[group], NOTHING)
         for entry, rows in self.verdict.evidence.items():
-            if posting[entry] < 0 and self.status[entry] in HAS_A_POSTING:
+            if posting[entry] < 0 and self.status[entry] in THERE:
                 posting[entry] = rows[0]
         return posting
 
@@ -183,7 +171,7 @@ class Judged:
         # Original amounts in another currency are judged apart: whether they are costs is not known here.
         is_cost = (self.verdict.gross != NO_COST) | self.postings["fcents"].is_not_null().to_numpy()
         free: Flags = (self.verdict.posting_group < 0) & ~self.is_looked_at & is_cost
-        free[[*self.explained]] = False
+        free[[*self.inputs.explained]] = False
         return free
 
     @functools.cached_property

@@ -49,10 +49,6 @@ class Kinds:
         is_kind = is_ours & np.isin(books.kind, _usual(books.kind[proven]))
         return cls(is_ours, is_kind, is_kind & np.isin(books.series, books.series[proven]))
 
-    def has(self, v: int) -> bool:
-        """Whether a voucher is of the entries' kind."""
-        return bool(self.is_kind[v])
-
 
 def _usual(values: Numbers) -> Numbers:
     """Return the values that are not seldom."""
@@ -165,7 +161,7 @@ def without_corrected(study: Study, pieces: Sequence[Piece]) -> list[Piece]:
     for (accounts, gross), own in candidates.items():
         near = [e for account, _ in accounts for e in sizes.get((account, gross), ())] if gross else []
         if not near or (
-            study.case.carried and all(study.case.denies(study.of(near), piece) for piece in own)
+            study.case.carried and all(study.case.denies(study.of(near), piece.text) for piece in own)
         ):
             corrected |= {piece.id for piece in own}
     return [piece for piece in pieces if piece.id not in corrected]

@@ -8,7 +8,7 @@ from typing import Any
 from bktools.contract import rules
 from bktools.frames.schema import Month
 from bktools.ledger.arrived_batches import verdict_by_batches
-from bktools.ledger.inputs import explained_rows, last_day_of, options_of, read
+from bktools.ledger.inputs import options_of, read
 from bktools.ledger.judged import Judged
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.tables import match_of
@@ -102,12 +102,11 @@ def match_ledger(
     """
     months = _months(period)
     options = options_of(ledger, style, reverse_sign, currency)
-    inputs = read(exported, ledger)
-    looked_up = explained_rows(inputs.ledger, explained)
+    inputs = read(exported, ledger, explained)
     entries, postings = entries_of(inputs.entries), postings_of(inputs.ledger)
-    until = last_day_of(ledger, inputs)
-    verdict = verdict_by_batches(entries, postings, explained=looked_up, until=until, **options)
-    judged = Judged(inputs, entries, postings, verdict, months, frozenset(looked_up), currency)
+    known = {"explained": inputs.explained, "until": inputs.until}
+    verdict = verdict_by_batches(entries, postings, **known, **options)
+    judged = Judged(inputs, entries, postings, verdict, months, currency)
     return match_of(judged, words(language))
 
 

@@ -73,7 +73,7 @@ class _Free:
             pieces += [
                 piece
                 for piece in kind
-                if 0 <= piece.day - x.day <= LATEST and not self.case.denies([x], piece)
+                if 0 <= piece.day - x.day <= LATEST and not self.case.denies([x], piece.text)
             ]
         pieces += [piece for piece in self.named[x.e] if self.case.is_near(group, piece, x)]
         return [piece for piece in pieces if piece.id not in self.told.explained]
@@ -82,7 +82,7 @@ class _Free:
         first, last = self.case.gate[0] - self.days_around, self.case.gate[1] + self.days_around
         if piece.is_kind and x.cents in (piece.gross, *piece.nets.values()):
             return first - EARLIER <= piece.day - group.due <= last + WEEK
-        return first <= piece.day - group.due <= last and not self.case.denies([x], piece)
+        return first <= piece.day - group.due <= last and not self.case.denies([x], piece.text)
 
     def has_open_sum(self, x: Entry, group: Group) -> bool:
         """Whether an open sum may hold an entry: near it any, up to a week one that has so much more."""

@@ -39,7 +39,7 @@ one group; an entry gets its status once, and each gets one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -96,7 +96,7 @@ def verdict_of(
     *,
     style: str | None = None,
     reverse_sign: bool | None = None,
-    explained: Sequence[int] = (),
+    explained: Collection[int] = (),
     currency: str | None = None,
     until: int | None = None,
 ) -> Verdict:
@@ -112,26 +112,25 @@ def verdict_of(
         What has one voucher, where a person knows it: one of `STYLES`.
     reverse_sign : bool, optional
         Whether credits are costs; by default, as most postings on the entries' accounts show it.
-    explained : sequence of int
+    explained : collection of int
         Rows of postings that hold none of the entries.
     currency : str, optional
         The ledger's currency, where the ledger has no column of it.
     until : int, optional
         The last day that the ledger shows, as days since 1970-01-01; by default that of its last posting.
     """
-    draft = Draft(entries.height, postings.height)
     ours = Columns(entries, e=np.arange(entries.height))
     has_values = (ours.day > NONE) & (ours.cents > NONE) & entries["account"].is_not_null().to_numpy()
-    unknown = np.flatnonzero(~has_values)
-    draft.decide(unknown, Status.NOT_COMPARABLE)
-    draft.explain(unknown, Reason.VALUE_UNKNOWN)
+    ours = ours.take(has_values)
     theirs = Columns(postings, row=np.arange(postings.height))
     theirs = theirs.take((theirs.day > NONE) & (theirs.cents > NONE) & ~among(postings.height, [*explained]))
-    sign = None if reverse_sign is None else -1 if reverse_sign else 1
+    draft, unknown = Draft(entries.height, postings.height), np.flatnonzero(~has_values)
+    draft.decide(unknown, Status.NOT_COMPARABLE)
+    draft.explain(unknown, Reason.VALUE_UNKNOWN)
     if not has_values.any():
         return draft.verdict(None, None)
-    given = Given(style, sign, currency, until)
-    return draft.verdict(*_judge(draft, ours.take(has_values), theirs, given))
+    sign = None if reverse_sign is None else -1 if reverse_sign else 1
+    return draft.verdict(*_judge(draft, ours, theirs, Given(style, sign, currency, until)))
 
 
 def _judge(draft: Draft, entries: Columns, lines: Columns, given: Given) -> tuple[Habits | None, Gate]:
@@ -354,7 +353,7 @@ def _may_hold_foreign(study: Study, group: Group, piece: Piece) -> bool:
     if piece.gross * x.cents <= 0:
         return False
     is_on_account = x.account in piece.nets and -EARLIER <= piece.day - x.day <= LATEST
-    is_in_place = piece.is_kind and case.is_on_time(group, piece) and not case.denies([x], piece)
+    is_in_place = piece.is_kind and case.is_on_time(group, piece) and not case.denies([x], piece.text)
     return is_on_account or is_in_place or x.is_named_in(piece.text)
 
 

@@ -38,6 +38,8 @@ class Status(enum.IntEnum):
 
 # An entry with one of these is in the books, once or more often.
 BOOKED = (Status.BOOKED, Status.IN_A_SUM, Status.BOOKED_TWICE)
+# An entry with one of these has a posting of its own, right or not.
+THERE = (*BOOKED, Status.ANOTHER_ACCOUNT, Status.ANOTHER_AMOUNT, Status.REVERSED)
 
 
 class Reason(enum.StrEnum):

@@ -54,4 +54,4 @@ def _may_be_about(study: Study, group: int, x: Entry, cents: int, piece: Piece, 
         return True
     carries = not case.is_of_sums and case.carried is not None
     is_soon = is_on_time or (carries and matching.gate[0] <= late < matching.gate[1] + WEEK)
-    return piece.is_kind and (is_opposite or (is_soon and not case.denies([x], piece)))
+    return piece.is_kind and (is_opposite or (is_soon and not case.denies([x], piece.text)))

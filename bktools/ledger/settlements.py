@@ -21,7 +21,7 @@ from bktools.frames.incoming import source_of
 from bktools.frames.schema import IN_DOUBT
 from bktools.ledger.batch_evidence import BatchReason, evidence_of
 from bktools.ledger.findings import account_of, place_of, places_of
-from bktools.ledger.inputs import explained_rows, options_of, read
+from bktools.ledger.inputs import options_of, read
 from bktools.ledger.two_tables import entries_of, postings_of
 from bktools.wording import Words, words
 
@@ -111,7 +111,7 @@ class _Evidence:
         words: Words,
     ) -> None:
         self._exported, self._words = exported, words
-        self._inputs = read(exported, ledger, are_sent=False)
+        self._inputs = read(exported, ledger, explained, are_sent=False)
         self._entries = entries_of(self._inputs.entries)
         self._explained = explained
         self._is_dated = exported_at is not None
@@ -123,7 +123,7 @@ class _Evidence:
         self._last = shown[-1] if shown else None
         # What is planned for a later day, or was looked up by a person, holds no entry.
         may_hold = is_shown.fill_null(value=True).to_numpy().copy()
-        may_hold[explained_rows(self._inputs.ledger, explained)] = False
+        may_hold[[*self._inputs.explained]] = False
         self._rows = np.flatnonzero(may_hold)
         self._postings = postings_of(self._inputs.ledger)[self._rows]
         until = None if self._last is None else (self._last - dt.date(1970, 1, 1)).days

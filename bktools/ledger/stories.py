@@ -93,7 +93,7 @@ class _Telling:
     def _in_other_words(self) -> int:
         equal = [piece for piece in self.pieces if piece.gross == self.group.total]
         if self.case.carried is not None:
-            return 2 * sum(self.case.denies(self.entries, piece) for piece in equal)
+            return 2 * sum(self.case.denies(self.entries, piece.text) for piece in equal)
         # Where vouchers may carry texts or not, one that names an entry speaks against the others.
         named = sum(map(self._names_one, equal))
         return len(equal) - named if named else 0

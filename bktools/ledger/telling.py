@@ -153,7 +153,7 @@ class _Component:
         return int(any(self._is_beside(group, piece) for group in self.groups))
 
     def _is_denied(self, group: Group, piece: Piece) -> bool:
-        return self.case.denies(group.entries, piece) and abs(piece.gross) not in group.amounts
+        return self.case.denies(group.entries, piece.text) and abs(piece.gross) not in group.amounts
 
     def _is_beside(self, group: Group, piece: Piece) -> bool:
         """Whether a piece is in a group's gate, on its other side, or later of its amount."""
@@ -172,7 +172,7 @@ class _Component:
                 and len(own) == 1
                 and all(x.is_single and x.account in piece.nets for x in own[0])
             )
-        if not piece.gross or abs(piece.gross) != abs(group.total) or case.denies(group.entries, piece):
+        if not piece.gross or abs(piece.gross) != abs(group.total) or case.denies(group.entries, piece.text):
             return False
         if piece.gross * group.total > 0:  # a second one comes soon, and its text is of the entry
             is_own = case.carried is not None and piece.day - group.due < case.gate[1] + WEEK

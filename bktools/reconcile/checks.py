@@ -71,11 +71,11 @@ def _of_categories(
     values: tuple[pl.Expr, pl.Expr] = (NOTHING, c.account_id),
 ) -> Iterator[AccountCheck]:
     """Yield a check of categories; of an archived category it is an info, because no new entry uses it."""
-    for is_archived, told in ((c.archived, INFO), (~c.archived, severity)):
+    for is_archived, own_severity in ((c.archived, INFO), (~c.archived, severity)):
         yield AccountCheck(
             code,
             fails & is_archived,
-            told,
+            own_severity,
             who,
             ("category", *facts),
             table="coverage",
@@ -138,7 +138,7 @@ CHECKS: tuple[AccountCheck, ...] = (
         ERROR,
         ERP,
         ("external_id", "looks_like", "differing"),
-        table="alike",
+        table="look_alikes",
         field=pl.lit("external_id"),
         values=(c.external_id, c.looks_like),
     ),

@@ -53,10 +53,10 @@ class Reconciliation(Result):
     >>> chart = pandas.DataFrame(chart)
     >>> with bktools.Sandbox() as service:
     ...     categories = bktools.load_categories(service=service)
-    ...     found = bktools.reconcile_accounts(chart, bktools.load_accounts(service=service), categories)
-    >>> found.actions[["code", "action"]].to_dict("records")
+    ...     result = bktools.reconcile_accounts(chart, bktools.load_accounts(service=service), categories)
+    >>> result.actions[["code", "action"]].to_dict("records")
     [{'code': '0400', 'action': 'create'}]
-    >>> len(found.coverage) == len(categories)
+    >>> len(result.coverage) == len(categories)
     True
     """
 
@@ -234,12 +234,12 @@ def _findings(rows: pl.DataFrame, language: Words) -> pl.DataFrame:
 
 
 def _actions(rows: pl.DataFrame, language: Words) -> pl.DataFrame:
-    return with_sentences(rows, language, "why", code="why", told="one").select(
+    return with_sentences(rows, language, "why", code="why", sentence="one").select(
         "company_id",
         "external_id",
         "account_id",
         "action",
-        pl.col("told").alias("why"),
+        pl.col("sentence").alias("why"),
         "name",
         "code",
         "archived",

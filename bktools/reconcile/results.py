@@ -20,7 +20,9 @@ from bktools.reconcile.verbs import NONE, RULES, SAME
 c = pl.col
 IDS = (*KEY, "account_id", "category_id")
 # The name of what a row of a table is about.
-ABOUT = dict.fromkeys(("accounts", "alike", "repeated", "unidentified"), c.account) | {"coverage": c.category}
+ABOUT = dict.fromkeys(("accounts", "look_alikes", "repeated", "unidentified"), c.account) | {
+    "coverage": c.category
+}
 # Accounts that a sentence names.
 EXAMPLES = 3
 FINDINGS = dict.fromkeys(
@@ -38,8 +40,8 @@ def findings(tables: Tables) -> pl.DataFrame:
             subject = {name: c(name).cast(pl.String) if name in rows.columns else NOTHING for name in IDS}
             subject["about"] = ABOUT.get(table, NOTHING)
             checks = [check for check in CHECKS if check.table == table]
-            found = find(rows, checks, partial(_beside, subject))
-            parts += [found.select(FINDINGS.keys())] if len(found) else []
+            findings_of_table = find(rows, checks, partial(_beside, subject))
+            parts += [findings_of_table.select(FINDINGS.keys())] if len(findings_of_table) else []
     return pl.concat(parts or [pl.DataFrame(schema=FINDINGS)])
 
 

@@ -255,7 +255,7 @@ class Tables:
         return pl.concat(rows) if rows else pl.DataFrame()
 
     @cached_property
-    def alike(self) -> pl.DataFrame:
+    def look_alikes(self) -> pl.DataFrame:
         """One row per account only in the chart that looks like one of the service: their differences."""
         rows = self.accounts.filter(c.is_new & c.looks_like.is_not_null())
         return (

@@ -158,7 +158,7 @@ def _pages(language: str) -> Environment:
         name: partial(function, texts)
         for name, function in (
             ("label", sentences.label_of),
-            ("said", sentences.said),
+            ("said", sentences.step_of),
             ("valued", sentences.valued),
             ("thing_name", sentences.name_of),
             ("detail", sentences.detail_of),

@@ -19,7 +19,7 @@ from bktools.close.close import Close
 from bktools.close.entries import HELD
 from bktools.close.figures import ALL, LARGEST
 from bktools.close.recurring import MISSING
-from bktools.close.sentences import detail_of, label_of, name_of, said
+from bktools.close.sentences import detail_of, label_of, name_of, step_of
 from bktools.frames.excel import too_large, width_of
 from bktools.frames.names import IDENTIFIERS
 from bktools.reports import grid
@@ -257,8 +257,8 @@ def _rows(close: Close, lines: Iterable[tuple[str, Any]]) -> list[list[Value]]:
 
 
 def _step(words: Words, action: Action) -> str:
-    told = said(words, action)
-    to_do = f"{told.to_do}: {told.about}" if told.about else told.to_do
+    step = step_of(words, action)
+    to_do = f"{step.to_do}: {step.about}" if step.about else step.to_do
     return words("report.workbook.step", to_do=to_do, who=words.name("role", action.role))
 
 
@@ -331,10 +331,10 @@ class Line(NamedTuple):
 def lines_of(close: Close) -> Iterator[Line]:
     """Yield a line for each action, then one for each of its things where there are several."""
     for action in close.actions:
-        told = said(close.words, action)
+        step = step_of(close.words, action)
         several = action.things if len(action.things) > 1 else ()
         wants = action.wants_account and not several
-        yield _line(close, action, (told.about, told.why), action, action.ids, wants_account=wants)
+        yield _line(close, action, (step.about, step.why), action, action.ids, wants_account=wants)
         for place, thing in enumerate(several):
             texts = name_of(close.words, thing), detail_of(close.words, action, thing)
             if thing.kind == ENTRY and (not texts[1] or place >= SHOWN_ENTRIES):
@@ -353,7 +353,7 @@ def _line(
     of: Thing | None = None,
 ) -> Line:
     words = close.words
-    told, look = said(words, action), QUIET if of else {**grid.WRAPPED, **BOLD}
+    step, look = step_of(words, action), QUIET if of else {**grid.WRAPPED, **BOLD}
     # Two actions of one code have other facts, another severity, or stand apart.
     facts = facts_text(
         {
@@ -367,8 +367,8 @@ def _line(
     about, why = texts
     cells: list[Value] = [
         (words.name("severity", action.severity), look),
-        (told.who, look),
-        (told.to_do, look),
+        (step.who, look),
+        (step.to_do, look),
         (about, grid.WRAPPED),
         (why or None, grid.WRAPPED),
         value.entries or None,
@@ -382,7 +382,7 @@ def _line(
         facts,
         key,
     ]
-    return Line(cells, key, about or told.to_do, wants_account, of is not None)
+    return Line(cells, key, about or step.to_do, wants_account, of is not None)
 
 
 def _values(words: Words, value: Action | Thing) -> str | None:

@@ -81,8 +81,6 @@ def _answer_to(
             response = await operation.handler(request, state, caller)
         except Refusal as refusal:
             response = refusal.answer()
-        if any(fault.kind == "drift" for fault in faults):
-            state.store.drift()
         return reduce(broken, faults, response)
 
     return answer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import math
 import os
 import socket
@@ -30,24 +29,20 @@ KINDS = {
     "reset": "resets the connection; the request is not performed",
     "drop": "performs the request, then resets the connection without an answer",
     "cut": "closes the connection in the middle of the answer's body",
-    "cut_gzip": "compresses the body and sends the first half under the right length: "
-    "only gzip shows the damage",
     "corrupt": "changes a byte in the middle of the body",
-    "drift": "after the answer, removes the first category and adds another at the end",
 }
 
 OPTIONS = {
     "operation": "the operation it hits (default: all)",
     "times": "how many requests it hits (default: no limit)",
     "skip": "how many requests pass first (default 0)",
-    "every": "hits every n-th request after those (default 1)",
     "status": "for the kind error (default 500)",
     "retry_after": "for the kind rate_limited: seconds, date or none",
     "seconds": "the delay of latency, or the Retry-After of rate_limited (default 1)",
     "company": "UUID of the company whose requests it hits (default: all)",
 }
 
-_NUMBERS: dict[str, type] = {"times": int, "skip": int, "every": int, "status": int, "seconds": float}
+_NUMBERS: dict[str, type] = {"times": int, "skip": int, "status": int, "seconds": float}
 _RETRY_AFTER = ("seconds", "date", "none")
 OPERATIONS = tuple(endpoint.operation for endpoint in ENDPOINTS)
 
@@ -60,7 +55,6 @@ class Fault:
     operation: str | None = None
     times: int | None = None
     skip: int = 0
-    every: int = 1
     status: int = 500
     retry_after: str = "seconds"
     seconds: float = 1.0
@@ -77,7 +71,6 @@ class Fault:
             raise ArgumentError("company", "must be the UUID of a company", self.company)
         check_whole("times", 1 if self.times is None else self.times, 1)
         check_whole("skip", self.skip)
-        check_whole("every", self.every, 1)
         check_whole("status", self.status, 400, 599)
         check_seconds("seconds", self.seconds)
 
@@ -155,9 +148,7 @@ class Faults:
 def _hits(fault: Fault) -> Iterator[bool]:
     """Yield, for each request of the fault's operation in turn, whether the fault hits it."""
     yield from repeat(False, fault.skip)
-    for _ in repeat(None) if fault.times is None else repeat(None, fault.times):
-        yield True
-        yield from repeat(False, fault.every - 1)
+    yield from repeat(True) if fault.times is None else repeat(True, fault.times)
     yield from repeat(False)
 
 
@@ -208,10 +199,6 @@ def broken(response: Response, fault: Fault) -> Response:
             return LostResponse()
         case "cut":
             return LostResponse(response)
-        case "cut_gzip":
-            packed = gzip.compress(body, mtime=0)
-            response.body = packed[: len(packed) // 2]
-            response.headers.update({"content-encoding": "gzip", "content-length": str(len(response.body))})
         case "corrupt":
             # UTF-8 never contains 0xFF, so every reader notices.
             response.body = body[: length // 2] + b"\xff" + body[length // 2 + 1 :]

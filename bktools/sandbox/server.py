@@ -71,10 +71,6 @@ class Server:
         Seconds from the creation of an export job to its end.
     faults : iterable of Fault or str
         Faults active from the start, also as text such as "error:status=503" (see `parse_fault`).
-    db : Path, optional
-        File of the state; `folder / "service.sqlite"` by default.
-    balance_port : int
-        Port of the balance host; a free one unless given.
     on_request : callable, optional
         Called after each request with its method, path, status (None where no answer began) and seconds.
 
@@ -119,8 +115,6 @@ class Server:
         max_limit: int = 100,
         job_seconds: float = 1.0,
         faults: Iterable[Fault | str] = (),
-        db: Path | str | None = None,
-        balance_port: int = 0,
         on_request: OnRequest | None = None,
     ) -> None:
         for name, value, smallest, largest in (
@@ -130,15 +124,14 @@ class Server:
             ("categories", categories, 0, math.inf),
             ("employees", employees, 0, math.inf),
             ("max_limit", max_limit, 1, math.inf),
-            ("balance_port", balance_port, 0, 65535),
             ("requests_per_minute", 1 if requests_per_minute is None else requests_per_minute, 1, math.inf),
         ):
             check_whole(name, value, smallest, largest)
         check_seconds("latency", latency)
         check_seconds("job_seconds", job_seconds)
-        self.file = Path(db) if db is not None else Path(folder) / DATABASE
+        self.file = Path(folder) / DATABASE
         self._world = World(seed, companies, categories, employees)
-        self._ports = (port, balance_port)
+        self._port = port
         self._on_request = on_request or (lambda *_: None)
         self._faults = Faults(faults)
         self._conduct = (max_limit, job_seconds, latency, requests_per_minute)
@@ -166,7 +159,7 @@ class Server:
         if web_server.level == logging.NOTSET:
             web_server.setLevel(logging.WARNING)
         with ExitStack() as opened:
-            sockets = [opened.enter_context(_listen(port)) for port in self._ports]
+            sockets = [opened.enter_context(_listen(port)) for port in (self._port, 0)]
             opened.pop_all()
         self.base_url, self.balance_url = (f"http://{LOOPBACK}:{s.getsockname()[1]}" for s in sockets)
         self._failure = None

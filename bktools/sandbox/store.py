@@ -17,7 +17,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,7 +27,7 @@ from bktools.errors import ArgumentError, StorageError
 from bktools.sandbox.auth import BALANCE_AUDIENCE, MAIN_AUDIENCE, Caller
 from bktools.sandbox.faults import Faults, check_whole
 from bktools.sandbox.jobs import OUTCOMES, ExportJob
-from bktools.sandbox.nouns import NOUNS, Listed
+from bktools.sandbox.nouns import NOUNS
 from bktools.sandbox.paging import Condition, Key, Order, all_of, backwards, beyond
 from bktools.sandbox.world import Account, Company, World, row_json
 
@@ -51,7 +51,7 @@ CREATE TABLE export_jobs (
 CREATE TABLE accepted_entries (job_id TEXT NOT NULL, entry_id TEXT NOT NULL);
 CREATE INDEX export_jobs_company ON export_jobs (company_id, ends_at)"""
 
-# The table of a noun, made where it is missing, so that an older sandbox gets a new one.
+# The table of a noun.
 _NOUN = """
 CREATE TABLE {table} (
     position INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -62,8 +62,8 @@ _INDICES = """
 CREATE UNIQUE INDEX {table}_id ON {table} (id);
 CREATE INDEX {table}_company ON {table} (company_id)"""
 
-# Marks the file as one of these tables. A table that changes needs another number, a new noun does not.
-_MARK = 608954287
+# Marks the file as one of these tables. A table that changes, or a new noun, needs another number.
+_MARK = 608954288
 
 _ADD = "INSERT INTO {} (id, company_id, body) VALUES (?, ?, ?)"
 # Searches whose totals are kept.
@@ -90,7 +90,7 @@ class Store:
         except OSError as error:
             raise StorageError(
                 f"{file} cannot be used as a sandbox database: {disk.reason_of(error)} (the place is set by "
-                "BKTOOLS_DATA_DIR, or --db FILE)"
+                "BKTOOLS_DATA_DIR)"
             ) from error
         self._connection = sqlite3.connect(
             file, timeout=30, isolation_level=None, detect_types=sqlite3.PARSE_DECLTYPES
@@ -121,34 +121,28 @@ class Store:
         self._connection.close()
 
     def _make(self, world: World, file: Path) -> None:
-        if self._mark() == _MARK and not self._missing():
+        if self._mark() == _MARK:
             return
         with self._transaction("IMMEDIATE"):
             mark = self._mark()
             if mark not in (0, _MARK):
                 raise StorageError(
                     f"{file} was made by another version of bktools: nothing was changed; "
-                    "reset the sandbox, with its journal: bktools sandbox reset (or name another file with "
-                    "--db)"
+                    "reset the sandbox, with its journal: bktools sandbox reset"
                 )
+            # Another process may have made the tables meanwhile.
             if mark == 0:
                 self._run(_TABLES)
+                for noun in NOUNS:
+                    self._run(_NOUN.format(table=noun.table))
                 self._fill(world)
+                for noun in NOUNS:
+                    self._run(_INDICES.format(table=noun.table))
                 self._execute(f"PRAGMA user_version = {_MARK}")
-            # Another process may have made the tables meanwhile.
-            for noun in self._missing():
-                self._run(_NOUN.format(table=noun.table))
-                self._fill_noun(noun)
-                self._run(_INDICES.format(table=noun.table))
 
     def _run(self, statements: str) -> None:
         for statement in statements.split(";"):
             self._execute(statement)
-
-    def _missing(self) -> list[Listed]:
-        """Return the nouns without a table."""
-        tables = {name for (name,) in self._execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        return [noun for noun in NOUNS if noun.table not in tables]
 
     def _mark(self) -> int:
         return int(self._execute("PRAGMA user_version").fetchone()[0])
@@ -161,21 +155,16 @@ class Store:
             "balance_token": self.issue_token(
                 Caller(BALANCE_AUDIENCE, companies=[world.all_companies[0].id])
             ),
-            "world": json.dumps(astuple(world)),
         }
         many("INSERT INTO settings VALUES (?, ?)", settings.items())
         columns = ", ".join(Company._fields)
         many(f"INSERT INTO companies ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", world.all_companies)
         for number in range(world.companies):
             many("INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", world.accounts(number))
-
-    def _fill_noun(self, noun: Listed) -> None:
-        # Rows belong to the companies of this file, whatever world the server of today would make.
-        [made] = self._execute("SELECT value FROM settings WHERE name = 'world'").fetchone()
-        world = World(*json.loads(made))
-        for number, company in enumerate(world.all_companies):
-            rows = ((row["id"], company.id, row_json(row)) for row in noun.rows(world, number))
-            self._connection.executemany(_ADD.format(noun.table), rows)
+        for noun in NOUNS:
+            for number, company in enumerate(world.all_companies):
+                rows = ((row["id"], company.id, row_json(row)) for row in noun.rows(world, number))
+                many(_ADD.format(noun.table), rows)
 
     @contextmanager
     def _transaction(self, kind: str) -> Iterator[None]:
@@ -298,25 +287,6 @@ class Store:
     def remove_category(self, category_id: str) -> bool:
         """Remove a category; return whether it existed."""
         return self._execute("DELETE FROM categories WHERE id = ?", (category_id,)).rowcount > 0
-
-    def drift(self) -> None:
-        """Remove the first company's first category and add one at the end, as in a company at work."""
-        with self._transaction("IMMEDIATE"):
-            sql = (
-                "SELECT position, body FROM categories "
-                "WHERE company_id = (SELECT id FROM companies ORDER BY rowid LIMIT 1) "
-                "ORDER BY position LIMIT 1"
-            )
-            for position, body in self._execute(sql).fetchall():
-                self._execute("DELETE FROM categories WHERE position = ?", (position,))
-                added = {
-                    "id": new_id(),
-                    "archived": False,
-                    "accountId": None,
-                    "taxCodeId": None,
-                    "metadata": None,
-                }
-                self.add_category(json.loads(body) | added)
 
     def category_ids(self, company_id: str | None = None) -> list[str]:
         """Return the ids of a company's categories (default: the first company), in the table's order."""

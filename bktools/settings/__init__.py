@@ -2,10 +2,7 @@
 
 from bktools.settings.credentials import Secret, TokenSource
 from bktools.settings.load import (
-    Overrides,
-    company_names_path,
     config_path,
-    kept_company_names,
     load_settings,
 )
 from bktools.settings.values import (
@@ -23,15 +20,12 @@ __all__ = [
     "COMPANIES",
     "SANDBOX",
     "SETTINGS",
-    "Overrides",
     "Secret",
     "Settings",
     "TokenSource",
-    "company_names_path",
     "config_path",
     "folder_name_of",
     "hidden",
-    "kept_company_names",
     "load_settings",
     "name_of",
     "require_writable",

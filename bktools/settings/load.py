@@ -12,30 +12,28 @@ the same source, or in the table of its environment.
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import tomllib
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-import msgspec
 import platformdirs
 
 from bktools.addresses import is_loopback, normalised
 from bktools.errors import ConfigurationError
-from bktools.settings.credentials import Secret, TokenSource
+from bktools.settings.credentials import TokenSource
 from bktools.settings.values import (
     COMPANIES,
     CONNECTION,
     KEYRING,
-    PATH,
     SANDBOX,
     SETTINGS,
     Settings,
     address_parts,
+    read_path,
     read_setting,
 )
 
@@ -57,32 +55,6 @@ OWN_CREDENTIALS = {"token", "token_command", "api_key"}
 # A value with its source, and all values of one source, by the name of the setting.
 Sourced = tuple[Any, str]
 Values = dict[str, Sourced]
-
-
-class Overrides(TypedDict, total=False):
-    """The settings as arguments, for type checkers; None is the same as not given."""
-
-    base_url: str | None
-    token: str | Secret | Callable[[], str] | None
-    token_command: str | None
-    api_key: str | Secret | None
-    balance_url: str | None
-    balance_token: str | Secret | Callable[[], str] | None
-    company: str | None
-    company_name: str | None
-    currency: str | None
-    journal: str | Secret | None
-    read_only: bool | None
-    requests_per_minute: int | None
-    language: str | None
-    timeout: float | dt.timedelta | None
-    retries: int | None
-    proxy: str | Secret | None
-    ca_bundle: str | os.PathLike[str] | None
-    keep_days: int | None
-    cache_dir: str | os.PathLike[str] | None
-    data_dir: str | os.PathLike[str] | None
-    sent_log_dir: str | os.PathLike[str] | None
 
 
 class ConfigFile(NamedTuple):
@@ -121,7 +93,7 @@ def load_settings(
     environment: str | None = None,
     *,
     env: Mapping[str, str] | None = None,
-    **overrides: Unpack[Overrides],
+    **overrides: Any,
 ) -> Settings:
     """Return the settings in force.
 
@@ -182,8 +154,6 @@ def _resolved(environment: str | None, env: Mapping[str, str], overrides: Mappin
         unused = f"not set; {foreign[setting][1]} is not for {name}" if setting in foreign else "not set"
         sources[setting] = unused if values[setting] is None else source
     companies = _with_company(name, file, values, sources)
-    if values["company_name"] is None and (kept := kept_company_names(env).get(str(values["company"]))):
-        values["company_name"], sources["company_name"] = kept, str(company_names_path(env))
     if values["token_command"]:
         sources["token"] = sources["token_command"]
         values["token"] = TokenSource(values["token_command"], f"token_command ({sources['token']})")
@@ -196,26 +166,10 @@ def config_path(env: Mapping[str, str] | None = None) -> Path:
     if not named:
         return platformdirs.user_config_path("bktools") / "config.toml"
     try:
-        path: Path = PATH.read(named)
+        path: Path = read_path(named)
     except ValueError as error:
         raise ConfigurationError(f"BKTOOLS_CONFIG {error}, got {named!r}") from error
     return path
-
-
-def company_names_path(env: Mapping[str, str] | None = None) -> Path:
-    """Return the path of the names that a person gave to companies, beside the config file."""
-    return config_path(env).with_name("company_names.json")
-
-
-def kept_company_names(env: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the full name of each company that a person gave, by its UUID."""
-    path = company_names_path(env)
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
-    except FileNotFoundError:
-        return {}
-    except (OSError, msgspec.MsgspecError) as error:
-        raise ConfigurationError(f"{path} cannot be read ({error}): correct it, or delete it") from error
 
 
 def _values(values: Mapping[str, Any], source: str = "") -> Values:

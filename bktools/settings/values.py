@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
@@ -32,26 +32,19 @@ _PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9_.]+")
 
 
-class Kind(NamedTuple):
-    """How values of one kind are read. `read` raises `ValueError` with the rule that a value breaks."""
-
-    read: Callable[[Any], Any]
-    is_secret: bool = False
-
-
 def read_setting(name: str, source: str, value: object, like: Field[Any] | None = None) -> Any:
     """Return the value of a setting; raise from here, where a secret stands in no frame."""
-    kind: Kind = (like or SETTINGS[name]).metadata["kind"]
-    if kind.is_secret:
+    declared = (like or SETTINGS[name]).metadata
+    if declared["secret"]:
         value = value if isinstance(value, Secret) or not isinstance(value, str) else Secret(value)
     elif isinstance(value, Secret):
         value = value.reveal()
     try:
-        return kind.read(value)
+        return declared["read"](value)
     except ValueError as error:
         complaint = str(error)
     got = f", got {value!r}"
-    if kind.is_secret or "@" in str(value):
+    if declared["secret"] or "@" in str(value):
         # An address may hold a password.
         got = ""
     elif isinstance(value, Mapping):
@@ -150,7 +143,8 @@ def _database(value: object) -> Secret:
     return secret
 
 
-def _path(value: object) -> Path:
+def read_path(value: object) -> Path:
+    """Return a path; `~` is the user's folder."""
     if not isinstance(value, str | os.PathLike) or not str(value):
         raise ValueError("must be a path")
     try:
@@ -159,33 +153,26 @@ def _path(value: object) -> Path:
         raise ValueError("names the folder of a user that is not known here") from None
 
 
-TEXT = Kind(_text)
-LANGUAGE = Kind(_language)
-CURRENCY = Kind(_currency)
-ADDRESS = Kind(_address)
-PATH = Kind(_path)
-CREDENTIAL = Kind(_secret, is_secret=True)
-PROXY = Kind(_proxy, is_secret=True)
-DATABASE = Kind(_database, is_secret=True)
-SECONDS = Kind(
-    _of_type(
-        Annotated[float, msgspec.Meta(gt=0, le=LONGEST_TIMEOUT)],
-        f"must be seconds, more than 0 and up to {LONGEST_TIMEOUT}",
-    )
+_seconds = _of_type(
+    Annotated[float, msgspec.Meta(gt=0, le=LONGEST_TIMEOUT)],
+    f"must be seconds, more than 0 and up to {LONGEST_TIMEOUT}",
 )
-FLAG = Kind(_of_type(bool, "must be true or false, or 1 or 0"))
+_flag = _of_type(bool, "must be true or false, or 1 or 0")
 
 
-def _count(zero: str) -> Kind:
-    """Return the kind of whole numbers in which 0 has this meaning."""
-    return Kind(
-        _of_type(Annotated[int, msgspec.Meta(ge=0)], f"must be a whole number, 0 for {zero}"),
-    )
+def _count(zero: str) -> Callable[[object], Any]:
+    """Return a reader of whole numbers in which 0 has this meaning."""
+    return _of_type(Annotated[int, msgspec.Meta(ge=0)], f"must be a whole number, 0 for {zero}")
 
 
-def _setting(kind: Kind, *, default: Any = None, connection: bool = False) -> Any:
-    """Declare a setting. One of a connection belongs to the environment whose address it stands beside."""
-    return field(default=default, metadata={"kind": kind, "connection": connection})
+def _setting(
+    read: Callable[[Any], Any], *, default: Any = None, connection: bool = False, secret: bool = False
+) -> Any:
+    """Declare a setting. One of a connection belongs to the environment whose address it stands beside.
+
+    `read` raises `ValueError` with the rule that a value breaks.
+    """
+    return field(default=default, metadata={"read": read, "connection": connection, "secret": secret})
 
 
 @dataclass(frozen=True, repr=False)
@@ -195,68 +182,68 @@ class Settings:
     environment: str
     """production, staging, sandbox, a table of the config file, or a base URL."""
 
-    base_url: str | None = _setting(ADDRESS, connection=True)
+    base_url: str | None = _setting(_address, connection=True)
     """The address of the service (interface, section 5)."""
 
-    token: Secret | None = _setting(CREDENTIAL, connection=True)
+    token: Secret | None = _setting(_secret, connection=True, secret=True)
     """Bearer token; as an argument also a function that returns it; it is called again after a 401."""
 
-    token_command: str | None = _setting(TEXT, connection=True)
+    token_command: str | None = _setting(_text, connection=True)
     """In place of a token: a command whose first line is the token; it is run again after a 401."""
 
-    api_key: Secret | None = _setting(CREDENTIAL, connection=True)
+    api_key: Secret | None = _setting(_secret, connection=True, secret=True)
     """API key (HTTP Basic), for the two operations that take one."""
 
-    balance_url: str | None = _setting(ADDRESS, connection=True)
+    balance_url: str | None = _setting(_address, connection=True)
     """The host of the balance read."""
 
-    balance_token: Secret | None = _setting(CREDENTIAL, connection=True)
+    balance_token: Secret | None = _setting(_secret, connection=True, secret=True)
     """Bearer token of the balance host."""
 
-    company: str | None = _setting(TEXT, connection=True)
+    company: str | None = _setting(_text, connection=True)
     """The default company: its UUID, or its short name in the config file."""
 
-    company_name: str | None = _setting(TEXT, connection=True)
+    company_name: str | None = _setting(_text, connection=True)
     """The company's full name, for the titles of reports and workbooks."""
 
-    currency: str | None = _setting(CURRENCY, connection=True)
+    currency: str | None = _setting(_currency, connection=True)
     """The company's own currency, such as EUR."""
 
-    journal: Secret | None = _setting(DATABASE, connection=True)
+    journal: Secret | None = _setting(_database, connection=True, secret=True)
     """Address of the PostgreSQL database that holds the journal; default: a file in the data folder."""
 
-    read_only: bool = _setting(FLAG, default=False)
+    read_only: bool = _setting(_flag, default=False)
     """Whether everything that writes to the service or exports is refused."""
 
     requests_per_minute: int = _setting(_count("no limit"), default=500)
     """The client's own limit; 0 for no limit."""
 
-    language: str = _setting(LANGUAGE, default="en")
+    language: str = _setting(_language, default="en")
     """Language of sentences, reports and workbooks."""
 
-    timeout: float = _setting(SECONDS, default=60.0)
+    timeout: float = _setting(_seconds, default=60.0)
     """Seconds until the service begins an answer, or goes on with one. An export job has 300 at least."""
 
     retries: int = _setting(_count("none"), default=4)
     """How often a failed request is sent again at most; 0 for never. An export job never is."""
 
-    proxy: Secret | None = _setting(PROXY)
+    proxy: Secret | None = _setting(_proxy, secret=True)
     """Address of an HTTP proxy, which may hold a user name and a password."""
 
-    ca_bundle: Path | None = _setting(PATH)
+    ca_bundle: Path | None = _setting(read_path)
     """A file of certificates to trust instead of the system's."""
 
     keep_days: int = _setting(_count("no limit"), default=90)
     """Days for which the cache keeps every snapshot, later only the last of each month; 0 for all of them."""
 
-    cache_dir: Path = _setting(PATH, default=platformdirs.user_cache_path("bktools"))
+    cache_dir: Path = _setting(read_path, default=platformdirs.user_cache_path("bktools"))
     """Folder of snapshots, which may be deleted."""
 
-    data_dir: Path = _setting(PATH, default=platformdirs.user_data_path("bktools"))
+    data_dir: Path = _setting(read_path, default=platformdirs.user_data_path("bktools"))
     """Folder of the journal, which must be kept."""
 
     # A separate name: on some systems state and data share a folder.
-    sent_log_dir: Path = _setting(PATH, default=platformdirs.user_state_path("bktools-sent-log"))
+    sent_log_dir: Path = _setting(read_path, default=platformdirs.user_state_path("bktools-sent-log"))
     """The log of all that was sent, outside of the data folder: it reveals an old copy of the journal."""
 
     companies: tuple[tuple[str, str], ...] = ()
@@ -315,11 +302,11 @@ class Settings:
         )
 
 
-SETTINGS = {item.name: item for item in fields(Settings) if "kind" in item.metadata}
-SECRETS = tuple(name for name, item in SETTINGS.items() if item.metadata["kind"].is_secret)
+SETTINGS = {item.name: item for item in fields(Settings) if "read" in item.metadata}
+SECRETS = tuple(name for name, item in SETTINGS.items() if item.metadata["secret"])
 CONNECTION = tuple(name for name, item in SETTINGS.items() if item.metadata["connection"])
 # Secrets that the system's keyring may hold.
-KEYRING = tuple(name for name, item in SETTINGS.items() if item.metadata["kind"] is CREDENTIAL)
+KEYRING = tuple(name for name, item in SETTINGS.items() if item.metadata["read"] is _secret)
 
 
 def hidden(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -252,7 +252,7 @@ def _not_found(load: Load, damaged: Snapshot | None, until: dt.datetime) -> Snap
         )
     return SnapshotNotFoundError(
         f"no snapshot of these {noun} up to {until:%Y-%m-%d %H:%M} UTC was found: "
-        "the first load makes the first snapshot (bktools snapshots list shows them)"
+        "the first load makes the first snapshot (bktools snapshots shows them)"
     )
 
 

@@ -233,7 +233,7 @@ def _drivers(
     An entry that both sides have with the same supplier and amount adds nothing. A side of sums, whose sign
     is 0, has no entries, nor has a budget, which lacks a date, a supplier and a description.
     """
-    alike = [*(f"key {place}" for place in range(len(joined))), "currency", "supplier", "amount"]
+    entry_key = [*(f"key {place}" for place in range(len(joined))), "currency", "supplier", "amount"]
     tables = []
     amounts = in_one_scale(*(amounts_of(side.rows) for side in sides))
     for side, exact, sign in zip(sides, amounts, signs, strict=True):
@@ -243,12 +243,12 @@ def _drivers(
             supplier = pc.coalesce(text_of(rows, "supplier"), text_of(rows, "description"))
             columns = [*keys, pc.fill_null(text_of(rows, "currency"), NO_CURRENCY), supplier, exact]
             columns += [pa.repeat(pa.scalar(sign, COUNT), len(rows)), days_of(rows)]
-            tables.append(pa.table(columns, [*alike, "sign", "day"]))
+            tables.append(pa.table(columns, [*entry_key, "sign", "day"]))
     drivers: dict[Group, list[tuple[Decimal, str]]] = defaultdict(list)
     if tables:
         left = (
             pa.concat_tables(tables)
-            .group_by(alike, use_threads=False)
+            .group_by(entry_key, use_threads=False)
             .aggregate([("sign", "sum"), ("day", "max")])
         )
         left = left.filter(pc.and_(pc.not_equal(left["sign_sum"], 0), pc.is_valid(left["amount"])))
@@ -256,7 +256,7 @@ def _drivers(
             day = words.day(row["day_max"]) if row["day_max"] else None
             name = " ".join(filter(None, (day, row["supplier"]))) or words("change.an_entry")
             amount = row["amount"] if row["sign_sum"] > 0 else row["amount"].copy_negate()
-            drivers[tuple(row[key] for key in alike[:-2])] += [(amount, name)] * abs(row["sign_sum"])
+            drivers[tuple(row[key] for key in entry_key[:-2])] += [(amount, name)] * abs(row["sign_sum"])
     return drivers
 
 

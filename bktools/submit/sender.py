@@ -5,18 +5,17 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import pyarrow as pa
 
-from bktools.errors import JournalError, PlanError, StorageError
+from bktools.errors import JournalError, PlanError
 from bktools.export.looked_up import looked_up
 from bktools.export.plan import ExportPlan
 from bktools.frames.batches import BatchRequest
 from bktools.frames.schema import COUNT, TEXT
-from bktools.journal.attempts import recover, regain
+from bktools.journal.attempts import recover
 from bktools.journal.claims import LookedUp, claim
 from bktools.journal.entry_data import dated
 from bktools.journal.journal import Journal
@@ -102,16 +101,7 @@ class Sender:
     def _row_of(self, batch: BatchRequest) -> OutcomeRow:
         self.run.go_on()
         try:
-            try:
-                row = self._sent(batch)
-            except (JournalError, StorageError):
-                # Nothing was sent. A lock that was lost with the connection is held again, or the run ends.
-                is_regained = False
-                with suppress(StorageError):
-                    is_regained = regain(self.journal, self.company_id)
-                if not is_regained:
-                    raise
-                row = self._sent(batch)
+            row = self._sent(batch)
         except NotRecorded as lost:
             self.run.fail(lost.error)
             raise Stopped from lost

@@ -165,7 +165,9 @@ DONE = {
     ),
     "nothing was filled in": Promise("fixes --sandbox", Exit.DONE, "^outcome\t", "^nothing is filled in\n$"),
     "no mapping was saved": Promise("mappings", Exit.DONE, "^name\tkind", "0 mappings in "),
-    "nothing was exported": Promise("export status --sandbox", Exit.DONE, "nothing was exported from here"),
+    "nothing was exported": Promise(
+        "export status --sandbox", Exit.DONE, "^batch_id\t", "nothing was exported from here"
+    ),
     "no account is known": Promise(
         "accounts list --sandbox",
         Exit.DONE,

@@ -55,4 +55,4 @@ def test_a_reader_that_goes_away_stops_nothing(run):
     assert done.returncode == Exit.DONE
     assert [line for line in done.stderr.splitlines() if "still running" not in line] == []
     assert Path("month-end-2026-10", "manifest.json").is_file()
-    assert "ACCEPTED" in run("export", "history", "--sandbox").stdout
+    assert "ACCEPTED" in run("export", "status", "--sandbox").stdout

@@ -27,7 +27,7 @@ def run(*arguments, stdout, **variables):
 @pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="this system has no /dev/full, a disk that is always full"
 )
-@pytest.mark.parametrize("words", ["sandbox faults", "employees --sandbox"])
+@pytest.mark.parametrize("words", ["mappings", "employees --sandbox"])
 def test_a_full_disk_is_one_line(words):
     """Output that cannot be written is told in one line, with the code of storage, also when it is long."""
     with Path("/dev/full").open("wb") as full:

@@ -23,7 +23,6 @@ import bktools
 from bktools.cli.exits import Exit
 from bktools.cli.guide import text_of
 from bktools.sandbox import parse_fault, write_account_list, write_sample_data
-from bktools.sandbox.faults import KINDS, OPERATIONS, OPTIONS
 from bktools.settings import load_settings
 
 
@@ -88,16 +87,15 @@ def test_what_is_printed_can_be_pasted(tmp_path):
     assert all(parse_fault(option) for option in re.findall(r"--fault ([a-z_:=0-9]+)", guide))
 
 
-def test_port_file_and_faults(tmp_path):
-    """The sandbox serves on the port, keeps its state in the file, and injects its faults."""
+def test_port_and_faults():
+    """The sandbox serves on the port, and injects its faults."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     faults = ("error:operation=search_categories,times=1,status=503", "rate_limited:times=1,skip=1")
     options = [word for fault in faults for word in ("--fault", fault)]
-    db = tmp_path / "deep" / "world.db"
-    with served("--port", port, "--db", db, *options) as (variables, _, _):
-        assert (variables["BKTOOLS_BASE_URL"], db.exists()) == (f"http://127.0.0.1:{port}", True)
+    with served("--port", port, *options) as (variables, _, _):
+        assert variables["BKTOOLS_BASE_URL"] == f"http://127.0.0.1:{port}"
         for status in ("503", "429"):
             with pytest.raises(urllib.error.HTTPError, match=status):
                 search(variables)
@@ -106,7 +104,7 @@ def test_port_file_and_faults(tmp_path):
 
 def test_a_sandbox_whose_companies_are_ready_takes_their_exports(tmp_path):
     """With --ready, an export job of every company is accepted, also of those that are refused otherwise."""
-    with served("--db", tmp_path / "ready.db", "--ready") as (variables, _, _):
+    with served("--ready") as (variables, _, _):
         folders = {f"{name}_dir": tmp_path / name for name in ("data", "cache", "sent_log")}
         address, token = variables["BKTOOLS_BASE_URL"], variables["BKTOOLS_TOKEN"]
         companies = sorted({row["companyId"] for row in get(f"{address}/v2/employees", token)["data"]})
@@ -117,27 +115,16 @@ def test_a_sandbox_whose_companies_are_ready_takes_their_exports(tmp_path):
         assert sent["outcome"].to_list() == ["ACCEPTED"] * 3
 
 
-def test_faults_are_listed(run):
-    """Each kind, option and operation of a fault is listed in one place."""
-    listed = run("sandbox faults").stdout
-    assert [word for word in (*KINDS.values(), *OPTIONS.values(), *OPERATIONS) if word not in listed] == []
-
-
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
         ("--fault error:times=many", Exit.INPUT, "^bktools: .*times must be a number, got 'many'$"),
         ("--port 70000", Exit.USAGE, "--port"),
         ("--port {port}", Exit.STORAGE, r"^bktools: port \d+ of .* cannot be used \(.*\); give another one"),
-        ("--db .", Exit.USAGE, "--db"),
-        ("--db notes.txt", Exit.STORAGE, r"^bktools: notes\.txt cannot be used .* database \(.*\);"),
-        ("--db notes.txt/world.db", Exit.STORAGE, r"^bktools: notes\.txt"),
     ],
 )
 def test_options_that_cannot_be(run, options, code, message):
-    """What cannot be is refused in one line, and a file that is something else stays as it is."""
-    notes = "my notes, which are no database" * 100
-    Path("notes.txt").write_text(notes)
+    """What cannot be is refused in one line."""
     with socket.socket() as in_use:
         in_use.bind(("127.0.0.1", 0))
         in_use.listen()
@@ -145,7 +132,6 @@ def test_options_that_cannot_be(run, options, code, message):
     assert (done.returncode, done.stdout) == (code, "")
     assert re.search(message, done.stderr, re.MULTILINE)
     assert code == Exit.USAGE or done.stderr.count("\n") == 1
-    assert Path("notes.txt").read_text() == notes
 
 
 def test_ctrl_c_keeps_the_state_and_a_reset_forgets_it(run):

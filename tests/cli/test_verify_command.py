@@ -109,7 +109,7 @@ def test_a_batch_in_doubt_that_arrived_is_accepted_by_the_printed_command(run, s
     assert evidence in printed(said)
     assert run(f"{printed(said)} --by Ada")[0] == Exit.DONE
     assert "outcome unknown" not in run("export status")[1]
-    last = run("export history --events")[1].splitlines()[-1]
+    last = run("export status --events")[1].splitlines()[-1]
     assert last.endswith("voucher A 1, voucher A 2\tAda")
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from step_results import entries_of, finding, in_coverage, made, of_account, results_of
 
 from bktools.close.actions import CATEGORY, ENTRY, actions_of, key_of, waiting_by_role
-from bktools.close.sentences import detail_of, name_of, said, table_of
+from bktools.close.sentences import detail_of, name_of, step_of, table_of
 from bktools.findings.check import EMPLOYEE, ERP, PREPARER, SERVICE
 from bktools.frames.sums import Money
 from bktools.sandbox.faults import Fault
@@ -34,13 +34,13 @@ def test_like_steps_are_one_action_with_the_most_money_first():
     ]
     assert (action.entries, action.amounts) == (4, {"EUR": Decimal("77.50"), "CHF": Decimal("9.00")})
     assert action.category_ids == ("id of large", "id of small")
-    assert said(ENGLISH, action) == (
-        "administrator of the service",
+    assert step_of(ENGLISH, action) == (
+        ENGLISH.name("role", SERVICE),
         "Give 2 categories an account in the service",
         "large (2 entries, EUR 70.00, CHF 9.00); small (2 entries, EUR 7.50)",
         "The categories have no account",
     )
-    assert said(GERMAN, action).to_do == "2 Kategorien im Dienst ein Konto zuordnen"
+    assert step_of(GERMAN, action).to_do == "2 Kategorien im Dienst ein Konto zuordnen"
 
 
 def test_what_no_entry_waits_for_stands_apart_and_last():
@@ -67,7 +67,7 @@ def test_an_unknown_category_is_named_as_the_file_names_it():
     [action] = made(entries_of({}, {}), findings=findings)
     assert [name_of(ENGLISH, thing) for thing in action.things] == ["Reisekosten Inlnd", "ACME"]
     assert [thing.kind for thing in action.things] == [CATEGORY, ENTRY]
-    assert said(ENGLISH, action).to_do == "Choose other categories for 2 entries in the service"
+    assert step_of(ENGLISH, action).to_do == "Choose other categories for 2 entries in the service"
 
 
 def test_facts_that_a_sentence_names_are_the_same_for_its_things():
@@ -84,7 +84,7 @@ def test_facts_that_a_sentence_names_are_the_same_for_its_things():
         ("unknown_currency", {"currency": "Y"}, 1),
         ("suspected_duplicate", {"person": "Ada"}, 2),
     ]
-    assert said(ENGLISH, actions[2]).who == "employee (Ada)"
+    assert step_of(ENGLISH, actions[2]).who == "employee (Ada)"
     details = [detail_of(ENGLISH, actions[2], thing) for thing in actions[2].things]
     assert ["line 7" in details[0], "line 8" in details[1]] == [True, True]
     assert detail_of(ENGLISH, actions[0], actions[0].things[0]) == ""
@@ -112,7 +112,7 @@ def test_the_differences_of_an_account_are_one_thing():
     accounts = [of_account("name_differs", "0400", **name), of_account("tax_code_differs", "0400", **tax)]
     [action] = made(entries_of(), accounts=accounts)
     assert (action.code, action.severity, action.is_apart) == ("update_account", "error", True)
-    assert said(ENGLISH, action)[1:] == (
+    assert step_of(ENGLISH, action)[1:] == (
         "Update the account in the service",
         "0400 Bank",
         f"It differs from the chart: name Bnk → Bank, tax code {ENGLISH('part.nothing')} → V19",
@@ -131,7 +131,7 @@ def test_a_job_in_doubt_comes_first_with_what_waits_for_it():
     first, _ = listed = actions_of(everything)
     assert (first.code, first.entries, first.ids) == ("in_doubt", 2, {"batch_id": "b1"})
     assert first.command == "bktools export resolve b1"
-    told = said(ENGLISH, first)
+    told = step_of(ENGLISH, first)
     assert told.about == "Export job of 1 entry"
     assert "1 entry of later export jobs" in told.why
     assert [(line.role, line.errors, line.money["EUR"]) for line in waiting_by_role(everything, listed)] == [
@@ -175,7 +175,7 @@ def test_an_account_that_was_refused_is_corrected_in_the_chart(sandbox, closed):
     sandbox.server.inject(Fault("error", "create_account", times=1, status=422))
     close = closed(apply=True)
     [refused] = [row for row in close.run.created if row["outcome"] == "REJECTED"]
-    told_of = {action.code: (action, told) for action, told in zip(close.actions, close.told, strict=True)}
+    told_of = {action.code: (action, told) for action, told in zip(close.actions, close.steps, strict=True)}
     action, told = told_of["account_refused"]
     assert (action.severity, action.role) == ("error", ERP)
     assert action.ids == {"external_id": refused["external_id"]}

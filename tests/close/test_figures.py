@@ -12,7 +12,7 @@ from step_results import entries_of, finding, results_of
 from bktools.close.actions import CHANGED, actions_of
 from bktools.close.entries import COLUMNS
 from bktools.close.figures import LARGEST, LARGEST_OF_OTHERS, Figures, spent_table
-from bktools.close.sentences import name_of, said
+from bktools.close.sentences import name_of, step_of
 from bktools.frames.sums import Money, change_of
 from bktools.wording import words
 
@@ -167,7 +167,7 @@ def test_a_changed_entry_has_its_amounts_before_and_now():
         "EUR 40.00 → EUR 30.00",
         "EUR 7.00",
     ]
-    assert said(words("en"), action).why == (
+    assert step_of(words("en"), action).why == (
         "Exported with other data: sent EUR 147.00, now EUR 287.00 (difference EUR 140.00)"
     )
 

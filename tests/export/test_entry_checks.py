@@ -163,7 +163,7 @@ def test_what_a_finding_is_about_is_named(entries):
     )
     found = compose_export_jobs(frame).findings
     assert found[found["check"] == "not_approved"].sort_values("line")["about"].to_list() == [
-        "2026-10-03, SJ\\r\\nAB, EUR -1,234,567.50",
+        "2026-10-03, SJ\\r\\nAB, EUR \N{MINUS SIGN}1,234,567.50",
         "2026-10-03, Lunch, JPY 1,200",
         "\\u202eevil",
         "2026-10-03, KWD 12.345",

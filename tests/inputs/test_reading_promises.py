@@ -40,6 +40,8 @@ def test_a_file_is_read_or_asked_about_once(world):
         with pytest.raises(QuestionError) as caught:
             read(world, options)
         assert sorted({problem.code for problem in caught.value.problems}) == world["asked"]
+        doubtful = [problem.code for problem in caught.value.problems if problem.is_doubtful]
+        assert doubtful == world.get("doubtful", doubtful)
         if "answer" not in world:
             assert not world.get("broken") or not all(one.has_way_out for one in caught.value.problems)
             return

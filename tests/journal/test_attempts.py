@@ -237,7 +237,6 @@ def test_an_answer_in_hand_outlives_a_journal_that_cannot_be_written(opened, set
     job = "job-1" if answered == "ACCEPTED" else None
     with monkeypatch.context() as patched:
         patched.setattr(WritableJournal, "transaction", full)
-        patched.setattr(attempts, "PAUSES", ())
         with pytest.raises(StorageError, match="kept in this machine's sent log"):
             record_outcome(opened, attempt, answer(answered, job))
     assert state(opened, "a") == "SENDING"
@@ -254,7 +253,6 @@ def test_an_answer_is_brought_to_a_batch_that_others_found_in_doubt(machine, mon
         attempt = begun(sender, batch("a", 0))
         with monkeypatch.context() as patched:
             patched.setattr(attempts, "_recorded", lambda *_: (_ for _ in ()).throw(StorageError("cut")))
-            patched.setattr(attempts, "PAUSES", ())
             with pytest.raises(StorageError):
                 record_outcome(sender, attempt, answer("ACCEPTED", "job-1"))
     with open_for_writing(machine("second")) as colleague:

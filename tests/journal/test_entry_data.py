@@ -37,8 +37,8 @@ def claims(journal) -> int:
 def test_a_claim_keeps_the_exact_amount_and_the_period(journal):
     """The period is the close's, otherwise the month of the date, else null; unknown columns are null."""
     claimed(journal, of_amounts("a", ["12.50", "0.0000001"], supplier="Müller & Söhne"), period="2026-10")
-    told = ("Müller & Söhne", "2026-10")
-    assert kept(journal) == [("12.5000000", *told), ("0.0000001", *told)]
+    shown = ("Müller & Söhne", "2026-10")
+    assert kept(journal) == [("12.5000000", *shown), ("0.0000001", *shown)]
     claimed(journal, of_amounts("b", ["1"], first=2, date=dt.date(2026, 9, 30)))
     claimed(journal, of_amounts("c", ["1"], first=3))
     assert (kept(journal, "b"), kept(journal, "c")) == ([("1", None, "2026-09")], [("1", None, None)])

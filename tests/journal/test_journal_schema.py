@@ -113,7 +113,7 @@ def test_what_an_administrator_changed_is_not_sent_in_any_batch(opened, by_hand,
     assert opened.obstacle(batch("e", 3)) == ""
 
 
-# What somebody changes with the rules taken away, and the line of `journal verify`.
+# What somebody changes with the rules taken away, and the line of `journal`.
 TAMPERED = {
     "UPDATE events SET facts = '{\"a\": 1}' WHERE event_id = 3": "was changed after it was written",
     "UPDATE batches SET state = 'RELEASED' WHERE batch_id = 'a'": (
@@ -185,17 +185,17 @@ def test_a_flipped_bit_anywhere_is_found(settings):
     whole = path.read_bytes()
     chance = random.Random(1)
     places = [0, 20, 99, 100, len(whole) - 1, *(chance.randrange(len(whole)) for _ in range(FLIPS))]
-    found = 0
+    noticed = 0
     for place in places:
         flipped = bytearray(whole)
         flipped[place] ^= 1 << chance.randrange(8)
         path.write_bytes(flipped)
         try:
             with open_for_writing(settings) as journal:
-                found += bool(problems(journal))
+                noticed += bool(problems(journal))
         except BktoolsError:
-            found += 1
-    assert found == len(places)
+            noticed += 1
+    assert noticed == len(places)
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 1
     path.write_bytes(flipped)

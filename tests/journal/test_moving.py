@@ -121,7 +121,7 @@ def test_what_is_refused_stays_as_it_was(both, machine, postgres, database):
     with pytest.raises(JournalError, match=r"was being sent|has a journal"):
         move(into, by="Ada")
     open_for_writing(file).close()
-    with pytest.raises(JournalError, match=r"has a journal.*export history.*export import FILE"):
+    with pytest.raises(JournalError, match=r"has a journal.*export status.*export import FILE"):
         move(into, by="Ada")
     with pytest.raises(ConfigurationError, match="no database is configured"):
         move(file, by="Ada")

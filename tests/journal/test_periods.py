@@ -62,9 +62,9 @@ def test_a_closed_period_receives_nothing(journal, service, backend):
     bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
     with pytest.raises(JournalError) as refused:
         claimed(journal, of_amounts("a", "1.00", first=1), period="2026-10")
-    said = str(refused.value)
-    assert f"the period 2026-10 of company {COMPANY} was closed by Grace on 20" in said
-    assert said.endswith(
+    text = str(refused.value)
+    assert f"the period 2026-10 of company {COMPANY} was closed by Grace on 20" in text
+    assert text.endswith(
         f"open it again: bktools periods reopen 2026-10 --company {COMPANY} --sandbox "
         '--by NAME --reason "..."'
     )
@@ -88,8 +88,8 @@ def test_an_entry_without_a_date_goes_into_no_closed_period(journal, service):
         bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
     resolve(journal, "before", "RELEASED", **LOOKED)
     bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
-    said = r"an entry has no date, and the period 2026-10 .* was closed by Grace"
-    with pytest.raises(JournalError, match=said):
+    text = r"an entry has no date, and the period 2026-10 .* was closed by Grace"
+    with pytest.raises(JournalError, match=text):
         claimed(journal, dated("a", None, first=1))
     assert journal.state_of("a") is None
     with pytest.raises(JournalError, match="was closed by Grace"):
@@ -118,17 +118,17 @@ def test_each_entry_is_held_back_in_the_record_of_one_month(journal, service):
     new = (fourth, "no_account", "5.00", "2026-11-02")
     close(journal, "2026-11", waiting(*changed, unknown, third_again, new))
     facts = ("entry_id", "reason", "amount")
-    told = {
+    listed = {
         month: bktools.record_of(month, COMPANY, service=service).held_back
         for month in ("2026-09", "2026-10", "2026-11")
     }
-    assert {month: rows_of(frame, *facts) for month, frame in told.items()} == {
+    assert {month: rows_of(frame, *facts) for month, frame in listed.items()} == {
         "2026-09": [(third, "not_approved", Decimal("4.50"))],
         "2026-10": [(entry, reason, Decimal(amount)) for entry, reason, amount, _ in october],
         "2026-11": [(fourth, "no_account", Decimal("5.00"))],
     }
     # What the close of a month told stays as it was told.
-    assert rows_of(before, *facts) == rows_of(told["2026-10"], *facts)
+    assert rows_of(before, *facts) == rows_of(listed["2026-10"], *facts)
     periods = bktools.load_periods(COMPANY, service=service).set_index("period")
     assert periods["held_back"].to_dict() == {"2026-09": 1, "2026-10": 3, "2026-11": 1}
 
@@ -151,8 +151,8 @@ def test_a_period_is_closed_once_and_reopened_with_a_reason(journal, service):
     codes = ("period_closed", "period_opened")
     about = {"company_id": COMPANY, "period": "2026-10"}
     events = [event for code in codes for event in events_by_code(journal, code, **about)]
-    told = [(event.state, event.facts, event.person) for event in events]
-    assert told == [("CLOSED", {}, "Ada"), ("OPEN", {"reason": "late invoice"}, "Grace")]
+    listed = [(event.state, event.facts, event.person) for event in events]
+    assert listed == [("CLOSED", {}, "Ada"), ("OPEN", {"reason": "late invoice"}, "Grace")]
 
 
 @BOTH
@@ -162,8 +162,8 @@ def test_a_period_with_an_unfinished_batch_stays_open(journal, service, state, t
     today("2026-11-02T10:00")
     send(journal, of_amounts("a", "1.00"), state, period="2026-10")
     today("2026-11-03T10:00")
-    said = f"stays open: batch a of it is {state}; .*bktools export resolve a --company {COMPANY} --sandbox"
-    with pytest.raises(JournalError, match=said):
+    text = f"stays open: batch a of it is {state}; .*bktools export resolve a --company {COMPANY} --sandbox"
+    with pytest.raises(JournalError, match=text):
         bktools.close_period("2026-10", by="Ada", company=COMPANY, service=service)
     assert f"batch a of it is {state}" in approve(journal, COMPANY, "2026-10", plan_id="plan", by="Grace")
     bktools.close_period("2026-09", by="Ada", company=COMPANY, service=service)
@@ -202,8 +202,8 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
     # The entry was corrected, and sent in November: it was held back with its first amount.
     send(journal, of_amounts("c", "7.30", first=3), period="2026-11")
     send(journal, of_amounts("d", "4.00", first=5), "UNKNOWN", period="2026-11")
-    found = bktools.load_periods(COMPANY, service=service)
-    assert found.attrs["bktools"]["complete"]
+    months = bktools.load_periods(COMPANY, service=service)
+    assert months.attrs["bktools"]["complete"]
     names = (
         "exported",
         "exported_amount",
@@ -213,21 +213,21 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
         "open",
         "open_amount",
     )
-    rows = rows_of(found, "period", "currency", *names)
+    rows = rows_of(months, "period", "currency", *names)
     assert rows == [
         ("2026-10", "EUR", 2, 10.105, 0, 2, 8.25, 1, 1.0),
         ("2026-10", "JPY", 1, 1500.0, 0, 0, None, 0, None),
         ("2026-10", None, 0, None, 0, 1, 2.0, 1, 2.0),
         ("2026-11", "EUR", 1, 7.3, 1, 0, None, 0, None),
     ]
-    assert set(found.loc[found["period"] == "2026-10", "prepared_by"]) == {"Ada"}
-    assert set(found.loc[found["period"] == "2026-10", "approved_by"]) == {"Grace"}
+    assert set(months.loc[months["period"] == "2026-10", "prepared_by"]) == {"Ada"}
+    assert set(months.loc[months["period"] == "2026-10", "approved_by"]) == {"Grace"}
     record = bktools.record_of("2026-10", COMPANY, service=service)
     fixed = record.held_back.set_index("entry_id").loc[ENTRIES[3]]
-    told = [fixed[name] for name in ("outcome", "resolved_period", "resolved_job_id", "amount")]
-    assert told == ["resolved", "2026-11", "job-c", 7.25]
+    listed = [fixed[name] for name in ("outcome", "resolved_period", "resolved_job_id", "amount")]
+    assert listed == ["resolved", "2026-11", "job-c", 7.25]
     other = bktools.load_periods(ENTRIES[0], service=service)
-    assert (len(other), list(other.columns)) == (0, list(found.columns))
+    assert (len(other), list(other.columns)) == (0, list(months.columns))
 
 
 @BOTH
@@ -275,15 +275,15 @@ CHANGED_CLOSE = "close of 2026-10: the entries that it held back were changed af
 
 
 @BOTH
-@pytest.mark.parametrize("said", ["", "7", '{"plan_id": "p"}', "[]"])
-def test_a_close_that_somebody_changed_is_told(journal, backend, said):
+@pytest.mark.parametrize("text", ["", "7", '{"plan_id": "p"}', "[]"])
+def test_a_close_that_somebody_changed_is_told(journal, backend, text):
     """With triggers removed the digest still differs, whether the entries or their event were changed."""
     close(journal, "2026-10", (ENTRIES[0], "no_account", "1.00", "EUR"))
     assert problems(journal) == []
     with typed_by_hand(journal, backend) as by_hand:
         without_triggers(by_hand, backend)
-        changed = f"events SET facts = '{said}' WHERE code = 'close_applied'"
-        by_hand.execute("UPDATE " + (changed if said else "held_back SET amount = '100.00'"))
+        changed = f"events SET facts = '{text}' WHERE code = 'close_applied'"
+        by_hand.execute("UPDATE " + (changed if text else "held_back SET amount = '100.00'"))
     *first, last = problems(journal)
-    assert [line[:6] for line in first] == (["event "] if said else [])
+    assert [line[:6] for line in first] == (["event "] if text else [])
     assert last == CHANGED_CLOSE

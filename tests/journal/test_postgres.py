@@ -8,18 +8,17 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
-from batches import ADDRESS, COMPANY, batch, claimed, send, state
+from batches import ADDRESS, COMPANY, answer, batch, begun, claimed, send, state
 from postgres_server import OWNER, PASSWORD
 
 from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
 from bktools.journal import postgres as postgres_module
-from bktools.journal import sent_log
-from bktools.journal.attempts import begin, recover_free, regain
+from bktools.journal.attempts import begin, record_outcome, recover_free
 from bktools.journal.environments import rename
 from bktools.journal.journal import Journal, identity_of
 from bktools.journal.postgres import location_of
 from bktools.journal.right_journal import problems
-from bktools.journal.writing import open_for_writing
+from bktools.journal.writing import open_for_reading, open_for_writing
 from bktools.settings import Secret, Settings
 
 pytestmark = pytest.mark.parametrize("backend", ["postgres"], indirect=True)
@@ -52,8 +51,8 @@ def test_one_machine_sends_for_a_company(machine):
             claimed(first, batch("a", 1))
             with first.sending(COMPANY):
                 begin(first, "a")
-                said = f"process {os.getpid()} \\(database user {OWNER}\\) is sending"
-                with pytest.raises(JournalBusyError, match=said), second.sending(COMPANY):
+                message = f"process {os.getpid()} \\(database user {OWNER}\\) is sending"
+                with pytest.raises(JournalBusyError, match=message), second.sending(COMPANY):
                     pass
                 recover_free(second)
                 assert state(second, "a") == "SENDING"
@@ -61,41 +60,36 @@ def test_one_machine_sends_for_a_company(machine):
         assert state(second, "a") == "UNKNOWN"
 
 
-def test_a_connection_that_is_cut_before_the_request_sends_nothing(machine, postgres, database, monkeypatch):
-    """The intent is taken back on a new connection, because no request has left."""
-    append = sent_log.append
-
-    def cut(*arguments: object) -> None:
-        monkeypatch.undo()
-        append(*arguments)
-        postgres.cut(database)
-
-    with open_for_writing(machine()) as journal:
-        claimed(journal, batch("a", 1))
-        with journal.sending(COMPANY):
-            monkeypatch.setattr(sent_log, "append", cut)
-            with pytest.raises(StorageError, match="terminating connection"):
-                begin(journal, "a")
-            assert state(journal, "a") == "PLANNED"
-            with pytest.raises(JournalError, match="disconnected") as refused:
-                begin(journal, "a")
-            assert refused.value.code == "replaced"
-            assert regain(journal, COMPANY)
-            begin(journal, "a")
+@pytest.mark.parametrize("is_back", [True, False])
+def test_a_cut_connection_loses_no_outcome(machine, postgres, database, is_back):
+    """It is written on another connection, or by the next command from the sent log."""
+    outcomes = {"a": answer("ACCEPTED", "job"), "b": answer("PLANNED")}
+    for number, (name, outcome) in enumerate(outcomes.items()):
+        with open_for_writing(machine()) as journal:
+            attempt = begun(journal, batch(name, number))
+            if not is_back:
+                postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
+            postgres.cut(database)
+            unwritten = pytest.raises(StorageError, match="kept in this machine's sent log")
+            with nullcontext() if is_back else unwritten:
+                record_outcome(journal, attempt, outcome)
+            postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
+        with open_for_reading(machine()) as journal:
+            assert (state(journal, name), journal.batch(name)["job_id"]) == (outcome.state, outcome.job_id)
 
 
 @pytest.mark.parametrize("whose", ["DATABASE {}", f"ROLE {OWNER} IN DATABASE {{}}"])
 def test_a_commit_that_may_be_lost_is_refused(machine, postgres, database, whose):
     """Whether the database or the role says so: one line names the setting."""
     postgres.sql(f"ALTER {whose.format(database)} SET synchronous_commit = off")
-    said = "synchronous_commit is off, so a commit may be lost: set it to on"
-    with pytest.raises(StorageError, match=said) as refused:
+    message = "synchronous_commit is off, so a commit may be lost: set it to on"
+    with pytest.raises(StorageError, match=message) as refused:
         open_for_writing(machine())
     assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("fact", "value", "said"),
+    ("fact", "value", "message"),
     [
         ("is_replica", True, "it is a replica"),
         ("process", 7, "a connection pooler is in between"),
@@ -105,11 +99,13 @@ def test_a_commit_that_may_be_lost_is_refused(machine, postgres, database, whose
         ("standbys", "", ""),
     ],
 )
-def test_a_server_that_could_lose_something_is_refused(backend, fact, value, said):
+def test_a_server_that_could_lose_something_is_refused(backend, fact, value, message):
     """Each reason is told in words; a safe server has none."""
     safe = {"process": 1, "is_replica": False, "encoding": "UTF8", "fsync": "on", "full_page_writes": "on"}
     safe |= {"commits": "on", "standbys": ""}
-    refused = pytest.raises(StorageError, match=f"cannot be kept safely: {said}") if said else nullcontext()
+    refused = (
+        pytest.raises(StorageError, match=f"cannot be kept safely: {message}") if message else nullcontext()
+    )
     with refused:
         postgres_module._refuse_unsafe("the database", safe | {fact: value}, 1)
 

@@ -51,7 +51,7 @@ def test_a_batch_in_doubt_is_named_with_the_way_to_settle_it(journal, service, c
     for part in (
         f"outcome unknown: batch a of company {COMPANY}, sent {row['sent_at']}, may have been booked",
         f"its {count} entries in the accounting system ({', '.join(wanted.entry_ids[:3])}{named}; ",
-        f"bktools export history --entries --batch a --company {COMPANY} --sandbox)",
+        f"bktools export status --entries --batch a --company {COMPANY} --sandbox)",
         f"bktools export resolve a --company {COMPANY} --sandbox --outcome",
         '--outcome "accepted|released" --evidence "..." --by NAME',
     ):

@@ -180,7 +180,7 @@ def test_an_earlier_restore_does_not_excuse_a_later_gap(restored, keep, today):
 
 @DATABASE
 @pytest.mark.parametrize(
-    "told",
+    "listed",
     [
         {"evidence": "...", "by": "NAME"},
         {"evidence": "…", "by": "Ada"},
@@ -191,10 +191,10 @@ def test_an_earlier_restore_does_not_excuse_a_later_gap(restored, keep, today):
         {"evidence": " ", "by": "Ada"},
     ],
 )
-def test_a_placeholder_restores_nothing(restored, told):
+def test_a_placeholder_restores_nothing(restored, listed):
     """The printed command, pasted as it is, is refused, and the journal stays stopped."""
     with pytest.raises(ArgumentError):
-        restore(restored("second"), None, **told)
+        restore(restored("second"), None, **listed)
     assert code_of(restored("second")) != ""
 
 

@@ -28,10 +28,10 @@ TOLD = {"by": "Ada", "evidence": "the service's list of exports of 3 October"}
 @BOTH
 def test_a_verification_is_kept_and_shown(journal, service):
     """Who verified the month against which ledger, with what result; the newest is shown, all are kept."""
-    told = {"by": "Ada", "ledger": LEDGER, "entries": [{"entry_id": ENTRIES[0]}]}
+    listed = {"by": "Ada", "ledger": LEDGER, "entries": [{"entry_id": ENTRIES[0]}]}
     for booked, differences in ((311, []), (312, [{"entry_id": ENTRIES[0], "reason": "in November"}])):
-        told |= {"result": {"booked": booked}, "differences": differences}
-        record_verification(journal, COMPANY, "2026-10", **told)
+        listed |= {"result": {"booked": booked}, "differences": differences}
+        record_verification(journal, COMPANY, "2026-10", **listed)
     events = verifications_of(journal, COMPANY, "2026-10")
     assert [event.facts["result"] for event in events] == [{"booked": 311}, {"booked": 312}]
     assert (events[1].person, events[1].facts["ledger"]) == ("Ada", LEDGER)
@@ -43,7 +43,7 @@ def test_a_verification_is_kept_and_shown(journal, service):
     assert record.tables["events"]["code"].to_pylist() == ["verified", "verified"]
     assert "verified against ledger.csv" in record.tables["events"]["message"][0].as_py()
     with pytest.raises(ArgumentError, match="differences must have a reason"):
-        record_verification(journal, COMPANY, "2026-10", **told | {"differences": [{"entry_id": "x"}]})
+        record_verification(journal, COMPANY, "2026-10", **listed | {"differences": [{"entry_id": "x"}]})
 
 
 @BOTH

@@ -80,7 +80,7 @@ def test_the_head_has_what_a_reader_has_ten_seconds_for(close: Close, report: Pa
     assert f"{close.name} · applied, not approved" in text
     for fate in ("Exported 225 entries EUR 73,344.72", "Held back 93 entries EUR 52,496.65"):
         assert fate in text
-    for action, told in zip(close.actions[:3], close.told, strict=False):
+    for action, told in zip(close.actions[:3], close.steps, strict=False):
         currency, amount = next(iter(action.amounts.items()))
         assert f"{told.to_do} : {told.about} {capitalized(told.who)}" in text
         assert f"{currency} {shown(amount, currency)}" in text
@@ -92,7 +92,7 @@ def test_the_head_has_what_a_reader_has_ten_seconds_for(close: Close, report: Pa
 def test_each_action_is_told_once_by_who_does_it(close: Close, parsed: Page):
     """A table for each role: step, reason, things by name, entries, money; idle ones stand apart."""
     tables: dict[str, list[dict[str, str]]] = {}
-    for action, told in zip(close.actions, close.told, strict=True):
+    for action, told in zip(close.actions, close.steps, strict=True):
         name = f"to-do-{'apart-' if action.is_apart else ''}{action.role}"
         row = tables.setdefault(name, parsed.rows(name)).pop(0)
         step = f"{MARKS[action.severity]} {action.severity} {told.to_do} {action.command}".strip()

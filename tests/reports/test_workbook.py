@@ -77,7 +77,7 @@ def test_the_first_sheet_has_the_figures_of_the_month(book: Path, close: Close):
     reasons = {capitalized(label_of(ENGLISH, line)): line for line in held}
     first = {
         f"{told.to_do}: {told.about} ({told.who})": action
-        for action, told in zip(close.actions[:3], close.told, strict=False)
+        for action, told in zip(close.actions[:3], close.steps, strict=False)
     }
     roles = {
         f"{capitalized(ENGLISH.name('role', one.role))} (errors: {one.errors}, warnings: {one.warnings})": one
@@ -106,7 +106,7 @@ def test_each_action_and_its_things_have_rows(book: Path, close: Close):
     lines = list(lines_of(close))
     assert [(row["line id"], row["about"]) for row in found] == [(line.key, line.about) for line in lines]
     wholes = [row for row, line in zip(found, lines, strict=True) if not line.is_beneath]
-    for row, action, told in zip(wholes, close.actions, close.told, strict=True):
+    for row, action, told in zip(wholes, close.actions, close.steps, strict=True):
         assert (row["who"], row["to do"], row["about"], row["why"]) == told
         facts = (action.severity, action.command, action.code)
         assert (row["severity"], row["command"], row["check"]) == facts

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import time
 import uuid
-import zlib
 from email.utils import parsedate_to_datetime
 
 import httpx
@@ -84,19 +83,6 @@ def test_drop_does_the_work(server, client):
     assert client.post("/v3/export-jobs", json=job).json()["type"] == "EXPORT_ALREADY_IN_PROGRESS"
 
 
-def test_cut_gzip(server, client):
-    """The body is whole for HTTP and cut for gzip, which many clients take for a success."""
-    whole = client.post(SEARCH, json={"companyId": server.company_id}).content
-    server.inject(Fault("cut_gzip", times=1))
-    with client.stream("POST", SEARCH, json={"companyId": server.company_id}) as answer:
-        packed = b"".join(answer.iter_raw())
-        assert answer.headers["Content-Encoding"] == "gzip"
-        assert len(packed) == int(answer.headers["Content-Length"])
-    unpacking = zlib.decompressobj(31)
-    assert whole.startswith(unpacking.decompress(packed))
-    assert not unpacking.eof
-
-
 def test_corrupt(server, ask):
     """One byte is another one, the length is right, and the text no longer is."""
     whole = ask().content
@@ -108,7 +94,7 @@ def test_corrupt(server, ask):
         damaged.decode("utf-8")
 
 
-@pytest.mark.parametrize("other", ["drop", "cut", "corrupt", "cut_gzip", "latency:seconds=0", "drift"])
+@pytest.mark.parametrize("other", ["drop", "cut", "corrupt", "latency:seconds=0"])
 @pytest.mark.parametrize("lost", ["drop", "cut"])
 def test_two_faults_at_once(server, ask, capfd, lost, other):
     """An answer that is lost stays lost, whatever else hits it."""
@@ -126,25 +112,14 @@ def test_damage_keeps_the_headers(server):
     assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
 
 
-def test_drift(server, ask):
-    """Between two pages a row goes in front and one comes at the end."""
-    before = server.category_ids()
-    server.inject(Fault("drift", times=1))
-    assert ask().json()["data"][0]["id"] == before[0]
-    after = server.category_ids()
-    assert after[:-1] == before[1:]
-    assert after[-1] not in before
-    assert ask().json()["data"][0]["id"] == before[1]
-
-
 def test_which_requests_are_hit(server, client, ask):
-    """Skip, every, times and operation choose the requests."""
-    server.inject(Fault("error", operation="search_categories", skip=1, every=2, times=2))
+    """Skip, times and operation choose the requests."""
+    server.inject(Fault("error", operation="search_categories", skip=1, times=2))
     statuses = []
-    for _ in range(7):
+    for _ in range(5):
         statuses.append(ask().status_code)
         assert client.get("/v2/employees").status_code == 200
-    assert statuses == [200, 500, 200, 500, 200, 200, 200]
+    assert statuses == [200, 500, 500, 200, 200]
 
 
 def test_configured_at_construction(tmp_path):
@@ -204,7 +179,7 @@ def test_options_of_a_wrong_type(options, said, tmp_path):
     "fields",
     [
         *({"kind": 3}, {"kind": ["error"]}, {"status": "503"}, {"times": 1.5}),
-        *({"skip": None, "seconds": None}, {"every": "2"}, {"company": 3}, {"company": "Nordlicht"}),
+        *({"skip": None, "seconds": None}, {"company": 3}, {"company": "Nordlicht"}),
     ],
 )
 def test_fields_of_a_wrong_type(fields):

@@ -23,7 +23,7 @@ import warm
 from plain_http import HTTP
 
 from bktools.errors import StorageError
-from bktools.sandbox import Server, nouns, store
+from bktools.sandbox import Server
 from bktools.sandbox.server import _listen
 
 KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "2"))
@@ -140,14 +140,6 @@ def test_a_port_is_one_process_s(monkeypatch, system, is_taken_again):
         assert bool(listening.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR)) == is_taken_again
 
 
-def test_a_file_of_its_own(tmp_path):
-    """The state can be kept in any file."""
-    with Server(tmp_path, db=tmp_path / "other" / "world.db") as server:
-        assert len(server.category_ids()) == 240
-    assert (tmp_path / "other" / "world.db").exists()
-    assert not (tmp_path / "service.sqlite").exists()
-
-
 def test_a_foreign_file_is_refused(tmp_path):
     """A file that is no sandbox database is left as it is and refused with the way out."""
     file = tmp_path / "service.sqlite"
@@ -169,19 +161,6 @@ def test_a_state_of_another_version_is_refused(tmp_path):
     # The error keeps the frames that raised it.
     assert refusal.value
     assert str(file.resolve()) not in map(os.path.realpath, Path("/proc/self/fd").glob("*"))
-
-
-def test_an_older_state_gets_the_table_of_a_new_noun(tmp_path, monkeypatch):
-    """Nothing is reset: what was there stays, and the rows belong to the world that the state was made of."""
-    with monkeypatch.context() as older:
-        older.setattr(store, "NOUNS", (nouns.CATEGORIES,))
-        with Server(tmp_path, seed=7) as server:
-            added, token = server.add_category("mine"), server.token
-    with Server(tmp_path) as server:
-        assert (server.category_ids()[-1], server.token) == (added, token)
-        headers = {"Authorization": f"Bearer {token}"}
-        url = f"{server.base_url}/v2/employees?companyId={server.company_id}"
-        assert len(HTTP.get(url, headers=headers).json()["data"]) == 27
 
 
 def test_a_taken_port_is_refused(server, tmp_path):

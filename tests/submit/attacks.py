@@ -1,6 +1,6 @@
 """Attacks on one booking for an entry: kills, sleep, flipped bytes, cut files, old copies, lost disks, locks.
 
-    python tests/submit/attacks.py --kills 1000 --flips 500 --truncations 200 --restores 200
+    PYTHONPATH=tests python tests/submit/attacks.py --kills 1000 --flips 500 --truncations 200 --restores 200
 
 The service is another process on bare sockets, which accepts and then fails in most cases, also like a
 gateway that answers JSON, says in milliseconds when its jobs end, and counts what it accepted. The last line
@@ -257,10 +257,10 @@ def lying_locks(world: World, restores: int) -> None:
 
 
 ATTACKS = (
-    Attack(kills, {"kills": 25}),
-    *(Attack(each, {"restores": 10}) for each in (old_copies, lost_folders, new_disks, renamed, lying_locks)),
-    Attack(flips, {"flips": 50}),
-    Attack(truncations, {"truncations": 50}),
+    Attack(kills, {"kills": 125}),
+    *(Attack(each, {"restores": 25}) for each in (old_copies, lost_folders, new_disks, renamed, lying_locks)),
+    Attack(flips, {"flips": 125}),
+    Attack(truncations, {"truncations": 100}),
 )
 
 if __name__ == "__main__":

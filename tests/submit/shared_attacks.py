@@ -202,8 +202,8 @@ def _team(world: World, postgres: Server, database: str) -> list[Person]:
 
 
 ATTACKS = (
-    Attack(restored_databases, {"restores": 10}),
-    Attack(kills_and_cuts, {"kills": 50, "cuts": 20}),
+    Attack(restored_databases, {"restores": 13}),
+    Attack(kills_and_cuts, {"kills": 125, "cuts": 50}),
 )
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from raw_service import in_turn, send
 
 import bktools
 from bktools.errors import ArgumentError, AuthenticationError, InputError, RateLimitedError
+from bktools.frames.incoming import arrow_of
 from bktools.journal.accounts import record_accounts
 from bktools.journal.statements import events_by_code
 from bktools.journal.writing import open_for_writing
@@ -61,7 +62,7 @@ OUTCOMES = {
 def test_an_answer_and_its_outcome(talking, case):
     """Each answer has one outcome, in frame and list of accounts, and as many requests as allowed."""
     answer, outcome, message, requests = OUTCOMES[case]
-    with talking(answer) as (raw, service):
+    with talking(answer, read=10.0) as (raw, service):
         made = bktools.create_accounts(to_create(ASKED), apply=True, service=service)
         known = bktools.load_accounts(service=service)
     row = made.iloc[0]
@@ -78,7 +79,7 @@ def test_the_answer_is_remembered_not_the_request(talking):
     with talking(answers(200, name="Bank AG", code=None, archived=False)) as (_, service):
         bktools.create_accounts(to_create(ASKED), apply=True, service=service)
         known = bktools.load_accounts(service=service).iloc[0]
-    held = [ID.lower(), "Bank AG", "0400", "V19", False, '{"k":1}']
+    held = [ID.lower(), "Bank AG", "0400", "V19", False, '{"k": 1}']
     names = ["id", "name", "code", "tax_code_external_id", "archived", "metadata"]
     assert known[names].tolist() == held
 
@@ -92,7 +93,7 @@ def test_the_intent_is_known_before_the_request(talking):
             seen.append(bktools.load_accounts(service=other)[["external_id", "state", "name"]])
         created(raw, connection, request)
 
-    with talking(answer) as (_, service):
+    with talking(answer, read=10.0) as (_, service):
         bktools.create_accounts(asked("9990", "9991"), apply=True, service=service)
     assert [frame["state"].tolist() for frame in seen] == [["SENDING", "SENDING"]] * 2
     assert [frame["name"].notna().tolist() for frame in seen] == [[False, False]] * 2
@@ -122,18 +123,18 @@ def test_each_account_exists_once_afterwards(sandbox, service, samples, lost):
     """Listed first; created or existing already, each external ID is there once; again nothing is sent."""
     chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
     known = bktools.load_accounts(service=service)
-    found = bktools.reconcile_accounts(chart, known, bktools.load_categories(service=service))
+    reconciliation = bktools.reconcile_accounts(chart, known, bktools.load_categories(service=service))
     before = len(sandbox.server.accounts())
-    assert set(bktools.create_accounts(found, service=service)["outcome"]) == {"PLANNED"}
+    assert set(bktools.create_accounts(reconciliation, service=service)["outcome"]) == {"PLANNED"}
     assert len(sandbox.server.accounts()) == before
     if lost:
         sandbox.server.inject(Fault("drop", "create_account", times=lost))
-    made = bktools.create_accounts(found, apply=True, service=service)
+    made = bktools.create_accounts(reconciliation, apply=True, service=service)
     assert {"CREATED"} <= set(made["outcome"]) <= {"CREATED", "MATCHED", "EXISTS"}
     there = [account.external_id for account in sandbox.server.accounts()]
     assert len(there) == len(set(there))
     assert set(made["external_id"]) <= set(there)
-    again = bktools.create_accounts(found, apply=True, service=service)
+    again = bktools.create_accounts(reconciliation, apply=True, service=service)
     assert again["outcome"].to_list() == made["outcome"].to_list()
     assert (again["message"] == "exists already; nothing was sent").all()
 
@@ -152,10 +153,11 @@ def test_one_account_that_breaks_a_rule_keeps_all_from_being_sent(sandbox, servi
 
 def test_a_line_that_is_no_account_is_refused_alone(sandbox, service):
     """Lines without a name, and totals, are refused with their reason; the other accounts are created."""
-    company = service.settings.company.upper()
+    company = service.settings.company
     rows = [("9990", "9990", None), ("Summe", "Summe", "Summe"), ("9991", "9991", "Total")]
-    names = ("external_id", "code", "name")
-    wanted = to_create(*({"company_id": company} | dict(zip(names, row, strict=True)) for row in rows))
+    fixed = {"company_id": company, "action": "create", "archived": False, "tax_code_external_id": None}
+    actions = pd.DataFrame(rows, columns=["external_id", "code", "name"]).assign(**fixed)
+    wanted = bktools.Reconciliation(lambda _: arrow_of(actions))
     made = bktools.create_accounts(wanted, apply=True, new_chart=True, service=service)
     made = made.set_index("external_id")
     assert made["outcome"].to_dict() == {"9990": "REJECTED", "Summe": "REJECTED", "9991": "CREATED"}
@@ -304,13 +306,13 @@ def test_a_chart_of_another_company_is_not_written(sandbox, service, reconciled,
     """Nothing is created without the word for a new chart; the message has counts and both ways."""
     chart, used, doubt = CHARTS[case]
     before = len(sandbox.server.accounts())
-    found = reconciled(chart, used)
-    assert bool(found.another_chart) == bool(doubt)
+    reconciliation = reconciled(chart, used)
+    assert bool(reconciliation.another_chart) == bool(doubt)
     if doubt:
         with pytest.raises(InputError, match=rf"{doubt}.*Nothing was written.*new_chart=True"):
-            bktools.create_accounts(found, apply=True, service=service)
+            bktools.create_accounts(reconciliation, apply=True, service=service)
         assert len(sandbox.server.accounts()) == before
-    made = bktools.create_accounts(found, apply=True, new_chart=bool(doubt), service=service)
+    made = bktools.create_accounts(reconciliation, apply=True, new_chart=bool(doubt), service=service)
     assert set(made["outcome"]) == {"CREATED"}
 
 
@@ -336,12 +338,15 @@ def test_a_file_of_another_company_is_not_written(service, tmp_path):
     assert reconciled(*theirs).another_chart == ""
 
 
-def test_the_command_asks_too(run, sandbox, tmp_path, service, reconciled):
+def test_the_command_asks_too(run, sandbox, tmp_path):
     """`accounts create` writes nothing from another chart, unless --new-chart says so."""
     chart_of(OTHERS, None, tmp_path / "other.csv")
+    rows = "".join(f"{uuid.uuid4()},{code},{name}\n" for code, name in FIRST)
+    (tmp_path / "known.csv").write_text(f"id,external_id,name\n{rows}", encoding="utf-8")
+    company = f"--company {sandbox.server.company_id}"
+    assert run(f"accounts import known.csv {company}")[0] == 0
     before = len(sandbox.server.accounts())
-    command = f"accounts create --chart other.csv --apply --company {service.settings.company}"
     with pytest.raises(InputError, match=r"lacks 6 of 6 accounts.*say so with --new-chart"):
-        run(command)
+        run(f"accounts create --chart other.csv --apply {company}")
     assert len(sandbox.server.accounts()) == before
-    assert run(f"{command} --new-chart")[0] == 0
+    assert run(f"accounts create --chart other.csv --apply --new-chart {company}")[0] == 0

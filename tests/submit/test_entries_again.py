@@ -61,10 +61,12 @@ def test_a_changed_entry_is_an_error_with_before_and_after(sandbox, service):
     assert plan.not_ready["reason"].value_counts().to_dict() == dict.fromkeys(
         ("changed_since_export", "exported"), len(CHANGES)
     )
-    found = plan.findings.query("check == 'changed_since_export'").set_index("id")
-    assert set(found["severity"]) == {"error"}
-    said = [f"Exported with other data: {said}" for _, said in CHANGES]
-    assert found["message"].to_dict() == dict(zip([entries["id"][0] for entries in sent], said, strict=True))
+    changes = plan.findings.query("check == 'changed_since_export'").set_index("id")
+    assert set(changes["severity"]) == {"error"}
+    message = [f"Exported with other data: {message}" for _, message in CHANGES]
+    assert changes["message"].to_dict() == dict(
+        zip([entries["id"][0] for entries in sent], message, strict=True)
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,13 +89,13 @@ def test_the_same_data_is_no_change(sandbox, service, unchanged, is_kept):
 def test_a_plan_without_a_history_does_not_pass_over_a_change(sandbox, service):
     """Entries submitted again count as accepted only while their data are those that were sent."""
     sent = bought(sandbox.server.company_id)
-    told = [
+    shown = [
         submit(sent.assign(amount=amounts(amount, "88.00")), service, apply=apply).iloc[0]
         for amount, apply in (("1203.73", True), ("1203.73", True), ("1213.73", False), ("1213.73", True))
     ]
-    assert [row["outcome"] for row in told] == ["ACCEPTED", "ACCEPTED", "BLOCKED", "BLOCKED"]
-    assert "1 of its entries have other data now" in told[3]["message"]
-    assert sent["id"][0] in told[3]["message"]
+    assert [row["outcome"] for row in shown] == ["ACCEPTED", "ACCEPTED", "BLOCKED", "BLOCKED"]
+    assert "1 of its entries have other data now" in shown[3]["message"]
+    assert sent["id"][0] in shown[3]["message"]
     assert set(sandbox.server.accepted_entries().values()) == {1}
 
 
@@ -109,10 +111,10 @@ def test_the_same_facts_under_another_id_are_a_warning(company, service):
     """A reissued entry is compared with what was sent, also in an earlier month and in doubt."""
     copies = bought(company, first=10).assign(supplier=["acme ", "Schmidt"])
     plan = again(bought(company), copies, service, period="2026-11")
-    (found,) = plan.findings.query("check == 'suspected_second_export'").to_dict("records")
+    (changes,) = plan.findings.query("check == 'suspected_second_export'").to_dict("records")
     batch = bktools.load_export_jobs(service=service)["batch_id"][0]
-    assert found["severity"] == "warning"
-    assert all(text in found["message"] for text in ("2026-10-05", "ACME", "2026-10", batch))
+    assert changes["severity"] == "warning"
+    assert all(text in changes["message"] for text in ("2026-10-05", "ACME", "2026-10", batch))
     assert len(plan.entries) == 2
 
 
@@ -126,7 +128,7 @@ def test_the_same_facts_under_another_id_in_one_file_are_held_back(company, serv
     assert len(held) == 3
     assert list(plan.entries["id"]) == [copies["id"][1]]
     history = bktools.load_export_jobs(entries=True, service=service)
-    said = bktools.compose_export_jobs(file, history=history, not_booked=[copies["id"][0]])
-    assert set(said.entries["id"]) == set(copies["id"])
-    warnings = set(said.findings.query("severity == 'warning'")["check"])
+    both_bought = bktools.compose_export_jobs(file, history=history, not_booked=[copies["id"][0]])
+    assert set(both_bought.entries["id"]) == set(copies["id"])
+    warnings = set(both_bought.findings.query("severity == 'warning'")["check"])
     assert warnings == {"suspected_second_export", "suspected_duplicate"}

@@ -37,15 +37,15 @@ def coded(sandbox, service, run, tmp_path):
 
 def test_one_prepares_and_another_approves(sandbox, run, coded):
     """Compose writes a file, submit shows it, submit --apply sends it, and a second time sends nothing."""
-    code, said = run("export compose entries.csv --out october.plan --max-entries 4 --csv shown")
-    assert (code, "10 entries ready in 3 batches" in said) == (Exit.DONE, True), said
-    plan_id = re.search(r"ExportPlan (\w+)", said)[1]
-    code, said = run("export submit october.plan")
-    assert (code, "Nothing was sent" in said) == (Exit.DONE, True), said
-    assert "  ready: EUR 101.00\n" in said
+    code, message = run("export compose entries.csv --out october.plan --max-entries 4 --csv shown")
+    assert (code, "10 entries ready in 3 batches" in message) == (Exit.DONE, True), message
+    plan_id = re.search(r"ExportPlan (\w+)", message)[1]
+    code, message = run("export submit october.plan")
+    assert (code, "Nothing was sent" in message) == (Exit.DONE, True), message
+    assert "  ready: EUR 101.00\n" in message
     assert sandbox.server.export_jobs() == []
-    code, said = run(f"export submit october.plan --plan {plan_id} --apply --first-export --by Ada")
-    assert (code, "3 batches,         10 entries  ACCEPTED" in said) == (Exit.DONE, True), said
+    code, message = run(f"export submit october.plan --plan {plan_id} --apply --first-export --by Ada")
+    assert (code, "3 batches,         10 entries  ACCEPTED" in message) == (Exit.DONE, True), message
     assert run("export submit october.plan --apply")[0] == Exit.DONE
     assert set(sandbox.server.accepted_entries().values()) == {1}
     assert re.search(r" 10 +exported ", run("export compose entries.csv --out later.plan")[1])
@@ -55,11 +55,11 @@ def test_doubt_is_settled_by_what_the_messages_say(sandbox, run, coded):
     """From UNKNOWN to the end by copying the commands that the messages show."""
     run("export compose entries.csv --out october.plan --max-entries 5")
     sandbox.server.inject(Fault("drop", "create_export_job", times=1))
-    code, said = run("export submit october.plan --apply --first-export --by Ada")
+    code, message = run("export submit october.plan --apply --first-export --by Ada")
     assert code == Exit.INCOMPLETE
     code, status = run("export status")
     assert (code, "outcome unknown" in status) == (Exit.INCOMPLETE, True)
-    look_up = re.search(r"bktools (export history --entries --batch [^)]+)\)", said)[1]
+    look_up = re.search(r"bktools (export status --entries --batch [^)]+)\)", message)[1]
     listed = run(look_up)[1]
     entries = set(re.findall(r"[0-9a-f-]{36}", listed))
     assert len(entries) == 5
@@ -67,10 +67,10 @@ def test_doubt_is_settled_by_what_the_messages_say(sandbox, run, coded):
     settle = re.search(r"bktools (export resolve .+) --outcome", status)[1]
     port = sandbox.server.base_url.rpartition(":")[2]
     assert f"--environment http://localhost:{port}" in settle
-    code, said = run(f'{settle} --outcome accepted --evidence "booked as 4711" --by Ada')
+    code, message = run(f'{settle} --outcome accepted --evidence "booked as 4711" --by Ada')
     assert code == Exit.DONE
-    code, said = run("export submit october.plan --apply")
-    assert (code, "2 batches,         10 entries  ACCEPTED" in said) == (Exit.DONE, True), said
+    code, message = run("export submit october.plan --apply")
+    assert (code, "2 batches,         10 entries  ACCEPTED" in message) == (Exit.DONE, True), message
     assert set(sandbox.server.accepted_entries().values()) == {1}
 
 
@@ -84,8 +84,8 @@ def test_another_plan_than_the_one_approved_is_refused(sandbox, run, coded):
 
 def test_a_plan_whose_name_begins_with_a_hyphen_is_submitted_as_printed(run, coded):
     """The printed command is pasted as it is: the name is no option of it."""
-    _, said = run("export compose entries.csv --out=-o.csv.plan")
-    command = re.search(r"Next: bktools (.*)", said)[1]
+    _, message = run("export compose entries.csv --out=-o.csv.plan")
+    command = re.search(r"Next: bktools (.*)", message)[1]
     assert run(command)[0] in {Exit.DONE, Exit.INCOMPLETE}
 
 
@@ -137,14 +137,14 @@ def test_history_shows_events(doubted, run, tmp_path):
     with set_clock() as clock:
         clock.ahead = DAY
         run(f'export resolve {batch} --outcome released --evidence "no booking of 31 Oct" --by Ada')
-    shown = run(f"export history --events --batch {batch}")[1]
+    shown = run(f"export status --events --batch {batch}")[1]
     assert re.search(rf"\t{batch}\tRELEASED\tno booking of 31 Oct\tAda\n", shown)
-    run(f"export history --events --output {tmp_path}/events.csv")
+    run(f"export status --events --output {tmp_path}/events.csv")
     written = pd.read_csv(tmp_path / "events.csv")
     assert list(written.columns) == EXPORT_EVENTS.names
     assert written["after"].to_list() == ["PLANNED", "SENDING", "UNKNOWN", "RELEASED"]
     with pytest.raises(ArgumentError, match="events cannot be combined with entries"):
-        run("export history --events --entries")
+        run("export status --events --entries")
 
 
 def test_the_history_has_what_was_known_of_each_entry(sandbox, service):
@@ -161,12 +161,12 @@ def test_the_history_has_what_was_known_of_each_entry(sandbox, service):
     history = bktools.load_export_jobs(entries=True, service=service)
     assert list(history.columns) == EXPORTED_ENTRIES.names
     assert str(history["date"].dtype).startswith("datetime64")
-    found = history.set_index("entry_id").loc[entries["id"].to_list()]
-    assert found["amount"].to_list() == [1500.0, -12.5, 3.125]
-    assert found["date"].dt.strftime("%Y-%m-%d").to_list() == ["2026-10-31", "2026-10-01", "2026-10-02"]
-    assert found["currency"].to_list() == ["JPY", "EUR", "KWD"]
-    assert found["supplier"].to_list()[:2] == ["=HYPERLINK()", "<b>Müller</b>"]
-    assert set(found["period"]) == {"2026-10"}
+    of_entries = history.set_index("entry_id").loc[entries["id"].to_list()]
+    assert of_entries["amount"].to_list() == [1500.0, -12.5, 3.125]
+    assert of_entries["date"].dt.strftime("%Y-%m-%d").to_list() == ["2026-10-31", "2026-10-01", "2026-10-02"]
+    assert of_entries["currency"].to_list() == ["JPY", "EUR", "KWD"]
+    assert of_entries["supplier"].to_list()[:2] == ["=HYPERLINK()", "<b>Müller</b>"]
+    assert set(of_entries["period"]) == {"2026-10"}
     again = bktools.compose_export_jobs(entries, history=history)
     assert again.not_ready["reason"].to_list() == ["exported"] * 3
     lean = bktools.compose_export_jobs(entries, history=history[["entry_id", "state"]])

@@ -40,7 +40,7 @@ from bktools.errors import (
     StatusError,
     UnreachableError,
 )
-from bktools.journal import attempts, sent_log
+from bktools.journal import sent_log
 from bktools.journal.restores import restore
 from bktools.journal.writing import open_for_writing
 from bktools.settings import Settings, load_settings
@@ -183,7 +183,6 @@ class Exports(RuleBasedStateMachine):
             (request, "send_export_job", lambda process, body, ask: process.send(body, ask)),
             (request, "record_outcome", _of_this_process(request.record_outcome)),
             (sent_log, "append", _of_this_process(sent_log.append, dies_after=True)),
-            (attempts, "PAUSES", (0.0,)),
         ):
             self.stack.enter_context(patch.object(target, name, new))
         # One request at a time, whose fate the machine chooses; the scripted service has no rate.
@@ -341,17 +340,17 @@ class Exports(RuleBasedStateMachine):
         try:
             for number, process in [*self.processes.items()]:
                 self.end(number, process)
-            said: list[object] = []
+            message: list[object] = []
             for _ in range(6):
-                said += [self.opened(self.place(machine)) for machine in (0, 1)]
+                message += [self.opened(self.place(machine)) for machine in (0, 1)]
                 self.clock.ahead += DAY
                 for machine in (0, 1):
                     self.look(machine)
-                    said.append(self.finish(machine))
+                    message.append(self.finish(machine))
                     assert max(self.world.booked.values(), default=0) <= 1
                 if {*self.world.booked} == {*ENTRIES["id"]}:
                     break
-            assert {*self.world.booked} == {*ENTRIES["id"]}, said[-6:]
+            assert {*self.world.booked} == {*ENTRIES["id"]}, message[-6:]
         finally:
             self.stack.close()
 

@@ -125,14 +125,14 @@ UNKNOWN = {
 
 def test_unknown(talking):
     """Whatever leaves a doubt: never sent again, and the message says how to settle it."""
-    told = each_has("UNKNOWN", talking, UNKNOWN, times=1, read=0.5)["message"]
-    assert told.str.contains("bktools export resolve").all()
-    assert not told.str.contains("\n").any()
-    assert "this very request arrived twice" in told["a job in progress"]
+    shown = each_has("UNKNOWN", talking, UNKNOWN, times=1, read=0.5)["message"]
+    assert shown.str.contains("bktools export resolve").all()
+    assert not shown.str.contains("\n").any()
+    assert "this very request arrived twice" in shown["a job in progress"]
     # The words of the service, and how many items it answered; not the name of an exception.
-    assert ("a problem" in told["a message"], "Error" in told["a message"]) == (True, False)
-    assert "of 7 items, but 2 were sent" in told["other number of items"]
-    assert "may have failed: status pending, the ERP refused it" in told["job that failed"]
+    assert ("a problem" in shown["a message"], "Error" in shown["a message"]) == (True, False)
+    assert "of 7 items, but 2 were sent" in shown["other number of items"]
+    assert "may have failed: status pending, the ERP refused it" in shown["job that failed"]
 
 
 def test_a_job_that_failed_ends_a_command_as_a_doubt(talking, run, tmp_path, monkeypatch):
@@ -235,8 +235,8 @@ def test_a_credential_that_is_refused_is_not_tried_for_every_company(talking, mo
     monkeypatch.setattr("bktools.submit.export_jobs.COMPANIES", 2)
     with talking(answering(401, denied(401))) as (raw, service):
         sent = submit(entries_of_each(map(company_of, range(6))), service)
-        told = sent["outcome"].value_counts().to_dict()
-        assert told == {"REJECTED": len(raw.requests), "BLOCKED": 6 - len(raw.requests)}
+        shown = sent["outcome"].value_counts().to_dict()
+        assert shown == {"REJECTED": len(raw.requests), "BLOCKED": 6 - len(raw.requests)}
         assert 1 <= len(raw.requests) <= 2
 
 

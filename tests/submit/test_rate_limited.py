@@ -122,10 +122,10 @@ def test_a_job_in_progress_after_a_429_leaves_a_doubt(talking, is_later):
 @pytest.mark.parametrize("companies", [1, 6])
 def test_ctrl_c_ends_the_wait(talking, companies):
     """The run ends within a second, with every batch as it was, however many companies wait."""
-    told = []
+    shown = []
 
     def interrupt():
-        told.append(time.monotonic())
+        shown.append(time.monotonic())
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     def answer(raw, connection, request):
@@ -136,5 +136,5 @@ def test_ctrl_c_ends_the_wait(talking, companies):
     with talking(answer, read=30.0) as (_, service):
         with pytest.raises(KeyboardInterrupt):
             submit(entries_of_each(map(company_of, range(companies))), service)
-        assert time.monotonic() - told[0] < 1
+        assert time.monotonic() - shown[0] < 1
         assert states(service) == ["PLANNED"] * companies

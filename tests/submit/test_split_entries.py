@@ -110,14 +110,14 @@ def test_a_split_entry_is_sent_once(read, sandbox, service, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "text"),
     [
         ({1: {2: "6.50"}}, "amount 10.00 + 5.50 → 10.00 + 6.50"),
         ({0: {4: MEALS}, 1: {4: TRAVEL}}, f"10.00 {TRAVEL} + 5.50 {MEALS} → 10.00 {MEALS} + 5.50 {TRAVEL}"),
         ({}, None),
     ],
 )
-def test_the_lines_are_compared_when_they_come_again(read, service, change, said):
+def test_the_lines_are_compared_when_they_come_again(read, service, change, text):
     """A changed line is an error of its entry; another order is no change; sums are the journal's."""
     submit(read(split_lines=True), service)
     lines = [
@@ -126,7 +126,7 @@ def test_the_lines_are_compared_when_they_come_again(read, service, change, said
     ]
     history = bktools.load_export_jobs(entries=True, service=service)
     again = bktools.compose_export_jobs(read(lines[::-1], split_lines=True), history=history)
-    found = again.findings[again.findings["check"] == "changed_since_export"]
-    assert all(said in message for message in found["message"])
-    assert len(found) == (0 if said is None else 2)
+    changes = again.findings[again.findings["check"] == "changed_since_export"]
+    assert all(text in message for message in changes["message"])
+    assert len(changes) == (0 if text is None else 2)
     assert again.not_ready["exported_amount"].sum() == Decimal("22.50")

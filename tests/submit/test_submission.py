@@ -89,14 +89,14 @@ def test_a_lost_answer_blocks_the_company_until_it_is_settled(sandbox, service, 
     assert set(sandbox.server.accepted_entries().values()) == {1}
 
 
-@pytest.mark.parametrize(("number", "said"), [(1, "contra accounts"), (2, "accounting system")])
-def test_refusals_say_what_to_do(sandbox, service, number, said):
+@pytest.mark.parametrize(("number", "text"), [(1, "contra accounts"), (2, "accounting system")])
+def test_refusals_say_what_to_do(sandbox, service, number, text):
     """Contra accounts and the integration: a refusal names the next step, and is sent again after it."""
     company = sandbox.server.companies()[number].id
     plan = bktools.compose_export_jobs(entries_of(company, 2))
     sent = submit(plan, service)
     assert sent["outcome"].to_list() == ["REJECTED"]
-    assert said in sent["message"][0]
+    assert text in sent["message"][0]
     sandbox.server.configure_company(company, has_integration=True, has_contra_accounts=True)
     assert outcomes(plan, service) == ["ACCEPTED"]
 
@@ -199,14 +199,14 @@ def test_what_another_run_is_sending_is_told(talking):
         first = threading.Thread(target=submit, args=(plan, service))
         first.start()
         assert arrived.wait(10)
-        told = submit(plan, service, apply=False)
+        shown = submit(plan, service, apply=False)
         answered.set()
         first.join()
-        assert told["outcome"].to_list() == ["SENDING"]
-        said = re.fullmatch(r"(.+) is sending it \(since (.+)\)", told["message"][0])
-        assert said is not None
-        assert re.search(r"process \d+", said[1])
-        assert abs(dt.datetime.fromisoformat(said[2]) - dt.datetime.now(dt.UTC)) < dt.timedelta(minutes=2)
+        assert shown["outcome"].to_list() == ["SENDING"]
+        text = re.fullmatch(r"(.+) is sending it \(since (.+)\)", shown["message"][0])
+        assert text is not None
+        assert re.search(r"process \d+", text[1])
+        assert abs(dt.datetime.fromisoformat(text[2]) - dt.datetime.now(dt.UTC)) < dt.timedelta(minutes=2)
         assert len(raw.requests) == 1
 
 
@@ -285,10 +285,10 @@ def test_a_refusal_and_a_doubt_stop_their_own_company_alone(group):
     group.server.configure_company(refused, has_contra_accounts=False)
     group.server.inject(Fault("drop", company=lost, operation="create_export_job", times=1))
     sent = submit(entries_of_batches(group.ids, 2), group.service, size=2)
-    told = {company: own["outcome"].to_list() for company, own in sent.groupby("company_id")}
-    assert told.pop(refused) == ["REJECTED", "BLOCKED"]
-    assert told.pop(lost) == ["UNKNOWN", "BLOCKED"]
-    assert set(map(tuple, told.values())) == {("ACCEPTED", "ACCEPTED")}
+    shown = {company: own["outcome"].to_list() for company, own in sent.groupby("company_id")}
+    assert shown.pop(refused) == ["REJECTED", "BLOCKED"]
+    assert shown.pop(lost) == ["UNKNOWN", "BLOCKED"]
+    assert set(map(tuple, shown.values())) == {("ACCEPTED", "ACCEPTED")}
     assert set(group.server.accepted_entries().values()) == {1}
 
 

@@ -103,7 +103,7 @@ def ledger(file: File) -> Ledger:
         [cells.blank(table.columns[place]) for place in (_AMOUNT, _ACCOUNT, _CONTRA)]
     )
     incomplete &= not incomplete.all()
-    doubts = cells.noted(table, {"datev_incomplete": incomplete})
+    doubts = cells.noted(table, "datev_incomplete", incomplete)
     table = table.rows(~incomplete)
     _refuse_wrong_rows(table)
     account, notes = _codes(table, _ACCOUNT, header.length)
@@ -112,8 +112,8 @@ def ledger(file: File) -> Ledger:
     doubts += _doubts(table, header, days)
     # DATEV books these when it imports the rows; such postings are missing here.
     places = {"datev_tax_keys": _KEY, "datev_discounts": _DISCOUNT}
-    rows = {code: cells.matches(table.columns[place], "[1-9]") for code, place in places.items()}
-    notes += cells.noted(table, rows)
+    for code, place in places.items():
+        notes += cells.noted(table, code, cells.matches(table.columns[place], "[1-9]"))
     fields = _both_sides(table, account, contra, days, header.cells[_CURRENCY] or "EUR")
     twice = replace(table, lines=np.repeat(table.lines, 2))
     return Ledger(
@@ -186,7 +186,7 @@ def _codes(table: Table, place: int, length: int) -> tuple[pa.ChunkedArray, list
     codes = cells.trimmed(table.columns[place])
     cells.refuse(table, place, ~cells.matches(codes, r"^\d{1,9}$"), "must hold accounts of 1 to 9 digits")
     short = cells.mask(pc.less(pc.utf8_length(codes), length))
-    return pc.utf8_lpad(codes, length, "0"), cells.noted(table, {"accounts_filled": short}, length=length)
+    return pc.utf8_lpad(codes, length, "0"), cells.noted(table, "accounts_filled", short, length=length)
 
 
 def _refuse_wrong_rows(table: Table) -> None:
@@ -233,8 +233,8 @@ def _doubts(table: Table, header: _Header, days: pa.ChunkedArray) -> list[Note]:
     if place is not None:
         is_reversal |= cells.matches(cells.trimmed(table.columns[place]), "^[1G]$")
     return [
-        *cells.noted(table, {"datev_outside": outside}, first=str(first), last=str(last)),
-        *cells.noted(table, {"datev_reversals": is_reversal}),
+        *cells.noted(table, "datev_outside", outside, first=str(first), last=str(last)),
+        *cells.noted(table, "datev_reversals", is_reversal),
     ]
 
 

@@ -22,9 +22,6 @@ from bktools.inputs.notes import Note
 from bktools.inputs.table import Grid, Rows, Table
 
 LARGEST = 2 << 30
-# A spreadsheet holds 32,767 characters in a cell and 16,384 columns.
-LONGEST_LINE = 16 << 20
-
 HEAD, _PIECE = 1 << 16, 1 << 24
 _MAGIC = {b"PK\x03\x04": "workbook", b"\xd0\xcf\x11\xe0": "workbook", b"PAR1": "Parquet"}
 # For `re` and for Arrow.
@@ -106,19 +103,8 @@ class File:
             raise _unreadable(self.path, error) from None
 
     def data(self) -> bytes:
-        """Return the file's bytes; refuse an impossible line of text before it is parsed."""
-        data = b"".join(self.pieces())
-        at = 0
-        while self.kind == "text" and len(data) - at > LONGEST_LINE:
-            end = data.rfind(b"\n", at, at + LONGEST_LINE)
-            if end < 0:
-                raise self.error(
-                    f"the line has more than {LONGEST_LINE // MIB} MB: the file is damaged, "
-                    "or its lines end in a way that is not known here",
-                    data.count(b"\n", 0, at) + 1,
-                )
-            at = end + 1
-        return data
+        """Return the file's bytes."""
+        return b"".join(self.pieces())
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield the file's lines with their numbers from 1, without their ends."""

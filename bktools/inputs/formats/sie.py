@@ -220,7 +220,7 @@ def _posted(records: _Records, postings: Sequence[int], vouchers: Sequence[int],
     apart = cells.mask(pc.and_(pc.not_equal(own["date"], ""), pc.not_equal(own["date"], whole["date"])))
     notes = [form, *([note("not_verified", names=unverified)] if unverified else [])]
     is_repetition = _repeat(records, postings, vouchers, own)
-    notes += cells.noted(table, {"date_of_voucher": apart & ~is_repetition})
+    notes += cells.noted(table, "date_of_voucher", apart & ~is_repetition)
     return replace(table, notes=tuple(notes)).rows(~is_repetition)
 
 
@@ -243,19 +243,15 @@ def _repeat(
         return repeated
     # Added postings whose repetition has not come yet.
     waiting: Counter[tuple[object, ...]] = Counter()
-    said = zip(
-        postings, vouchers, *(own[name].to_pylist() for name in ("account", "objects", "amount")), strict=True
-    )
-    for row, (at, voucher, account, objects, amount) in enumerate(said):
-        is_added = records.labels[at] == "RTRANS"
-        if not (is_added or waiting):
-            continue
+    columns = (own[name].to_pylist() for name in ("account", "objects", "amount"))
+    rows = zip(postings, vouchers, *columns, strict=True)
+    for row, (at, voucher, account, objects, amount) in enumerate(rows):
         posting = (voucher, account, *objects.replace('"', " ").split(), Decimal(amount))
-        if is_added:
+        if records.labels[at] == "RTRANS":
             waiting[posting] += 1
-        elif posting in waiting:
+        elif waiting[posting]:
             repeated[row] = True
-            waiting = waiting - Counter([posting])
+            waiting[posting] -= 1
         else:
             waiting.clear()
     return repeated

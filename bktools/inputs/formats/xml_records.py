@@ -14,10 +14,6 @@ from bktools.errors import InputError
 from bktools.inputs.formats.format import File, Record
 
 _DEEPEST = 64
-_MOST_NAMES = 50_000
-_LONGEST_TEXT = 1 << 20
-_MOST_TEXT = 1 << 24
-_LONGEST_TAG = 1 << 23
 _ROOT = re.compile(r"<(?![?!])(?:[\w.-]+:)?(?=[\w.-])")
 _COMMENT = re.compile(r"(?s)<!--.*?-->")
 
@@ -46,17 +42,9 @@ def records(file: File, wanted: frozenset[str], *, skipped: frozenset[str] = fro
     """
     reader = _Reader(file, wanted, skipped)
     parser = reader.parser
-    fed = 0
     try:
         for piece in file.pieces():
             parser.Parse(piece, False)
-            fed += len(piece)
-            if fed - parser.CurrentByteIndex > _LONGEST_TAG:
-                raise reader.error("a tag has more than 8 MB: the file is damaged")
-            if len(parser.intern) > _MOST_NAMES:
-                raise reader.error(f"more than {_MOST_NAMES:,} kinds of elements: the file is damaged")
-            if sum(len(text) for record in reader.opened for text in record.texts.values()) > _MOST_TEXT:
-                raise reader.error("an element has more than 16 MB of texts: the file is damaged")
             yield from reader.ended
             reader.ended.clear()
         parser.Parse(b"", True)
@@ -122,8 +110,6 @@ class _Reader:
     def _data(self, text: str) -> None:
         if self.opened and not self._depth_skipped:
             self._text += text
-            if len(self._text) > _LONGEST_TEXT:
-                raise self.error("a text has more than 1 MB: the file is damaged")
 
     def _end(self, _: str) -> None:
         if self._depth_skipped:

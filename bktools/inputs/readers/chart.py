@@ -141,7 +141,10 @@ def _ask_of_columns(reading: Reading) -> None:
             found = [place for place in full if most(table.samples[place], re.compile(r"[^\W\d_]").search)]
         if field == "name" and not found and "code" in places:
             found = [places["code"]]
-        ask_for(reading, field, [table.choice(field, place) for place in found])
+        # Any list has codes and names: under headings that are not known, the codes may be of something else.
+        is_doubtful = field == "code" and table.heading_line > 0 and not table.is_known
+        choices = [table.choice(field, place) for place in found]
+        ask_for(reading, field, choices, is_doubtful=is_doubtful)
 
 
 def _accounts_only(reading: Reading) -> Mask:

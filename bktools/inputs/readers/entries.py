@@ -16,7 +16,7 @@ from bktools.contract import rules
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells, names, words
-from bktools.inputs.amounts import Figures
+from bktools.inputs.amounts import Figures, is_not_zero
 from bktools.inputs.approvals import read_approvals
 from bktools.inputs.columns import ask_for, can_be, is_uuid_column, most
 from bktools.inputs.currencies import own_currency
@@ -39,7 +39,6 @@ _FOREIGN = frozenset({"foreign", "original", "instructed"})
 # What a budget has amounts for.
 _KEYS = {"category_id", "cost_centre", "employee_id", "supplier"}
 _AMOUNTS = frozenset({"amount", "value", "sum"})
-_FIRST_ROWS = 3000
 
 # Categories and employees by the field that names them, None where they were not given.
 Frames = Mapping[str, pd.DataFrame | None]
@@ -189,23 +188,15 @@ def _find_columns(
     own_names: dict[str, int] = {}
     in_question: dict[str, str] = {}
     for field, frame in frames.items():
-        if field in reading.places:
+        if reading.has(field):
             _find_names(reading, field, frame, own_names, required)
-        elif frame is not None and not reading.is_asked(field):
-            by_cells = [
-                place
-                for place in names.columns_of(reading.table, field, frame, company)
-                if place in reading.free()
-            ]
-            if by_cells and field not in required:
-                in_question[field] = reading.table.headings[by_cells[0]]
+        elif frame is not None and not reading.is_asked(field) and field not in required:
+            for place in names.columns_of(reading, field, frame, company)[:1]:
+                in_question[field] = reading.table.headings[place]
                 reading.note("looks_like", field=field, heading=in_question[field])
     for field in required:
-        if (
-            field not in reading.places
-            and field not in ("date", "amount", "currency")
-            and not reading.is_asked(field)
-        ):
+        is_open = not reading.has(field) and not reading.is_asked(field)
+        if is_open and field not in ("date", "amount", "currency"):
             _ask_required(reading, field, frames.get(field), company)
     return own_names, in_question
 
@@ -232,7 +223,7 @@ def _ask_required(reading: Reading, field: str, frame: pd.DataFrame | None, comp
     """Ask for a field that the work needs: the columns whose cells can be it."""
     table = reading.table
     if frame is not None:
-        found = [place for place in names.columns_of(table, field, frame, company) if place in reading.free()]
+        found = names.columns_of(reading, field, frame, company)
     elif field == "id":
         found = [place for place in reading.free() if is_uuid_column(table, place)]
     else:
@@ -267,53 +258,35 @@ def _ask_whose_currency(reading: Reading) -> None:
 
 def _read_identities(reading: Reading, company: str | None) -> None:
     """Read the IDs of entries and of their company; those of another system are text, and no IDs."""
-    result, table = reading.result, reading.table
-    result |= {
-        "id": reading.constant(None, schema.TEXT),
-        "company_id": reading.constant(company, schema.TEXT),
-    }
-    if "company_id" in reading.places:
-        if cells.matches(reading.column("company_id"), rules.UUID_REGEX).all():
-            result["company_id"] = pc.ascii_lower(reading.column("company_id"))
-        else:
-            _refuse_some(reading, "company_id")
-    if "id" in reading.places:
-        if cells.matches(reading.column("id"), rules.UUID_REGEX).all():
-            result["id"] = pc.ascii_lower(reading.column("id"))
-        else:
-            _refuse_some(reading, "id")
-    elif "date" in reading.places:
+    result, has_id = reading.result, reading.has("id")
+    result["id"] = reading.constant(None, schema.TEXT)
+    result["company_id"] = reading.constant(company, schema.TEXT)
+    for field in filter(reading.has, ("company_id", "id")):
+        column = reading.column(field)
+        if not cells.matches(column, rules.UUID_REGEX).any() and not cells.are_blank(column):
+            reading.note("ids_of_another_system", heading=reading.heading(field))
+            reading.leave(field)
+            continue
+        # Where some are UUIDs, the others are wrong.
+        with reading.trying():
+            result[field] = cells.uuids(reading.table, reading.places[field], required=True)
+    if not has_id and reading.has("date"):
         # Amounts without dates are a budget, which has no entries.
-        like_ids = [place for place in reading.free() if is_uuid_column(table, place)]
-        reading.note("no_entry_ids", heading=table.headings[like_ids[0]] if like_ids else None)
-
-
-def _refuse_some(reading: Reading, field: str) -> None:
-    """Leave a column of another system's IDs; where some are UUIDs, the others are wrong."""
-    column = reading.column(field)
-    is_id = cells.matches(column, rules.UUID_REGEX)
-    if not is_id.any() and not cells.blank(column).all():
-        reading.note("ids_of_another_system", heading=reading.heading(field))
-        reading.leave(field)
-        return
-    rule = "must hold UUIDs such as 123e4567-e89b-42d3-a456-426614174000"
-    with reading.trying():
-        reading.refuse(field, cells.blank(column), "must not be empty")
-        reading.refuse(field, ~is_id, rule)
+        like_ids = [place for place in reading.free() if is_uuid_column(reading.table, place)]
+        reading.note("no_entry_ids", heading=reading.table.headings[like_ids[0]] if like_ids else None)
 
 
 def _read_names(reading: Reading, frames: Frames, company: str | None) -> None:
     """Read the IDs of categories and employees, or the names that the frames know."""
     for field, frame in frames.items():
-        if field not in reading.places:
+        if not reading.has(field):
             continue
         with reading.trying():
-            place = reading.places[field]
-            if frame is None:
-                reading.result[field] = cells.uuids(reading.table, place, required=False)
-            else:
-                ids = names.identifiers(reading.table, place, field, frame, company, reading.notes)
-                reading.result[field] = ids
+            reading.result[field] = (
+                cells.uuids(reading.table, reading.places[field], required=False)
+                if frame is None
+                else names.identifiers(reading, field, frame, company)
+            )
     if "category_id" in reading.result:
         ids = reading.result["category_id"]
         nothing = pa.scalar(None, schema.TEXT)
@@ -328,12 +301,9 @@ def _without_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _note_of_others(reading: Reading, others: Sequence[int]) -> None:
     """Note columns of fees, which are in no entry."""
     for place in others:
-        heading = reading.table.headings[place]
-        if words.are_inside(heading, _FEES):
-            figures = Figures.of(reading.table.columns[place].slice(0, _FIRST_ROWS))
-            values, _ = figures.values(".")
-            if figures.has_amount.any() and pc.any(pc.not_equal(values, pa.scalar(0, values.type))).as_py():
-                reading.note("fees", heading=heading)
+        heading, texts = reading.table.headings[place], reading.table.samples[place]
+        if words.are_inside(heading, _FEES) and any(map(is_not_zero, texts)):
+            reading.note("fees", heading=heading)
 
 
 def _further_amounts(reading: Reading, others: Sequence[int]) -> dict[int, pa.ChunkedArray]:
