@@ -103,7 +103,7 @@ def _reads(kind: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 def _option(name: str) -> inspect.Parameter:
     """Return the parameter of an option that reads a file."""
-    flags, text = DESCRIBED[name]
+    flags, text = DESCRIBED[name]["typed"], DESCRIBED[name]["says"]
     kind: Any = int if name in _NUMBERS else list[str] if name in _LISTS else str
     declared = shared(flags, f"{text} May be repeated." if name in _LISTS else text)
     is_flag = " " not in flags

@@ -18,20 +18,8 @@ from bktools.errors import ArgumentError, InputError
 from bktools.inputs import words
 
 _ENCODINGS = (
-    *(
-        "cp1252",
-        "cp1250",
-        "cp1251",
-        "cp1253",
-        "cp1254",
-        "cp1255",
-        "cp1257",
-        "cp850",
-        "cp852",
-        "cp437",
-        "cp866",
-    ),
-    *("iso8859-2", "iso8859-15", "mac_roman", "gb18030", "big5", "shift_jis", "cp949"),
+    *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1257", "cp850", "cp852", "cp437"),
+    *("cp866", "iso8859-2", "iso8859-15", "mac_roman", "gb18030", "big5", "shift_jis", "cp949"),
 )
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 # Python's check of a whole large text would hold it in memory once more, and wider.

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any, TypedDict, TypeVar
 
 from bktools.caller import in_shell, name_of
@@ -70,41 +72,10 @@ _BY_KIND: Mapping[str, type] = {
 }
 # The options that each kind of file takes.
 OF_KIND: Mapping[str, tuple[str, ...]] = {kind: (*own.__annotations__,) for kind, own in _BY_KIND.items()}
-# How each option is typed, and what it says; one without a value is a flag.
-DESCRIBED: Mapping[str, tuple[str, str]] = {
-    "columns": (
-        "--column FIELD=HEADING",
-        "Heading of a field; an empty heading leaves the field out, 'column 3' is the third column.",
-    ),
-    "headings": ("--headings LINE", "Line of the headings; 0: there are none."),
-    "skip_rows": (
-        "--skip-rows ROWS",
-        'Leave out rows: lines such as 52,54-60, a pattern such as "SALDO|Total", or several between ;',
-    ),
-    "delimiter": ("--delimiter CHARACTER", "Character between two cells, such as ;"),
-    "encoding": ("--encoding NAME", "Encoding, such as cp1252."),
-    "sheet": ("--sheet NAME", "Sheet of a workbook."),
-    "decimal": (
-        "--decimal MARK",
-        "Decimal mark of the amounts: . or , or each where every amount is clear by itself.",
-    ),
-    "date_format": ("--date-format FORMAT", "Format of the dates, such as %d/%m/%Y, or serial."),
-    "year": ("--year YYYY", "Year of dates that have none, such as 2026."),
-    "currency": ("--currency CODE", "Currency of the amounts, such as EUR, if no column has it."),
-    "sides": ("--side WORD=SIDE", "What a word beside an amount means: debit, credit or skip."),
-    "negate": ("--negate", "Turn the sign of the amounts."),
-    "net": ("--net", "A row with debit and credit is their difference."),
-    "fill_down": (
-        "--fill-down FIELDS",
-        "Fields that stand only in the first of their rows, such as date,account_code.",
-    ),
-    "split_account": ("--split-account", "One column has the code and the name of an account."),
-    "approved_values": (
-        "--approved-values VALUES",
-        "Values of the approval column that count, such as OK,NOT_REQUIRED.",
-    ),
-    "split_lines": ("--split-lines", "Lines with equal ID, company, date and currency are one entry."),
-}
+# How each option is typed, and what it says, from `options.toml`; one without a value is a flag.
+DESCRIBED: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    files(__package__).joinpath("options.toml").read_text(encoding="utf-8")
+)
 _SIDES = ("debit", "credit", "skip")
 
 
@@ -230,7 +201,7 @@ def _check(options: Options) -> None:
 
 def flag(name: str) -> str:
     """Return the option on the command line for an argument."""
-    return DESCRIBED[name][0].split()[0]
+    return DESCRIBED[name]["typed"].split()[0]
 
 
 def takes_options(kind: str) -> Callable[[Reader], Reader]:
@@ -240,7 +211,7 @@ def takes_options(kind: str) -> Callable[[Reader], Reader]:
         kinds = _BY_KIND[kind].__annotations__
         lines = []
         for name, own in kinds.items():
-            lines += [f"{name} : {own.__forward_arg__}", f"    {DESCRIBED[name][1]}"]
+            lines += [f"{name} : {own.__forward_arg__}", f"    {DESCRIBED[name]['says']}"]
         own_signature = inspect.signature(reader)
         *others, _ = own_signature.parameters.values()
         options = [

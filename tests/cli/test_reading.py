@@ -173,17 +173,6 @@ def test_a_ledger_that_contradicts_itself_is_read_anyway_as_printed(run):
     assert run(f"{line} {named}").returncode == Exit.DONE
 
 
-def test_what_is_not_saved(run):
-    """A file that needs no option needs no mapping."""
-    Path("file.csv").write_text(
-        "Account;Date;Amount;Currency\n4930;2026-10-01;1.50;EUR\n1200;2026-10-01;-1.50;EUR\n",
-        encoding="utf-8",
-    )
-    done = run("ledger file.csv --save-mapping none")
-    assert "mapping 'none' not saved: file.csv is read without any option" in done.stderr
-    assert not folder().exists()
-
-
 def test_several_files_of_entries_are_one(run, samples):
     """The rows of several files are joined, and notes say which file they are of."""
     rows = samples[1].read_text(encoding="utf-8").splitlines()

@@ -39,32 +39,10 @@ _DATE = "%Y%m%d"
 # Some of the headings, which are on the second line.
 _HEADINGS = ("Konto", "Kontobeschriftung", "Kontenbeschriftung", "WKZ Umsatz", "Belegdatum", "Buchungstext")
 # Places in the header and in a row of a Buchungsstapel, which DATEV reads by place, not by heading.
-_CATEGORY, _NAME, _CREATED, _ADVISER, _CLIENT, _YEAR_BEGINS, _LENGTH, _FROM, _TO, _CURRENCY = (
-    2,
-    3,
-    5,
-    10,
-    11,
-    12,
-    13,
-    14,
-    15,
-    21,
-)
-_AMOUNT, _SIDE, _WKZ, _BASE, _WKZ_BASE, _ACCOUNT, _CONTRA, _KEY, _DAY, _DOCUMENT, _DISCOUNT, _TEXT = (
-    0,
-    1,
-    2,
-    4,
-    5,
-    6,
-    7,
-    8,
-    9,
-    10,
-    12,
-    13,
-)
+_CATEGORY, _NAME, _CREATED, _ADVISER, _CLIENT = 2, 3, 5, 10, 11
+_YEAR_BEGINS, _LENGTH, _FROM, _TO, _CURRENCY = 12, 13, 14, 15, 21
+_AMOUNT, _SIDE, _WKZ, _BASE, _WKZ_BASE, _ACCOUNT, _CONTRA = 0, 1, 2, 4, 5, 6, 7
+_KEY, _DAY, _DOCUMENT, _DISCOUNT, _TEXT = 8, 9, 10, 12, 13
 _COST_CENTRES = (36, 37)
 
 

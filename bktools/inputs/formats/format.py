@@ -244,15 +244,6 @@ class Record(NamedTuple):
 
 
 POSTING = (
-    "account_code",
-    "account_name",
-    "date",
-    "currency",
-    "text",
-    "document_number",
-    "voucher_id",
-    "tax_code",
-    "cost_centre",
-    "foreign_amount",
-    "foreign_currency",
+    *("account_code", "account_name", "date", "currency", "text", "document_number", "voucher_id"),
+    *("tax_code", "cost_centre", "foreign_amount", "foreign_currency"),
 )

@@ -29,19 +29,10 @@ _ACCOUNTS = ("Account", "GeneralLedger")
 _LINES = ("Line", "DebitLine", "CreditLine", "TransactionLine")
 _RECORDS = frozenset({"Header", "GeneralLedgerEntries", "Journal", "Transaction", *_ACCOUNTS, *_LINES})
 _SKIPPED = frozenset(
-    {
-        "Customer",
-        "Supplier",
-        "TaxTable",
-        "UOMTable",
-        "AnalysisTypeTable",
-        "MovementTypeTable",
-        "Product",
-        "PhysicalStock",
-        "Owners",
-        "Assets",
-        "SourceDocuments",
-    }
+    (
+        *("Customer", "Supplier", "TaxTable", "UOMTable", "AnalysisTypeTable", "MovementTypeTable"),
+        *("Product", "PhysicalStock", "Owners", "Assets", "SourceDocuments"),
+    )
 )
 # The signs of an account's balances: debit is positive, and the movement is closing less opening.
 _BALANCES = {
