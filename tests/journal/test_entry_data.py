@@ -86,7 +86,7 @@ def test_data_are_only_added(journal, backend):
 
 
 @BOTH
-def test_facts_that_somebody_changed_are_told(journal, backend):
+def test_facts_that_somebody_changed_are_noticed(journal, backend):
     """With triggers removed and valid checksums the digest in the chain still differs."""
     claimed(journal, of_amounts("a", ["1.00", "2.00"]))
     with typed_by_hand(journal, backend) as by_hand:

@@ -276,7 +276,7 @@ CHANGED_CLOSE = "close of 2026-10: the entries that it held back were changed af
 
 @BOTH
 @pytest.mark.parametrize("text", ["", "7", '{"plan_id": "p"}', "[]"])
-def test_a_close_that_somebody_changed_is_told(journal, backend, text):
+def test_a_close_that_somebody_changed_is_noticed(journal, backend, text):
     """With triggers removed the digest still differs, whether the entries or their event were changed."""
     close(journal, "2026-10", (ENTRIES[0], "no_account", "1.00", "EUR"))
     assert problems(journal) == []

@@ -100,7 +100,7 @@ def test_a_commit_that_may_be_lost_is_refused(machine, postgres, database, whose
     ],
 )
 def test_a_server_that_could_lose_something_is_refused(backend, fact, value, message):
-    """Each reason is told in words; a safe server has none."""
+    """Each reason has its sentence; a safe server has none."""
     safe = {"process": 1, "is_replica": False, "encoding": "UTF8", "fsync": "on", "full_page_writes": "on"}
     safe |= {"commits": "on", "standbys": ""}
     refused = (

@@ -74,7 +74,7 @@ class World:
 
 
 class Process(threading.Thread):
-    """A submission. It stops where it may be hit, and goes on when it is told what becomes of it."""
+    """A submission. It stops where it may be hit, until the machine decides what becomes of it."""
 
     def __init__(self, plan: bktools.ExportPlan, where: Settings, world: World, *, is_first: bool) -> None:
         super().__init__(daemon=True)
@@ -306,7 +306,7 @@ class Exports(RuleBasedStateMachine):
 
     @rule(machine=st.integers(0, 1))
     def look(self, machine):
-        """A person looks at the books and says what is there: of batches in doubt, and of all entries."""
+        """A person looks at the books, settles batches in doubt, and records which entries are booked."""
         place = self.place(machine)
         is_under_way = any(process.stand == "sent" for process in self.processes.values())
         with suppress(JournalError, JournalBusyError):

@@ -32,7 +32,7 @@ HARMS = {
     "begin_compares": ("shared", "twice", COPY, 13),
     "newcomer": ("computers", "twice", COPY, 12),
     "first_export": ("computers", "twice", None, 11),
-    "other_computers": ("computers", "twice", None, 13),
+    "other_computers": ("computers", "twice", None, 12),
 }
 
 

@@ -95,7 +95,7 @@ def test_companies_that_meet_the_limit_together_count_once(talking):
 
 
 def test_a_wait_that_is_too_long_stops_the_run(talking):
-    """Who is told to come back in an hour is told so at once, for every company, and nothing more is sent."""
+    """A wait of an hour is shown at once, for every company, and nothing more is sent."""
     entries = pd.concat([entries_of(company_of(number), 2, 2 * number) for number in range(5)])
     with talking(limit("3600"), read=30.0) as (raw, service):
         begin = time.monotonic()

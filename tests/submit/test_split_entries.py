@@ -39,7 +39,7 @@ def reasons(entries: pd.DataFrame, **options) -> list[str]:
 
 
 def test_lines_of_one_id_are_a_conflict_that_names_the_ways_out(read):
-    """Without a word of the file they are held back, and the message says how to tell that they are parts."""
+    """Unmarked lines of one ID are held back, and the message names the three ways to mark them as parts."""
     held = bktools.compose_export_jobs(read()).not_ready
     assert held["reason"].to_list() == ["conflicting"] * 2
     assert all(way in held["message"][0] for way in ("split_line", "entry_total", "split_lines=True"))

@@ -185,7 +185,7 @@ def test_many_entries(count, spread):
     assert peak < 8 * 2**20
 
 
-def test_what_another_run_is_sending_is_told(talking):
+def test_a_batch_that_another_run_is_sending_names_the_sender(talking):
     """While a request is on its way, another run names who sends it and since when, and sends nothing."""
     arrived, answered = threading.Event(), threading.Event()
 
@@ -222,7 +222,7 @@ def test_what_another_run_is_sending_is_told(talking):
     ],
 )
 def test_a_job_gets_its_time_before_the_next_batch(talking, expires_in, wait, seconds):
-    """At most what it says it takes, and at most the wait that is asked for."""
+    """At most its `expiresIn`, and at most the wait that is asked for."""
     moments = []
 
     def answer(raw, connection, request):
@@ -293,7 +293,7 @@ def test_a_refusal_and_a_doubt_stop_their_own_company_alone(group):
 
 
 def test_a_journal_that_cannot_be_written_loses_no_answer(group, monkeypatch):
-    """Requests on their way go on to their end, every lost outcome is told, and nothing more is sent."""
+    """Requests on their way end first, every lost outcome is in the error, and nothing more is sent."""
     original, together = request.record_outcome, threading.Barrier(10)
 
     def full(*_):
