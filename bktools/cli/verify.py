@@ -250,8 +250,9 @@ def _say(text: results.Text, settlement: Settlement, books: str) -> None:
     if (more := len(settlement.postings) - MOST_POSTINGS) > 0:
         lines.append(f"  {texts('verification.more_postings', count=more)}")
     if outcome is not None:
-        command = f"bktools export resolve {batch} --outcome {outcome} --evidence {in_shell(settlement.text)}"
-        lines.append(f"  {texts('verification.record_it', command=f'{command} --by NAME{books}')}")
+        word = f"--evidence {in_shell(settlement.text)} --by NAME"
+        command = f"bktools export resolve {batch} --outcome {outcome} {word}{books}"
+        lines.append(f"  {texts('verification.record_it', command=command)}")
     elif settlement.postings:
         lines.append(f"  {texts('verification.explain')}")
     for line in lines:
