@@ -55,6 +55,15 @@ def names_of(pieces: Iterable[Piece], groups: Iterable[Group]) -> dict[PieceId, 
     return names
 
 
+def opened_by_amount(groups: Iterable[Group]) -> dict[int, list[Group]]:
+    """Return groups by the amounts of their entries."""
+    by_amount = defaultdict(list)
+    for group in groups:
+        for cents in {x.cents for x in group.entries}:
+            by_amount[cents].append(group)
+    return by_amount
+
+
 def tell(study: Study, groups: Sequence[Group], pieces: Sequence[Piece]) -> Telling:
     """Give each entry of open groups a status where all cheapest stories agree, OPEN where they do not.
 
