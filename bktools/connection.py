@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+import msgspec
+
 from bktools import disk
 from bktools.caller import name_of
 from bktools.contract import rules
@@ -20,7 +22,9 @@ from bktools.settings import (
     SANDBOX,
     Secret,
     Settings,
+    company_names_path,
     hidden,
+    kept_company_names,
     load_settings,
 )
 from bktools.wording import LANGUAGES, Words, words
@@ -114,6 +118,17 @@ def company_named(company: object, settings: Settings | None = None) -> str:
         with suppress(ConfigurationError):
             names = load_settings().company_names
     return rules.company_id("company", company, names)
+
+
+def keep_company_name(settings: Settings, company_id: str, name: str) -> Settings:
+    """Keep the full name of a company for this user, and return the settings with it."""
+    name = rules.not_blank("company_name", name)
+    path = company_names_path()
+    names = kept_company_names() | {company_id: name}
+    with disk.storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        disk.write_whole(path, lambda file: file.write(msgspec.json.format(msgspec.json.encode(names))))
+    return replace(settings, company=company_id, company_name=name)
 
 
 class SandboxOptions(TypedDict, total=False):
@@ -244,6 +259,7 @@ def _at(server: Server, settings: Settings) -> Settings:
         "balance_token": Secret(server.balance_token),
         "company": settings.company or server.company_id,
     }
+    known["company_name"] = settings.company_name or kept_company_names().get(known["company"])
     of_server = [name for name in known if "company" not in name]
     sources = dict(settings.sources) | dict.fromkeys(of_server, "the running sandbox")
     if settings.company is None:

@@ -10,7 +10,6 @@ import secrets
 import shlex
 import shutil
 import stat
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -232,8 +231,8 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
     Parameters
     ----------
     path : path
-        The file. An existing file is replaced and keeps its permissions; a link is followed. A device, a pipe
-        and standard output are written to directly.
+        The file. An existing file is replaced and keeps its permissions; a link is followed. A device or a
+        pipe is refused.
     write : callable
         Receives the open file and writes to it.
     private : bool
@@ -249,11 +248,10 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
     with storage_errors(path):
         _refuse_foreign_link(path)
         status = path.stat() if path.exists() else None
-        if status is None or (stat.S_ISREG(status.st_mode) and not _is_standard_output(status)):
-            mode = stat.S_IMODE(status.st_mode) if status else None
-            _replace(Path(os.path.realpath(path)), write, private=private, mode=mode)
-        else:
-            _write_special(path, status, write)
+        if status is not None and not stat.S_ISREG(status.st_mode):
+            raise StorageError(f"{path} is no ordinary file: choose another name")
+        mode = stat.S_IMODE(status.st_mode) if status else None
+        _replace(Path(os.path.realpath(path)), write, private=private, mode=mode)
     return path
 
 
@@ -303,32 +301,6 @@ def write_to(target: IO[Any], write: Callable[[IO[bytes]], object]) -> None:
         except (OSError, ValueError) as error:
             # Python raises ValueError for a closed file, and for a letter that its encoding lacks.
             raise StorageError(f"the given buffer cannot be written: {error}") from error
-
-
-def _is_standard_output(status: os.stat_result) -> bool:
-    try:
-        # On Windows, pipes and devices have no number and would all be the same file.
-        return status.st_ino != 0 and os.path.samestat(status, os.fstat(1))
-    except OSError:
-        # A process may have been started without an output.
-        return False
-
-
-def _write_special(path: Path, status: os.stat_result, write: Callable[[IO[bytes]], object]) -> None:
-    """Write to a device, a pipe or an output that cannot be replaced, once the whole content exists."""
-    with tempfile.TemporaryFile() as whole:
-        write(whole)
-        whole.seek(0)
-        if _is_standard_output(status):
-            # A duplicate shares the position with printed text; a reopened file would be written from its
-            # start.
-            sys.stdout.flush()
-            handle = os.dup(1)
-        else:
-            # Opening a named pipe waits for a reader.
-            handle = os.open(path, os.O_WRONLY | getattr(os, "O_BINARY", 0))
-        with os.fdopen(handle, "wb") as target:
-            shutil.copyfileobj(whole, target)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from bktools.ledger.checks import FINDINGS as OF_LEDGERS
 from bktools.reconcile.checks import CHECKS as OF_ACCOUNTS
 from bktools.reports.folder import TABLES
 from bktools.sandbox.faults import KINDS, OPTIONS
-from bktools.submit.outcomes import OUTCOMES, told
+from bktools.submit.outcomes import OUTCOMES, meaning_of
 from bktools.wording import words
 
 ENGLISH = words("en")
@@ -114,7 +114,7 @@ def _outcomes(states: Iterable[str], *, of_accounts: bool) -> str:
     def meaning(state: str) -> tuple[str, ...]:
         if state not in OUTCOMES:
             return released
-        return tuple(told(state, form, of_accounts=of_accounts) or "nothing" for form in ("one", "do"))
+        return tuple(meaning_of(state, form, of_accounts=of_accounts) or "nothing" for form in ("one", "do"))
 
     return table("outcome, what it means, what to do", ((f"`{state}`", *meaning(state)) for state in states))
 

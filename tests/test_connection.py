@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import bktools
 from bktools.connection import forget_sandbox, service_or_default
-from bktools.errors import ArgumentError, ConfigurationError, ServerError, UnreachableError
-from bktools.service import Service
-from bktools.service.retry import RetryPolicy
+from bktools.errors import ArgumentError, ConfigurationError, UnreachableError
 from bktools.settings import load_settings
 
 SOMEBODY = "9b48711b-7e43-4f5c-8a36-341a5037711f"
@@ -53,20 +50,6 @@ def test_a_misspelt_option_is_refused_at_once():
         bktools.connect("sandbox", tokn="t")
 
 
-def test_a_sandbox_with_faults_as_text():
-    """`Sandbox(faults=[...])` takes the command line's text; other text or paths are refused."""
-    with bktools.Sandbox(faults=["error:operation=get_employee,status=503"]) as service:
-        assert len(bktools.load_categories(service=service)) == 240
-        once = RetryPolicy(attempts=1)
-        with Service(service.settings, retry=once) as other, pytest.raises(ServerError) as caught:
-            other.get_employee(SOMEBODY)
-        assert caught.value.status == 503
-    with pytest.raises(ArgumentError, match="fault must be one of latency"):
-        bktools.Sandbox(faults=["storm"]).__enter__()
-    with pytest.raises(ArgumentError, match="folder must be a path, got 5"):
-        bktools.Sandbox(5)
-
-
 def test_the_server_s_libraries_wait_for_a_sandbox():
     """Neither loading nor connecting to a service imports what only a running sandbox needs."""
     program = (
@@ -76,14 +59,6 @@ def test_the_server_s_libraries_wait_for_a_sandbox():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
-
-
-def test_a_sandbox_in_a_folder_of_ones_own(tmp_path: Path):
-    """Given a folder, the state stays there."""
-    with bktools.Sandbox(tmp_path) as service:
-        made = service.create_account(service.settings.company, "0400", "Bank")
-    with bktools.Sandbox(tmp_path) as service:
-        assert service.create_account(service.settings.company, "0400", "Bank").id == made.id
 
 
 def test_one_connection_is_shared(monkeypatch: pytest.MonkeyPatch):

@@ -6,7 +6,6 @@ import contextlib
 import os
 import stat
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -128,50 +127,6 @@ def test_a_link_stays_and_its_file_is_replaced(tmp_path: Path):
     assert sorted(path.name for path in shelf.iterdir()) == ["new.csv", "table.csv"]
 
 
-def test_a_pipe_is_written_to(tmp_path: Path):
-    """A named pipe stays one, and its reader gets the whole table."""
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
-        bktools.to_csv(CHART, pipe, "machine")
-        assert reader.communicate()[0] == b"external_id,code,name,archived\n0400,0400,Bank,false\n"
-    assert stat.S_ISFIFO(pipe.stat().st_mode)
-
-
-@pytest.mark.parametrize("redirected", [">> out", "| cat > out"])
-def test_standard_output_is_written_to(redirected: str, tmp_path: Path):
-    """A table on /dev/stdout stands where the output goes, between what is printed before and after it."""
-    # By a link: if this fails, the link is what is replaced.
-    _link(tmp_path / "table.csv", "/dev/stdout")
-    (tmp_path / "out").write_bytes(b"")
-    program = (
-        "import bktools, pandas, sys; print('before'); "
-        "bktools.to_csv(pandas.DataFrame({'code': [1]}), 'table.csv', 'machine'); print('after')"
-    )
-    subprocess.run(
-        ["sh", "-c", f'"$0" -c "$1" {redirected}', sys.executable, program], cwd=tmp_path, check=True
-    )
-    assert (tmp_path / "out").read_bytes() == b"before\ncode\n1\nafter\n"
-
-
-def test_a_device_stays_a_device(tmp_path: Path):
-    """A device takes the bytes; a full one is an error of one line. Nothing is made beside it."""
-    devices = {path.name for path in Path("/dev").iterdir()}
-    for write, name in ((bktools.to_csv, "null.csv"), (bktools.to_excel, "null.xlsx")):
-        link = _link(tmp_path / name, "/dev/null")
-        write(CHART, link)
-        assert link.is_symlink()
-        assert stat.S_ISCHR(link.stat().st_mode)
-    with pytest.raises(StorageError, match="No space left on device"):
-        bktools.to_csv(CHART, _link(tmp_path / "full.csv", "/dev/full"))
-    assert {path.name for path in Path("/dev").iterdir()} == devices
-
-
-def _link(link: Path, target: str) -> Path:
-    link.symlink_to(target)
-    return link
-
-
 def test_the_advice_fits_the_disk(service: Service, small_disk: Path):
     """A full disk asks for space, a read-only one for another place, for all kinds of files."""
 
@@ -211,3 +166,13 @@ def test_a_link_of_another_user_in_a_shared_folder_is_not_followed(tmp_path):
     os.chown(link, 0, 0, follow_symlinks=False)
     disk.write_whole(link, lambda file: file.write(b"a"))
     assert target.read_bytes() == b"a"
+
+
+def test_only_an_ordinary_file_is_replaced(tmp_path: Path):
+    """A pipe, as a device or a folder, stays as it is, and the name is refused in one line."""
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path):
+        with pytest.raises(StorageError, match="is no ordinary file: choose another name"):
+            disk.write_whole(path, lambda file: file.write(b"rows"))
+    assert stat.S_ISFIFO(pipe.stat().st_mode)

@@ -117,6 +117,29 @@ def test_libraries_are_imported_where_they_belong():
     assert wrong == []
 
 
+# Each had several meanings: say what the thing is.
+WORN_OUT = {"said", "told", "taken", "alike", "rest", "out", "found"}
+
+
+def test_names_say_what_the_thing_is():
+    """No function, class, parameter, variable or attribute has a worn-out word alone as its name."""
+    worn = []
+    for place, _, tree in sources():
+        for node in ast.walk(tree):
+            match node:
+                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                    pass
+                case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()):
+                    pass
+                case ast.Attribute(attr=name, ctx=ast.Store()):
+                    pass
+                case _:
+                    continue
+            if name.strip("_").lower() in WORN_OUT:
+                worn.append(f"{place}, line {getattr(node, 'lineno', 0)}: {name}")
+    assert worn == []
+
+
 def test_the_sandbox_takes_no_rules_from_the_client():
     """Client and server share no mistake: the sandbox imports no validation or paging of the contract."""
     taken = {name for place, _, tree in sources() if room_of(place) == "sandbox" for name in _imports(tree)}

@@ -13,7 +13,7 @@ import types
 import pytest
 
 import bktools
-from bktools.connection import service_or_default
+from bktools.connection import keep_company_name, service_or_default
 from bktools.contract.categories import CATEGORIES
 from bktools.errors import ConfigurationError
 from bktools.service.transport import request_of
@@ -52,13 +52,6 @@ def test_argument_before_variable_before_file(config):
     assert load_settings(env=file).requests_per_minute == 100
     assert load_settings(env=file | {name: "200"}, requests_per_minute=300).requests_per_minute == 300
     assert load_settings("production", env=file).token == Secret("production-token")
-
-
-def test_variables_alone_are_enough(tmp_path):
-    """Address and token from the environment make a whole configuration."""
-    env = {"BKTOOLS_BASE_URL": f"{URL}/", "BKTOOLS_TOKEN": "secret"}
-    settings = load_settings(env=env)
-    assert (settings.base_url, settings.token, settings.identity) == (URL, Secret("secret"), URL)
 
 
 PRODUCTION = "https://books.example"
@@ -138,7 +131,6 @@ def test_two_addresses_of_one_environment_are_refused(asked, given, env, sources
     assert "-token" not in str(caught.value)
 
 
-LIVE = {"BKTOOLS_ENVIRONMENT": "live"}
 AT_URL = {"BKTOOLS_BASE_URL": URL}
 OWN_ADDRESS = 'base_url = "https://l.example"\n'
 
@@ -277,17 +269,6 @@ def test_a_misspelt_variable_is_refused(name, meant):
     others = {f"BKTOOLS_{name}": "", "BKTOOLS_VERSION": "1", "BKTOOLS_TEST_RUNS": "5"}
     others["_BKTOOLS_COMPLETE"] = "x"
     assert load_settings(env=connection | others).journal is None
-
-
-TAKEN = ["https://books.example.:8443/api", "https://xn--bcher-kva.example", "https://10.0.0.1"]
-
-
-@pytest.mark.parametrize("url", [*TAKEN, "http://[::1]:80", "http://127.0.0.1:8080"])
-def test_addresses_that_are_taken(url):
-    """What the settings take as an address, the client can be made with."""
-    with bktools.connect(url, token="t", proxy=url) as service:
-        assert service.settings.base_url == url
-        assert service._transport._open(by_proxy=True).http
 
 
 def test_a_timeout_is_seconds():
@@ -445,6 +426,18 @@ def test_a_token_and_its_command_stand_for_each_other(variables, text, given, to
         assert isinstance(settings.token, TokenSource)
         assert settings.token.identity == settings.token_command
         assert settings.sources["token"] == settings.sources["token_command"]
+
+
+def test_a_company_s_name_is_given_once(config, monkeypatch):
+    """It is kept beside the config file, by the company, for every environment; a damaged file is named."""
+    monkeypatch.setenv("BKTOOLS_CONFIG", str(config))
+    settings = load_settings(company=COMPANY)
+    assert keep_company_name(settings, COMPANY, "Müller GmbH").title_of(COMPANY) == "Müller GmbH"
+    for company, title in ((COMPANY, "Müller GmbH"), (OTHER, OTHER)):
+        assert load_settings("production", company=company).title_of(company) == title
+    config.with_name("company_names.json").write_text("{")
+    with pytest.raises(ConfigurationError, match=r"company_names.json cannot be read .*or delete it"):
+        load_settings(company=COMPANY)
 
 
 def test_flags_and_names():

@@ -20,8 +20,6 @@ from sources import sources
 import bktools
 from bktools import caller, disk
 from bktools.errors import StorageError
-from bktools.frames.columns import days
-from bktools.frames.incoming import arrow_of
 from bktools.reports.folder import MANIFEST, WORKBOOK
 from bktools.snapshots.store import Store
 from bktools.visible import printable
@@ -189,24 +187,16 @@ def test_a_command_to_copy_is_for_the_shell_of_the_system(monkeypatch):
     assert caller.set_variables({"A": "http://h:1", "B": "it's"}) == "$env:A = 'http://h:1'; $env:B = 'it''s'"
 
 
-def test_a_day_is_that_of_its_zone():
-    """Days and times of a column with a zone are right without Arrow's zones."""
-    times = pd.Series(pd.to_datetime(["2026-10-31T23:30Z", None]))
-    for zone, day in (("UTC", 31), ("Europe/Berlin", 1)):
-        column = arrow_of(times.dt.tz_convert(zone).to_frame("at")).column("at")
-        assert days(column).to_pylist() == [dt.date(2026, 10 + (day == 1), day), None]
+ZONED = {"strftime", "assume_timezone", "local_timestamp", "year", "month", "day", "hour", "day_of_week"}
 
 
 def test_a_full_disk_is_no_reason_to_reset_the_sandbox(tmp_path):
     """The advice is that for the error."""
     command = [sys.executable, *["-m", "bktools", "categories", "--sandbox"]]
     done = _with_mount(f"-t tmpfs -o size=200k none {tmp_path}", *command, BKTOOLS_DATA_DIR=str(tmp_path))
-    told = done.stderr.decode().splitlines()[-1]
-    assert "free some space on its drive" in told
-    assert "reset" not in told
-
-
-ZONED = {"strftime", "assume_timezone", "local_timestamp", "year", "month", "day", "hour", "day_of_week"}
+    line = done.stderr.decode().splitlines()[-1]
+    assert "free some space on its drive" in line
+    assert "reset" not in line
 
 
 def _uses():

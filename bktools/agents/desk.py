@@ -107,18 +107,18 @@ class Desk:
         """Compare the ERP's chart of accounts with the accounts and categories of the service."""
         accounts = self._read("chart", chart)
         tables = self._tables()
-        found = bktools.reconcile_accounts(accounts, tables["accounts"], tables["categories"])
-        creates = (found.actions["action"] == "create").any()
+        reconciliation = bktools.reconcile_accounts(accounts, tables["accounts"], tables["categories"])
+        creates = (reconciliation.actions["action"] == "create").any()
         create = f"accounts create --chart {self._word(chart)} --apply{self._company}"
         return Answer(
             {
-                "summary": found.summary,
-                "findings": found.findings,
-                "actions": found.actions,
-                "coverage": found.coverage,
+                "summary": reconciliation.summary,
+                "findings": reconciliation.findings,
+                "actions": reconciliation.actions,
+                "coverage": reconciliation.coverage,
             },
-            {"looks_like_another_company": found.another_chart or None},
-            not_known=found.unchecked,
+            {"looks_like_another_company": reconciliation.another_chart or None},
+            not_known=reconciliation.unchecked,
             person_runs=self._for_person(create) if creates else None,
         )
 
@@ -170,8 +170,8 @@ class Desk:
         command_line = f"month-end {files} --month {month}{self._company}{self.environment}"
         close = dry_run([*shlex.split(command_line), "--out", str(folder)])
         planned = Path(close["folder"])
-        out = in_shell(str(self.folders.roots[0] / folder.name))
-        apply = f"month-end {files} --month {month} --out {out} --apply{self._company}"
+        target = in_shell(str(self.folders.roots[0] / folder.name))
+        apply = f"month-end {files} --month {month} --out {target} --apply{self._company}"
         return Answer(
             {name: table_of(planned / f"{name}.csv") for name in ("to_do", "entries")},
             {

@@ -64,7 +64,7 @@ def server_of(desk: Desk, described: Described) -> Server[Any]:
                 facts = call(replace(desk, step=step), params.name, params.arguments or {})
                 return _result(text_of(facts))
             except Exception as error:  # noqa: BLE001 - an assistant gets every error as data
-                return _result(line_of({"error": _told(error, described)}), is_error=True)
+                return _result(line_of({"error": _error_facts(error, described)}), is_error=True)
 
         return await anyio.to_thread.run_sync(run, limiter=at_once)
 
@@ -124,7 +124,7 @@ def _listed(desk: Desk, name: str) -> Tool:
     )
 
 
-def _told(error: Exception, described: Described) -> dict[str, Any]:
+def _error_facts(error: Exception, described: Described) -> dict[str, Any]:
     if isinstance(error, BktoolsError):
         return described(error)
     # The text of an unexpected error may hold anything: it is for whoever runs the server.

@@ -65,7 +65,7 @@ def compose(
     employee_id: str | None = option("--employee UUID", "UUID of the employee who initiates the jobs."),
     vendor_based_bookkeeping: bool = option("--vendor-based", "Vendor-based bookkeeping.", False),
     background: bool = option("--background", "The jobs need no user interaction.", False),
-    out: Path | None = option("--out FILE", "File of the plan; by default export-PLAN_ID.plan."),
+    plan_file: Path | None = option("--out FILE", "File of the plan; by default export-PLAN_ID.plan."),
     csv: Path | None = option("--csv FOLDER", "Also write the plan as CSV to this folder; see --profile."),
     profile: options.Profile = "excel",
 ) -> None:
@@ -116,7 +116,7 @@ def compose(
             is_interactive=not background,
         )
         _say_plan(text, plan)
-        file = out or Path(f"export-{plan.plan_id}.plan")
+        file = plan_file or Path(f"export-{plan.plan_id}.plan")
         write_plan(plan, file, made_for=settings.identity, made_by=this_process())
     if csv is not None:
         plan.to_csv(csv, profile)

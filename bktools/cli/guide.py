@@ -140,10 +140,10 @@ def in_terminal(topic: str, width: int | None = None) -> str:
         elements = Markdown.elements | {"heading_open": Left, "fence": Whole, "table_open": Codes}
 
     width = width or min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns)
-    out = io.StringIO()
+    page = io.StringIO()
     text = with_commands(text_of(topic))
-    Console(file=out, width=width, color_system=None, legacy_windows=False).print(
+    Console(file=page, width=width, color_system=None, legacy_windows=False).print(
         Page(text, hyperlinks=False), crop=False
     )
-    lines = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    lines = "\n".join(line.rstrip() for line in page.getvalue().splitlines())
     return re.sub(r"\n{3,}", "\n\n", lines).strip("\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +43,7 @@ def month_end(
         "The month, such as 2026-10; by default the last full one with entries."
     ),
     company_name: str | None = option(
-        "--company-name NAME", "The company's full name, for titles; by default BKTOOLS_COMPANY_NAME."
+        "--company-name NAME", "The company's full name, for titles; kept for the next closes."
     ),
     max_entries: options.MaxEntries = 500,
     wait: options.Wait = 300.0,
@@ -64,7 +63,7 @@ def month_end(
     budget: Path | None = option(
         "--budget FILE", "The month's budget: columns such as category, or account, and amount."
     ),
-    out: Path | None = option("--out FOLDER", "Folder to write; by default month-end-YYYY-MM."),
+    folder: Path | None = option("--out FOLDER", "Folder to write; by default month-end-YYYY-MM."),
     profile: options.Profile = "excel",
     fail_on: str | None = option(
         "--fail-on SEVERITY",
@@ -81,14 +80,14 @@ def month_end(
 
     Example: bktools month-end --sandbox --apply
     """
-    from bktools.connection import words_for
+    from bktools.connection import keep_company_name, words_for
     from bktools.journal.export_jobs import first_export_question, open_questions
 
     say = text.say
     with books.connected() as service:
         company_id = the_company(service.settings)
         if company_name is not None:
-            service.settings = replace(service.settings, company=company_id, company_name=company_name)
+            service.settings = keep_company_name(service.settings, company_id, company_name)
         settings = service.settings
         if not first_export and (question := first_export_question(company_id, service=service)):
             say(f"{question}\n")
@@ -125,7 +124,7 @@ def month_end(
             threshold=threshold,
             rates=rates,
             budget=None if budget is None else reading.read_entries([budget], mapping, company_id, tables),
-            folder=out,
+            folder=folder,
             profile=profile,
             seen=partial(_say_step, say, texts),
             service=service,

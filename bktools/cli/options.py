@@ -212,7 +212,7 @@ class Books(Environment):
 class Folder:
     """The options of a folder of CSV files."""
 
-    out: Annotated[
+    folder: Annotated[
         Path | None, shared("--out FOLDER", "Also write the tables as CSV to this folder; see --profile.")
     ] = None
     profile: Profile = "excel"

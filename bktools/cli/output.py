@@ -13,7 +13,7 @@ from bktools.errors import StorageError
 from bktools.visible import printable, visible
 
 
-class _Told(io.BufferedIOBase):
+class _Output(io.BufferedIOBase):
     """Standard output that raises `StorageError` at its first failed write and drops all later text.
 
     A reader that closes the pipe (`| head`) causes no error: the command goes on, because it may be writing
@@ -57,15 +57,15 @@ def tell(text: str) -> None:
 
 def guard_output() -> None:
     """Make standard output escape control characters and letters it cannot encode, and report a full disk."""
-    out = sys.stdout
-    if not isinstance(out, io.TextIOWrapper):
+    stream = sys.stdout
+    if not isinstance(stream, io.TextIOWrapper):
         return
     # A terminal is never full, and on some systems it is not a plain file.
-    target: Any = out.buffer if out.isatty() else _Told(out.fileno())
+    target: Any = stream.buffer if stream.isatty() else _Output(stream.fileno())
     sys.stdout = _Visible(
         target,
-        out.encoding,
+        stream.encoding,
         "backslashreplace",
-        line_buffering=out.line_buffering,
-        write_through=out.write_through,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
     )

@@ -20,7 +20,7 @@ FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
 def reconcile(
     books: options.Books,
     text: results.Text,
-    folder: options.Folder,
+    csv: options.Folder,
     chart: reading.Chart = None,
     mapping: reading.Mapping = None,
     fail_on: str | None = option(
@@ -39,15 +39,15 @@ def reconcile(
         reconciliation = reconciled(service, chart, mapping, text.say)
     findings, actions = reconciliation.findings, reconciliation.actions
     numbers = {str(action): int(count) for action, count in actions["action"].value_counts().items()}
-    if folder.out is not None:
-        reconciliation.to_csv(folder.out, folder.profile)
+    if csv.folder is not None:
+        reconciliation.to_csv(csv.folder, csv.profile)
     text.report(
         str(reconciliation),
-        f"written to {folder.out}" if folder.out else "",
+        f"written to {csv.folder}" if csv.folder else "",
         accounts=numbers,
         actions=actions,
         findings=findings,
-        written_to=folder.out,
+        written_to=csv.folder,
     )
     return Exit.FINDINGS if fail_on and findings["severity"].isin(FAIL_ON[fail_on]).any() else Exit.DONE
 

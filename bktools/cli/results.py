@@ -141,10 +141,10 @@ def write_json(value: Any) -> None:
 
 def _write_out(data: bytes) -> None:
     """Write data to standard output: in a terminal as visible text, elsewhere unchanged."""
-    out: Any = sys.stdout
-    if out.isatty():
-        out.write(data.decode("utf-8", "replace"))
+    stream: Any = sys.stdout
+    if stream.isatty():
+        stream.write(data.decode("utf-8", "replace"))
         return
-    out.flush()
-    out.buffer.write(data)
-    out.buffer.flush()
+    stream.flush()
+    stream.buffer.write(data)
+    stream.buffer.flush()

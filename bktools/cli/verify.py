@@ -40,7 +40,7 @@ def verify(
     month: str | None = options.month(
         "Only the entries of this month, such as 2026-10; by default the ledger's months."
     ),
-    out: Path | None = option(
+    folder: Path | None = option(
         "--out FOLDER", "Also write a page to mail, a workbook and CSV to this folder; see --profile."
     ),
     exported_at: options.ExportedAt = None,
@@ -125,7 +125,7 @@ def verify(
             text.say(line)
         for settlement in settled:
             _say(text, settlement, same(service.settings))
-        if out is not None:
+        if folder is not None:
             shown = Verification(
                 match=match,
                 settlements=settled,
@@ -139,7 +139,7 @@ def verify(
                 moved=[line.strip() for line in since],
             )
             text.say(
-                f"\n{texts('report.terminal.written', folder=write_verification(shown, out, profile))}",
+                f"\n{texts('report.terminal.written', folder=write_verification(shown, folder, profile))}",
             )
         if record and month is not None and by is not None:
             _record(service, company_id, month, match, postings, by, reason)
@@ -156,7 +156,7 @@ def verify(
             settlements=settled,
             moved=since,
             recorded=record,
-            written_to=out,
+            written_to=folder,
         )
         return Exit.DONE if has_arrived else Exit.INCOMPLETE
 
@@ -250,8 +250,9 @@ def _say(text: results.Text, settlement: Settlement, books: str) -> None:
     if (more := len(settlement.postings) - MOST_POSTINGS) > 0:
         lines.append(f"  {texts('verification.more_postings', count=more)}")
     if outcome is not None:
-        command = f"bktools export resolve {batch} --outcome {outcome} --evidence {in_shell(settlement.text)}"
-        lines.append(f"  {texts('verification.record_it', command=f'{command} --by NAME{books}')}")
+        word = f"--evidence {in_shell(settlement.text)} --by NAME"
+        command = f"bktools export resolve {batch} --outcome {outcome} {word}{books}"
+        lines.append(f"  {texts('verification.record_it', command=command)}")
     elif settlement.postings:
         lines.append(f"  {texts('verification.explain')}")
     for line in lines:

@@ -155,7 +155,7 @@ def compose_export_jobs(
     if checked is not None and ledger is not None:
         checked, is_style_known = checked.asked(rows, named, ledger, history, arguments.own_currency)
         unchecked += () if is_style_known else ("ledger_style",)
-    find: Callable[..., pa.Table] = checked.find if checked else partial(_found, checker)
+    find: Callable[..., pa.Table] = checked.find if checked else partial(_finding_rows, checker)
     order = checked.order if checked else order
     ready, held = _composed(rows, named, order, size, options)
     held = held if history is None else _with_exported(held, frames["history"])
@@ -180,7 +180,7 @@ def _refuse_beside_spark(*, selection: Any, ledger: Any) -> None:
         raise ArgumentError("ledger", "cannot be asked about a PySpark frame: collect the entries first")
 
 
-def _found(
+def _finding_rows(
     checker: Checker, rows: pa.Table, named: Naming, before_sending: frozenset[str] = frozenset()
 ) -> pa.Table:
     return checker.check(rows).find(rows, named, before_sending)

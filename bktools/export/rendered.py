@@ -55,10 +55,12 @@ def sentences_by_check(words: Words, findings: pa.Table) -> dict[tuple[str, str]
     groups = codes.group_by("severity", "check", maintain_order=True).agg(
         pl.col("who").first(), pl.col("facts").unique(maintain_order=True), count=pl.len()
     )
-    return {(row["severity"], row["check"]): _told(words, row) for row in groups.iter_rows(named=True)}
+    return {
+        (row["severity"], row["check"]): _sentences_of(words, row) for row in groups.iter_rows(named=True)
+    }
 
 
-def _told(words: Words, row: Mapping[str, Any]) -> dict[str, str]:
+def _sentences_of(words: Words, row: Mapping[str, Any]) -> dict[str, str]:
     key, count = f"entry.{row['check']}", row["count"]
     facts = facts_of_all(words, map(json.loads, row["facts"]))
     fact, step = ("one", "do") if count == 1 else ("many", "do_many")

@@ -180,7 +180,7 @@ def can_be(field: str, reading: Reading, *, with_cents: bool = True) -> list[int
     """
     # Few rows may have a credit.
     least = {"amount": _MOST, "credit": 0.02}.get(field, 0.2)
-    found = []
+    candidates = []
     for place in reading.free():
         sample = reading.table.samples[place]
         filled = [cell for cell in sample if cell.strip()]
@@ -189,17 +189,17 @@ def can_be(field: str, reading: Reading, *, with_cents: bool = True) -> list[int
         is_balance = says_balance(reading.table.headings[place]) and field != "date"
         is_other = (field == "date" and most(filled, is_serial)) or (field in MONEY and are_codes(filled))
         if not is_balance and not is_other and fits(field, filled):
-            found.append(place)
+            candidates.append(place)
     if field in MONEY and with_cents:
-        return [place for place in found if has_cents(reading.table.samples[place])] or found
-    return found
+        return [place for place in candidates if has_cents(reading.table.samples[place])] or candidates
+    return candidates
 
 
 def _pairs(reading: Reading) -> list[tuple[int, int]]:
     """Return pairs of columns of which each full row has exactly one filled."""
     samples = reading.table.samples
-    found = can_be("credit", reading, with_cents=False)
-    filled = {place: [is_not_zero(cell) for cell in samples[place]] for place in found}
+    candidates = can_be("credit", reading, with_cents=False)
+    filled = {place: [is_not_zero(cell) for cell in samples[place]] for place in candidates}
     both = []
     for debit, credit in permutations(filled, 2):
         counts = Counter(zip(filled[debit], filled[credit], strict=True))
@@ -236,10 +236,10 @@ def ask_amount(reading: Reading) -> None:
 
 def ask_column(field: str, reading: Reading) -> None:
     """Ask for a field that no heading names, with the columns that can be it."""
-    table, found = reading.table, can_be(field, reading)
-    if field == "date" and not found:
-        found = [place for place in reading.free() if most(table.samples[place], is_day, 0.6)]
-    ask_for(reading, field, [table.choice(field, place) for place in found])
+    table, candidates = reading.table, can_be(field, reading)
+    if field == "date" and not candidates:
+        candidates = [place for place in reading.free() if most(table.samples[place], is_day, 0.6)]
+    ask_for(reading, field, [table.choice(field, place) for place in candidates])
 
 
 def ask_for(reading: Reading, field: str, choices: Sequence[Choice], *, is_doubtful: bool = False) -> None:

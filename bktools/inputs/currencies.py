@@ -87,9 +87,9 @@ def read_currency(reading: Reading, figures: Mapping[str, Figures], own: str | N
 
 def _stated(reading: Reading, figures: Mapping[str, Figures]) -> Iterator[_Stated]:
     """Yield what headings, a column and the cells of amounts say; without these, what stands above."""
-    found = False
+    is_stated = False
     if headings := _of_headings(reading, figures):
-        found = True
+        is_stated = True
         yield _everywhere(reading, headings, reading.heading(next(iter(figures))))
     if reading.has("currency"):
         filled = [text for text in cells.unique(reading.column("currency").slice(0, 3000)) if text.strip()]
@@ -97,13 +97,13 @@ def _stated(reading: Reading, figures: Mapping[str, Figures]) -> Iterator[_State
             # In some languages its heading also says a date.
             reading.leave("currency")
         else:
-            found = True
+            is_stated = True
             yield _Stated(reading.heading("currency"), cells.trimmed(reading.column("currency")), True)
     for name, own in figures.items():
         if (units := own.texts_of("currency")) is not None:
-            found = True
+            is_stated = True
             yield _Stated(reading.heading(name), units)
-    if not found and reading.table.currency:
+    if not is_stated and reading.table.currency:
         yield _everywhere(reading, reading.table.currency, "")
 
 

@@ -314,9 +314,9 @@ def _of_sheets(readings: Sequence[Reading], grids: Sequence[Grid]) -> Reading:
 
 def _known_fields(reading: Reading) -> int:
     """Return how many needed fields a sheet has under headings that are known."""
-    found = {*reading.places}
-    found |= {"amount"} if {"debit", "credit"} & found else set()
-    return len(found.intersection(NEEDED[reading.kind])) if reading.table.is_known else 0
+    fields = {*reading.places}
+    fields |= {"amount"} if {"debit", "credit"} & fields else set()
+    return len(fields.intersection(NEEDED[reading.kind])) if reading.table.is_known else 0
 
 
 def _joined(readings: Sequence[Reading], ends: Mapping[str | None, int]) -> Reading:

@@ -84,8 +84,8 @@ def _ranks(table: Table, texts: Sequence[int]) -> Lines:
             continue
         rows = _may_begin(column)
         if rows.any():
-            said = column.filter(pa.array(rows))
-            own = cells.each(said, words.report_rank, schema.COUNT).to_numpy()
+            texts_of_rows = column.filter(pa.array(rows))
+            own = cells.each(texts_of_rows, words.report_rank, schema.COUNT).to_numpy()
             ranks[rows] = np.maximum(ranks[rows], own)
     return ranks
 

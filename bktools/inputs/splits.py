@@ -41,12 +41,12 @@ def with_splits(
     repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1)).drop_null()
     places = np.flatnonzero(pc.is_in(entries["id"], value_set=repeated))
     rows = entries.drop_columns(["line"]).take(places).to_pylist()
-    said = (
+    stated = (
         [None] * len(rows) if column is None else column.take(places).to_pylist()
         for column in (numbers, totals)
     )
     lines_of: dict[str, list[_Line]] = defaultdict(list)
-    for line in map(_Line, places.tolist(), rows, *said):
+    for line in map(_Line, places.tolist(), rows, *stated):
         lines_of[line.cells["id"]].append(line)
     numbered = np.zeros((2, len(entries)), np.int64)
     for lines in lines_of.values():
@@ -66,10 +66,10 @@ def _numbered(lines: Sequence[_Line], *, are_split: bool) -> dict[int, int]:
     if len({tuple(map(line.cells.get, ("company_id", "date", "currency"))) for line in lines}) > 1:
         return {}
     different = list({line.content: line for line in lines}.values())
-    said = [line.number for line in different]
-    if len(different) > 1 and all(number is not None and number.isdecimal() for number in said):
-        values = sorted(int(number) for number in said if number)
-        if values in ([*range(1, len(said) + 1)], [*range(len(said))]):
+    numbers = [line.number for line in different]
+    if len(different) > 1 and all(number is not None and number.isdecimal() for number in numbers):
+        values = sorted(int(number) for number in numbers if number)
+        if values in ([*range(1, len(numbers) + 1)], [*range(len(numbers))]):
             return {line.place: int(line.number or 0) - values[0] + 1 for line in lines}
     if _add_up(lines):
         return {line.place: number for number, line in enumerate(lines, 1)}

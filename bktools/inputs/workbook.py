@@ -223,8 +223,8 @@ class _Parts:
         """Return the cells (line, column) that hold an error, or a formula whose value was not saved."""
         wrong: dict[tuple[int, int], str] = {}
         for place, line, attributes, inside in _cells_of(self._part(self._target(name))):
-            found = _VALUE.search(inside)
-            value = found[1].decode(errors="replace")[:20] if found else ""
+            match = _VALUE.search(inside)
+            value = match[1].decode(errors="replace")[:20] if match else ""
             cell = _PLACE.search(attributes)
             at = b"".join(cell.groups()).decode() if cell else ""
             if _ERROR.search(attributes):
@@ -237,10 +237,10 @@ class _Parts:
 def _attributes(xml: bytes, element: bytes, *names: bytes) -> Iterator[tuple[str, str]]:
     """Yield two attributes of each element of a name, in any order."""
     for tag in re.findall(rb"<(?:\w+:)?" + element + rb"\s[^>]*>", xml):
-        found = [re.search(rb"\b" + name + rb'\s*=\s*"([^"]*)"', tag) for name in names]
-        if all(found):
+        matches = [re.search(rb"\b" + name + rb'\s*=\s*"([^"]*)"', tag) for name in names]
+        if all(matches):
             first, second = (
-                unescape(one[1].decode(errors="replace"), {"&quot;": '"'}) for one in found if one
+                unescape(one[1].decode(errors="replace"), {"&quot;": '"'}) for one in matches if one
             )
             yield first, second
 

@@ -170,7 +170,14 @@ def record_outcome(journal: WritableJournal, attempt: Attempt, outcome: BatchOut
         settling = journal.settling(attempt.batch_id, attempt.company_id)
         kept = f"keep this line, because the journal will show UNKNOWN: {settling}"
     try:
-        return _recorded(journal, attempt.batch_id, attempt.token, outcome)
+        try:
+            return _recorded(journal, attempt.batch_id, attempt.token, outcome)
+        except StorageError:
+            if journal.path:
+                raise
+            # The connection may have been cut, as while the computer sleeps.
+            with journal.another_connection() as again:
+                return _recorded(again, attempt.batch_id, attempt.token, outcome)
     except (JournalError, StorageError) as error:
         raise type(error)(f"{error}; {kept}") from error
 

@@ -441,15 +441,15 @@ def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | No
     rows: dict[Any, dict[str, Any]] = {}
     met_in: dict[Any, str] = {}
     first_held_in: dict[Any, str] = {}
-    alike: Counter[Any] = Counter()
+    numbers_of_equals: Counter[Any] = Counter()
     for row in closes:
         key: Any = (row["entry_id"], row["split_line"])
         if not row["entry_id"]:
             if row["close"] != last_close[row["period"]]:
                 continue
             data = tuple(row[name] for name in ENTRY_DATA)
-            alike[row["close"], data] += 1
-            key = (data, alike[row["close"], data])
+            numbers_of_equals[row["close"], data] += 1
+            key = (data, numbers_of_equals[row["close"], data])
         period = rows[key]["period"] if key in rows else (row["date"] or row["period"])[: len("2026-10")]
         first = first_held_in.setdefault(key, row["period"])
         if met_in.get(key) != period or row["period"] == period:

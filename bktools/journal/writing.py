@@ -10,6 +10,7 @@ from bktools.journal.attempts import deliver, recover_free
 from bktools.journal.journal import Journal
 from bktools.journal.memory import remember
 from bktools.journal.right_journal import is_new_restore, require_right
+from bktools.journal.sent_log import lines_from
 from bktools.journal.writable import WritableJournal
 from bktools.settings import Settings
 
@@ -57,12 +58,13 @@ def _join(journal: WritableJournal) -> None:
 def open_for_reading(settings: Settings) -> Journal:
     """Open a journal to read it. What this machine has to write there first is written, if it may be.
 
-    That is what killed senders left, and after a restore, what this machine sent before it.
+    That is what killed senders left, answers in its sent log, and after a restore, what it sent before that.
     """
     journal = WritableJournal(settings)
     try:
         sql = "SELECT 1 AS one FROM batches WHERE state = 'SENDING' LIMIT 1"
-        if journal.row(sql) or is_new_restore(journal):
+        has_answers = bool(lines_from(journal.folder, journal.memory().delivered)[0])
+        if journal.row(sql) or has_answers or is_new_restore(journal):
             open_for_writing(settings).close()
         elif journal.memory().journal:
             # What was seen is remembered also where nothing is written.

@@ -17,7 +17,6 @@ from bktools.ledger.whole_numbers import (
     Flags,
     Numbers,
     among,
-    codes,
     largest,
     number,
     places,
@@ -165,11 +164,6 @@ class AnnotatedPostings:
     def _lines_of(self, v: int) -> Numbers:
         order, ends = self._by_voucher
         return order[ends[v] : ends[v + 1]]
-
-    @functools.cached_property
-    def series(self) -> Numbers:
-        """Of each voucher: its series, as the code of what its number begins with, such as a journal."""
-        return largest(self.lines.v, self.count, codes(self.lines.table["voucher"].str.extract(r"^(\D*)")))
 
     @functools.cached_property
     def _by_voucher(self) -> tuple[Numbers, Numbers]:

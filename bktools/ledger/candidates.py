@@ -30,8 +30,6 @@ class Piece:
         What it has by account.
     is_kind : bool
         Whether its contra accounts, and its cost centre, are those of proven vouchers: the entries' kind.
-    is_of_series : bool
-        Whether it is of the kind, and numbered in a series of proven vouchers.
     text : frozenset of str
         Its words.
     is_move : bool
@@ -43,7 +41,6 @@ class Piece:
     gross: int
     nets: Mapping[int, int]
     is_kind: bool
-    is_of_series: bool
     text: frozenset[str]
     is_move: bool = False
 

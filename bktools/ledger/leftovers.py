@@ -30,13 +30,10 @@ class Kinds:
         Whether proven vouchers have its cost centre; another one is of another company, whatever its text.
     is_kind : array of bool
         Whether proven vouchers have its contra accounts, too.
-    is_of_series : array of bool
-        Whether it is of the kind, and proven vouchers are numbered in its series.
     """
 
     is_ours: Flags
     is_kind: Flags
-    is_of_series: Flags
 
     @classmethod
     def of(cls, study: Study) -> Kinds:
@@ -44,10 +41,9 @@ class Kinds:
         books, proven = study.books, among(study.books.count, study.matching.vouchers)
         if not proven.any():
             none = np.zeros(books.count, np.bool_)
-            return cls(~none, none, none)
+            return cls(~none, none)
         is_ours = np.isin(books.centre, _usual(books.centre[proven]))
-        is_kind = is_ours & np.isin(books.kind, _usual(books.kind[proven]))
-        return cls(is_ours, is_kind, is_kind & np.isin(books.series, books.series[proven]))
+        return cls(is_ours, is_ours & np.isin(books.kind, _usual(books.kind[proven])))
 
 
 def _usual(values: Numbers) -> Numbers:
@@ -81,9 +77,8 @@ def whole_pieces(study: Study, vouchers: Numbers, kinds: Kinds | None) -> dict[i
         gross = int(books.gross[v])
         text = texts[v] if kinds and kinds.is_ours[v] else frozenset[str]()
         is_kind = bool(kinds and kinds.is_kind[v])
-        is_of_series = bool(kinds and kinds.is_of_series[v])
         day, nets = int(books.day[v]), books.nets_of(v)
-        pieces[v] = Piece(whole(v), day, gross, nets, is_kind, is_of_series, text, gross == 0)
+        pieces[v] = Piece(whole(v), day, gross, nets, is_kind, text, gross == 0)
     return pieces
 
 

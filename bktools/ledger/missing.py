@@ -19,17 +19,17 @@ from bktools.ledger.entry_names import Entry
 from bktools.ledger.gates import EARLIER, LATEST, WEEK
 from bktools.ledger.outcome import Reason, Status
 from bktools.ledger.study import Study
-from bktools.ledger.telling import Told, leave_open
+from bktools.ledger.telling import Telling, leave_open
 
 
-def decide_missing(study: Study, told: Told, foreign: Sequence[Group]) -> None:
+def decide_missing(study: Study, telling: Telling, foreign: Sequence[Group]) -> None:
     """Give the entries without a status theirs: MISSING, or OPEN.
 
     `foreign` has the groups with amounts in other currencies: their postings may hold any entry near them.
     """
-    free = _Free(study, told, foreign)
-    cancelled = _cancelled(study, told.groups)
-    for group in told.groups:
+    free = _Free(study, telling, foreign)
+    cancelled = _cancelled(study, telling.groups)
+    for group in telling.groups:
         for x in group.entries:
             if study.draft.status[x.e] >= 0:
                 continue
@@ -44,19 +44,21 @@ def decide_missing(study: Study, told: Told, foreign: Sequence[Group]) -> None:
 class _Free:
     """The pieces and open sums that may hold an entry that was not found."""
 
-    def __init__(self, study: Study, told: Told, foreign: Sequence[Group]) -> None:
-        self.case, self.told = study.case, told
+    def __init__(self, study: Study, telling: Telling, foreign: Sequence[Group]) -> None:
+        self.case, self.telling = study.case, telling
         status = study.draft.status
-        unsolved = (group for group in told.groups if any(status[x.e] == Status.OPEN for x in group.entries))
+        unsolved = (
+            group for group in telling.groups if any(status[x.e] == Status.OPEN for x in group.entries)
+        )
         self.open_sums = [*foreign, *unsolved] if self.case.is_of_sums else []
         self.named = defaultdict(list)
         for number, entries in self.case.names.items():
             for e in entries:
-                self.named[e].append(told.pieces[number])
+                self.named[e].append(telling.pieces[number])
         # What is left of a voucher of several accounts may hold several entries of other accounts.
         self.parts = [
             piece
-            for piece in told.pieces.values()
+            for piece in telling.pieces.values()
             if piece.is_kind and piece.gross and study.books.accounts[piece.v] > 1
         ]
         # An entry of a closed month may be in a later sum.
@@ -76,7 +78,7 @@ class _Free:
                 if 0 <= piece.day - x.day <= LATEST and not self.case.denies([x], piece.text)
             ]
         pieces += [piece for piece in self.named[x.e] if self.case.is_near(group, piece, x)]
-        return [piece for piece in pieces if piece.id not in self.told.explained]
+        return [piece for piece in pieces if piece.id not in self.telling.explained]
 
     def _may_hold(self, x: Entry, group: Group, piece: Piece) -> bool:
         first, last = self.case.gate[0] - self.days_around, self.case.gate[1] + self.days_around
@@ -88,7 +90,7 @@ class _Free:
         """Whether an open sum may hold an entry: near it any, up to a week one that has so much more."""
         width = self.case.gate[1] - self.case.gate[0]
         for other in self.open_sums:
-            days, off = abs(other.due - group.due), self.told.differences.get(other.number)
+            days, off = abs(other.due - group.due), self.telling.differences.get(other.number)
             has_more = off is None or (off * x.cents > 0 and abs(off) >= abs(x.cents))
             if days <= max(1, width) or (days <= WEEK and has_more) or (days <= LATEST and off == x.cents):
                 return True

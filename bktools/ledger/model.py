@@ -22,7 +22,8 @@ group's last day, the end of its week or month, or the day of sending: whichever
 7. STORIES tell each open group: booked, left out, on another account, twice, taken back, of another amount. A
    story costs one for each mistake, and one for each posting of the entries' kind (contra accounts and cost
    centre of proven vouchers) that it leaves unexplained; two, if that names an entry. A status is given where
-   ALL CHEAPEST STORIES AGREE on it. Everything else is open: its group, its difference, its candidates.
+   ALL CHEAPEST STORIES AGREE on it. What is too much, and the amount of an entry in another open group, may
+   be that entry. Everything else is open: its group, its difference, its candidates.
 8. Missing is the last word: the unit explains 80% of the entries, the ledger covers the gate, and no free
    posting of the kind, and no open sum nearby, may hold the entry. No text alone makes it missing.
 
@@ -59,7 +60,7 @@ from bktools.ledger.outcome import Draft, Habits, Reason, Status, Verdict
 from bktools.ledger.reopening import reopened
 from bktools.ledger.study import Study
 from bktools.ledger.tax_rates import rates_of
-from bktools.ledger.telling import leave_open, names_of, tell
+from bktools.ledger.telling import leave_open, names_of, opened_by_amount, tell
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, among, codes
 
 # So many of the entries must have a voucher of the booking unit before one is called missing.
@@ -373,7 +374,7 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
     foreign += [study.group(number, study.members(number)) for number in decided]
     case.add(pieces)
     case.names = names_of(pieces, opened)
-    case.open_amounts = frozenset(x.cents for own in opened for x in own.entries)
+    case.opened = opened_by_amount(opened)
     # Fewer entries than show a habit are told by the plainest one.
     if share < DECIDABLE and study.compared.sum() >= FEW:
         for own in opened:

@@ -78,7 +78,6 @@ class _Telling:
         late = [piece for piece in pieces if self._is_late(piece)]
         self.lateness = sum(case.lateness(group, piece) for piece in late)
         self.far = sum(piece.day - group.due > case.gate[1] + WEEK for piece in late)
-        self.is_of_series = all(piece.is_of_series for piece in pieces)
         self.odd = self.lateness + self._in_other_words()
 
     def _names_one(self, piece: Piece) -> bool:
@@ -169,10 +168,12 @@ class _Telling:
                 is_told = self.is_sum or len(pieces) > 1 or (case.is_of_sums and pieces[0].is_kind)
                 is_told = is_told or part[0].is_named_in(pieces[0].text)
                 if is_told and case.agree(again, pieces):
-                    # A second posting may come after the gate. A week later, or in another series of
-                    # numbers, it is as likely of others.
-                    twice = self.booked | {x.e: Status.BOOKED_TWICE for x in part}
-                    yield self.story(1 - self.lateness + max(self.far, not self.is_of_series), twice)
+                    # A second posting may come after the gate. A week later it is as likely of others.
+                    has_own_text = case.carried is not None and not case.is_of_sums
+                    is_unclear = not has_own_text and case.may_be_of_others(self.group, cents, pieces)
+                    own = Status.OPEN if is_unclear else Status.BOOKED_TWICE
+                    twice = self.booked | {x.e: own for x in part}
+                    yield self.story(1 - self.lateness + self.far, twice)
 
     def _of_another_amount(self, *, is_explained: bool) -> Iterator[Story]:
         """Yield the stories of a piece in the group's place that has more, or less."""
@@ -187,9 +188,8 @@ class _Telling:
         if not self.is_sum and is_explained:
             return  # twice its amount is no slip of the pen
         if not self.is_sum and is_own and piece.gross * group.total > 0:
-            # What it has more may be an entry of another account, or of another group.
-            own = Status.OPEN if self.off in case.open_amounts else Status.ANOTHER_AMOUNT
-            yield self.story(1, {x.e: own}, off=self.off)
+            is_unclear = case.may_be_of_others(group, self.off, [piece])
+            yield self.story(1, {x.e: Status.OPEN if is_unclear else Status.ANOTHER_AMOUNT}, off=self.off)
         elif self.is_sum or case.is_of_sums:
             # A round difference may be the slip of the pen of any entry: as likely as the mistakes above.
             mistakes = 1 if is_explained and case.is_round(self.off) else 2

@@ -211,15 +211,15 @@ def _totals(judged: Judged) -> pd.DataFrame:
 
 def _entries_with_months(judged: Judged) -> pl.DataFrame:
     """Return the shown entries with their months, those of a group with the month of the group."""
-    out = (Reason.NOT_COVERED, Reason.VALUE_UNKNOWN, Reason.OTHER_CURRENCY)
-    is_out = np.zeros(len(judged.status), dtype=bool)
+    not_comparable = (Reason.NOT_COVERED, Reason.VALUE_UNKNOWN, Reason.OTHER_CURRENCY)
+    is_not_comparable = np.zeros(len(judged.status), dtype=bool)
     for entry, reason in judged.verdict.reasons.items():
-        is_out[entry] = reason in out and judged.status[entry] == Status.NOT_COMPARABLE
+        is_not_comparable[entry] = reason in not_comparable and judged.status[entry] == Status.NOT_COMPARABLE
     frame = judged.entries.select("account", "cents").with_columns(
         month=judged.month,
         group=pl.Series(judged.verdict.group),
         is_home=judged.is_home,
-        is_compared=pl.Series(~is_out),
+        is_compared=pl.Series(~is_not_comparable),
         is_shown=pl.Series(judged.is_shown),
     )
     of_group = pl.when(pl.col("group") >= 0).then(pl.col("month").min().over("group"))

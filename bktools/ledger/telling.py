@@ -19,7 +19,7 @@ from bktools.ledger.study import SHOWN, Study
 
 
 @dataclass
-class Told:
+class Telling:
     """What the stories leave.
 
     Attributes
@@ -55,17 +55,26 @@ def names_of(pieces: Iterable[Piece], groups: Iterable[Group]) -> dict[PieceId, 
     return names
 
 
-def tell(study: Study, groups: Sequence[Group], pieces: Sequence[Piece]) -> Told:
+def opened_by_amount(groups: Iterable[Group]) -> dict[int, list[Group]]:
+    """Return groups by the amounts of their entries."""
+    by_amount = defaultdict(list)
+    for group in groups:
+        for cents in {x.cents for x in group.entries}:
+            by_amount[cents].append(group)
+    return by_amount
+
+
+def tell(study: Study, groups: Sequence[Group], pieces: Sequence[Piece]) -> Telling:
     """Give each entry of open groups a status where all cheapest stories agree, OPEN where they do not.
 
     An entry that is missing in all of them has no status yet.
     """
-    case, told = study.case, Told(groups, {piece.id: piece for piece in pieces})
+    case, telling = study.case, Telling(groups, {piece.id: piece for piece in pieces})
     holds = {group.number: may_hold(case, group) for group in groups}
     stories = {group.number: stories_of(case, group, holds[group.number]) for group in groups}
     for together in components(groups, holds):
-        _Component(study, told, together, holds, stories).decide()
-    return told
+        _Component(study, telling, together, holds, stories).decide()
+    return telling
 
 
 class _Component:
@@ -74,12 +83,18 @@ class _Component:
     def __init__(
         self,
         study: Study,
-        told: Told,
+        telling: Telling,
         groups: Sequence[Group],
         holds: Mapping[int, Sequence[Piece]],
         stories: Mapping[int, Sequence[Story]],
     ) -> None:
-        self.study, self.case, self.told, self.groups, self.holds = study, study.case, told, groups, holds
+        self.study, self.case, self.telling, self.groups, self.holds = (
+            study,
+            study.case,
+            telling,
+            groups,
+            holds,
+        )
         self.pieces = {piece.id: piece for group in groups for piece in holds[group.number]}
         prices = {piece.id: self._price(piece) for piece in self.pieces.values()}
         self.search = Search(groups, stories, prices)
@@ -104,7 +119,7 @@ class _Component:
                 self._leave(group, opened, shown)
             elif always.issuperset(piece.id for piece in shown):
                 self._match(group, shown)
-        self.told.explained |= always
+        self.telling.explained |= always
 
     def _give(self, x: Entry, states: set[Status], shown: Sequence[Piece]) -> None:
         draft = self.study.draft
@@ -132,7 +147,7 @@ class _Component:
             (off,) = differences
         elif len(on_time) == 1:
             off = on_time[0].gross - group.total
-        self.told.differences[group.number] = off
+        self.telling.differences[group.number] = off
         rows = self.study.first_rows([*shown, *held])
         leave_open(self.study, group, _ranked(opened, off), Reason.SEVERAL_STORIES, rows, off)
 

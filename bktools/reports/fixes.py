@@ -226,13 +226,13 @@ def _lines(table: Table, named: Mapping[str, str], hidden: Mapping[str, Any]) ->
     counts = Counter(row["line_id"] for row in rows)
     company = {name: hidden[name] for name in BOOKS}
     for number, row in zip(table.lines.tolist(), rows, strict=True):
-        said = {
+        filled_in = {
             name: value.strip() if name in {"new_account", "note"} else value for name, value in row.items()
         }
-        problem = _problem(said, hidden, counts)
-        if said["new_account"] or said["note"] or problem:
+        problem = _problem(filled_in, hidden, counts)
+        if filled_in["new_account"] or filled_in["note"] or problem:
             yield (
-                {name: value or None for name, value in said.items()}
+                {name: value or None for name, value in filled_in.items()}
                 | company
                 | {"line": number, "problem": problem}
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from operator import eq
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
@@ -17,7 +16,7 @@ from bktools.sandbox.nouns import EMPLOYEES, NOUNS, Listed
 from bktools.sandbox.paging import Condition, Cursors, all_of, among, check_page, condition_of, order_of
 from bktools.sandbox.schemas import SCHEMAS, UUID, Schema, data_of, page_of, record, ref
 from bktools.sandbox.store import State, new_id
-from bktools.sandbox.validation import read_body, read_query, same_json, uuid_text
+from bktools.sandbox.validation import read_body, read_query, uuid_text
 from bktools.sandbox.world import Account, Company, camel
 
 Handler = Callable[[Request, State, Caller], Awaitable[Response]]
@@ -117,7 +116,7 @@ async def create_account(request: Request, state: State, caller: Caller) -> Resp
         camel(name)
         for name in _SENT
         if (name != "tax_code_external_id" or camel(name) in request.state.fields)
-        and not (same_json if name == "metadata" else eq)(getattr(account, name), getattr(stored, name))
+        and getattr(account, name) != getattr(stored, name)
     ]
     if differing:
         raise Refusal(
@@ -127,11 +126,8 @@ async def create_account(request: Request, state: State, caller: Caller) -> Resp
             f"with another {', '.join(differing)}",
         )
     fields = {camel(name): value for name, value in sorted(stored._asdict().items()) if name != "metadata"}
-    # Metadata are answered exactly as they were sent, so they are never encoded again.
-    shown = json.dumps(fields, ensure_ascii=False)
-    return text_answer(
-        f'{{"data": {shown[:-1]}, "metadata": {stored.metadata or "null"}}}}}', 201 if new else 200
-    )
+    fields["metadata"] = json.loads(stored.metadata or "null")
+    return json_answer({"data": fields}, 201 if new else 200)
 
 
 async def create_export_job(request: Request, state: State, caller: Caller) -> Response:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from email.message import Message
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -19,12 +19,6 @@ LARGEST_BODY = 64 * 2**20
 
 UUID_TEXT = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _DIGITS = re.compile(r"-?[0-9]{1,40}")
-
-
-class Number(NamedTuple):
-    """A number as it was written. Only metadata hold numbers, and keep every digit."""
-
-    text: str
 
 
 async def body_of(request: Request) -> bytes:
@@ -41,13 +35,13 @@ async def body_of(request: Request) -> bytes:
 async def read_body(request: Request, schema: Schema) -> dict[str, Any]:
     """Return the value of every field, None for missing and null ones; refuse a body that breaks a rule.
 
-    UUIDs are in lower case; an object of any content is its JSON text as it was sent. `request.state.fields`
-    has the names of the fields that the body has.
+    UUIDs are in lower case; an object of any content is its JSON text, in the order of its fields' names.
+    `request.state.fields` has the names of the fields that the body has.
     """
     _check_media_type(request.headers.get("content-type"))
     try:
         text = (await body_of(request)).decode("utf-8")
-        sent = _DECODER.decode(text)
+        sent = json.loads(text, parse_constant=_no_constant)
     except RecursionError:
         raise invalid("the body is nested too deeply") from None
     except ValueError as error:
@@ -58,7 +52,7 @@ async def read_body(request: Request, schema: Schema) -> dict[str, Any]:
     request.state.fields = frozenset(sent)
     for name, rule in schema["properties"].items():
         if values[name] is not None and rule.get("additionalProperties") is True:
-            values[name] = _as_sent(text, name)
+            values[name] = _canonical(name, values[name])
     return values
 
 
@@ -79,8 +73,7 @@ def _value(name: str, schema: Schema, sent: Any) -> Any:
     # A nullable one has two types; null was left out before.
     kind, words, rule = _TYPES[schema["type"] if isinstance(schema["type"], str) else schema["type"][0]]
     if not isinstance(sent, kind):
-        shown = sent.text if isinstance(sent, Number) else json.dumps(sent)
-        raise invalid(f"{name} must be {words}, got {shown[:60]}")
+        raise invalid(f"{name} must be {words}, got {json.dumps(sent)[:60]}")
     return rule(name, schema, sent)
 
 
@@ -147,13 +140,6 @@ def uuid_text(name: str, text: str) -> str:
     return text.lower()
 
 
-def same_json(one: str | None, other: str | None) -> bool:
-    """Whether two JSON objects are the same apart from spaces and the order of their fields."""
-    return one == other or (
-        one is not None and other is not None and _DECODER.decode(one) == _DECODER.decode(other)
-    )
-
-
 def _check_media_type(given: str | None) -> None:
     header = Message()
     header["Content-Type"] = given or ""
@@ -165,21 +151,12 @@ def _check_media_type(given: str | None) -> None:
         raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", rule)
 
 
-def _as_sent(text: str, name: str) -> str:
-    """Return a field's JSON exactly as it was sent; the text must be a valid object with that field."""
-    rest, as_sent = text.partition("{")[2].lstrip(), ""
-    while rest.startswith('"'):
-        field, end = _DECODER.raw_decode(rest)
-        rest = rest[end:].lstrip(" \t\n\r:")
-        _, end = _DECODER.raw_decode(rest)
-        as_sent = rest[:end] if field == name else as_sent
-        rest = rest[end:].lstrip(" \t\n\r,")
-    return as_sent
+def _canonical(name: str, value: object) -> str:
+    try:
+        return json.dumps(value, sort_keys=True, allow_nan=False)
+    except ValueError:
+        raise invalid(f"{name} has a number that is too large") from None
 
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
-
-
-# Numbers stay text: no Python number keeps all of them as they were written.
-_DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=_no_constant)

@@ -2,7 +2,9 @@
 
 from bktools.settings.credentials import Secret, TokenSource
 from bktools.settings.load import (
+    company_names_path,
     config_path,
+    kept_company_names,
     load_settings,
 )
 from bktools.settings.values import (
@@ -23,9 +25,11 @@ __all__ = [
     "Secret",
     "Settings",
     "TokenSource",
+    "company_names_path",
     "config_path",
     "folder_name_of",
     "hidden",
+    "kept_company_names",
     "load_settings",
     "name_of",
     "require_writable",

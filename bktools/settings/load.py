@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+import msgspec
 import platformdirs
 
 from bktools.addresses import is_loopback, normalised
@@ -154,6 +155,8 @@ def _resolved(environment: str | None, env: Mapping[str, str], overrides: Mappin
         unused = f"not set; {foreign[setting][1]} is not for {name}" if setting in foreign else "not set"
         sources[setting] = unused if values[setting] is None else source
     companies = _with_company(name, file, values, sources)
+    if values["company_name"] is None and (kept := kept_company_names(env).get(str(values["company"]))):
+        values["company_name"], sources["company_name"] = kept, str(company_names_path(env))
     if values["token_command"]:
         sources["token"] = sources["token_command"]
         values["token"] = TokenSource(values["token_command"], f"token_command ({sources['token']})")
@@ -170,6 +173,22 @@ def config_path(env: Mapping[str, str] | None = None) -> Path:
     except ValueError as error:
         raise ConfigurationError(f"BKTOOLS_CONFIG {error}, got {named!r}") from error
     return path
+
+
+def company_names_path(env: Mapping[str, str] | None = None) -> Path:
+    """Return the path of the names that a person gave to companies, beside the config file."""
+    return config_path(env).with_name("company_names.json")
+
+
+def kept_company_names(env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the full name of each company that a person gave, by its UUID."""
+    path = company_names_path(env)
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
+    except FileNotFoundError:
+        return {}
+    except (OSError, msgspec.MsgspecError) as error:
+        raise ConfigurationError(f"{path} cannot be read ({error}): correct it, or delete it") from error
 
 
 def _values(values: Mapping[str, Any], source: str = "") -> Values:

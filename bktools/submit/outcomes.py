@@ -29,7 +29,7 @@ NOTHING = "nothing to do: no outcomes"
 COLUMNS = ("outcome", "external_id", "code", "name", "batch_id", "entries", "message")
 
 
-def told(outcome: str, form: str, *, of_accounts: bool) -> str:
+def meaning_of(outcome: str, form: str, *, of_accounts: bool) -> str:
     """Return what an outcome means ("one") or what is to be done ("do"); "" for nothing.
 
     Some mean another thing for an account than for a batch.
@@ -96,12 +96,12 @@ class Outcomes:
         return [f"{name}: {step}" for name, step in steps.items() if step]
 
     def _step(self, outcome: str) -> str:
-        return told(outcome, "do", of_accounts=self._of_accounts)
+        return meaning_of(outcome, "do", of_accounts=self._of_accounts)
 
     def _counts(self) -> list[tuple[int, str, str]]:
         counts = self.frame["outcome"].value_counts()
         return [
-            (int(count), str(name), told(str(name), "one", of_accounts=self._of_accounts))
+            (int(count), str(name), meaning_of(str(name), "one", of_accounts=self._of_accounts))
             for name, count in counts.items()
         ]
 

@@ -121,12 +121,12 @@ class EntryPicker:
             self._tell()
 
     def _tell(self) -> None:
-        self.widget.told = self._told + ("" if self.widget.selected else _ADVICE)
+        self.widget.summary = self._summary + ("" if self.widget.selected else _ADVICE)
         for display in self._displays:
             display.update(self._static(), raw=True)
 
     @property
-    def _told(self) -> str:
+    def _summary(self) -> str:
         """The selection in one line."""
         of = f"{len(self.entries):,} entries selected"
         if not (sums := self._sums):
@@ -148,10 +148,10 @@ class EntryPicker:
         table = views.table(
             [*map(_label, names)], rows, total=len(places), shown=KEPT_ROWS, where=".selection", looks=looks
         )
-        return instead_of(self.widget, views.heading(self._told) + table, repr(self))
+        return instead_of(self.widget, views.heading(self._summary) + table, repr(self))
 
     def __repr__(self) -> str:
-        return readable(f"EntryPicker: {self._told}")
+        return readable(f"EntryPicker: {self._summary}")
 
     def _ipython_display_(self) -> None:
         handle = display_grid(self.widget, self._static())
@@ -271,9 +271,11 @@ def _shown(entries: pd.DataFrame, names: dict[str, Any], plan: ExportPlan | None
 
 def _states(table: pa.Table, plan: ExportPlan) -> list[str]:
     """Return ready with its warnings, or the reason and its message, of each entry."""
-    found = plan.findings[plan.findings["severity"] == "warning"]
+    with_warnings = plan.findings[plan.findings["severity"] == "warning"]
     warnings: dict[str, list[str]] = defaultdict(list)
-    for id_, check, message in zip(found["id"], found["check"], found["message"], strict=True):
+    for id_, check, message in zip(
+        with_warnings["id"], with_warnings["check"], with_warnings["message"], strict=True
+    ):
         warnings[id_].append(f"{words().name('entry', check)}: {message}")
     columns = (text_of(table, name).to_pylist() for name in ("id", "reason", "message"))
     return [

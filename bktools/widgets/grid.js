@@ -184,7 +184,7 @@ function render({ model, el }) {
     const there = new Set(shown.map((row) => row.place));
     const hidden = [...selected].filter((place) => !there.has(place)).length;
     const note = hidden ? `. ${hidden.toLocaleString("en")} selected ${hidden === 1 ? "entry is" : "entries are"} hidden by the filters` : "";
-    totals.textContent = model.get("told") + note;
+    totals.textContent = model.get("summary") + note;
   }
 
   function name(row) {
@@ -246,7 +246,7 @@ function render({ model, el }) {
     selected = new Set(given);
     if (onlySelected) filtered(); else draw();
   });
-  model.on("change:told", tell);
+  model.on("change:summary", tell);
   filtered();
 }
 

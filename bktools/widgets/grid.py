@@ -32,7 +32,7 @@ def grid_class() -> Any:
         page = traitlets.Int(100).tag(sync=True)
         picking = traitlets.Bool(default_value=False).tag(sync=True)
         selected = traitlets.List(traitlets.Int()).tag(sync=True)
-        told = traitlets.Unicode().tag(sync=True)
+        summary = traitlets.Unicode().tag(sync=True)
         key = traitlets.Unicode().tag(sync=True)
 
         def __repr__(self) -> str:

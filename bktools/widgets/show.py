@@ -79,8 +79,8 @@ class Shown:
             for name in self.columns
         ]
         rows = [[cell(text) for text in row] for row in _texts(self.table, self.columns)]
-        told = " · ".join(filter(None, [self.title, self._more(len(self.table))]))
-        return grid_of(columns, rows, page=self.count, told=told)
+        summary = " · ".join(filter(None, [self.title, self._more(len(self.table))]))
+        return grid_of(columns, rows, page=self.count, summary=summary)
 
     def _ipython_display_(self) -> None:
         from IPython.display import display

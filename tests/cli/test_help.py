@@ -48,11 +48,6 @@ def test_reading_options_stand_on_three_commands():
     assert having == {"chart", "entries", "ledger"}
 
 
-def test_the_longest_help_is_two_screens():
-    """In 100 columns the longest help has at most 60 lines."""
-    assert max(help_of(path, 100).count("\n") for path, _ in HELP) <= 60
-
-
 def test_the_exit_codes_are_listed():
     """`bktools --help` lists all exit codes."""
     assert exit_codes() in " ".join(help_of("", 200).split())
@@ -72,12 +67,6 @@ def test_the_exit_codes_are_listed():
 def test_common_options_stand_anywhere(line, ordered):
     """The options of every command are moved to the front, with their value."""
     assert common_first(line.split()) == ordered.split()
-
-
-def test_a_mistyped_option_gets_a_suggestion():
-    """The nearest option is named."""
-    done = CliRunner().invoke(app, ["categories", "--formt", "json"])
-    assert re.search(r"No such option: --formt[\s\S]*--format", done.output)
 
 
 def test_the_shell_completes_commands_and_options():

@@ -56,11 +56,14 @@ def test_first_and_second_run(run, samples):
     an_entry_that_was_changed_after_its_export_is_named(run, samples[1].read_text(encoding="utf-8"), folder)
 
 
-def test_a_company_is_named(run):
-    """The name that is given is in the titles."""
-    assert run("month-end", "--sandbox", "--company-name", "Müller & Söhne GmbH").returncode == Exit.DONE
-    page = Path("month-end-2026-10/report.html").read_text(encoding="utf-8")
-    assert "Müller &amp; Söhne GmbH" in page
+def test_a_company_is_named_once(run, monkeypatch, tmp_path):
+    """The name given with the first close is in the titles of the next one, too."""
+    monkeypatch.setenv("BKTOOLS_CONFIG", str(tmp_path / "config.toml"))
+    (tmp_path / "config.toml").touch()
+    for name in (["--company-name", "Müller & Söhne GmbH"], []):
+        assert run("month-end", "--sandbox", *name).returncode == Exit.DONE
+        page = Path("month-end-2026-10/report.html").read_text(encoding="utf-8")
+        assert "Müller &amp; Söhne GmbH" in page
 
 
 def the_manifest_is_true(folder):

@@ -20,7 +20,7 @@ SETTLED = (
     "--date-format %d/%m/%Y --currency EUR"
 )
 FORMATS = Path(__file__).parent.parent / "inputs" / "formats" / "files"
-CHART = "Kontonr alt;Bez\n0400;Bank\n0500;Kasse\n"
+CHART = "Kontonr alt;Bezeichnung;Kontotyp\n0400;Bank;Aktiva\n0500;Kasse;Aktiva\n"
 
 
 def commands_in(text: str) -> list[str]:
@@ -65,10 +65,7 @@ def test_a_file_that_is_not_understood_ends_with_commands_that_work(run):
     assert refused.returncode == Exit.INPUT
     assert "\nThen run this again.\n" in refused.stderr
     (pasted,) = commands_in(refused.stderr)
-    assert (
-        pasted
-        == "chart chart.csv --column 'code=Kontonr alt' --column name=Bez --headings 1 --save-mapping chart"
-    )
+    assert pasted == "chart chart.csv --column 'code=Kontonr alt' --save-mapping chart"
     assert run(pasted).returncode == Exit.DONE
     again = run("reconcile --chart chart.csv --sandbox")
     assert (again.returncode, again.stderr) == (Exit.DONE, "mapping 'chart' used for chart.csv\n")
@@ -171,17 +168,6 @@ def test_a_ledger_that_contradicts_itself_is_read_anyway_as_printed(run):
     pasted, named = re.search(r"\(bktools (.*), then run this again with (.*)\)", refused.stderr).groups()
     assert run(pasted).returncode == Exit.DONE
     assert run(f"{line} {named}").returncode == Exit.DONE
-
-
-def test_what_is_not_saved(run):
-    """A file that needs no option needs no mapping."""
-    Path("file.csv").write_text(
-        "Account;Date;Amount;Currency\n4930;2026-10-01;1.50;EUR\n1200;2026-10-01;-1.50;EUR\n",
-        encoding="utf-8",
-    )
-    done = run("ledger file.csv --save-mapping none")
-    assert "mapping 'none' not saved: file.csv is read without any option" in done.stderr
-    assert not folder().exists()
 
 
 def test_several_files_of_entries_are_one(run, samples):

@@ -34,14 +34,6 @@ def test_a_table_fits_the_terminal(width):
     assert last.endswith("(all of it: --output FILE)")
 
 
-def test_a_program_gets_all_of_it(run):
-    """Outside of a terminal, a table has all rows and whole IDs, with tabs between cells and no more."""
-    done = run("categories --sandbox")
-    rows = [line.split("\t") for line in done.stdout.splitlines()]
-    assert (len(rows), {len(row) for row in rows}, done.stderr) == (1 + 240, {len(rows[0])}, "")
-    assert {len(row[rows[0].index("id")]) for row in rows[1:]} == {36}
-
-
 def test_a_cell_never_makes_a_row(monkeypatch, capsys):
     """Line ends in a cell are spaces, escapes are written out, null is empty, and times are ISO."""
     frame = pd.DataFrame(

@@ -94,24 +94,6 @@ def test_corrupt(server, ask):
         damaged.decode("utf-8")
 
 
-@pytest.mark.parametrize("other", ["drop", "cut", "corrupt", "latency:seconds=0"])
-@pytest.mark.parametrize("lost", ["drop", "cut"])
-def test_two_faults_at_once(server, ask, capfd, lost, other):
-    """An answer that is lost stays lost, whatever else hits it."""
-    for fault in (lost, other):
-        server.inject(fault)
-    with pytest.raises(httpx.ReadError if lost == "drop" else httpx.RemoteProtocolError):
-        ask()
-    assert capfd.readouterr().err == ""
-
-
-def test_damage_keeps_the_headers(server):
-    """A damaged answer has the headers of the whole one."""
-    server.inject("corrupt")
-    answer = HTTP.get(f"{server.base_url}/v2/employees")
-    assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
-
-
 def test_which_requests_are_hit(server, client, ask):
     """Skip, times and operation choose the requests."""
     server.inject(Fault("error", operation="search_categories", skip=1, times=2))
@@ -173,27 +155,6 @@ def test_options_of_a_wrong_type(options, said, tmp_path):
         Server(tmp_path / "none", **options)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "none").exists()
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        *({"kind": 3}, {"kind": ["error"]}, {"status": "503"}, {"times": 1.5}),
-        *({"skip": None, "seconds": None}, {"company": 3}, {"company": "Nordlicht"}),
-    ],
-)
-def test_fields_of_a_wrong_type(fields):
-    """A fault with a field of a wrong type is refused when it is made."""
-    with pytest.raises(ArgumentError, match="must be"):
-        Fault(**({"kind": "error"} | fields))
-
-
-def test_parse():
-    """A line of text says the same as the fields."""
-    text = "rate_limited:operation=search_categories,times=3,retry_after=date,seconds=0.5"
-    fields = {"operation": "search_categories", "times": 3, "retry_after": "date", "seconds": 0.5}
-    assert parse_fault(text) == Fault("rate_limited", **fields)
-    assert parse_fault("reset") == Fault("reset")
 
 
 @pytest.mark.parametrize(

@@ -75,21 +75,6 @@ def test_bodies_need_what_is_described(idle, document, schema, path, done):
             assert not needed or answer.json()["message"] == f"{name} is required"
 
 
-def test_sorting_keys_that_are_described_sort(shared, reader, document):
-    """A search takes each key that its description offers: every field that is no object."""
-    categories = "id companyId categoryGroupId accountId taxCodeId name archived"
-    employees = "id companyId email firstName lastName code jobTitle phone role"
-    for path, method, fields in (
-        ("/v1/bookkeeping-categories:search", "post", categories),
-        ("/v2/employees", "get", employees),
-    ):
-        parameters = {p["name"]: p for p in document["paths"][path][method]["parameters"]}
-        assert parameters["sorting_keys"]["schema"]["items"]["enum"] == fields.split()
-        paging = {"sorting_keys": fields.split(), "sorting_order": ["ASC"] * len(fields.split())}
-        body = {"companyId": shared.company_id} if method == "post" else None
-        assert reader.request(method, path, params=paging, json=body).status_code == 200
-
-
 def test_credentials_are_those_that_are_taken(shared, document):
     """An operation takes an API key exactly where its description says so."""
     for path, item in document["paths"].items():

@@ -1,32 +1,22 @@
-"""The state outlives everything: restarts, kills, and processes that start at once.
-
-`BKTOOLS_TEST_KILLS=200 pytest -s tests/sandbox/test_sandbox_state.py -k kills` kills that often and prints
-what was lost.
-"""
+"""The state outlives everything: restarts, kills, and processes that start at once."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import random
-import signal
 import socket
 import sqlite3
 import stat
-import threading
 import time
 from pathlib import Path
 
-import httpx
 import pytest
 import warm
 from plain_http import HTTP
 
 from bktools.errors import StorageError
 from bktools.sandbox import Server
-from bktools.sandbox.server import _listen
-
-KILLS = int(os.environ.get("BKTOOLS_TEST_KILLS", "2"))
 
 
 def serve(folder, categories):
@@ -34,43 +24,6 @@ def serve(folder, categories):
     server = Server(folder, categories=categories).start()
     yield server.base_url, server.token, server.company_id
     server.wait()
-
-
-def write_until_killed(folder, kill_number, seconds):
-    """Create accounts one by one until the server is killed; return the answered external IDs."""
-    process = warm.Process(serve, folder, 240)
-    url, token, company = process.read()
-    # It begins with the first answer, so that a slow machine does not kill before anything was written.
-    kill, answered = threading.Timer(seconds, process.kill), []
-    with (
-        contextlib.suppress(httpx.TransportError),
-        httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}) as client,
-    ):
-        for number in range(100_000):
-            name = f"{kill_number}-{number}"
-            body = {"companyId": company, "externalId": name, "name": name, "archived": False}
-            assert client.post("/v1/chart-of-accounts", json=body).status_code == 201
-            answered.append(name)
-            if number == 0:
-                kill.start()
-    process.wait()
-    return answered
-
-
-@pytest.mark.timeout(60 + 3 * KILLS)
-def test_kills_lose_nothing_that_was_answered(tmp_path):
-    """After kills at random instants, every answered create is there, and the file is sound."""
-    instants, answered = random.Random(1), []
-    for number in range(KILLS):
-        answered += write_until_killed(tmp_path, number, instants.uniform(0, 0.15))
-    with Server(tmp_path) as server:
-        stored = {account.external_id for account in server.accounts()}
-    lost = set(answered) - stored
-    print(f"{KILLS} kills while writing: {len(answered)} creates answered, {len(lost)} of them lost")
-    assert len(answered) >= KILLS
-    assert lost == set()
-    with contextlib.closing(sqlite3.connect(tmp_path / "service.sqlite")) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def test_kills_while_the_world_is_made(tmp_path):
@@ -130,16 +83,6 @@ def test_files_are_private(tmp_path):
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-@pytest.mark.parametrize(("system", "is_taken_again"), [("posix", True), ("nt", False)])
-def test_a_port_is_one_process_s(monkeypatch, system, is_taken_again):
-    """A port can be had again at once, but not on the system where the option for it gives a port to two."""
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "name", system)
-        listening = _listen(0)
-    with listening:
-        assert bool(listening.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR)) == is_taken_again
-
-
 def test_a_foreign_file_is_refused(tmp_path):
     """A file that is no sandbox database is left as it is and refused with the way out."""
     file = tmp_path / "service.sqlite"
@@ -178,35 +121,3 @@ def test_the_port_that_was_given(tmp_path):
     with Server(tmp_path, port=port) as server:
         assert server.base_url == f"http://127.0.0.1:{port}"
         assert server.balance_url.startswith("http://127.0.0.1:")
-
-
-def test_start_and_stop_again(tmp_path):
-    """Starting twice is one start, stopping twice one stop, and a stopped server can start again."""
-    server = Server(tmp_path)
-    server.stop()
-    assert server.start() is server.start()
-    url = server.base_url
-    server.stop()
-    server.stop()
-    with pytest.raises(httpx.ConnectError):
-        HTTP.get(f"{url}/openapi.json")
-    with server:
-        assert HTTP.get(f"{server.base_url}/openapi.json").status_code == 200
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals are of POSIX")
-def test_ctrl_c_ends_the_waiting(tmp_path):
-    """Ctrl-C reaches the main thread as KeyboardInterrupt; the server's thread does not swallow it."""
-    with warm.Process(serve, tmp_path, 240) as process:
-        url, *_ = process.read()
-        assert HTTP.get(f"{url}/openapi.json").status_code == 200
-        process.send_signal(signal.SIGINT)
-        with pytest.raises(AssertionError, match=r"server\.wait\(\)(.|\n)*KeyboardInterrupt$"):
-            process.read()
-
-
-def test_start_is_quick(tmp_path):
-    """The default world is made and served in well under a second."""
-    begun = time.monotonic()
-    with Server(tmp_path):
-        assert time.monotonic() - begun < 1

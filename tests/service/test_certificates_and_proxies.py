@@ -10,7 +10,6 @@ import threading
 import time
 import traceback
 
-import pandas as pd
 import pytest
 import trustme
 from scripted_server import Close, Reset, answer
@@ -24,7 +23,6 @@ from bktools.service.transport import Limits
 ROWS = [row(number) for number in range(5)]
 NOW = dt.datetime.now(dt.UTC)
 DAY = dt.timedelta(days=1)
-ENTRY = "123e4567-e89b-42d3-a456-426614174000"
 
 PAST = {"not_before": NOW - 9 * DAY, "not_after": NOW - DAY}
 FUTURE = {"not_before": NOW + DAY, "not_after": NOW + 9 * DAY}
@@ -135,31 +133,10 @@ def test_a_certificate_that_is_not_trusted_is_not_offline(secure, converse, trus
     assert len(good.asked) == already
 
 
-def test_a_self_signed_certificate_is_named_so(serve, converse, tmp_path, issuer):
-    """A server that shows a certificate that it signed by itself."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    own = tmp_path / "own.pem"
-    own.write_bytes(issuer.private_key_pem.bytes() + issuer.cert_pem.bytes())
-    context.load_cert_chain(own)
-    server = serve(SmallService(ROWS), tls=context)
-    with pytest.raises(CertificateError, match=r"is not trusted.*self-signed.*BKTOOLS_CA_BUNDLE"):
-        converse(server).search_categories(COMPANY)
-    assert server.asked == []
-
-
 def test_the_certificates_of_the_system_are_trusted(secure, converse, trusted, monkeypatch):
     """Without a bundle, whatever the operating system trusts is trusted."""
     monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
     assert len(converse(secure()).search_categories(COMPANY).data) == 5
-
-
-def test_a_bundle_takes_the_place_of_the_system(secure, converse, trusted, monkeypatch, tmp_path):
-    """A bundle with another issuer trusts nothing that the system does, and the message names the file."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
-    other = tmp_path / "other.pem"
-    trustme.CA().cert_pem.write_to_path(other)
-    with pytest.raises(CertificateError, match=r"is not trusted by ca_bundle \(.*other\.pem\)"):
-        converse(secure(), ca_bundle=other).search_categories(COMPANY)
 
 
 def test_a_host_without_tls_is_an_error_of_its_own(converse):
@@ -237,24 +214,6 @@ def test_a_silent_proxy_sent_nothing(serve, converse):
         service.search_categories(COMPANY)
 
 
-def test_a_certificate_behind_a_proxy_names_both(secure, converse, tunnel):
-    """A proxy that looks into TLS has a certificate of its own: the message names proxy and host."""
-    said = rf"books.example \(through the proxy {tunnel.url}\) is not trusted"
-    with pytest.raises(CertificateError, match=said):
-        converse(behind(secure(BEHIND)), proxy=tunnel.url).search_categories(COMPANY)
-
-
-def test_a_proxy_behind_tls_is_trusted_as_the_service_is(secure, converse, trusted):
-    """The bundle holds for the proxy's own certificate too."""
-    proxy = secure(script=lambda _: answer(b"", 403))
-    said = rf"certificate of localhost \(through the proxy {proxy.url}\)"
-    with pytest.raises(CertificateError, match=said):
-        converse("https://books.example", proxy=proxy.url).search_categories(COMPANY)
-    assert proxy.asked == []
-    with pytest.raises(ProxyError, match="403"):
-        converse("https://books.example", proxy=proxy.url, ca_bundle=trusted).search_categories(COMPANY)
-
-
 def test_requests_go_through_a_proxy_and_end_in_time(secure, converse, trusted, tunnel):
     """Rows come through a tunnel, the proxy never sees the credential, and drops end in time."""
     through = {"proxy": tunnel.url, "ca_bundle": trusted}
@@ -269,36 +228,3 @@ def test_requests_go_through_a_proxy_and_end_in_time(secure, converse, trusted, 
     with pytest.raises(ConnectionLostError, match="longer than"):
         service.search_categories(COMPANY)
     assert time.monotonic() - begin < 15
-
-
-@pytest.mark.parametrize("is_behind_tls", [False, True])
-def test_an_answer_that_comes_in_parts_is_read_whole(secure, converse, trusted, issuer, is_behind_tls):
-    """A read that waits checks its deadline many times, and loses nothing that TLS has received."""
-    small = SmallService(ROWS)
-
-    def slowly(asked):
-        (whole,) = answer(small.page(asked))
-        for begin in range(0, len(whole), 400):
-            yield 0.25
-            yield whole[begin : begin + 400]
-
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    issuer.issue_cert("localhost").configure_cert(context)
-    server, tunnel = secure(BEHIND, slowly), Tunnel(context if is_behind_tls else None)
-    service = converse(behind(server), proxy=tunnel.url, ca_bundle=trusted)
-    assert len(service.search_categories(COMPANY).data) == 5
-    assert len(server.asked) == 1
-    tunnel.stop()
-
-
-@pytest.mark.parametrize("kind", ["certificate", "proxy"])
-def test_an_export_that_was_refused_before_it_was_sent_stays_planned(secure, serve, converse, kind):
-    """Provably not sent: the batch may be sent again, and the service never heard of it."""
-    server = secure(script=lambda _: answer({}, 500))
-    proxy = serve(lambda _: answer(b"", 403)) if kind == "proxy" else None
-    service = converse(behind(server), proxy=proxy.url) if proxy else converse(server)
-    plan = bktools.compose_export_jobs(pd.DataFrame({"id": [ENTRY], "company_id": [COMPANY]}))
-    sent = bktools.submit_export_jobs(plan, apply=True, wait=0, first_export=True, by="Ada", service=service)
-    assert sent["outcome"].to_list() == ["PLANNED"]
-    assert kind in sent["message"][0]
-    assert server.asked == []

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import time
 import uuid
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
-import pandas as pd
 import pytest
-from scripted_server import answer, only_page
+from scripted_server import answer
 from small_service import COMPANY
 
-import bktools
 from bktools.errors import (
     ArgumentError,
     AuthenticationError,
@@ -149,25 +145,3 @@ def test_a_closed_service_does_nothing(serve, converse, operation):
     with pytest.raises(ArgumentError, match=r"service is closed, nothing was sent.*bktools\.connect"):
         CALLS[operation](service)
     assert server.asked == []
-
-
-def test_a_submission_over_a_closed_service_stays_planned(serve, converse):
-    """The journal knows that nothing was sent: the batch may be sent over another connection."""
-    service = converse(serve(lambda _: answer({})))
-    service.close()
-    plan = bktools.compose_export_jobs(pd.DataFrame({"id": [COMPANY], "company_id": [COMPANY]}))
-    sent = bktools.submit_export_jobs(plan, apply=True, wait=0, first_export=True, by="Ada", service=service)
-    assert sent["outcome"].to_list() == ["PLANNED"]
-
-
-def test_closing_ends_what_is_under_way_and_keeps_nothing(serve, converse):
-    """A request under way while another thread closes gets its answer; its connection is not kept."""
-    server = serve(lambda _: [0.2, *only_page()])
-    service = converse(server)
-    with ThreadPoolExecutor(1) as pool:
-        page = pool.submit(service.search_categories, COMPANY)
-        while not server.asked:
-            time.sleep(0.001)
-        service.close()
-        assert page.result().data == []
-    assert service._transport._idle == {True: [], False: []}

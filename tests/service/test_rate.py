@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from scripted_server import answer
 from small_service import COMPANY, SmallService, row
 
-from bktools.errors import RateLimitedError, ServerError
+from bktools.errors import RateLimitedError
 from bktools.service.rate import WINDOW, Rate
 from bktools.service.retry import RetryPolicy
 
@@ -75,32 +74,6 @@ def test_reads_leave_room_for_exports(per_minute, for_reads):
     assert sum(slept) == pytest.approx(WINDOW)
 
 
-def test_clients_that_exceed_the_limit_together_get_all_answers(serve, converse):
-    """Clients that do not know each other, as two processes, are answered 429, wait, and lose no request."""
-    period, most, accepted, refused, lock = 0.2, 10, deque(), [], threading.Lock()
-    small = SmallService(ROWS)
-
-    def script(asked):
-        with lock:
-            now = time.monotonic()
-            while accepted and accepted[0] <= now - period:
-                accepted.popleft()
-            if len(accepted) >= most:
-                refused.append(now)
-                return answer(b"", 429)
-            accepted.append(now)
-        return small(asked)
-
-    server = serve(script)
-    patient = RetryPolicy(attempts=2, shortest_pause=0.02, longest_pause=0.1, deadline=60.0)
-    clients = [converse(server, retry=patient) for _ in range(2)]
-    with ThreadPoolExecutor(4) as threads:
-        pages = list(threads.map(lambda number: clients[number % 2].search_categories(COMPANY), range(30)))
-    assert [len(page.data) for page in pages] == [3] * 30
-    assert small.count == 30
-    assert refused
-
-
 @pytest.mark.parametrize("status", [429, 503])
 def test_retry_after_makes_every_thread_wait(serve, converse, status):
     """One request is told to wait a second: the requests of other threads wait with it."""
@@ -135,16 +108,3 @@ def test_a_wait_beyond_the_deadline_is_said_at_once(serve, converse):
             service.search_categories(COMPANY)
     assert time.monotonic() - begin < 60
     assert len(server.asked) == 1
-
-
-def test_waiting_costs_no_budget(serve, converse):
-    """Waits that the service asked for leave attempts and budget to a service that fails."""
-    small = SmallService(ROWS, fault=lambda number: answer(b"", 429) if number <= 60 else None)
-    policy = RetryPolicy(attempts=2, shortest_pause=0.001, longest_pause=0.002, deadline=60.0)
-    service = converse(serve(small), retry=policy)
-    assert len(service.search_categories(COMPANY).data) == 3
-    assert small.count == 61
-    small.fault = lambda _: answer(b"", 503)
-    with pytest.raises(ServerError):
-        service.search_categories(COMPANY)
-    assert small.count == 63

@@ -47,21 +47,6 @@ def test_the_budget_is_shared_and_refills():
     assert not budget.take()
 
 
-@pytest.mark.parametrize("answers", [1, 3, 10, 25])
-def test_answered_requests_restore_repeats(answers):
-    """As many answers as the budget says restore one repeat, and never more than it began with."""
-    budget = Budget(size=2, answers=answers)
-    assert [budget.take(), budget.take(), budget.take()] == [True, True, False]
-    for _ in range(answers - 1):
-        budget.give_back()
-    assert not budget.take()
-    budget.give_back()
-    assert [budget.take(), budget.take()] == [True, False]
-    for _ in range(9 * answers):
-        budget.give_back()
-    assert [budget.take(), budget.take(), budget.take()] == [True, True, False]
-
-
 def test_a_deadline_can_be_extended():
     """The waits of the client itself do not count."""
     end, calls = time.monotonic(), []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import pickle
-import threading
 
 import pytest
 from scripted_server import Close, answer
@@ -12,13 +11,10 @@ from small_service import COMPANY, SmallService, row
 
 from bktools.errors import (
     ConnectionLostError,
-    RateLimitedError,
     ServerError,
     StatusError,
     UnreadableAnswerError,
 )
-from bktools.sandbox import Server
-from bktools.service.rate import Rate
 from bktools.service.retry import RetryPolicy
 
 TOKEN = "tok/en+of==the/books"
@@ -49,13 +45,6 @@ def test_an_error_has_the_headers_and_the_request_id(serve, converse, kind, step
     assert TOKEN not in repr((error, error.__dict__))
 
 
-def test_an_error_without_an_answer_has_none(converse):
-    """Nothing listens there: no headers, no request id."""
-    with pytest.raises(ConnectionError) as caught:
-        converse("http://127.0.0.1:9", retry=ONCE).search_categories(COMPANY)
-    assert (caught.value.headers, caught.value.request_id) == ({}, "")
-
-
 def test_each_retry_is_one_line_at_info(serve, converse, caplog):
     """A logger at INFO gets a line for each retry and each wait, only from bktools, with request id."""
     caplog.set_level(logging.INFO)
@@ -71,37 +60,3 @@ def test_each_retry_is_one_line_at_info(serve, converse, caplog):
     assert "then sending again (attempt 2 of 4): search_categories was answered 503" in first
     assert "then sending again (the rate limit): search_categories was answered 429" in second
     assert TOKEN not in caplog.text
-
-
-def test_a_wait_of_all_threads_is_one_line(caplog):
-    """Sixteen threads that wait for the same moment tell it once, with the reason."""
-    caplog.set_level(logging.INFO)
-    now, together = [0.0], threading.Barrier(16)
-
-    def sleep(seconds):
-        together.wait(10)
-        now[0] = max(now[0], 30.5)
-
-    rate = Rate(0, clock=lambda: now[0], sleep=sleep)
-    rate.hold(30)
-    threads = [threading.Thread(target=rate.wait) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [record.getMessage() for record in caplog.records] == ["waiting 30 s, as the service asked"]
-    rate.hold(30)
-    with pytest.raises(RateLimitedError, match="asked to wait 30 s more"):
-        rate.wait(end=now[0] + 1)
-
-
-def test_the_sandbox_logs_nothing_unless_asked(tmp_path, caplog):
-    """A notebook that logs at INFO does not see the web server; whoever sets the server's logger does."""
-    caplog.set_level(logging.INFO)
-    with Server(tmp_path / "quiet"):
-        pass
-    assert caplog.records == []
-    caplog.set_level(logging.INFO, logger="uvicorn")
-    with Server(tmp_path / "asked"):
-        pass
-    assert any("Started server" in record.getMessage() for record in caplog.records)

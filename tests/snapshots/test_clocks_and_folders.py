@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import bktools
-from bktools.errors import StaleSnapshotWarning, StorageError
+from bktools.errors import StaleSnapshotWarning
 from bktools.service import Service
 from bktools.service.retry import RetryPolicy
 from bktools.snapshots import fetch as fetch_module
@@ -64,17 +64,6 @@ def test_a_clock_that_was_behind_hides_nothing(sandbox, service, monkeypatch):
         bktools.load_categories(refresh=True, service=service)
     with with_settings(service, base_url="http://127.0.0.1:9") as offline, pytest.warns(StaleSnapshotWarning):
         assert added in set(bktools.load_categories(service=offline)["id"])
-
-
-def test_a_cache_that_is_a_file(service, tmp_path):
-    """One line that names the folder and the setting."""
-    path = tmp_path / "cache"
-    path.write_text("no folder")
-    for folder in (path, path / "below"):
-        error = pytest.raises(StorageError, match="BKTOOLS_CACHE_DIR")
-        with with_settings(service, cache_dir=folder) as wrong, error as caught:
-            bktools.load_categories(service=wrong)
-        assert str(folder) in str(caught.value)
 
 
 def test_no_link_and_no_lock_is_asked_of_the_drive(service, monkeypatch):

@@ -134,18 +134,3 @@ def test_a_flipped_bit_anywhere(tmp_path):
         # It keeps its place in the history, so that nobody takes the one before for it.
         assert [snapshot.is_damaged for snapshot in cache.history()] == [False, True]
     assert cache.name_in(old) == "1"
-
-
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
-def test_a_file_that_was_cut_short(tmp_path, share):
-    """It is set aside, stays known by its number and time, and the next commit is the newest."""
-    cache = Cache(tmp_path)
-    for number in (1, 2):
-        damaged = cache.commit(number)
-    damaged.path.write_bytes(damaged.path.read_bytes()[: int(damaged.size() * share)])
-    assert cache.newest() is None
-    assert not damaged.path.exists()
-    last = cache.history()[-1]
-    assert (last.number, last.time, last.is_damaged) == (2, damaged.time, True)
-    cache.commit(3)
-    assert [cache.name_in(snapshot) for snapshot in cache.history()] == ["1", None, "3"]

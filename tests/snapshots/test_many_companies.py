@@ -106,17 +106,6 @@ def test_one_that_hangs_delays_no_other(group):
     assert max(map(dt.datetime.fromisoformat, others["fetched_at"])).timestamp() < begin + 2
 
 
-def test_failures_do_not_use_up_the_repeats_of_others(group):
-    """Twenty companies always fail, and one fails once: it is repeated and read."""
-    for company in group.ids[:20]:
-        group.server.inject(Fault("error", company=company))
-    group.server.inject(Fault("error", company=group.ids[-1], times=1))
-    group.service._budget._left = 0
-    with pytest.warns(IncompleteTableWarning):
-        frame = bktools.load_categories(group.ids, on_error="collect", service=group.service)
-    assert set(frame["company_id"]) == set(group.ids[20:])
-
-
 def test_a_refused_credential_is_not_sent_for_every_company(group, monkeypatch):
     """The companies being read get the refusal, the others are not asked for and say so."""
     cache = group.service.settings.cache_dir / "other"
@@ -144,15 +133,6 @@ def test_a_service_that_is_away_leaves_the_cached_companies(group):
     assert time.monotonic() - begin < 10
     with pytest.raises(UnreachableError):
         bktools.load_categories(group.ids, max_age=0, service=group.service)
-
-
-def test_a_moment_before_the_first_snapshot_is_a_failure_of_its_company(group):
-    """With as_of, companies without a snapshot are listed, and nothing is asked for."""
-    bktools.load_categories(group.ids[:2], service=group.service)
-    options = {"as_of": "2100-01-01", "on_error": "collect", "service": group.service}
-    with pytest.warns(IncompleteTableWarning):
-        frame = bktools.load_categories(group.ids[:3], **options)
-    assert [row["error"] for row in frame.attrs["bktools"]["failures"]] == ["SnapshotNotFoundError"]
 
 
 def test_companies_have_names(group, tmp_path, monkeypatch):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import signal
-import sys
 import threading
 import time
 import uuid
@@ -54,19 +53,6 @@ def test_offline_with_a_damaged_newest_the_one_before_is_used(sandbox, service):
     with without_network(service) as offline, pytest.warns(StaleSnapshotWarning, match="is used instead"):
         frame = bktools.load_categories(service=offline)
     pd.testing.assert_frame_equal(frame, before)
-
-
-def test_under_cron_nothing_is_said_in_a_terminal_the_age_is(service, capsys, monkeypatch):
-    bktools.load_categories(service=service)
-    bktools.load_categories(service=service)
-    assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    bktools.load_categories(service=service)
-    said = capsys.readouterr().err
-    assert "240 rows from the snapshot of" in said
-    assert "seconds old; refresh=True asks the service" in said
-    bktools.load_categories(service=service, progress=False)
-    assert capsys.readouterr().err == ""
 
 
 def test_no_secret_in_any_file(service, tmp_path, caplog):

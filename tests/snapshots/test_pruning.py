@@ -10,7 +10,6 @@ import time
 from caches import COMPANY, QUERY, Cache
 
 from bktools.snapshots.snapshot import Query
-from bktools.snapshots.store import Store
 
 NOW = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
 MONTH = dt.timedelta(days=30)
@@ -71,18 +70,6 @@ def test_equal_content_is_kept_once_a_day(cache):
     assert [snapshot.time.hour for snapshot in cache.history()][:4] == [12, 14, 15, 12]
 
 
-def test_a_damaged_snapshot_keeps_its_place(cache):
-    """A damaged snapshot is pruned like a whole one, so its moment stays unanswered as long."""
-    for days in (60, 59, 40, 39, 1):
-        taken = cache.commit("same", moment=NOW - days * A_DAY)
-        if days in (59, 40):
-            taken.path.write_bytes(b"damaged")
-            assert cache.store.read(taken) is None
-    cache.store.prune(MONTH, now=NOW)
-    left = [(snapshot.time.month, snapshot.is_damaged) for snapshot in cache.history()]
-    assert left == [(9, True), (10, False), (11, False)]
-
-
 def test_what_others_use_stays(cache, tmp_path):
     """Snapshots of another environment are not this one's to remove."""
     other = Cache(tmp_path / "cache", environment="http://127.0.0.1:8")
@@ -121,48 +108,3 @@ def test_pruning_runs_by_itself_once_a_day(cache, tmp_path):
     assert [cache.name_in(snapshot) for snapshot in cache.history()][-3:] == ["80", "newest", "newest"]
     assert len(cache.history()) in (4, 5)  # five when the month changed between the two
     assert time.time() - mark.stat().st_mtime < 60
-
-
-def test_no_load_waits_for_pruning(cache, tmp_path, monkeypatch):
-    """While pruning is held up, loads go on; a process that ends before it lets the next one continue."""
-    cache.commit("first", moment=NOW)
-    mark = tmp_path / "cache" / "pruned"
-    a_day_ago(mark)
-    is_held = threading.Event()
-    prune = Store.prune
-    monkeypatch.setattr(Store, "prune", lambda *args, **given: is_held.wait(20) and prune(*args, **given))
-    cache.commit("second", moment=NOW)
-    cache.commit("third", moment=NOW)
-    running = [thread for thread in threading.enumerate() if thread.name == "bktools-prune"]
-    assert [thread.daemon for thread in running] == [True]
-    assert time.time() - mark.stat().st_mtime > 80_000
-    is_held.set()
-    running[0].join(20)
-    assert time.time() - mark.stat().st_mtime < 60
-
-
-def test_pruning_that_fails_is_logged_and_tried_again(cache, tmp_path, caplog):
-    """What cannot be removed fails no load; the log has the reason, and the next load tries again."""
-    for days in (400, 399, 1):
-        snapshot = cache.commit(f"{days}", moment=NOW - days * A_DAY)
-    odd = snapshot.path.with_name(cache.history()[0].path.name.replace("000001", "000000"))
-    odd.mkdir()
-    mark = tmp_path / "cache" / "pruned"
-    a_day_ago(mark)
-    in_background(cache)
-    assert "old snapshots were not removed" in caplog.text
-    odd.rmdir()
-    in_background(cache)
-    assert time.time() - mark.stat().st_mtime < 60
-
-
-def test_nothing_is_pruned_when_all_is_to_be_kept(tmp_path):
-    """With `keep_days` 0 nothing goes by itself."""
-    everything = Cache(tmp_path / "cache", keep_days=0)
-    everything.commit("old", moment=NOW - 400 * A_DAY)
-    everything.commit("a day later", moment=NOW - 399 * A_DAY)
-    mark = tmp_path / "cache" / "pruned"
-    mark.touch()
-    a_day_ago(mark)
-    in_background(everything)
-    assert len(everything.history()) == 3

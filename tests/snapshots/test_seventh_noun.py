@@ -5,13 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import json
 import uuid
-from dataclasses import replace
 from decimal import Decimal
 
 import pandas as pd
 import pytest
 import typer
-from scripted_server import answer, only_page
+from scripted_server import answer
 from tax_codes import TAX_CODES
 from typer.testing import CliRunner
 
@@ -99,13 +98,6 @@ def test_loads_and_snapshots(service):
     assert query.table == "tax_codes"
 
 
-@pytest.mark.parametrize("value", [{"factor": 0.12345678}, {"position": 2**70}])
-def test_a_number_that_no_column_holds_is_refused(served_by, value):
-    """Neither decimals beyond the column's nor a count of more than 64 bits are rounded away."""
-    with pytest.raises(UnreadableAnswerError, match="no column holds exactly"):
-        load(served_by(lambda _: only_page([ROWS[0] | value])))
-
-
 def test_filters_are_held_against_the_rows(served_by):
     """What the noun's file says of its filters is verified without a line of code."""
 
@@ -115,18 +107,6 @@ def test_filters_are_held_against_the_rows(served_by):
 
     with pytest.raises(UnreadableAnswerError, match=r"filter archived .*15 of 30 tax_codes do not match it"):
         load(served_by(ignores), archived=True)
-
-
-def test_only_a_required_company_is_looked_up(served_by):
-    """A table with another required filter is read for all companies at once, without a list of them."""
-
-    def of_all(asked):
-        return route(replace(asked, query={**asked.query, "companyId": [COMPANY]}))
-
-    company, ids, archived = TAX_CODES.filters
-    filters = (replace(company, required=False), ids, replace(archived, required=True))
-    noun = replace(TAX_CODES, filters=filters)
-    assert len(load_table(noun, "all", {"archived": True}, Options(), service=served_by(of_all))) == 15
 
 
 def test_the_command(service, tmp_path, monkeypatch):

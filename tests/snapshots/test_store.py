@@ -12,7 +12,7 @@ import subprocess
 import duckdb
 import polars as pl
 import pytest
-from caches import COMPANY, QUERY, Cache, rows_of
+from caches import COMPANY, QUERY, Cache
 
 import bktools
 from bktools.errors import StorageError
@@ -128,26 +128,6 @@ def test_what_another_user_owns_is_refused(service, level):
         bktools.load_categories(max_age=3600, service=service)
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can become another user")
-def test_an_unreadable_cache_is_one_error(cache):
-    """A cache that this user may not read is one line that names the folder and the setting."""
-    cache.commit(1)
-    cache.settings.cache_dir.parent.chmod(0o755)
-    reading, writing = os.pipe()
-    if not (process := os.fork()):
-        try:
-            os.setuid(65534)
-            Store(cache.settings).history(QUERY)
-        except BaseException as error:  # noqa: BLE001 - its text is the result
-            os.write(writing, f"{type(error).__name__}: {error}".encode())
-        os._exit(0)
-    os.waitpid(process, 0)
-    os.close(writing)
-    with os.fdopen(reading) as text:
-        said = text.read()
-    assert re.fullmatch("StorageError: the snapshots in .* cannot be read: .*BKTOOLS_CACHE_DIR.*", said), said
-
-
 def test_other_files_are_no_snapshots(cache):
     """Files that are not named as snapshots are left alone; leftovers of killed processes go after a day."""
     cache.commit(1)
@@ -174,13 +154,3 @@ def test_a_column_that_a_snapshot_lacks_is_null(service):
     assert again["metadata"].isna().all()
     assert again.dtypes.equals(frame.dtypes)
     assert again["name"].equals(frame["name"])
-
-
-def test_thousands_of_snapshots_are_quick_to_list(cache):
-    """A load with 2,000 snapshots of its query does not read them all."""
-    snapshot = cache.commit(1)
-    for number in range(2, 2_000):
-        snapshot.path.with_name(snapshot.path.name.replace("000001", f"{number:06}")).touch()
-    last = cache.commit(2)
-    assert (last.number, len(cache.history())) == (2_000, 2_000)
-    assert cache.store.read(last)[0].equals(rows_of(2))

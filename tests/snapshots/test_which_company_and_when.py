@@ -9,30 +9,16 @@ import uuid
 import pandas as pd
 import pytest
 from scripted_server import only_page
-from test_clocks_and_folders import clock_off_by, with_settings
+from test_clocks_and_folders import with_settings
 
 import bktools
-from bktools.errors import ArgumentError, SnapshotNotFoundError, StaleSnapshotWarning
+from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.settings import Secret
 from bktools.snapshots.snapshot import Query
 from bktools.snapshots.store import Store
 
 FIRST, SECOND, THIRD = (str(uuid.UUID(int=number)) for number in (1, 2, 3))
 NO_ROWS = only_page(total=0)
-
-
-def test_the_oldest_stale_snapshot_is_the_one_that_is_named(service, served_by, monkeypatch):
-    """Of several companies whose snapshots are stale, the warning gives the time and age of the oldest."""
-    # The sandbox is one service at any address.
-    address = served_by(lambda _: NO_ROWS).settings.base_url
-    for company, hours in ((FIRST, -2), (SECOND, -50), (THIRD, -3)):
-        with monkeypatch.context() as patch, with_settings(service, base_url=address) as online:
-            clock_off_by(patch, dt.timedelta(hours=hours))
-            bktools.load_categories(company, service=online)
-    warns = pytest.warns(StaleSnapshotWarning, match=r"is used instead \(2 days old")
-    with with_settings(service, base_url="http://127.0.0.1:9") as offline, warns as told:
-        frame = bktools.load_categories([FIRST, SECOND, THIRD], service=offline)
-    assert f"the snapshot of {frame.attrs['bktools']['fetched_at'][1]} " in str(told[0].message)
 
 
 @pytest.mark.parametrize(("configured", "sent"), [(SECOND, SECOND), (SECOND.upper(), SECOND), (None, None)])

@@ -17,7 +17,7 @@ from entries_by_hand import COMPANY, entries_of, outcomes, submit
 from raw_service import RawService, created
 
 import bktools
-from bktools.errors import JournalError
+from bktools.errors import JournalError, StorageError
 from bktools.journal import attempts
 from bktools.journal.writing import open_for_writing
 from bktools.submit import request
@@ -50,7 +50,12 @@ def sleeper(
 
     setattr(request, moment, sleeps)
     with at(folder, address, journal) as service:
-        yield submit(entries, service).to_dict("records")
+        try:
+            rows = submit(entries, service).to_dict("records")
+        except StorageError as error:
+            # The connection was cut meanwhile, which ends the run.
+            rows = [{"outcome": "ended", "message": str(error)}]
+        yield rows
 
 
 def await_sleep(process: warm.Process) -> None:

@@ -94,15 +94,6 @@ def test_a_terminal_shows_columns():
     assert "\u202e" not in repr(show(FRAME))
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [([True], "yes"), ([dt.date(2026, 10, 31)], "2026-10-31"), (["a lot"], "a lot"), ([1200], "1,200.00")],
-)
-def test_an_amount_that_is_no_number_is_shown_as_it_is(values, said):
-    """A frame of anybody may have anything in a column of this name."""
-    assert repr(show(pd.DataFrame({"amount": values}))).splitlines()[1].strip() == said
-
-
 def test_rows_are_bounded():
     """Only the first rows are shown, with how many there are; a frame without rows says so."""
     frame = pd.DataFrame({"number": range(1000)})
@@ -143,7 +134,7 @@ def test_a_grid_has_all_rows_a_title_and_the_order_of_the_frame():
         ["Ada", "2026-10", "EUR", "1", "1.00", "100.0%"],
         ["Ben", "2026-10", "EUR", "2", "5.00", "100.0%"],
     ]
-    assert (grid.page, grid.picking, grid.told) == (1, False, "October 2026, Muster GmbH")
+    assert (grid.page, grid.picking, grid.summary) == (1, False, "October 2026, Muster GmbH")
     assert repr(shown).split("\n")[0] == "October 2026, Muster GmbH"
     assert "<b>October 2026, Muster GmbH</b>" in shown._repr_html_()
 

@@ -50,10 +50,10 @@ class _Posting(NamedTuple):
 
 def ledger(file: File, grid: Grid) -> Ledger | None:
     """Return the postings of a report by account with the totals of its accounts, None for another table."""
-    found = columns_named(grid, _COLUMNS, needed=("date", "balance"), never=("account", "accountcode"))
-    if found is None or not ({"debit", "credit"} <= found[1].keys() or "amount" in found[1]):
+    columns = columns_named(grid, _COLUMNS, needed=("date", "balance"), never=("account", "accountcode"))
+    if columns is None or not ({"debit", "credit"} <= columns[1].keys() or "amount" in columns[1]):
         return None
-    top, places = found
+    top, places = columns
     read = _postings(grid, top, places)
     if read is None:
         return None
@@ -121,12 +121,12 @@ def _signs(postings: Sequence[_Posting]) -> dict[str, int]:
         known = len(signs)
         for amounts in vouchers.values():
             unknown = [account for account in amounts if account not in signs]
-            rest = sum(
+            balance = sum(
                 (signs[account] * amount for account, amount in amounts.items() if account in signs),
                 Decimal(),
             )
-            if len(unknown) == 1 and abs(rest) == abs(amounts[unknown[0]]) and rest:
-                signs[unknown[0]] = -1 if rest == amounts[unknown[0]] else 1
+            if len(unknown) == 1 and abs(balance) == abs(amounts[unknown[0]]) and balance:
+                signs[unknown[0]] = -1 if balance == amounts[unknown[0]] else 1
         if len(signs) == known:
             return signs
 

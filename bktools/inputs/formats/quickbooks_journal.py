@@ -24,10 +24,10 @@ _COLUMNS = {
 
 def ledger(file: File, grid: Grid) -> Ledger | None:
     """Return the postings of a journal, each with the date of its transaction; None for another table."""
-    found = columns_named(grid, _COLUMNS, needed=("date", "kind", "account", "debit", "credit"))
-    if found is None:
+    columns = columns_named(grid, _COLUMNS, needed=("date", "kind", "account", "debit", "credit"))
+    if columns is None:
         return None
-    top, places = found
+    top, places = columns
     rows = Rows("account_code", "account_name", "date", "document_number", "voucher_id", "text", "amount")
     totals: list[Total] = []
     opened: dict[str, str] = {}

@@ -128,20 +128,22 @@ def _ask_of_columns(reading: Reading) -> None:
         if field in places:
             continue
         full = [place for place in reading.free() if all(cell.strip() for cell in table.samples[place])]
-        found = full
+        candidates = full
         if field == "code":
             unique = [place for place in full if len({*table.samples[place]}) == len(table.samples[place])]
             # Codes have digits; words are names.
-            found = [
+            candidates = [
                 place for place in unique if most(table.samples[place], re.compile(r"\d").search)
             ] or unique
         else:
-            found = [place for place in full if most(table.samples[place], re.compile(r"[^\W\d_]").search)]
-        if field == "name" and not found and "code" in places:
-            found = [places["code"]]
+            candidates = [
+                place for place in full if most(table.samples[place], re.compile(r"[^\W\d_]").search)
+            ]
+        if field == "name" and not candidates and "code" in places:
+            candidates = [places["code"]]
         # Any list has codes and names: under headings that are not known, the codes may be of something else.
         is_doubtful = field == "code" and table.heading_line > 0 and not table.is_known
-        choices = [table.choice(field, place) for place in found]
+        choices = [table.choice(field, place) for place in candidates]
         ask_for(reading, field, choices, is_doubtful=is_doubtful)
 
 
@@ -192,7 +194,7 @@ def _elsewhere(reading: Reading, lacks: Mask) -> list[int]:
     """Return the columns that may have what accounts lack: full keys, or filled just there."""
     if not lacks.any():
         return []
-    table, found = reading.table, []
+    table, candidates = reading.table, []
     for place in reading.free():
         filled = ~cells.blank(table.columns[place])
         is_key = bool(filled.all()) and len(cells.unique(table.columns[place])) == len(table.lines)
@@ -200,5 +202,5 @@ def _elsewhere(reading: Reading, lacks: Mask) -> list[int]:
             bool(filled[lacks].all()) and filled[~lacks].mean() <= 1 - _MOST if not lacks.all() else False
         )
         if is_key or is_part:
-            found.append(place)
-    return found
+            candidates.append(place)
+    return candidates

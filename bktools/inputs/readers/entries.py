@@ -223,12 +223,12 @@ def _ask_required(reading: Reading, field: str, frame: pd.DataFrame | None, comp
     """Ask for a field that the work needs: the columns whose cells can be it."""
     table = reading.table
     if frame is not None:
-        found = names.columns_of(reading, field, frame, company)
+        candidates = names.columns_of(reading, field, frame, company)
     elif field == "id":
-        found = [place for place in reading.free() if is_uuid_column(table, place)]
+        candidates = [place for place in reading.free() if is_uuid_column(table, place)]
     else:
-        found = can_be(field, reading)
-    ask_for(reading, field, [table.choice(field, place) for place in found])
+        candidates = can_be(field, reading)
+    ask_for(reading, field, [table.choice(field, place) for place in candidates])
 
 
 def _is_budget(reading: Reading) -> bool:
@@ -330,13 +330,13 @@ def _passed_through(
 ) -> dict[str, pa.ChunkedArray]:
     """Return other columns by heading, if their heading is unique; those `read` as amounts are exact."""
     table = reading.table
-    taken = {*(name.casefold() for name in schema.ENTRIES.names), "batch_id", "reason", "message"}
+    reserved = {*(name.casefold() for name in schema.ENTRIES.names), "batch_id", "reason", "message"}
     passed: dict[str, pa.ChunkedArray] = {}
     for place in others:
         name = table.headings[place].strip()
-        if name.casefold() in taken:
+        if name.casefold() in reserved:
             name = f"{name} (column {place + 1})"
-        taken.add(name.casefold())
+        reserved.add(name.casefold())
         passed[name] = read[place] if place in read else cells.or_null(table.columns[place])
     return passed
 

@@ -202,7 +202,7 @@ def _of_table(reading: Reading) -> Ledger:
 def _ask_account(reading: Reading) -> None:
     """Ask for the account: columns of codes that repeat; IDs that never repeat are no accounts."""
     table = reading.table
-    found = [
+    candidates = [
         place
         for place in reading.free()
         if sum(bool(cell.strip()) for cell in table.samples[place]) * 2 >= len(table.samples[place])
@@ -213,9 +213,11 @@ def _ask_account(reading: Reading) -> None:
         and not most(table.samples[place], _UUID.match)
         and not says_balance(table.headings[place])
     ]
-    choices = [table.choice("account_code", place) for place in found]
+    choices = [table.choice("account_code", place) for place in candidates]
     pair = [
-        table.headings[place] for place in found if has_heading(table.headings[place], ["debit", "credit"])
+        table.headings[place]
+        for place in candidates
+        if has_heading(table.headings[place], ["debit", "credit"])
     ]
     if len(pair) > 1:
         accounts = {"debit_account": pair[0], "credit_account": pair[1]}
