@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import msgspec
 import pandas as pd
 
-from bktools.disk import PRIVATE_FOLDER, storage_errors, write_whole
+from bktools.disk import PRIVATE_FOLDER, file_name, storage_errors, write_whole
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs import words
 from bktools.inputs.options import OF_KIND, Options
@@ -63,6 +63,9 @@ def path_of(name: str) -> Path:
         raise ArgumentError(
             "the name of a mapping", "must be letters, digits, spaces, - and _ (at most 63)", name
         )
+    if file_name(name) != name:
+        # On every system, because mappings are handed on to colleagues.
+        raise ArgumentError("the name of a mapping", "must not be one that Windows reserves or changes", name)
     return folder() / f"{name}{_SUFFIX}"
 
 

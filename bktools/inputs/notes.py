@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from bktools.errors import ConfigurationError
@@ -45,9 +46,7 @@ def note_sentence(stated: Mapping[str, Any], language: str | None = None) -> str
 def note_sentences(about: Mapping[str, Any], language: str | None = None) -> list[str]:
     """Return the notes of `frame.attrs["bktools"]` in a language, by default that of the settings."""
     if language is None:
-        try:
+        # A file can be read without a service: then the reader's language alone counts.
+        with suppress(ConfigurationError):
             language = load_settings().language
-        except ConfigurationError:
-            # A file can be read without a service.
-            language = "en"
     return [note_sentence(stated, language) for stated in about["note_facts"]]

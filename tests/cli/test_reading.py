@@ -20,7 +20,7 @@ SETTLED = (
     "--date-format %d/%m/%Y --currency EUR"
 )
 FORMATS = Path(__file__).parent.parent / "inputs" / "formats" / "files"
-CHART = "Kontonr alt;Bez\n0400;Bank\n0500;Kasse\n"
+CHART = "Kontonr alt;Bezeichnung;Kontotyp\n0400;Bank;Aktiva\n0500;Kasse;Aktiva\n"
 
 
 def commands_in(text: str) -> list[str]:
@@ -65,10 +65,7 @@ def test_a_file_that_is_not_understood_ends_with_commands_that_work(run):
     assert refused.returncode == Exit.INPUT
     assert "\nThen run this again.\n" in refused.stderr
     (pasted,) = commands_in(refused.stderr)
-    assert (
-        pasted
-        == "chart chart.csv --column 'code=Kontonr alt' --column name=Bez --headings 1 --save-mapping chart"
-    )
+    assert pasted == "chart chart.csv --column 'code=Kontonr alt' --save-mapping chart"
     assert run(pasted).returncode == Exit.DONE
     again = run("reconcile --chart chart.csv --sandbox")
     assert (again.returncode, again.stderr) == (Exit.DONE, "mapping 'chart' used for chart.csv\n")
