@@ -92,6 +92,7 @@ def test_outcomes_say_what_they_mean_and_what_is_next():
         f"1 UNKNOWN: {words('en')('outcome.unknown.one')}",
         "1 SOMETHING_NEW",
         f"  next: UNKNOWN: {words('en')('outcome.unknown.do')}",
+        f"  batch 30: {EVIL}",
     ]
     assert repr(Outcomes(frame.head(0))) == "nothing to do: no outcomes"
     with pytest.raises(InputError, match="no column 'outcome'"):

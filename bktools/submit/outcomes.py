@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from bktools import views
@@ -116,8 +117,8 @@ class Outcomes:
         """Return a line with the whole message of each row that needs a step, the first of them."""
         if "message" not in self.frame.columns:
             return []
-        needs_step = self.frame["outcome"].map(lambda outcome: bool(self._step(outcome)))
-        rows = self.frame[needs_step & self.frame["message"].notna()]
+        needs_step = [bool(self._step(outcome)) for outcome in self.frame["outcome"]]
+        rows = self.frame[np.array(needs_step, dtype="bool") & self.frame["message"].notna()]
         name = "external_id" if self._of_accounts else "batch_id"
         lines = [
             f"  {row[name]}: {visible_line(row['message'])}"
