@@ -190,7 +190,7 @@ def status(
     events: bool = option("--events", "One row per event, with earlier settlements, by whom and why.", False),
     batch: str | None = option("--batch ID", "Only this batch."),
 ) -> Exit:
-    """Show the export jobs that were sent from here, and how to settle open ones.
+    """Show what was sent, and how to settle open batches.
 
     Example: bktools export status --entries --batch 3b033ca1ea4749b395bf
     """

@@ -27,7 +27,7 @@ def versus(
     books: options.Books,
     table: results.Table,
     entries: list[Path] = argument(
-        "FILE...", "The entries; without --against and --before, the last file is the other side.", REQUIRED
+        "FILE", "The entries; without --against and --before, the last file is the other side.", REQUIRED
     ),
     against: list[Path] | None = option(
         "--against FILE",

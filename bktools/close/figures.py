@@ -115,7 +115,7 @@ class Figures:
         lines = []
         for whole in sorted(self.by("fate"), key=_place):
             fate = whole["fate"]
-            lines.append(Sum({"fate": fate, "reason": NO_REASON}, whole.money))
+            lines.append(Sum({"fate": fate, "reason": NO_REASON}, whole.money, whole.home))
             own = [part for part in reasons if part["fate"] == fate and part["reason"]]
             if fate in WITH_REASONS or len(own) > 1 or (own and own[0].money != whole.money):
                 lines += own
@@ -211,7 +211,9 @@ class Figures:
         rows = self._entries.filter(pc.is_valid(self._entries[key]))
         rows = rows.filter(pc.invert(pc.is_in(rows[key], pc.unique(self._earlier[key]))))
         sums = sums_of(rows, *dict.fromkeys((key, name)), own=self._own)
-        return [Sum({"id": part[key], "name": part[name] or part[key]}, part.money) for part in sums]
+        return [
+            Sum({"id": part[key], "name": part[name] or part[key]}, part.money, part.home) for part in sums
+        ]
 
 
 def _amount(parts: Mapping[str, Money], fate: str) -> Decimal:

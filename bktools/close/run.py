@@ -323,7 +323,8 @@ def home_currency(request: CloseRequest) -> str | None:
     """
     if request.rates is None:
         return None
-    settings, month = request.service.settings, pc.strftime(request.entries["date"], format="%Y-%m")
+    settings = request.service.settings
+    month = pc.utf8_slice_codeunits(pc.cast(request.entries["date"], pa.string()), 0, len("2026-10"))
     of_month = request.entries.filter(pc.fill_null(pc.equal(month, request.period), False))
     _, own = in_own_currency(of_month, request.rates, settings.currency)
     keep_rates(request.rates, settings, request.company, request.period)

@@ -104,6 +104,8 @@ def columns_of(entries: pa.Table, frames: Mapping[str, pl.DataFrame], arguments:
     if "employees" in frames and "employee_id" in rows.columns:
         ids = frames["employees"].select(employee_key=lower("id"), employee_found=pl.lit(value=True)).unique()
         rows = joined(rows.with_columns(employee_key=lower("employee_id")), ids, "employee_key")
+    if "history" in frames:
+        rows = _with_party(rows)
     rows = with_repeats(rows, entries)
     if "history" in frames:
         rows = with_history(rows, frames["history"], frames.get("categories"))
@@ -113,11 +115,11 @@ def columns_of(entries: pa.Table, frames: Mapping[str, pl.DataFrame], arguments:
 
 def further_columns(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of `columns_of` with the columns that only warnings and infos need."""
-    return with_usual(with_twins(rows))
+    return with_usual(with_twins(rows if "party" in rows.columns else _with_party(rows)))
 
 
 def _read(entries: pa.Table) -> pl.DataFrame:
-    """Return the columns of entries that the checks read, with who was paid and the category as a key."""
+    """Return the columns of entries that the checks read, with the category as a key."""
     names = [name for name in ("id", *_TEXTS, *_OTHERS) if name in entries.column_names]
     rows = pl.DataFrame(entries.select(names)).with_row_index("row")
     number = c.split_line.fill_null(0) if "split_line" in names else pl.lit(0, pl.Int64)
@@ -129,7 +131,7 @@ def _read(entries: pa.Table) -> pl.DataFrame:
     if "category_id" in names:
         rows = rows.with_columns(category_key=lower("category_id"))
     missing = [name for name in ("category_name", "employee_name") if name not in names]
-    return _with_party(rows.with_columns(pl.lit(None, pl.String).alias(name) for name in missing))
+    return rows.with_columns(pl.lit(None, pl.String).alias(name) for name in missing)
 
 
 def _with_party(rows: pl.DataFrame) -> pl.DataFrame:

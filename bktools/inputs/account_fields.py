@@ -57,10 +57,9 @@ def _refuse_text(reading: Reading) -> None:
     }:
         column = table.columns[place]
         long = cells.mask(pc.greater(pc.utf8_length(column), LONGEST_TEXT))
-        cells.refuse(table, place, long, f"must have at most {LONGEST_TEXT} characters (shorten it)")
+        cells.refuse(table, place, long, "too_long", most=LONGEST_TEXT)
         if table.sheet is not None and place in table.numeric:
-            rule = "is a number, of which a workbook keeps 15 digits (write it as text)"
-            cells.refuse(table, place, cells.matches(column, _MORE_DIGITS), rule)
+            cells.refuse(table, place, cells.matches(column, _MORE_DIGITS), "number_cut")
 
 
 def duplicated(*keys: pa.ChunkedArray) -> Mask:

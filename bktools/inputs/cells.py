@@ -14,7 +14,7 @@ from bktools.contract import rules
 from bktools.frames import schema
 from bktools.inputs.notes import Note, note
 from bktools.inputs.table import Mask, Table
-from bktools.visible import first_of
+from bktools.wording import words
 
 _SHOWN_LINES = 3
 _FIRST_ROWS, _MANY_ROWS, _FEW_TEXTS = 1000, 50_000, 200
@@ -92,12 +92,6 @@ def matching(column: pa.ChunkedArray, pattern: re.Pattern[str]) -> Mask:
     return mask(each(column, lambda text: bool(pattern.search(text)), schema.FLAG))
 
 
-def lines_text(table: Table, rows: Mask) -> str:
-    """Return where rows stand, in words: the first three lines and how many more."""
-    lines = table.lines_of(rows)
-    return f"line{'s' if len(lines) > 1 else ''} {first_of(lines, _SHOWN_LINES)}"
-
-
 def noted(table: Table, code: str, rows: Mask, /, **facts: Any) -> list[Note]:
     """Return a note about rows, which its sentence counts and names; none without any."""
     lines = table.lines_of(rows)
@@ -110,26 +104,30 @@ def quoted(value: object) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…"
 
 
-def refuse(table: Table, place: int, wrong: Mask, rule: str) -> None:
+def refuse(table: Table, place: int, wrong: Mask, code: str, /, **facts: Any) -> None:
     """Raise an error that names the first wrong cell and how many there are; do nothing when none is wrong.
 
-    `rule` is a phrase that follows the heading, with the way out.
+    `code` is that of a sentence of `file.cell`.
     """
-    if not wrong.any():
-        return
-    first = int(np.argmax(wrong))
-    many = f" ({wrong.sum()} such cells: {lines_text(table, wrong)})" if wrong.sum() > 1 else ""
-    value = quoted(table.columns[place][first].as_py())
-    raise table.error(f"{table.headings[place]!r} {rule}, got {value}{many}", int(table.lines[first]))
+    lines = table.lines_of(wrong)
+    if lines:
+        cell = str(table.columns[place][int(np.argmax(wrong))].as_py())
+        facts |= {
+            "heading": table.headings[place],
+            "value": cell if len(cell) <= _SHOWN_CHARACTERS else f"{cell[:_SHOWN_CHARACTERS]}…",
+            "lines": lines[:_SHOWN_LINES],
+            "count": len(lines),
+            "more": len(lines) if len(lines) > 1 else None,
+        }
+        raise table.error(words()(f"file.cell.{code}", **facts), lines[0])
 
 
 def uuids(table: Table, place: int, *, required: bool) -> pa.ChunkedArray:
     """Return a column of UUIDs in lower case; empty cells are null where they may be."""
     if required:
-        refuse(table, place, blank(table.columns[place]), "must not be empty")
+        refuse(table, place, blank(table.columns[place]), "empty")
     column = table.columns[place] if required else or_null(table.columns[place])
-    rule = "must hold UUIDs such as 123e4567-e89b-42d3-a456-426614174000"
-    refuse(table, place, ~matches(column, rules.UUID_REGEX), rule)
+    refuse(table, place, ~matches(column, rules.UUID_REGEX), "no_uuid")
     return pc.ascii_lower(column)
 
 

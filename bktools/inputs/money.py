@@ -127,14 +127,14 @@ def read_stated(reading: Reading, decimal: str, date_format: str | None) -> dict
         example = f"{_EXAMPLE:{date_format}}"
         # Python takes a day or a month of one digit, too.
         wrong = cells.mask(pc.is_null(days)) | cells.mask(pc.not_equal(pc.utf8_length(column), len(example)))
-        reading.refuse("date", wrong, f"must hold dates such as {example} (export the file again)")
+        reading.refuse("date", wrong, "no_date", example=example)
         reading.result["date"] = days
     figures = {name: Figures.of(reading.column(name)) for name in fields}
     values = {name: own.values(decimal) for name, own in figures.items()}
     neither = np.logical_and.reduce([own.blank for own in figures.values()])
-    reading.refuse(fields[0], neither, "must hold an amount")
+    reading.refuse(fields[0], neither, "no_amount")
     for name, (_, bad) in values.items():
-        reading.refuse(name, bad, f"must hold amounts with {decimal} before decimals (export the file again)")
+        reading.refuse(name, bad, "other_amount", decimal=decimal)
     return _signed(reading, figures, {name: column for name, (column, _) in values.items()})
 
 

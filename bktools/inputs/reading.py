@@ -101,9 +101,9 @@ class Reading:
         """Add a note about rows, which its sentence counts and names, where there are any."""
         self.notes += cells.noted(self.table, code, rows, **facts)
 
-    def refuse(self, name: str, wrong: Mask, rule: str) -> None:
+    def refuse(self, name: str, wrong: Mask, code: str, /, **facts: Any) -> None:
         """Raise an error that names the first wrong cell of a field, as `cells.refuse` does."""
-        cells.refuse(self.table, self.places[name], wrong, rule)
+        cells.refuse(self.table, self.places[name], wrong, code, **facts)
 
     @contextmanager
     def trying(self) -> Iterator[None]:

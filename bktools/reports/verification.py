@@ -25,58 +25,20 @@ from bktools.wording import Words
 REPORT, WORKBOOK, SETTLEMENTS = "report.html", "verification.xlsx", "ledger_settlements.csv"
 # The tables of the workbook, and the columns of each that come first and are printed.
 SHEETS = {
-    "findings": ("severity", "check", "about", "message", "to_do", "who"),
-    "open_groups": (
-        "accounts",
-        "first_day",
-        "last_day",
-        "entries",
-        "exported",
-        "ledger",
-        "difference",
-        "vouchers",
-        "likeliest",
-    ),
-    "totals": (
-        "account_code",
-        "account_name",
-        "month",
-        "currency",
-        "entries",
-        "exported",
-        "ledger",
-        "not_from_export",
-        "difference",
-    ),
-    "matched": (
-        "status",
-        "date",
-        "supplier",
-        "description",
-        "amount",
-        "currency",
-        "account_code",
-        "booked_date",
-        "booked_amount",
-        "booked_account_code",
-        "booked_voucher_id",
-    ),
+    "findings": "severity check about message to_do who",
+    "open_groups": "accounts first_day last_day entries exported ledger difference vouchers likeliest",
+    "totals": "account_code account_name month currency entries exported ledger not_from_export difference",
+    "matched": "status date supplier description amount currency account_code booked_date booked_amount "
+    "booked_account_code booked_voucher_id",
 }
-# Columns of the page, with the kinds that its style knows.
+# Columns of the page, by the kinds that its style knows.
 KINDS = {
-    "entries": "number",
-    "exported": "number",
-    "ledger": "number",
-    "difference": "number",
-    "not_from_export": "number",
-    "first_day": "date",
-    "last_day": "date",
-    "message": "list",
-    "to_do": "list",
-    "likeliest": "list",
-    "severity": "choice",
-    "check": "choice",
+    "number": "entries exported ledger difference not_from_export",
+    "date": "first_day last_day",
+    "list": "message to_do likeliest",
+    "choice": "severity check",
 }
+KIND_OF = {column: kind for kind, columns in KINDS.items() for column in columns.split()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +87,10 @@ def write_verification(verification: Verification, folder: Path, profile: str = 
 
 def page(verification: Verification) -> bytes:
     """Return a verification as one HTML file to mail."""
-    columns = {name: [(column, KINDS.get(column, "text")) for column in SHEETS[name]] for name in SHEETS}
+    columns = {
+        name: [(column, KIND_OF.get(column, "text")) for column in names.split()]
+        for name, names in SHEETS.items()
+    }
     return page_of("verification.html", verification.words, of=verification, columns=columns)
 
 
@@ -148,5 +113,5 @@ def workbook(verification: Verification) -> bytes:
         for name, columns in SHEETS.items():
             table = verification.table(name)
             if len(table):
-                listing(book, name, table, columns)
+                listing(book, name, table, columns.split())
     return file.getvalue()

@@ -33,48 +33,14 @@ LINES = "lines"
 # The other sheets: their tables, and the columns that come first and are printed; of others all names are.
 CHART = "chart"
 TABLES = {
-    "entries": (
-        "fate",
-        "reason",
-        "date",
-        "supplier",
-        "description",
-        "category_name",
-        "account_code",
-        "employee_name",
-        "amount",
-        "currency",
-        "home_amount",
-    ),
-    "changes": (
-        "table",
-        "change",
-        "about",
-        "before",
-        "after",
-        "currency",
-        "amount_before",
-        "amount_after",
-        "difference",
-        "share",
-        "drivers",
-    ),
-    "budget": ("about", "currency", "spent", "budget", "difference", "share", "drivers"),
-    "expected": (
-        "month",
-        "state",
-        "supplier",
-        "category_name",
-        "expected_on",
-        "currency",
-        "amount",
-        "amount_1",
-        "amount_2",
-        "amount_3",
-        "came_on",
-    ),
-    "coverage": ("name", "external_id", "account_name", "state", "archived"),
-    CHART: (),
+    "entries": "fate reason date supplier description category_name account_code employee_name amount "
+    "currency home_amount",
+    "changes": "table change about before after currency amount_before amount_after difference share drivers",
+    "budget": "about currency spent budget difference share drivers",
+    "expected": "month state supplier category_name expected_on currency amount amount_1 amount_2 amount_3 "
+    "came_on",
+    "coverage": "name external_id account_name state archived",
+    CHART: "",
 }
 # The name of the cells with the accounts to choose: on the sheet of the chart, after its own columns.
 CHOICES = "accounts_to_choose"
@@ -91,15 +57,8 @@ FILL, CLOSED = (
 PRINTED_CURRENCIES = 6
 LABEL, COUNT, AMOUNT = 46, 9, 12.5
 # The sections of the words for codes, by column.
-CODES = {
-    "fate": "fate",
-    "reason": "entry",
-    "table": "change",
-    "change": "change",
-    "status": "status",
-    "severity": "severity",
-    "who": "role",
-}
+CODES = {name: name for name in ("fate", "change", "status", "severity")}
+CODES |= {"reason": "entry", "table": "change", "who": "role"}
 # The same of columns that mean something else on a sheet.
 OF_SHEETS = {
     "coverage": {"state": "state"},
@@ -143,7 +102,7 @@ def workbook_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> by
             _largest_and_new(book, close)
         for name, table in tables.items():
             if name not in omitted:
-                listing(book, name, table, TABLES[name], labels if name == CHART else ())
+                listing(book, name, table, TABLES[name].split(), labels if name == CHART else ())
         _lines(book, close)
     return file.getvalue()
 

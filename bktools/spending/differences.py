@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ NO_MONEY = pa.chunked_array([[]], MONEY)
 
 Group = tuple[str, ...]
 Side = dict[Group, dict[str, Money]]
+# An entry of one side alone: what it adds, its day and its supplier or description.
+Driver = tuple[Decimal, dt.date | None, str | None]
 
 
 def versus(
@@ -162,7 +165,7 @@ def differences(
     joined = _joined_by(sides)
     labels: dict[Group, dict[str, str | None]] = {}
     now, before = (_sums(side, joined, labels) for side in sides)
-    drivers = _drivers(sides, signs, joined, words)
+    drivers = _drivers(sides, signs, joined)
     ranks = {name: place for place, name in enumerate(currencies_of([*now.values(), *before.values()], None))}
     made = []
     for group in {**now, **before}:
@@ -226,9 +229,9 @@ def _same(text: str | None, missing: str | None) -> str:
 
 
 def _drivers(
-    sides: Sequence[Grouped], signs: Sequence[int], joined: Sequence[str], words: Words
-) -> Mapping[Group, list[tuple[Decimal, str]]]:
-    """Return the entries that one side has alone, by group and currency: what each adds, and its name.
+    sides: Sequence[Grouped], signs: Sequence[int], joined: Sequence[str]
+) -> Mapping[Group, list[Driver]]:
+    """Return the entries that one side has alone, by group and currency.
 
     An entry that both sides have with the same supplier and amount adds nothing. A side of sums, whose sign
     is 0, has no entries, nor has a budget, which lacks a date, a supplier and a description.
@@ -244,7 +247,7 @@ def _drivers(
             columns = [*keys, pc.fill_null(text_of(rows, "currency"), NO_CURRENCY), supplier, exact]
             columns += [pa.repeat(pa.scalar(sign, COUNT), len(rows)), days_of(rows)]
             tables.append(pa.table(columns, [*entry_key, "sign", "day"]))
-    drivers: dict[Group, list[tuple[Decimal, str]]] = defaultdict(list)
+    drivers: dict[Group, list[Driver]] = defaultdict(list)
     if tables:
         left = (
             pa.concat_tables(tables)
@@ -253,10 +256,9 @@ def _drivers(
         )
         left = left.filter(pc.and_(pc.not_equal(left["sign_sum"], 0), pc.is_valid(left["amount"])))
         for row in left.to_pylist():
-            day = words.day(row["day_max"]) if row["day_max"] else None
-            name = " ".join(filter(None, (day, row["supplier"]))) or words("change.an_entry")
             amount = row["amount"] if row["sign_sum"] > 0 else row["amount"].copy_negate()
-            drivers[tuple(row[key] for key in entry_key[:-2])] += [(amount, name)] * abs(row["sign_sum"])
+            driver = (amount, row["day_max"], row["supplier"])
+            drivers[tuple(row[key] for key in entry_key[:-2])] += [driver] * abs(row["sign_sum"])
     return drivers
 
 
@@ -267,13 +269,16 @@ def _sames(side: Grouped, name: str) -> pa.Array:
     return texts.take(codes.indices)
 
 
-def _largest(entries: Sequence[tuple[Decimal, str]], difference: Decimal, currency: str, words: Words) -> str:
+def _largest(entries: Sequence[Driver], difference: Decimal, currency: str, words: Words) -> str:
     """Return the entries that add most to a difference, by name, with what each of them adds."""
     same_way = [entry for entry in entries if entry[0] * difference > 0]
-    largest = sorted(same_way, key=lambda entry: (-abs(entry[0]), entry[1]))[:SHOWN_DRIVERS]
-    return "; ".join(
-        f"{name} {'+' if amount > 0 else ''}{words.amount(amount, currency)}" for amount, name in largest
-    )
+    largest = sorted(same_way, key=lambda entry: (-abs(entry[0]), str(entry[1]), entry[2] or ""))
+    names = []
+    for amount, day, supplier in largest[:SHOWN_DRIVERS]:
+        name = " ".join(filter(None, (words.day(day) if day else None, supplier)))
+        sign = "+" if amount > 0 else ""
+        names.append(f"{name or words('change.an_entry')} {sign}{words.amount(amount, currency)}")
+    return "; ".join(names)
 
 
 def _table(rows: Sequence[Difference], side: Grouped) -> pa.Table:

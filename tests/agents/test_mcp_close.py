@@ -97,7 +97,8 @@ def test_every_tool_answers_the_sdk_s_client(talk):
     assert {*talk.answers} == {*TOOLS}
     assert all("not_known" in facts for facts in talk.answers.values())
     assert {"categories", "entries", "close"} <= {*talk.steps}
-    assert {row["currency"] for row in talk.answers["rows"]["rows"]} == {"CHF"}
+    *rows, _ = talk.answers["rows"]["rows"]
+    assert {row["currency"] for row in rows} == {"CHF"}
     assert talk.answers["read_file"]["tables"][0]["amounts"]["EUR"] == "127687.41"
 
 

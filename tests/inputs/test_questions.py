@@ -11,7 +11,7 @@ import bktools
 from bktools import caller
 from bktools.errors import ArgumentError, QuestionError
 from bktools.inputs.mappings import arguments, made_from, mapping_for, path_of, read_mapping, write_mapping
-from bktools.inputs.notes import note_sentence
+from bktools.inputs.notes import note_sentence, note_sentences
 from bktools.inputs.options import OF_KIND, Options, as_command, flag
 from bktools.wording import LANGUAGES
 
@@ -190,3 +190,11 @@ def test_a_title_above_does_not_stop_a_mapping(write):
     for mapping in (mapping_for(titled, "entries"), mapping_for(titled, "entries", named="card")):
         assert mapping.options["headings"] == 3
         assert len(bktools.read_entries(titled, **arguments(mapping, {}))) == 2
+
+
+def test_notes_are_in_the_language_of_the_settings(write, monkeypatch):
+    """Whoever shows a file's notes shows them in the reader's language."""
+    about = bktools.read_entries(write("Date;Amount\n2026-10-01;1,00\n"), currency="EUR").attrs["bktools"]
+    english = note_sentences(about)
+    monkeypatch.setenv("BKTOOLS_LANGUAGE", "de")
+    assert note_sentences(about) == note_sentences(about, "de") != english

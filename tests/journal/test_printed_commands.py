@@ -73,8 +73,8 @@ def test_each_command_that_the_code_composes_names_them():
             text = _text(node) if isinstance(node, ast.expr) and id(node) not in documented | inside else ""
             for match in re.finditer(rf"bktools ({OF_A_COMPANY}|{OF_A_JOURNAL})", text):
                 command = text[match.start() :]
-                names_them = re.search(r"\{(same|books|ending)[^}]*\}|\{same\(", command)
-                if not IS_NAME.match(command) and not names_them:
+                where = re.search(r"\{(same|books|ending)[^}]*\}|\{same\(", command)
+                if not IS_NAME.match(command) and not where:
                     wrong.append(f"{place}: {command[:60]}")
     assert not wrong, "\n".join(wrong)
     assert composed > 5

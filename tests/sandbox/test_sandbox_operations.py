@@ -130,7 +130,7 @@ def test_export_job_lives(server, client):
     assert "startedAt" not in job
     busy = client.post(JOBS, json=job_body(server))
     assert (busy.status_code, busy.json()["type"]) == (409, "EXPORT_ALREADY_IN_PROGRESS")
-    seen = {}
+    seen = {job["status"]: job}
     deadline = time.monotonic() + 10
     while "completed" not in seen and time.monotonic() < deadline:
         now = server.export_jobs()[0]

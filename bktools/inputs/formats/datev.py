@@ -162,7 +162,7 @@ def _read(file: File, category: str, lacking: str) -> tuple[_Header, Table]:
 def _codes(table: Table, place: int, length: int) -> tuple[pa.ChunkedArray, list[Note]]:
     """Return accounts with the digits that a spreadsheet or a program left out."""
     codes = cells.trimmed(table.columns[place])
-    cells.refuse(table, place, ~cells.matches(codes, r"^\d{1,9}$"), "must hold accounts of 1 to 9 digits")
+    cells.refuse(table, place, ~cells.matches(codes, r"^\d{1,9}$"), "no_account")
     short = cells.mask(pc.less(pc.utf8_length(codes), length))
     return pc.utf8_lpad(codes, length, "0"), cells.noted(table, "accounts_filled", short, length=length)
 
@@ -172,18 +172,17 @@ def _refuse_wrong_rows(table: Table) -> None:
         cells.trimmed(table.columns[place]) for place in (_AMOUNT, _SIDE, _ACCOUNT, _CONTRA)
     )
     is_amount = cells.matches(amount, r"^\d{1,13}(?:,\d{1,2})?$")
-    cells.refuse(table, _AMOUNT, ~is_amount, "must hold amounts above 0 such as 119,00")
-    cells.refuse(table, _SIDE, ~cells.matches(side, "^[SH]?$"), "must be S (debit) or H (credit)")
+    cells.refuse(table, _AMOUNT, ~is_amount, "datev_amount")
+    cells.refuse(table, _SIDE, ~cells.matches(side, "^[SH]?$"), "datev_side")
     same = cells.mask(pc.equal(account, contra)) & ~cells.blank(account)
-    cells.refuse(table, _CONTRA, same, "must be another account than Konto")
+    cells.refuse(table, _CONTRA, same, "datev_contra")
 
 
 def _days(table: Table, year_begins: dt.date) -> pa.ChunkedArray:
     encoded = pc.dictionary_encode(cells.trimmed(table.columns[_DAY])).combine_chunks()
     dates = pa.array([_date(text, year_begins) for text in encoded.dictionary.to_pylist()], schema.DATE)
     days = pa.chunked_array([dates.take(encoded.indices)])
-    rule = f"must be a day and month (DDMM) of the fiscal year that begins on {year_begins.isoformat()}"
-    cells.refuse(table, _DAY, cells.mask(pc.is_null(days)), rule)
+    cells.refuse(table, _DAY, cells.mask(pc.is_null(days)), "datev_day", begins=str(year_begins))
     return days
 
 

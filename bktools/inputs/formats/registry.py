@@ -11,7 +11,7 @@ from pkgutil import iter_modules
 from bktools.caller import is_command, name_of
 from bktools.errors import ArgumentError
 from bktools.inputs import formats
-from bktools.inputs.formats.format import File, Format, Ledger, TableFormat
+from bktools.inputs.formats.format import File, Format, Ledger
 from bktools.inputs.options import Options
 from bktools.inputs.source import Source
 
@@ -41,20 +41,20 @@ def recognised(file: File, options: Options) -> Format | None:
     return form
 
 
-def recognised_table(source: Source, options: Options) -> tuple[TableFormat, Ledger] | None:
-    """Return the format and the postings of a report that is a table, None for any other table."""
+def ledger_of(source: Source, options: Options) -> tuple[str, Ledger] | None:
+    """Return the format's name and the postings of a file of a format, None for any other table."""
+    file = replace(source.file, encoding=options.encoding)
+    if (form := recognised(file, options)) is not None:
+        return form.name, form.ledger(file)
     if options.columns or options.headings is not None:
         # A person says how the table is read.
         return None
+    reports = [one for module in _modules() for one in getattr(module, "TABLE_FORMATS", ())]
     for grid in source.read(options).grids:
-        for module in _modules():
-            for form in getattr(module, "TABLE_FORMATS", ()):
-                ledger = form.ledger(source.file, grid)
-                if ledger is not None:
-                    table = replace(
-                        ledger.table, sheet=grid.sheet, encoding=grid.encoding, delimiter=grid.delimiter
-                    )
-                    return form, replace(ledger, table=table)
+        for report in reports:
+            if (ledger := report.ledger(source.file, grid)) is not None:
+                about = {"sheet": grid.sheet, "encoding": grid.encoding, "delimiter": grid.delimiter}
+                return report.name, replace(ledger, table=replace(ledger.table, **about))
     return None
 
 

@@ -19,9 +19,8 @@ from bktools.inputs.account_fields import account_fields, duplicated
 from bktools.inputs.columns import ask_for, most
 from bktools.inputs.formats.registry import recognised
 from bktools.inputs.headings import opened
-from bktools.inputs.notes import Note
 from bktools.inputs.options import ChartOptions, Options, takes_options
-from bktools.inputs.question import Problems, answered
+from bktools.inputs.question import answered
 from bktools.inputs.reading import Reading
 from bktools.inputs.source import Source
 from bktools.inputs.split_accounts import split_accounts
@@ -107,8 +106,7 @@ def _read(source: Source, options: Options, *, company: str | None) -> pd.DataFr
         reading.table = reading.table.rows(_accounts_only(reading))
     else:
         table = form.chart(file)
-        notes: list[Note] = []
-        reading = Reading(source, options, table, dict(table.places), Problems(), notes)
+        reading = Reading(source, options, table, dict(table.places))
     reading.places.setdefault("external_id", reading.places["code"])
     fields = account_fields(reading, company)
     reading.raise_problems()

@@ -27,12 +27,12 @@ from bktools.inputs.columns import ask_for, has_cents, has_heading, most, says_b
 from bktools.inputs.currencies import own_currency
 from bktools.inputs.days import is_day
 from bktools.inputs.formats.format import Ledger
-from bktools.inputs.formats.registry import recognised, recognised_table
+from bktools.inputs.formats.registry import ledger_of
 from bktools.inputs.headings import opened
 from bktools.inputs.money import read_money, read_stated, total
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import LedgerOptions, Options, takes_options
-from bktools.inputs.question import Problems, answered, mapping_name
+from bktools.inputs.question import answered, mapping_name
 from bktools.inputs.reading import Reading
 from bktools.inputs.source import Source
 from bktools.inputs.split_accounts import split_accounts
@@ -153,19 +153,12 @@ def _read(
     verify: str,
     money: str,
 ) -> pd.DataFrame:
-    file = replace(source.file, encoding=options.encoding)
-    form = recognised(file, options)
-    name: str | None = None
-    ledger: Ledger | None = None
-    if form is not None:
-        ledger, name = form.ledger(file), form.name
-    elif recognised_one := recognised_table(source, options):
-        name, ledger = recognised_one[0].name, recognised_one[1]
+    name, ledger = ledger_of(source, options) or (None, None)
     if ledger is None:
         reading = opened(source, options)
         ledger = _of_table(reading)
     else:
-        reading = Reading(source, options, ledger.table, dict(ledger.table.places), Problems(), [])
+        reading = Reading(source, options, ledger.table, dict(ledger.table.places))
     sums = _read_postings(reading, ledger, own)
     result = reading.result
     postings = pa.table({field.name: result[field.name] for field in schema.LEDGER if field.name in result})
@@ -181,7 +174,6 @@ def _read(
     about = reading.provenance(
         postings.num_rows,
         reading.places,
-        options=options.stated(),
         exported_at=f"{ledger.exported_at:%Y-%m-%d}" if ledger.exported_at else None,
         format=name,
         failed_checks=[one.sentence() for one in failed],
@@ -277,8 +269,7 @@ def _read_postings(reading: Reading, ledger: Ledger, own: str | None) -> dict[st
 def _read_format(reading: Reading, ledger: Ledger, own: str | None) -> dict[str, Decimal]:
     """Read the days and amounts of a format, which says how they are written."""
     for field in ("account_code", "date"):
-        rule = f"is the {field.replace('_', ' ')} and must not be empty (delete rows that are no postings)"
-        reading.refuse(field, reading.blank(field), rule)
+        reading.refuse(field, reading.blank(field), f"empty_{field}")
     sums = read_stated(reading, ledger.decimal, ledger.date_format)
     currency = ledger.currency or own
     if "currency" in reading.places:
