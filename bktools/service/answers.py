@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import threading
 import warnings
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
@@ -74,6 +75,18 @@ BY_STATUS: dict[int, tuple[type[StatusError], str]] = {
 }
 
 
+_DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
+_BUILDING = threading.Lock()
+
+
+def _decoder(kind: type[Record]) -> msgspec.json.Decoder[Record]:
+    """Return the decoder of a type; msgspec crashes where two threads build the first one at once."""
+    with _BUILDING:
+        if kind not in _DECODERS:
+            _DECODERS[kind] = msgspec.json.Decoder(kind)
+        return _DECODERS[kind]
+
+
 def read_answer(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Record:
     r"""Return the record of an answer, with unknown fields and values; raise the error of another answer.
 
@@ -84,12 +97,12 @@ def read_answer(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Recor
         raise _error_of(answer, endpoint)
     try:
         try:
-            return msgspec.json.decode(body, type=kind)
+            return _decoder(kind).decode(body)
         except msgspec.DecodeError:
             whole = _ESCAPE.sub(lambda escape: rb"\ufffd" if escape["half"] else escape[0], body)
             if whole == body:
                 raise
-            record = msgspec.json.decode(whole, type=kind)
+            record = _decoder(kind).decode(whole)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         is_json = isinstance(error, msgspec.ValidationError)
         if is_json:

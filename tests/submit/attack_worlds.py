@@ -312,7 +312,9 @@ def run(attacks: Iterable[Attack], wanted: Mapping[str, int], *, seed: int, work
         for figure, count in figures.items():
             total[figure] = max(total[figure], count) if figure.startswith("most ") else total[figure] + count
         shown = {figure: count for figure, count in sorted(figures.items()) if count}
-        line = f"{name}, {time.monotonic() - began:.0f} s, doubles {figures['doubles']}: {json.dumps(shown)}"
+        ended = f" ended with {os.waitstatus_to_exitcode(status)}" if status else ""
+        seconds = f"{time.monotonic() - began:.0f} s"
+        line = f"{name}{ended}, {seconds}, doubles {figures['doubles']}: {json.dumps(shown)}"
         print(line, file=sys.stderr, flush=True)
     return total
 
