@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
+import os
 import shutil
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +36,33 @@ if TYPE_CHECKING:
     from bktools.sandbox import Fault, Server
 
 
-def connect(environment: str | None = None, **overrides: Any) -> Service:
+class Overrides(TypedDict, total=False):
+    """The settings as typed arguments; None is the same as not given."""
+
+    base_url: str | None
+    token: str | Secret | Callable[[], str] | None
+    token_command: str | None
+    api_key: str | Secret | None
+    balance_url: str | None
+    balance_token: str | Secret | Callable[[], str] | None
+    company: str | None
+    company_name: str | None
+    currency: str | None
+    journal: str | Secret | None
+    read_only: bool | None
+    requests_per_minute: int | None
+    language: str | None
+    timeout: float | dt.timedelta | None
+    retries: int | None
+    proxy: str | Secret | None
+    ca_bundle: str | os.PathLike[str] | None
+    keep_days: int | None
+    cache_dir: str | os.PathLike[str] | None
+    data_dir: str | os.PathLike[str] | None
+    sent_log_dir: str | os.PathLike[str] | None
+
+
+def connect(environment: str | None = None, **overrides: Unpack[Overrides]) -> Service:
     """Connect to the service.
 
     Parameters

@@ -227,7 +227,7 @@ class StepResults:
     coverage : rows
         The categories with the state of their accounts.
     jobs, created : rows
-        The outcomes of this run's export jobs and accounts, of a dry run those that are planned.
+        The outcomes of this run's export jobs and accounts; of a dry run no jobs.
     unknown_outcomes : mapping of str to str
         The command that settles each batch whose outcome is unknown.
     own : str, optional

@@ -361,11 +361,6 @@ def _fact_and_step(row: Any) -> str:
     return words()("sentence.fact_and_step", fact=row.message, step=row.to_do)
 
 
-def _valued(row: Any) -> str:
-    """Return the same behind the value of the entries."""
-    return ": ".join(filter(None, [row.value, _fact_and_step(row)]))
-
-
 def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
     """Return the first rows of a frame of `count` rows as HTML: times as days, missing values empty."""
     rows = frame.head(views.SHOWN_ROWS).astype("object").itertuples(index=False)

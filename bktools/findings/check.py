@@ -1,6 +1,6 @@
 """`Check`: an expression that is true for a row that fails, and what is known of such a row.
 
-One shape for entries, accounts, categories, ledgers and the files of a close. To add a check, add an item to
+One shape for entries, accounts and categories. To add a check, add an item to
 the list of its room, its words to each file of `wording`, and its test.
 """
 

@@ -162,12 +162,12 @@ EXPORTED_ENTRIES = _schema(
     f"job_id text, sent_at instant, split_line count, {_ENTRY_DATA}, period text",
 )
 
-# The months of a company: one row per month and currency. The columns of the last close are null without one.
 # The reason of an entry that the ledger has already: no person has anything to do.
 ALREADY_BOOKED = "already_booked"
 # All reasons of an entry that is in the books: by the ledger, or by a person's word.
 BOOKED = (ALREADY_BOOKED, "exported_elsewhere")
 
+# The months of a company: one row per month and currency. The columns of the last close are null without one.
 PERIODS = _schema(
     "company_id text, period text, state text",
     "currency text, exported count, exported_amount money, in_doubt count, in_doubt_amount money, "

@@ -27,11 +27,6 @@ def mask(flags: pa.ChunkedArray | pa.Array, *, null: bool = False) -> Mask:
     return result
 
 
-def text_column(cells: Collection[str | None]) -> pa.ChunkedArray:
-    """Return texts as a column."""
-    return pa.chunked_array([pa.array(cells, schema.TEXT)], schema.TEXT)
-
-
 def trimmed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return text without white space at its ends."""
     return pc.utf8_trim_whitespace(column)

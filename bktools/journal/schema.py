@@ -179,7 +179,7 @@ CREATE TABLE entry_data (
     FOREIGN KEY (batch_id, entry_id) REFERENCES batch_entries (batch_id, entry_id)
 );
 
--- The entries that a close (the event `close_applied`) held back.
+-- The entries that a close (the event `close_applied`) did not send: held back, or in the books already.
 CREATE TABLE held_back (
     close INTEGER NOT NULL REFERENCES events (event_id),
     place INTEGER NOT NULL,

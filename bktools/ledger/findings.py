@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from bktools.findings.check import SEVERITIES
 from bktools.frames.schema import IN_DOUBT, TEXT
-from bktools.ledger.checks import (
+from bktools.ledger.finding_codes import (
     ANOTHER_COST_CENTRE,
     ANOTHER_MONTH,
     CURRENCY_UNKNOWN,

@@ -17,7 +17,7 @@ from bktools.frames.incoming import arrow_of
 from bktools.frames.results import Result
 from bktools.frames.schema import IN_DOUBT
 from bktools.frames.sums import NOTHING, money_of
-from bktools.ledger.checks import ARRIVED, STATUSES
+from bktools.ledger.finding_codes import ARRIVED, STATUSES
 from bktools.wording import Words
 
 # The sums of an open account, with their names in the section `total` of the sentences.

@@ -96,12 +96,12 @@ class Habits:
     ----------
     unit : str
         What has one voucher, or one account's part of a voucher: "entry", "receipt", "document",
-        "supplier_day", "employee", "day", "open_day", "week", "batch_week", "batch_supplier",
+        "supplier_day", "day", "work_day", "open_day", "week", "batch_week", "batch_supplier",
         "batch_employee", "batch" or "month".
     by_account : bool
         Whether each account has a voucher, or a part of one, of its own.
     clock : str
-        From when delays count: "day", "open_day", "week_end", "month_end" or "sent_day".
+        From when delays count: "day", "work_day", "open_day", "week_end", "month_end" or "sent_day".
     gate : tuple of int
         From how many until how many days after a group its voucher follows.
     share : float

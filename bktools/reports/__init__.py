@@ -1,1 +1,1 @@
-"""Reports: the month-end close and its folder, workbooks, plots, outcomes."""
+"""Reports: the month-end close and its folder, workbooks, pictures, fixes and verifications."""

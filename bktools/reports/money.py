@@ -22,7 +22,7 @@ from bktools.frames.names import month_and_company
 from bktools.frames.schema import TEXT
 from bktools.frames.sums import shares_of, total
 from bktools.ledger import LedgerMatch
-from bktools.ledger.checks import ARRIVED as STATUSES_OF_ARRIVED
+from bktools.ledger.finding_codes import ARRIVED as STATUSES_OF_ARRIVED
 from bktools.reports import bars
 from bktools.reports.bars import DONE, INK, NEUTRAL, STRIPES, WAITING, Chart, Look
 from bktools.spending import spend

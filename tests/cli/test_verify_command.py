@@ -181,7 +181,7 @@ def test_a_verification_is_remembered(run, sandbox, entries, tmp_path):
     with pytest.raises(ArgumentError, match="needs --month and --by"):
         run(f"{VERIFY} --record")
     code, said = run(f"{VERIFY} --month 2026-10 --record --by Ada")
-    assert (code, "Recorded: 2026-10 was verified by Ada" in said) == (Exit.DONE, True)
+    assert (code, "Recorded: October 2026 was verified by Ada" in said) == (Exit.DONE, True)
     assert "nothing moved" in run(f"{VERIFY} --month 2026-10")[1]
     write_ledger(tmp_path / "ledger.csv", dict(enumerate([*entries, ("2026-10-20", "99.00", "Late")], 1)))
     later = run(f"{VERIFY} --month 2026-10")[1]

@@ -79,7 +79,7 @@ def test_bars_are_the_sums_and_namesakes_stay_apart():
     names = pd.DataFrame({"id": ids, "name": names, "account_id": None})
     axes = bktools.plot_spend(bktools.spend(frame, categories=names, shares=True))["EUR"]
     assert _ends(axes) == {"Travel (aaaaaaaa)": 5, "Travel (bbbbbbbb)": 3, "<b>Meals</b>": -2}
-    assert _figures(axes) == ["5.00 · 62% · 1 entry", "3.00 · 38% · 1 entry", "-2.00 · 1 entry"]
+    assert _figures(axes) == ["5.00 · 62% · 1 entry", "3.00 · 38% · 1 entry", "\N{MINUS SIGN}2.00 · 1 entry"]
 
 
 def test_months_are_in_order_with_those_without_spend():
