@@ -9,21 +9,22 @@ group's last day, the end of its week or month, or the day of sending: whichever
 
 1. Vouchers: by number, else document, else running balance. Contra accounts carry at least half of the costs,
    and do not give them back. The side of costs is that of most postings, or as given.
-2. Unit and gate: the finest unit that explains nearly most entries (within 5%). The gate holds 97% of the
-   vouchers whose amount is singular; with fewer than five of these it is 0 to 6 days.
+2. Unit and gate: the finest unit that explains nearly as many entries as the best one (within 5%). The gate
+   holds 97% of the vouchers whose amount is singular; with fewer than five of these it is 0 to 6 days.
 3. Proven: groups and vouchers of equal accounts and total, as many of one as of the other in one stretch of
    days. The text denies an equal amount, where nine in ten vouchers carry the text of their entry.
 4. Tax: rates are solved from all vouchers together, and used only if they give the postings to the cent. Then
    each account of a voucher, or each line, is a voucher of its own.
 5. Foreign entries compare by original amounts, where the ledger keeps them. Else an entry is booked at what
    the one voucher shows that only it can have; in a sum, two vouchers have to show a rate within 3%.
-6. A move and its opposite cancel each other, and so do a mistake and its correction. A pair is opened again
-   if its amount, or the opposite, is free beside it.
+6. Postings that undo each other on one account, such as a move and its way back, or a mistake and its
+   correction, cancel each other. A proven pair is judged again if a free posting near it, on its account, has
+   its amount (it may be a second booking) or the opposite (it may take the entry back).
 7. STORIES tell each open group: booked, left out, on another account, twice, taken back, of another amount. A
    story costs one for each mistake, and one for each posting of the entries' kind (contra accounts and cost
    centre of proven vouchers) that it leaves unexplained; two, if that names an entry. A status is given where
-   ALL CHEAPEST STORIES AGREE on it. What is too much, and the amount of an entry in another open group, may
-   be that entry. Everything else is open: its group, its difference, its candidates.
+   ALL CHEAPEST STORIES AGREE on it. A difference that is the amount of an entry in another open group may
+   be that entry, and decides nothing. Everything else is open: its group, its difference, its candidates.
 8. Missing is the last word: the unit explains 80% of the entries, the ledger covers the gate, and no free
    posting of the kind, and no open sum nearby, may hold the entry. No text alone makes it missing.
 

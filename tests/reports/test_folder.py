@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import os
 import shutil
 import stat
 from dataclasses import replace
@@ -167,3 +168,41 @@ def test_the_close_of_other_books_stays(small: Close, tmp_path: Path):
     check_target(folder, "production", small.company)
     invented = write_folder(small, tmp_path / "trial")
     check_target(invented, "production", "another")
+
+
+def test_a_file_that_changed_since_it_was_read_is_not_copied(small: Close, tmp_path: Path):
+    """The folder holds what was read or nothing, and the manifest says so."""
+    changed = tmp_path / "entries.csv"
+    changed.write_text("something else")
+    sources = {**small.run.sources, "entries": {**small.run.sources["entries"], "source": str(changed)}}
+    folder = write_folder(replace(small, run=replace(small.run, sources=sources)), tmp_path / "october")
+    about = _manifest(folder)["inputs"]["entries"]
+    assert (about["file"], about["note"][:10]) == (None, "not copied")
+    assert not (folder / "input_entries.csv").exists()
+    assert (folder / "input_chart.csv").exists()
+
+
+def test_what_a_killed_close_left_goes_with_the_next_one(small: Close, tmp_path: Path):
+    """An hour later nobody writes to it any more; what is younger, or has another name, stays."""
+    old, young, other = (tmp_path / f".october.{name}" for name in ("0123abcd", "89abcdef", "notes"))
+    for path in (old, young, other):
+        path.mkdir()
+        (path / "part.csv").write_text("half")
+    for path in (old, other):
+        os.utime(path, (0, 0))
+    write_folder(small, tmp_path / "october")
+    assert [path.exists() for path in (old, young, other)] == [False, True, True]
+
+
+def test_a_manifest_that_cannot_be_read_is_not_put_aside(small: Close, tmp_path: Path):
+    """What is not certainly a close stays where it is."""
+    folder = tmp_path / "october"
+    folder.mkdir()
+    (folder / MANIFEST).write_text("{}")
+    for write in (
+        lambda: check_target(folder, "sandbox", small.company),
+        lambda: write_folder(small, folder),
+    ):
+        with pytest.raises(StorageError, match="cannot be read"):
+            write()
+    assert (folder / MANIFEST).read_text() == "{}"
