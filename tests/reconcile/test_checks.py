@@ -14,7 +14,8 @@ import reconcile_world as world
 from world_files import lines_of, pairs, written
 
 from bktools.findings.check import SEVERITIES
-from bktools.reconcile import CHECKS, reconcile_accounts
+from bktools.reconcile import reconcile_accounts
+from bktools.reconcile.checks import CHECKS
 from bktools.wording import LANGUAGES, words
 
 RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "3"))
