@@ -139,10 +139,20 @@ def _are_headings(row: Sequence[str], kind: str) -> bool:
     return len(known) > 1 and not any(map(is_figure, row))
 
 
+def _below(column: pa.ChunkedArray, start: int) -> pa.ChunkedArray:
+    """Return the cells from a place on, in chunks of their own."""
+    # PyArrow 19 mixes texts up in `if_else` where a chunk is a slice of another one.
+    chunks = [
+        chunk.take(pa.array(np.arange(len(chunk)))) if chunk.offset else chunk
+        for chunk in column.slice(start).chunks
+    ]
+    return pa.chunked_array(chunks, schema.TEXT)
+
+
 def rows_below(grid: Grid, top: int, start: int, source: str) -> Table:
     """Return the rows from a place on that hold something, below the headings at another."""
     names = _names(grid, top, start)
-    columns = [column.slice(start) for column in grid.columns]
+    columns = [_below(column, start) for column in grid.columns]
     table = Table(
         source,
         _made_unique(names),
