@@ -150,7 +150,7 @@ def _shown(table: Table, rows: Mask) -> str:
 
 
 def fill_down(reading: Reading) -> None:
-    """Put the cells above into the empty cells of fields that stand in the first of their rows only."""
+    """Fill empty cells with the cell above, in fields that only the first of their rows has."""
     table, columns = reading.table, list(reading.table.columns)
     for field in reading.options.filled_fields:
         if reading.has(field):
