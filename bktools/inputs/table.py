@@ -15,7 +15,7 @@ import pyarrow as pa
 from bktools.contract.accounts import CompanyInFile
 from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs.notes import Note
+from bktools.inputs.notes import Note, damaged
 
 ROWS_A_CHUNK = 1 << 16
 # The rows in which headings are looked for, and those whose cells show the type of a column.
@@ -87,9 +87,9 @@ class Table:
     currency: tuple[str, ...] = ()
     broken: Callable[[], Mapping[tuple[int, int], str]] = dict
 
-    def error(self, why: str, line: int | None = None) -> InputError:
+    def error(self, code: str, line: int | None = None, /, **facts: Any) -> InputError:
         """Return an error that names the file and a line of it."""
-        return InputError(why, source=self.source, line=line)
+        return damaged(self.source, code, line, **facts)
 
     def rows(self, chosen: Mask) -> Table:
         """Return the table with those rows alone."""

@@ -22,6 +22,7 @@ import python_calamine as calamine
 from bktools.errors import InputError, SheetNotFoundError
 from bktools.frames import schema
 from bktools.frames.unpacking import MIB, UNPACKED
+from bktools.inputs.notes import damaged
 from bktools.inputs.table import Grid, Mask
 
 _ZIP = b"PK"
@@ -60,18 +61,16 @@ def read_workbook(data: bytes, sheet: str | int | None, source: str) -> list[Gri
     except InputError:
         raise
     except calamine.PasswordError:
-        raise InputError("the workbook is locked with a password: save it without", source=source) from None
+        raise damaged(source, "locked") from None
     # A panic of the parser is no Exception.
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise
         why = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InputError(
-            f"is not a readable workbook ({why}); save it again as XLSX", source=source
-        ) from None
+        raise damaged(source, "no_workbook", why=why) from None
     filled = [grid for grid in grids if any(map(any, grid.head))]
     if not filled:
-        raise InputError("the workbook has no cells on a sheet that is shown", source=source)
+        raise damaged(source, "empty_workbook")
     return filled
 
 
@@ -164,17 +163,12 @@ class _Parts:
         """Refuse a workbook by the sizes that its archive states; an old one unpacks to about four times."""
         sizes = [part.file_size for part in self._archive.infolist()] if self._archive else [4 * self._stored]
         if sum(sizes) > UNPACKED:
-            why = f"unpacks to more than {UNPACKED // MIB:,} MB, too much for a workbook: split it, by month"
-            raise InputError(why, source=self._source)
+            raise damaged(self._source, "large_workbook", most=UNPACKED // MIB)
 
     def refuse_cells(self, name: str) -> None:
         """Refuse a sheet with cells far below or far to the right, which would fill the memory."""
         if self._count(name) > _MOST_CELLS:
-            why = (
-                f"the sheet {name!r} takes up more than {_MOST_CELLS:,} cells: delete what lies far below "
-                "and to the right of the table, or save the table as CSV (UTF-8)"
-            )
-            raise InputError(why, source=self._source)
+            raise damaged(self._source, "large_sheet", sheet=name, most=_MOST_CELLS)
 
     def _target(self, name: str) -> str:
         """Return the part of a sheet, "" in a workbook of another kind."""
