@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-import gc
 import io
 import posixpath
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from decimal import Decimal
 from functools import cache, lru_cache, partial
 from typing import Any
@@ -23,7 +22,7 @@ from bktools.errors import InputError, SheetNotFoundError
 from bktools.frames import schema
 from bktools.frames.unpacking import MIB, UNPACKED
 from bktools.inputs.notes import damaged
-from bktools.inputs.table import Grid, Mask
+from bktools.inputs.table import Grid, Mask, no_collection
 
 _ZIP = b"PK"
 # A sheet as Excel's own limits have it would fill the memory; a table of a million rows has few columns.
@@ -56,7 +55,7 @@ def read_workbook(data: bytes, sheet: str | int | None, source: str) -> list[Gri
         names = _asked(book, sheet, source)
         for name in names:
             parts.refuse_cells(name)
-        with _no_collection():
+        with no_collection():
             grids = [_grid(book, name, parts) for name in names]
     except InputError:
         raise
@@ -72,18 +71,6 @@ def read_workbook(data: bytes, sheet: str | int | None, source: str) -> list[Gri
     if not filled:
         raise damaged(source, "empty_workbook")
     return filled
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Look for no garbage meanwhile: cells are new objects by the million, and all of them are used."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _asked(book: Any, sheet: str | int | None, source: str) -> list[str]:

@@ -20,7 +20,7 @@ from bktools.caller import setting
 from bktools.inputs.encoding import read_text, utf8_error
 from bktools.inputs.formats.format import NUMBER, Books, File, Format, company_in_file, day_of
 from bktools.inputs.notes import note
-from bktools.inputs.table import Rows
+from bktools.inputs.table import Rows, no_collection
 
 _FIRST = re.compile(r"\s*#(?:FLAGGA|PROGRAM|FORMAT|GEN|SIETYP)\s", re.IGNORECASE)
 _THIS_YEAR = "0"
@@ -50,7 +50,7 @@ _LETTERS = {
 }
 
 
-# A record: the line it is on, its label in capitals, and its text.
+# A record: the line it is on, its label in capitals, and the text behind it.
 _Record: TypeAlias = tuple[int, str, str]
 
 
@@ -66,7 +66,8 @@ class _Voucher:
 
     def repeats(self, label: str, account: str, objects: str, amount: str) -> bool:
         """Whether a posting repeats an added one before it: by account, objects and amount."""
-        posting = (account, *objects.replace('"', " ").split(), Decimal(amount))
+        value = Decimal(amount) if _NUMBER.fullmatch(amount) else amount
+        posting = (account, *objects.replace('"', " ").split(), value)
         if label == "RTRANS":
             self.waiting[posting] += 1
         elif self.waiting[posting]:
@@ -118,13 +119,12 @@ class _Contents:
         fields = _FIELD.findall(text)
         if not _UNCLOSED.isdisjoint(fields):
             raise self._file.error("sie_unclosed", line)
-        bare = [part[1:-1] if part[0] in '"{' else part for part in fields[1:]]
+        bare = [part[1:-1] if part[0] in '"{' else part for part in fields]
         bare += [""] * (_MOST_FIELDS - len(bare))
         return [part.replace('\\"', '"') for part in bare] if "\\" in text else bare
 
     def _post(self, line: int, label: str, fields: Sequence[str], voucher: _Voucher) -> None:
         account, objects, amount, date, text, *_ = fields
-        self._refuse_amount(line, label, amount)
         if (voucher.waiting or label == "RTRANS") and voucher.repeats(label, account, objects, amount):
             return
         if date and date != voucher.date:
@@ -132,10 +132,6 @@ class _Contents:
         centre = _cost_centre(objects) if objects else ""
         name, words = self.names.get(account, ""), text or voucher.text
         self.postings.add(line, account, name, voucher.date, words, voucher.id, centre, amount)
-
-    def _refuse_amount(self, line: int, label: str, amount: str) -> None:
-        if not _NUMBER.fullmatch(amount):
-            raise self._file.error("no_number", line, name=f"#{label}", value=amount[:40])
 
     def value(self, label: str) -> str:
         """Return the first field of the last record of a label, "" without one."""
@@ -145,7 +141,8 @@ class _Contents:
         """Return the amounts of a label of this year by account."""
         balances = {}
         for line, (year, account, amount, *_) in self.fields[label]:
-            self._refuse_amount(line, label, amount)
+            if not _NUMBER.fullmatch(amount):
+                raise self._file.error("no_number", line, name=f"#{label}", value=amount[:40])
             if year == _THIS_YEAR:
                 balances[account] = Decimal(amount)
         return balances
@@ -165,7 +162,8 @@ def recognises(file: File) -> bool:
 def read(file: File, kind: str) -> Books:
     """Return the accounts, or the postings and the movement of each account by its balances of the year."""
     encoding, records = _records(file, _OF_ACCOUNTS if kind == "chart" else _OF_LEDGERS)
-    contents = _Contents(file, records)
+    with no_collection():
+        contents = _Contents(file, records)
     if kind == "chart":
         types = {fields[0]: fields[1] for _, fields in contents.fields["KTYP"]}
         line_of = {fields[0]: line for line, fields in contents.fields["KONTO"]}
@@ -206,7 +204,7 @@ def _records(file: File, wanted: frozenset[str]) -> tuple[str, Iterator[_Record]
         if label in wanted and (label[0] not in "{}" or len(words) == 1):
             lines.append(line)
             labels.append(label)
-            read.append(data.rstrip(b"\r"))
+            read.append(words[1] if len(words) > 1 else b"")
     whole = b"\n".join(read)
     encoding = _encoding(file, whole, lines)
     try:
@@ -215,7 +213,7 @@ def _records(file: File, wanted: frozenset[str]) -> tuple[str, Iterator[_Record]
         line = lines[whole.count(b"\n", 0, error.start)]
         facts = {"byte": f"{whole[error.start]:02X}", "encoding": encoding, "option": setting("encoding")}
         raise file.error("sie_byte", line, **facts) from None
-    return encoding, zip(lines, labels, texts, strict=True)
+    return encoding, zip(lines, labels, texts, strict=False)
 
 
 def _label(word: bytes) -> str:
