@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bktools import disk
 from bktools.contract import rules
-from bktools.errors import JournalError, StorageError
+from bktools.errors import StorageError
 from bktools.journal.folders import FILE, command_for, environment_of, folder_of, origin_of
 from bktools.journal.lock import sending_for
 from bktools.journal.memory import remember
@@ -61,10 +61,7 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str) 
     set_aside = None
     if source is not None:
         if settings.journal is not None:
-            raise JournalError(
-                "the journal is a database: nothing was changed; restore it with pg_restore, then go on "
-                f"with it: {command_for(environment_of(settings), RESTORE)}"
-            )
+            raise refusal("restored_elsewhere", command=command_for(environment_of(settings), RESTORE))
         set_aside = _put_in_place(settings, source)
     with WritableJournal(settings, may_forget=True) as journal, ExitStack() as stack:
         for company_id in journal.companies():
@@ -123,10 +120,8 @@ def _require_own(file: File, source: Path, settings: Settings) -> None:
         raise StorageError(f"{source} is damaged: {fault}; nothing was changed")
     origin, asked = file.origin(), origin_of(settings)
     if origin["environment"] != asked["environment"] and origin["address"] != asked["address"]:
-        raise JournalError(
-            f"{source} is the journal of {origin['environment']} ({origin['address']}), "
-            f"not of {asked['environment']} ({asked['address']}): nothing was changed"
-        )
+        about = {f"asked_{name}": value for name, value in asked.items()}
+        raise refusal("of_another_service", location=source, **origin, **about)
     if moved := file.about("moved_to"):
         raise refusal("moved", location=source, to=moved)
 

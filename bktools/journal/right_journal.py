@@ -72,10 +72,6 @@ def _another_address(journal: Journal) -> Facts | None:
     return {"before": origin["address"], "asked": asked}
 
 
-def _another_name(journal: Journal) -> Facts | None:
-    return another_name(journal.settings)
-
-
 def _another_journal(journal: Journal) -> Facts | None:
     memory = journal.memory()
     if not memory.journal or memory.journal == journal.id or is_new_restore(journal):
@@ -92,13 +88,14 @@ def _history_left_in_file(journal: Journal) -> Facts | None:
         return {"other": str(file)} if is_used and own.id != journal.id else None
 
 
-def _unfinished_move(journal: Journal) -> Facts | None:
-    # The copy of a file's history says of no database that it was moved there.
-    return {} if not journal.path and not _recorded_database(journal) else None
-
-
 def _another_database(journal: Journal) -> Facts | None:
-    return None if journal.token() == _recorded_database(journal) else {}
+    recorded = journal.row(_RECORDED_DATABASE)
+    return None if recorded and journal.token() == loaded(recorded["facts"])["database"] else {}
+
+
+_RECORDED_DATABASE = """
+    SELECT facts FROM events WHERE code IN ('created', 'moved', 'restored') ORDER BY event_id DESC LIMIT 1
+"""
 
 
 def _event_missing(journal: Journal) -> Facts | None:
@@ -154,14 +151,6 @@ def is_new_restore(journal: Journal) -> bool:
     return memory.journal in {journal.id, restore["replaces"]}
 
 
-def _recorded_database(journal: Journal) -> str:
-    row = journal.row(_RECORDED_DATABASE)
-    return "" if row is None else str(loaded(row["facts"])["database"])
-
-
-_RECORDED_DATABASE = """
-    SELECT facts FROM events WHERE code IN ('created', 'moved', 'restored') ORDER BY event_id DESC LIMIT 1
-"""
 _WRITER = "SELECT machine FROM events WHERE machine IS NOT NULL ORDER BY event_id DESC LIMIT 1"
 _STOPPED = """
     SELECT code, at, login, machine, facts FROM events WHERE code IN ('stopped', 'restored')
@@ -173,6 +162,14 @@ def _rename(_: Journal, facts: Facts) -> str:
     return renaming(facts["before"], facts["asked"])
 
 
+def _accept(journal: Journal, _: Facts) -> str:
+    return journal.command("check --accept-address")
+
+
+def _move(journal: Journal, _: Facts) -> str:
+    return journal.command("journal move --by NAME")
+
+
 def _restore(journal: Journal, _: Facts) -> str:
     return journal.command(RESTORE)
 
@@ -181,19 +178,10 @@ JOURNAL = (
     Condition("replaced", _replaced),
     Condition("moved", _moved),
     Condition("another_environment", _another_environment, _rename),
-    Condition(
-        "another_address", _another_address, lambda journal, _: journal.command("check --accept-address")
-    ),
-    Condition("another_name", _another_name, _rename),
+    Condition("another_address", _another_address, _accept),
+    Condition("another_name", lambda journal: another_name(journal.settings), _rename),
     Condition("another_journal", _another_journal, _restore),
-    Condition(
-        "history_left_in_file",
-        _history_left_in_file,
-        lambda journal, _: journal.command("journal move --by NAME"),
-    ),
-    Condition(
-        "unfinished_move", _unfinished_move, lambda journal, _: journal.command("journal move --by NAME")
-    ),
+    Condition("history_left_in_file", _history_left_in_file, _move),
     Condition("another_database", _another_database, _restore),
     Condition("event_missing", _event_missing, _restore),
     Condition("stopped", _stopped, _restore),

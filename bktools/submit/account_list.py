@@ -11,9 +11,8 @@ import pandas as pd
 from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import InputError
 from bktools.frames.incoming import arrow_of
-from bktools.inputs.options import Columns
 from bktools.inputs.readers.accounts import read_accounts
 from bktools.journal.accounts import key_of, load_accounts, record_accounts
 from bktools.journal.writing import open_for_writing
@@ -27,10 +26,6 @@ def import_accounts(
     source: str | Path | pd.DataFrame,
     *,
     company: str | None = None,
-    columns: Columns | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | int | None = None,
     complete: bool = False,
     service: Service | None = None,
 ) -> pd.DataFrame:
@@ -40,15 +35,10 @@ def import_accounts(
     ----------
     source : path or DataFrame
         Columns id (UUID) and external_id; optionally name, code, archived, tax_code_external_id, company_id.
+        For a file with headings that are not recognised, read it with pandas and give the frame.
         A field without a column keeps its value in the journal.
     company : str, optional
         UUID or short name of the company, for a list without company_id. Default: the configured company.
-    columns : mapping, optional
-        For a file: field to heading, for headings not recognised. An empty heading leaves the field out.
-    delimiter, encoding : str, optional
-        For a text file.
-    sheet : str or int, optional
-        For a workbook: name of the sheet, or its position from 0.
     complete : bool
         True if the list has all accounts of its companies: accounts of these companies that it lacks are
         known no longer. The journal's events keep them.
@@ -83,19 +73,7 @@ def import_accounts(
     ['IMPORTED']
     """
     service = service_or_default(service)
-    reading: dict[str, Any] = {
-        "columns": columns,
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "sheet": sheet,
-    }
-    if isinstance(source, pd.DataFrame):
-        for argument, value in reading.items():
-            if value is not None:
-                raise ArgumentError(argument, "is for a file, not for a frame", value)
-        frame = source
-    else:
-        frame = read_accounts(source, **reading)
+    frame = source if isinstance(source, pd.DataFrame) else read_accounts(source)
     about = frame.attrs.get("bktools") or {}
     name = str(about.get("source") or "the frame")
     # The reader adds empty columns for missing fields; they must not clear known values.
@@ -106,7 +84,7 @@ def import_accounts(
     with open_for_writing(service.settings) as journal:
         retired = record_accounts(journal, rows, complete=Path(name).name if complete else None)
     accounts = load_accounts(service=service)
-    accounts.attrs["bktools"]["retired"] = [external_id for _, external_id in retired]
+    accounts.attrs["bktools"]["retired"] = retired
     accounts.attrs["bktools"]["imported"] = about
     return accounts
 

@@ -159,9 +159,8 @@ def create_with(
                 wanted.append(_checked(action))
     doubt = "" if rules.flag("new_chart", new_chart) else reconciliation.another_chart
     if not apply:
-        message = (
-            f"would be created with {setting('new_chart', value=True)} only" if doubt else "would be created"
-        )
+        only = f" with {setting('new_chart', value=True)} only" if doubt else ""
+        message = f"would be created{only}"
         return [*rows, *(_row(account, "PLANNED", None, message) for account in wanted)]
     if doubt:
         raise InputError(
@@ -216,11 +215,10 @@ def _created(
                 if row is not None:
                     yield _row(account, row["state"], row["account_id"], "exists already; nothing was sent")
                     continue
-                answers.append(_sent(account, service, budget))
-                last = answers[-1]
-                yield _row(
-                    account, last["state"], last.get("account_id"), sentence_of(last["state"], last["facts"])
-                )
+                answer = _sent(account, service, budget)
+                answers.append(answer)
+                message = sentence_of(answer["state"], answer["facts"])
+                yield _row(account, answer["state"], answer.get("account_id"), message)
         finally:
             # A run that ends before this is written may leave accounts, which are safe to create again.
             record_accounts(journal, answers)
@@ -238,13 +236,11 @@ def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[
     except ServiceError as error:
         # Only an answer of the class 4xx says that the service itself refuses the account.
         is_4xx = isinstance(error, StatusError) and 400 <= error.status < 500
-        return _memory(
-            account, "REJECTED" if is_4xx and not is_repeatable(error) else "UNKNOWN", {"said": str(error)}
-        )
+        state = "REJECTED" if is_4xx and not is_repeatable(error) else "UNKNOWN"
+        return _memory(account, state, {"said": str(error)})
     if (answer.company_id.lower(), answer.external_id) != key_of(account):
-        return _memory(
-            account, "UNKNOWN", {"said": f"the service answered with another account: {answer.id}"}
-        )
+        said = f"the service answered with another account: {answer.id}"
+        return _memory(account, "UNKNOWN", {"said": said})
     row = _memory(account, "MATCHED" if answer.matched else "CREATED", {})
     for name in VALUES:
         value = getattr(answer, name)

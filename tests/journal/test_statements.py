@@ -53,7 +53,7 @@ def test_what_was_exported_elsewhere_is_not_sent(journal):
     event = record_exported_elsewhere(journal, COMPANY, rows, source="exports.csv", **TOLD)
     assert loaded(journal.exported_elsewhere(COMPANY)[ENTRIES[0]]["facts"])["entries"][0]["amount"] == "12.50"
     assert journal.exported_elsewhere("other") == {}
-    assert "were exported elsewhere, as Ada recorded" in journal.obstacle(batch("a", 0, 1))
+    assert "were exported elsewhere, as Ada recorded" in str(journal.obstacle(batch("a", 0, 1)))
     with pytest.raises(JournalError, match="were exported elsewhere"):
         claimed(journal, batch("a", 0, 1))
     undo_exported_elsewhere(journal, event, by="Grace", evidence="that list was of a test company")
