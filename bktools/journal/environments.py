@@ -40,8 +40,8 @@ def accept_address(settings: Settings, by: str | None = None) -> tuple[str, str]
         before, after = journal.origin()["address"], settings.identity
         if before == after:
             return None
+        facts = {"address": after, "before": before}
         with journal.right_transaction(but=("another_address",)) as connection:
-            facts = {"address": after, "before": before}
             journal.record(connection, "address_accepted", person=person, facts=facts)
         journal.remember()
     return before, after
@@ -68,23 +68,18 @@ def rename(settings: Settings, old: str, *, by: str) -> str:
             f"{old!r} cannot become {new!r}: give two names of environments, of which none is the sandbox"
         )
     roots = (settings.data_dir, settings.sent_log_dir)
-    if settings.journal is None and not any(
-        (roots[0] / folder_name_of(name) / FILE).exists() for name in (old, new)
-    ):
-        raise refusal("no_journal_to_rename", old=old, folder=settings.data_dir)
     data, machine = (root / folder_name_of(new) for root in roots)
-    if (roots[0] / folder_name_of(old)).exists() and (
-        _has_batches(data / FILE) or read_memory(machine).companies
-    ):
+    before = roots[0] / folder_name_of(old)
+    if settings.journal is None and not ((data / FILE).exists() or (before / FILE).exists()):
+        raise refusal("no_journal_to_rename", old=old, folder=settings.data_dir)
+    if before.exists() and (_has_batches(data / FILE) or read_memory(machine).companies):
         raise refusal("exported_under_both", old=old, new=new)
     for root in roots:
         _rename(root / folder_name_of(old), root / folder_name_of(new))
     if read_memory(machine).environment == old:
         # The file's location changes with the folder's name.
-        location = (
-            str(settings.state_dir / FILE) if settings.journal is None else read_memory(machine).location
-        )
-        remember(machine, environment=new, location=location)
+        moved = {} if settings.journal is not None else {"location": str(settings.state_dir / FILE)}
+        remember(machine, environment=new, **moved)
     with WritableJournal(settings) as journal:
         origin = journal.origin()
         if origin["environment"] not in {old, new}:

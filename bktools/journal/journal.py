@@ -96,20 +96,19 @@ class Journal(Records):
         self._elsewhere: tuple[int | None, dict[str, Row]] = (None, {})
         self.folder = machine_folder(settings)
         self.path = folder_of(settings) / FILE if settings.journal is None else None
-        location = str(self.path) if self.path else location_of_database(settings)
+        location = str(self.path) if settings.journal is None else location_of(settings.journal)
         own = {"BKTOOLS_SENT_LOG_DIR": self.folder, "BKTOOLS_DATA_DIR": folder_of(settings)}
         for variable, folder in own.items():
             if folder.exists():
                 disk.refuse_foreign(folder, variable)
         begin = partial(_begin, settings=settings, location=location, may_forget=may_forget)
-        if self.path:
-            if not self.path.exists() and not may_forget:
-                # Asked before there is a file, and again by whoever creates the tables.
-                _refuse_to_forget(settings, location)
-            super().__init__(Sqlite(self.path), begin)
-        else:
-            assert settings.journal is not None
-            super().__init__(Postgres(settings.journal), begin)
+        if self.path and not self.path.exists() and not may_forget:
+            # Asked before there is a file, and again by whoever creates the tables.
+            _refuse_to_forget(settings, location)
+        database = (
+            Postgres(settings.journal) if settings.journal is not None else Sqlite(folder_of(settings) / FILE)
+        )
+        super().__init__(database, begin)
         moved = self.path and self.about("moved_to")
         if moved:
             self.close()
@@ -310,12 +309,6 @@ class Journal(Records):
         outcome = f'"{outcome}"' if "|" in outcome else outcome
         resolve = self.command(f"export resolve {batch_id}", company_id)
         return f'{resolve} --outcome {outcome} --evidence "..." --by NAME'
-
-
-def location_of_database(settings: Settings) -> str:
-    """Return where the database of the settings is, without user and password."""
-    assert settings.journal is not None
-    return location_of(settings.journal)
 
 
 def _begin(

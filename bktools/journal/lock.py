@@ -14,6 +14,7 @@ import filelock
 from bktools import disk
 from bktools.errors import JournalBusyError, StorageError
 from bktools.journal.records import LOCK_PATIENCE
+from bktools.journal.sentences import line_of
 
 LOCKS = "locks"
 
@@ -52,11 +53,7 @@ def held(path: Path, patience: float, busy: str) -> Iterator[None]:
 
 def no_locks(path: Path, reason: str) -> StorageError:
     """Return the error for a drive without locks that hold, with the way out."""
-    return StorageError(
-        f"the drive of {path.parent} does not lock files ({reason}), so two processes could send the same "
-        "entries: nothing was sent; choose a folder on a drive of this computer (BKTOOLS_DATA_DIR, "
-        "BKTOOLS_SENT_LOG_DIR), or share the journal in PostgreSQL (BKTOOLS_JOURNAL)"
-    )
+    return StorageError(line_of("no_locks", folder=path.parent, reason=reason))
 
 
 def _without_locks(path: Path) -> str:
@@ -86,11 +83,4 @@ def sending_for(
 ) -> AbstractContextManager[None]:
     """Hold the lock of a company. Raises as `held` does."""
     path = folder / LOCKS / f"{hashlib.sha256(company_id.encode()).hexdigest()[:32]}.lock"
-    return held(path, patience, is_sending(company_id))
-
-
-def is_sending(company_id: str) -> str:
-    """Return the message of `JournalBusyError` about a company."""
-    return (
-        f"another process is sending for company {company_id}: nothing was sent by this one; run again later"
-    )
+    return held(path, patience, line_of("is_sending", company=company_id))

@@ -12,10 +12,10 @@ from urllib.parse import quote
 
 from bktools import disk
 from bktools.caller import install_command
-from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
-from bktools.journal.lock import is_sending
+from bktools.errors import ConfigurationError, JournalBusyError, StorageError
 from bktools.journal.records import LOCK_PATIENCE, PATIENCE, Connection, Database, Row, this_process
 from bktools.journal.schema import RULES, TABLES
+from bktools.journal.sentences import line_of, refusal
 from bktools.settings import Secret
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class Postgres(Database):
         with self.errors("locked"):
             (answer,) = self.connection.execute("SELECT pg_try_advisory_lock($1) AS is_held", [number])
         if not answer["is_held"]:
-            raise JournalBusyError(is_sending(company_id))
+            raise JournalBusyError(line_of("is_sending", company=company_id))
 
     def token(self) -> str:
         """Return server, database, timeline and number of the table of events: a copy has others."""
@@ -186,10 +186,7 @@ class Postgres(Database):
 
     def backup(self, target: Path) -> None:
         """Refuse: a database is backed up with its own programs."""
-        raise JournalError(
-            f"the journal {self.location} is a database: nothing was written to {target}; "
-            "back it up with pg_dump"
-        )
+        raise refusal("no_backup_of_database", location=self.location, target=target)
 
     @contextmanager
     def errors(self, what: str) -> Iterator[None]:
@@ -200,19 +197,13 @@ class Postgres(Database):
         try:
             yield
         except (psycopg.IntegrityError, errors.InvalidTextRepresentation) as error:
-            raise JournalError(
-                f"the journal refused a change that breaks one of its rules: {self._shown(error)}"
-            ) from error
+            raise refusal("breaks_a_rule", reason=self._shown(error)) from error
         except (errors.InsufficientPrivilege, errors.UndefinedTable) as error:
             # Without the right to use their schema, a user does not see the tables.
-            raise JournalError(
-                f"the journal {self.location} cannot be {what} by this database user: {self._shown(error)}; "
-                "its owner does this, or grants the rights on the tables of the schema bktools"
-            ) from error
+            raise refusal("no_rights", location=self.location, reason=self._shown(error)) from error
         except (psycopg.Error, UnicodeEncodeError) as error:
-            raise StorageError(
-                f"the journal {self.location} cannot be {what}: {self._shown(error)}"
-            ) from error
+            reason = self._shown(error)
+            raise StorageError(f"the journal {self.location} cannot be {what}: {reason}") from error
 
     def _shown(self, error: Exception) -> str:
         """Return the first line of an error; the address may have a password, which it does not have."""
@@ -255,18 +246,17 @@ def _without_password(error: Exception, address: Secret) -> str:
 
 def _refuse_unsafe(location: str, about: Row, promised: int) -> None:
     """Refuse a server that could lose a commit or a lock."""
-    reasons = {
-        "it is a replica, which cannot be written: name the primary server": about["is_replica"],
+    unsafe = {
+        "replica": about["is_replica"],
         # A pooler invents the number of the process that it gives a client.
-        "a connection pooler is in between, which may share a session and its locks: "
-        "name the server itself": (about["process"] != promised),
-        "fsync is off, so a commit may be lost: set it to on": about["fsync"] != "on",
-        "full_page_writes is off, so a crash may damage it: set it to on": about["full_page_writes"] != "on",
-        f"its encoding is {about['encoding']}: create the database with UTF8": about["encoding"] != "UTF8",
+        "pooler": about["process"] != promised,
+        "fsync": about["fsync"] != "on",
+        "full_page_writes": about["full_page_writes"] != "on",
+        "encoding": about["encoding"] != "UTF8",
     }
-    for reason, is_so in reasons.items():
+    for name, is_so in unsafe.items():
         if is_so:
-            raise StorageError(f"the journal {location} cannot be kept safely: {reason}; nothing was sent")
+            raise StorageError(line_of(f"unsafe_{name}", **about, location=location))
 
 
 def _parts(address: Secret) -> dict[str, Any]:

@@ -184,26 +184,19 @@ class Records:
         return known
 
     def record(
-        self,
-        connection: Connection,
-        code: str,
-        *,
-        state: str | None = None,
-        company_id: str | None = None,
-        period: str | None = None,
-        batch_id: str | None = None,
-        attempt: str | None = None,
-        person: str | None = None,
-        facts: Facts | str | None = None,
+        self, connection: Connection, code: str, *, facts: Facts | str | None = None, **event: str | None
     ) -> int:
-        """Add an event and return its number. Call it in the transaction of the change that it records."""
+        """Add an event, with its columns by name, and return its number.
+
+        Call it in the transaction of the change that it records.
+        """
         before = self.row(_LAST) or {"event_id": 0, "digest": ""}
         # Numbered without gaps, because a number that is missing would be an event that was removed.
         number = int(before["event_id"]) + 1
         text = facts if isinstance(facts, str) else dumped(facts or {})
-        about = (now().isoformat(), code, state, company_id, period, batch_id, attempt, person)
-        event = (number, *about, *self.writer(), text)
-        connection.execute(_INSERT_EVENT, (*event, _link(before["digest"], event)))
+        row = {"at": now().isoformat(), "code": code, **dict.fromkeys(ABOUT), **event}
+        written = (number, *row.values(), *self.writer(), text)
+        connection.execute(_INSERT_EVENT, (*written, _link(before["digest"], written)))
         return number
 
     def writer(self) -> tuple[str, str | None, int]:
@@ -352,8 +345,9 @@ _HOLDING_WANTED = """
     GROUP BY batch_id, company_id, state, job_id ORDER BY state = 'PLANNED', batch_id
 """
 
-_WRITTEN = ("at", "code", "state", "company_id", "period", "batch_id", "attempt", "person", *WRITER, "facts")
-_EVENT = ("event_id", *_WRITTEN, "digest")
+# The columns of an event that say of what it is, and by whom.
+ABOUT = ("state", "company_id", "period", "batch_id", "attempt", "person")
+_EVENT = ("event_id", "at", "code", *ABOUT, *WRITER, "facts", "digest")
 _INSERT_EVENT = (
     f"INSERT INTO events ({', '.join(_EVENT)}) VALUES ("
     f"{', '.join(f'${number}' for number in range(1, len(_EVENT) + 1))})"

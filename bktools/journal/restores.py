@@ -20,7 +20,7 @@ from bktools.journal.folders import FILE, command_for, environment_of, folder_of
 from bktools.journal.lock import sending_for
 from bktools.journal.memory import remember
 from bktools.journal.records import now
-from bktools.journal.right_journal import RESTORE
+from bktools.journal.right_journal import RESTORE, STOPS
 from bktools.journal.sent_log import SentLine
 from bktools.journal.sentences import refusal
 from bktools.journal.sqlite import COMPANIONS, File, remove_with_companions
@@ -66,21 +66,10 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str) 
     with WritableJournal(settings, may_forget=True) as journal, ExitStack() as stack:
         for company_id in journal.companies():
             stack.enter_context(journal.sending(company_id))
-        facts = {
-            "restore": secrets.token_hex(8),
-            "database": journal.token(),
-            "replaces": journal.memory().journal,
-            "evidence": evidence,
-        }
         # Who restores may use the journal in the place of any other one, but not of another service.
-        restored = (
-            "another_journal",
-            "another_database",
-            "event_missing",
-            "stopped",
-            "history_left_in_file",
-            "another_computer",
-        )
+        restored = (*STOPS, "another_journal", "stopped", "history_left_in_file", "another_computer")
+        facts = {"restore": secrets.token_hex(8), "replaces": journal.memory().journal, "evidence": evidence}
+        facts |= {"database": journal.token()}
         # The memory of another computer becomes one of this computer.
         journal.machine = remember(journal.folder).machine
         with journal.right_transaction(but=restored) as connection:

@@ -238,16 +238,11 @@ def company_refusal(
     ]
     if not waiting:
         return None
-    return refusal(
-        f"closed_{closing}",
-        company=company_id,
-        day=day,
-        next_day=(dt.date.fromisoformat(day) + dt.timedelta(days=1)).isoformat(),
-        count=len(waiting),
-        first=waiting[0],
-        command=journal.command("export compose ENTRIES --ledger LEDGER", company_id),
-        not_booked=f"{journal.command(f'export not-booked {waiting[0]}', company_id)} {WORD}",
-    )
+    next_day = (dt.date.fromisoformat(day) + dt.timedelta(days=1)).isoformat()
+    composing = journal.command("export compose ENTRIES --ledger LEDGER", company_id)
+    saying = f"{journal.command(f'export not-booked {waiting[0]}', company_id)} {WORD}"
+    about = {"company": company_id, "day": day, "next_day": next_day, "count": len(waiting)}
+    return refusal(f"closed_{closing}", **about, first=waiting[0], command=composing, not_booked=saying)
 
 
 def first_export(journal: Journal, company_id: str) -> JournalError | None:

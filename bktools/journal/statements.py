@@ -86,9 +86,7 @@ def record_verification(
         Known differences that are carried, each with a `reason`.
     """
     for difference in differences:
-        if not difference.get("reason"):
-            raise ArgumentError("differences", "must have a reason for each difference that is carried")
-        rules.reason("reason", difference["reason"])
+        rules.reason("reason", difference.get("reason") or "")
     facts = {"ledger": {**ledger}, "result": {**result}, "entries": [*entries], "differences": [*differences]}
     period, by = rules.month("month", month), rules.a_name("by", by)
     return record(journal, VERIFIED, company_id=company_id, period=period, person=by, facts=facts)

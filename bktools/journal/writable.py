@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from bktools.errors import JournalError
@@ -27,11 +27,9 @@ class WritableJournal(Journal):
         """Open this journal once more for another thread."""
         return WritableJournal(self.settings)
 
-    @contextmanager
-    def sending(self, company_id: str) -> Iterator[None]:
-        """Hold the company's lock. Raise `JournalBusyError`, with the process, when another one has it."""
-        with self._database.lock(company_id):
-            yield
+    def sending(self, company_id: str) -> AbstractContextManager[None]:
+        """Hold the company's lock. Raise `JournalBusyError` when another process has it."""
+        return self._database.lock(company_id)
 
     @contextmanager
     def right_transaction(self, *, but: Iterable[str] = ()) -> Iterator[Connection]:

@@ -17,6 +17,7 @@ from bktools.inputs.readers.accounts import read_accounts
 from bktools.journal.accounts import key_of, load_accounts, record_accounts
 from bktools.journal.writing import open_for_writing
 from bktools.service import Service
+from bktools.wording import words
 
 # The optional columns of a list of accounts.
 OPTIONAL = ("name", "code", "tax_code_external_id", "archived", "metadata")
@@ -93,34 +94,26 @@ def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterato
     """Yield each account of a list as a checked row for the journal."""
     missing = [column for column in ("id", "external_id") if column not in frame.columns]
     if missing:
-        raise InputError(
-            f"has no column {missing[0]}; it has {', '.join(map(str, frame.columns))}", source=source
-        )
+        columns = ", ".join(map(str, frame.columns))
+        raise InputError(f"has no column {missing[0]}; it has {columns}", source=source)
     seen: dict[tuple[str, str], int] = {}
     for number, row in enumerate(arrow_of(frame).to_pylist(), 1):
         where = f"of account {number} in {source}"
         company_id = row.get("company_id") or fallback
         if company_id is None:
-            raise InputError(
-                "has no company_id: name the company of its accounts with company= (--company)", source=source
-            )
+            raise InputError(words()("submit.no_company"), source=source)
+        name, external_id = f"external_id {where}", row["external_id"]
         account: dict[str, Any] = {
             "company_id": rules.uuid_text(f"company_id {where}", company_id),
-            "external_id": rules.text(
-                f"external_id {where}", row["external_id"], shortest=1, longest=LONGEST_TEXT
-            ),
+            "external_id": rules.text(name, external_id, shortest=1, longest=LONGEST_TEXT),
             "account_id": rules.uuid_text(f"id {where}", row["id"]),
-            "state": "IMPORTED",
-            "facts": {"file": Path(source).name},
         }
+        account |= {"state": "IMPORTED", "facts": {"file": Path(source).name}}
         for name in row.keys() & OPTIONAL:
             check = rules.flag if name == "archived" else rules.text
             account[name] = None if row[name] is None else check(f"{name} {where}", row[name])
         first = seen.setdefault(key_of(account), number)
         if first != number:
-            raise InputError(
-                f"has the external ID {account['external_id']} twice (accounts {first} and {number}): "
-                "keep one of them",
-                source=source,
-            )
+            text = words()("submit.twice", external_id=external_id, first=first, number=number)
+            raise InputError(text, source=source)
         yield account

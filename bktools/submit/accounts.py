@@ -36,6 +36,7 @@ from bktools.service import Service
 from bktools.service.retry import Budget, RetryPolicy, is_repeatable, repeated
 from bktools.settings import require_writable
 from bktools.submit.outcomes import outcome_frame
+from bktools.wording import words
 
 # Most requests for an account. A repeat adds none: (externalId, companyId) is unique in the service.
 ATTEMPTS = 3
@@ -164,8 +165,7 @@ def create_with(
         return [*rows, *(_row(account, "PLANNED", None, message) for account in wanted)]
     if doubt:
         raise InputError(
-            f"{doubt}. Nothing was written: if it is the wrong file, give the right one; "
-            f"if the company has a new chart, say so with {setting('new_chart', value=True)}"
+            words()("submit.another_chart", doubt=doubt, option=setting("new_chart", value=True))
         )
     with progress_bar("accounts", total=len(wanted), unit="account", shown=progress) as bar:
         for company_id, named in reconciliation.companies_now.items():
@@ -192,9 +192,8 @@ def _checked(account: Mapping[str, Any]) -> dict[str, Any]:
     try:
         body = create_body(company_id=account["company_id"], external_id=account["external_id"], **values)
     except ArgumentError as error:
-        raise InputError(
-            f"account {account['external_id']!r} cannot be created: {error}; nothing was sent"
-        ) from None
+        text = words()("submit.cannot_be_created", account=account["external_id"], reason=error)
+        raise InputError(text) from None
     return {"company_id": body["companyId"], "external_id": body["externalId"], **values}
 
 
@@ -211,8 +210,7 @@ def _created(
         answers: list[dict[str, Any]] = []
         try:
             for account in group:
-                row = existing.get(key_of(account))
-                if row is not None:
+                if row := existing.get(key_of(account)):
                     yield _row(account, row["state"], row["account_id"], "exists already; nothing was sent")
                     continue
                 answer = _sent(account, service, budget)

@@ -69,7 +69,6 @@ def test_the_facts_of_the_newest_claim_count(journal):
 FORBIDDEN = """
 UPDATE entry_data SET amount = '9.99'
 UPDATE {or_replace} entry_data SET amount = '9.99'
-INSERT {or_replace} INTO entry_data SELECT * FROM entry_data
 """
 
 
