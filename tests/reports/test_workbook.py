@@ -185,7 +185,7 @@ def test_amounts_that_excel_would_round_are_text(close: Close):
 
 @needs_office
 def test_it_prints_on_few_pages_without_a_stray_row(book: Path, tmp_path: Path):
-    """A spreadsheet program prints the sample's close on at most 17 pages, none nearly empty; the picture has its own."""
+    """A spreadsheet program prints the sample on at most 17 pages, none nearly empty but the picture's."""
     pdf = saved(book, "pdf", tmp_path)
     text = subprocess.run(
         ["pdftotext", "-layout", str(pdf), "-"], capture_output=True, text=True, check=True
