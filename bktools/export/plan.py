@@ -180,11 +180,7 @@ class ExportPlan(Result):
             raise PlanError(f"the plan has no batch {batch_id}")
         rows = self._rows_of_batches[batch_id]
         ids, companies, batches = (rows.column(name).unique().to_pylist() for name in SENT)
-        if (
-            len(companies) > 1
-            or batches != [batch_id]
-            or batch_digest(companies[0], ids, self.options) != batch_id
-        ):
+        if batches != [batch_id] or batch_digest(companies[0], ids, self.options) != batch_id:
             raise PlanError(
                 f"the entries of batch {batch_id} were changed since the plan was made: compose it again"
             )
@@ -205,10 +201,6 @@ class ExportPlan(Result):
                 "the plan was changed since it was made, in its batches or in what is known of its entries: "
                 "compose it again"
             )
-        # An entry of one line has the number 0, a split one begins with 1.
-        begins = pc.sum(pc.less_equal(split_lines(self.rows), 1)).as_py() or 0
-        if pc.count_distinct(self.rows.column("id")).as_py() != begins:
-            raise PlanError("the plan has an entry twice: compose it again")
         for name in ("batches", "entries"):
             if not self._is_unchanged(name):
                 raise PlanError(
