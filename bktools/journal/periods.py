@@ -17,16 +17,7 @@ from bktools.connection import company_named, service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError
 from bktools.frames.columns import split_lines, texts_of
-from bktools.frames.schema import (
-    BOOKED,
-    COUNT,
-    ENTRY_DATA,
-    INSTANT,
-    MAYBE_SENT,
-    PERIODS,
-    TEXT,
-    Month,
-)
+from bktools.frames.schema import BOOKED, COUNT, ENTRY_DATA, INSTANT, MAYBE_SENT, PERIODS, TEXT, Month
 from bktools.frames.sums import summed
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal

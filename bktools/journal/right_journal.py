@@ -12,15 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from bktools.errors import JournalError
-from bktools.journal.folders import (
-    FILE,
-    another_name,
-    environment_of,
-    folder_of,
-    is_own,
-    origin_of,
-    renaming,
-)
+from bktools.journal.folders import FILE, another_name, environment_of, folder_of, is_own, origin_of, renaming
 from bktools.journal.journal import Journal
 from bktools.journal.memory import memories
 from bktools.journal.records import Facts, loaded, named

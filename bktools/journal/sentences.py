@@ -34,7 +34,8 @@ def line_of(code: str, /, **facts: object) -> str:
 
 
 def refusal(code: str, /, **facts: object) -> JournalError:
-    """Return the error of a code of the section `journal`, with its sentence and facts."""
+    """Return the error of a code of the section `journal`, with its sentence and the facts that it reads."""
     error = JournalError(line_of(code, **facts))
-    error.code, error.facts = code, facts
+    error.code = code
+    error.facts = {name: facts.get(name) for name in words().facts_of(f"journal.{code}")}
     return error

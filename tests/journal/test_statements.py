@@ -42,7 +42,7 @@ def test_a_verification_is_kept_and_shown(journal, service):
     record = bktools.record_of("2026-10", company=COMPANY, service=service)
     assert record.tables["events"]["code"].to_pylist() == ["verified", "verified"]
     assert "verified against ledger.csv" in record.tables["events"]["message"][0].as_py()
-    with pytest.raises(ArgumentError, match="differences must have a reason"):
+    with pytest.raises(ArgumentError, match="reason must be given"):
         record_verification(journal, COMPANY, "2026-10", **listed | {"differences": [{"entry_id": "x"}]})
 
 
