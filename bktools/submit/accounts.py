@@ -237,8 +237,8 @@ def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[
         state = "REJECTED" if is_4xx and not is_repeatable(error) else "UNKNOWN"
         return _memory(account, state, {"said": str(error)})
     if (answer.company_id.lower(), answer.external_id) != key_of(account):
-        said = f"the service answered with another account: {answer.id}"
-        return _memory(account, "UNKNOWN", {"said": said})
+        text = f"the service answered with another account: {answer.id}"
+        return _memory(account, "UNKNOWN", {"said": text})
     row = _memory(account, "MATCHED" if answer.matched else "CREATED", {})
     for name in VALUES:
         value = getattr(answer, name)
