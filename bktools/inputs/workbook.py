@@ -20,7 +20,7 @@ import python_calamine as calamine
 
 from bktools.errors import InputError, SheetNotFoundError
 from bktools.frames import schema
-from bktools.frames.unpacking import MIB, UNPACKED
+from bktools.frames.parquet import MIB, UNPACKED
 from bktools.inputs.notes import damaged
 from bktools.inputs.table import Grid, Mask, no_collection
 

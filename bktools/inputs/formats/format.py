@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from bktools.contract.accounts import CompanyInFile
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.unpacking import MIB
+from bktools.frames.parquet import MIB
 from bktools.inputs.days import parsed
 from bktools.inputs.notes import Note, damaged, note
 from bktools.inputs.table import Grid, Rows, Table
