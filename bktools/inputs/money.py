@@ -18,7 +18,7 @@ from bktools.inputs.columns import (
     are_amounts,
     ask_amount,
     ask_column,
-    ask_of_net,
+    ask_of_totals,
     can_be,
     most,
     side_of,
@@ -59,7 +59,7 @@ def find_money(reading: Reading) -> list[str]:
         if columns.get("amount") != "":
             ask_amount(reading)
     if reading.has("amount"):
-        ask_of_net(reading)
+        ask_of_totals(reading)
     return [name for name in MONEY if name in places]
 
 
