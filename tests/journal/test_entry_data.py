@@ -6,7 +6,7 @@ import datetime as dt
 from decimal import Decimal
 
 import pyarrow as pa
-from backends import BOTH, refused, typed_by_hand, without_triggers
+from backends import BOTH
 from batches import answer, batch, claimed
 
 from bktools.export.plan import BatchRequest
@@ -64,34 +64,6 @@ def test_the_facts_of_the_newest_claim_count(journal):
     assert kept(journal) == [("4.00", None, None)], "nothing new is known"
     assert claims(journal) == 3
     assert problems(journal) == []
-
-
-FORBIDDEN = """
-UPDATE entry_data SET amount = '9.99'
-UPDATE {or_replace} entry_data SET amount = '9.99'
-"""
-
-
-@BOTH
-def test_data_do_not_change(journal, backend):
-    """SQL typed by hand does not change what was kept; the digest reveals what it deletes."""
-    claimed(journal, of_amounts("a", ["1.00"]), of_amounts("b", ["2.00"], first=1))
-    words = {"or_replace": "" if backend else "OR REPLACE"}
-    with typed_by_hand(journal, backend) as by_hand:
-        for sql in FORBIDDEN.strip().splitlines():
-            refused(by_hand, sql.format(**words))
-        by_hand.execute("DELETE FROM entry_data WHERE batch_id = 'b'")
-    assert problems(journal) == ["batch b: the data of its entries was changed after it was claimed"]
-
-
-@BOTH
-def test_facts_that_somebody_changed_are_noticed(journal, backend):
-    """With triggers removed and valid checksums the digest in the chain still differs."""
-    claimed(journal, of_amounts("a", ["1.00", "2.00"]))
-    with typed_by_hand(journal, backend) as by_hand:
-        without_triggers(by_hand, backend)
-        by_hand.execute("UPDATE entry_data SET amount = '100.00' WHERE amount = '1.00'")
-    assert problems(journal) == ["batch a: the data of its entries was changed after it was claimed"]
 
 
 def test_amounts_of_a_history_have_the_scale_of_the_finest(journal):

@@ -19,7 +19,6 @@ from bktools.cli.app import app
 from bktools.errors import JournalError, StorageError
 from bktools.journal import records
 from bktools.journal.folders import folder_of
-from bktools.journal.journal import Journal
 from bktools.journal.restores import restore
 from bktools.journal.sqlite import File, connect
 from bktools.journal.writing import open_for_writing
@@ -112,16 +111,12 @@ def test_a_month_end_on_a_journal_of_before_is_refused_in_one_line(tmp_path, mon
     with closing(connect(path)) as connection:
         connection.execute("CREATE TABLE about (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL)")
         connection.execute("INSERT INTO about VALUES ('id', 'x'), ('schema_version', '1'), ('release', 'x')")
-    for name, value in {
-        "BASE_URL": ADDRESS,
-        "DATA_DIR": tmp_path,
-        "TOKEN": "t",
-        "ENVIRONMENT": "production",
-    }.items():
+    variables = {"BASE_URL": ADDRESS, "DATA_DIR": tmp_path, "TOKEN": "t", "ENVIRONMENT": "production"}
+    for name, value in variables.items():
         monkeypatch.setenv(f"BKTOOLS_{name}", str(value))
-    entries = tmp_path / "entries.csv"
-    entries.write_text("id\n")
-    command = ["month-end", "--chart", str(entries), "--entries", str(entries), "--company", COMPANY]
+    (tmp_path / "entries.csv").write_text("id\n")
+    path = str(tmp_path / "entries.csv")
+    command = ["month-end", "--chart", path, "--entries", path, "--company", COMPANY]
     error = CliRunner().invoke(app, command).exception
     assert re.fullmatch(r"the journal .* use bktools at commit 2b6b6900 to read it", str(error))
 
@@ -150,21 +145,3 @@ def test_many_processes_open_a_new_journal_at_once(tmp_path):
     running = [warm.Process(addresses_of_a_new_journal, tmp_path / "shared") for _ in range(6)]
     assert [process.read() for process in running] == [1] * 6
     assert [process.wait() for process in running] == [0] * 6
-
-
-def is_locked(path):
-    """Try what needs the file alone; yield what SQLite says."""
-    with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
-        try:
-            connection.execute("PRAGMA journal_mode = DELETE")
-            yield "taken"
-        except sqlite3.OperationalError as error:
-            yield str(error)
-
-
-def test_opening_again_keeps_the_locks_of_this_process(service, tmp_path):
-    """A second journal of the same process, opened and closed, takes no lock away from the first."""
-    with open_for_writing(service.settings) as first, first.transaction():
-        with Journal(service.settings) as second:
-            assert second.path == first.path
-        assert warm.result(is_locked, first.path) == "database is locked"

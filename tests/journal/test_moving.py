@@ -130,18 +130,6 @@ def test_what_is_refused_stays_as_it_was(both, machine, postgres, database):
         assert state(journal, "a") == "UNKNOWN"
 
 
-def test_colleagues_go_on_with_the_moved_journal(both, machine):
-    """Who had never used it is a newcomer; who moved it is not."""
-    file, database = both
-    used(file, "a")
-    move(database, by="Ada")
-    with open_for_writing(database) as journal:
-        send(journal, batch("b", 1, date="2026-10-01"))
-    with open_for_writing(machine("colleague")) as journal, pytest.raises(JournalError) as caught:
-        send(journal, batch("c", 2, date="2026-10-01"))
-    assert caught.value.code == "closed_for_newcomer"
-
-
 def test_a_copy_of_the_file_is_moved_no_second_time(both, tmp_path):
     """A backup of the file, which is not closed: this machine has seen the database's later events."""
     file, database = both

@@ -112,26 +112,17 @@ def _memory_of(settings: Settings) -> Path:
     return machine_folder(settings) / MEMORY
 
 
-def _missing_with_the_memory(settings: Settings) -> Settings:
-    _memory_of(settings).unlink()
-    return _missing(settings)
+def _without_memory(change, content: str | None = None):
+    """Return a change after which the memory is gone, or damaged."""
 
+    def changed(settings: Settings) -> Settings:
+        wrong = change(settings)
+        _memory_of(settings).unlink()
+        if content is not None:
+            _memory_of(settings).write_text(content)
+        return wrong
 
-def _event_missing_and_memory_damaged(settings: Settings) -> Settings:
-    _event_missing(settings)
-    _memory_of(settings).write_text('{"machine": "')
-    return settings
-
-
-def _event_missing_and_memory_gone(settings: Settings) -> Settings:
-    _event_missing(settings)
-    _memory_of(settings).unlink()
-    return settings
-
-
-def _memory_gone(settings: Settings) -> Settings:
-    _memory_of(settings).unlink()
-    return settings
+    return changed
 
 
 def _copied_folder(settings: Settings) -> Settings:
@@ -146,10 +137,10 @@ FILE_CONDITIONS = [
     (_event_missing, "event_missing", "sent from here and not in it: batches c.*bktools journal restore"),
     (_stopped, "stopped", "lacks what .* had seen.*bktools journal restore"),
     (_missing, "missing", "bktools journal restore"),
-    (_missing_with_the_memory, "missing", "bktools journal restore"),
-    (_event_missing_and_memory_damaged, "event_missing", "sent from here and not in it: batches c"),
-    (_event_missing_and_memory_gone, "event_missing", "sent from here and not in it: batches c"),
-    (_memory_gone, "another_computer", "is lost.*bktools journal restore"),
+    (_without_memory(_missing), "missing", "bktools journal restore"),
+    (_without_memory(_event_missing, '{"machine": "'), "event_missing", "not in it: batches c"),
+    (_without_memory(_event_missing), "event_missing", "sent from here and not in it: batches c"),
+    (_without_memory(lambda settings: settings), "another_computer", "is lost.*bktools journal restore"),
     (_copied_folder, "another_computer", "Several computers need a database.*bktools journal restore"),
 ]
 
@@ -236,22 +227,19 @@ def test_a_copied_home_is_asked_about_once(settings, monkeypatch):
         assert code_of(settings) == code
 
 
-@BOTH
-def test_a_memory_that_may_not_be_read_is_no_missing_one(machine):
-    """As after a run as another user: nothing is sent, because it may know of a later event."""
-    settings = used(machine())
+@pytest.mark.skipif(disk.ON_WINDOWS, reason="Windows has no such permissions")
+@pytest.mark.parametrize("kind", ["data", "sent_log"])
+def test_a_folder_that_others_may_write_is_refused(settings, kind):
+    """A journal or a memory that was put there would be believed; an unreadable one is not a missing one."""
+    used(settings)
     path = _memory_of(settings)
+    content = path.read_bytes()
     path.unlink()
     path.mkdir()
     with pytest.raises(StorageError, match="cannot be read"):
         open_for_writing(settings)
-
-
-@pytest.mark.skipif(disk.ON_WINDOWS, reason="Windows has no such permissions")
-@pytest.mark.parametrize("kind", ["data", "sent_log"])
-def test_a_folder_that_others_may_write_is_refused(settings, kind):
-    """A journal that was put there, or a memory, would be believed."""
-    used(settings)
+    path.rmdir()
+    path.write_bytes(content)
     folder = {"data": folder_of, "sent_log": machine_folder}[kind](settings)
     folder.chmod(0o770)
     with pytest.raises(StorageError, match=f"chmod go-w .* or set BKTOOLS_{kind.upper()}_DIR"):
@@ -295,14 +283,6 @@ def test_a_renamed_environment_keeps_its_journal(settings):
     assert not folder_of(before).exists()
 
 
-def test_two_environments_that_were_used_stay_two(settings):
-    """Both have exported: a rename would forget one of them."""
-    used(at(settings, environment="books"))
-    other = used(at(settings, environment="production", base_url=OTHER_ADDRESS))
-    with pytest.raises(JournalError, match='exported as "books" and as "production": nothing was changed'):
-        rename(other, "books", by="Ada")
-
-
 def begun_without_a_word(journal) -> None:
     with journal.sending(COMPANY):
         claim(journal, [batch("b", 0)], "plan")
@@ -320,8 +300,12 @@ def test_a_renamed_environment_runs_again_after_a_kill(settings, monkeypatch):
     assert code_of(new) == ""
     with pytest.raises(ConfigurationError, match="give two names"):
         rename(new, "production", by="Ada")
+    third = at(settings, environment="third", base_url=OTHER_ADDRESS)
     with pytest.raises(JournalError, match='there is no journal of "books"'):
-        rename(at(settings, environment="third"), "books", by="Ada")
+        rename(third, "books", by="Ada")
+    # Both have exported: a rename would forget one of them.
+    with pytest.raises(JournalError, match='exported as "production" and as "third": nothing was changed'):
+        rename(used(third), "production", by="Ada")
 
 
 @BOTH
@@ -355,11 +339,6 @@ def test_a_first_export_needs_a_persons_word(opened, settings):
     assert problems(opened) == []
 
 
-def test_the_sandbox_asks_nothing(journal):
-    """It holds no real books."""
-    assert first_export(journal, COMPANY) is None
-
-
 # A machine without a memory.
 
 
@@ -367,7 +346,11 @@ def test_the_sandbox_asks_nothing(journal):
 def test_a_newcomer_sends_nothing_of_before(machine, today):
     """Entries dated until the day of its first use wait; the others, and a colleague's, are sent."""
     today("2026-11-20T10:00")
+    open_for_writing(machine("early")).close()
     used(machine("first"))
+    # Who has opened the journal before anything was sent is no newcomer.
+    with open_for_writing(machine("early")) as journal:
+        send(journal, batch("early", 4, date="2026-10-01"))
     with open_for_writing(machine("second")) as newcomer:
         with pytest.raises(JournalError, match="A colleague who used the journal before") as caught:
             send(newcomer, batch("old", 1, date="2026-11-20"))
@@ -380,12 +363,3 @@ def test_a_newcomer_sends_nothing_of_before(machine, today):
         send(newcomer, batch("old", 1, date="2026-11-20"))
     with open_for_writing(machine("first")) as colleague:
         send(colleague, batch("undated", 2))
-
-
-@DATABASE
-def test_a_machine_that_was_there_from_the_start_is_no_newcomer(machine):
-    """It has opened the journal before anything was sent."""
-    open_for_writing(machine("second")).close()
-    used(machine("first"))
-    with open_for_writing(machine("second")) as journal:
-        send(journal, batch("b", 1, date="2026-10-01"))

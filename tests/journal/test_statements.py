@@ -64,22 +64,17 @@ def test_what_was_exported_elsewhere_is_not_sent(journal):
 
 
 @BOTH
-def test_an_entry_that_waits_is_not_sent_after_it_was_exported_elsewhere(journal):
-    """It was claimed before somebody said so: the request is not begun."""
+def test_what_waits_or_was_sent_here_is_told_from_what_was_exported_elsewhere(journal):
+    """A batch that was claimed before is not begun; a list with entries that were sent here is refused."""
     claimed(journal, batch("a", 0, 1))
     record_exported_elsewhere(journal, COMPANY, [{"entry_id": ENTRIES[1]}], **TOLD)
     with pytest.raises(JournalError, match="were exported elsewhere"):
         begin(journal, "a")
     assert journal.state_of("a")["state"] == "PLANNED"
-
-
-@BOTH
-def test_what_was_sent_from_here_was_not_exported_elsewhere(journal):
-    """The list that is imported has entries of this journal: it is named, and nothing is recorded."""
-    send(journal, batch("a", 0))
-    with pytest.raises(JournalError, match="are in batch a, which is ACCEPTED here"):
-        record_exported_elsewhere(journal, COMPANY, [{"entry_id": entry} for entry in ENTRIES[:2]], **TOLD)
-    assert journal.exported_elsewhere() == {}
+    send(journal, batch("b", 2))
+    with pytest.raises(JournalError, match="are in batch b, which is ACCEPTED here"):
+        record_exported_elsewhere(journal, COMPANY, [{"entry_id": ENTRIES[2]}], **TOLD)
+    assert {*journal.exported_elsewhere()} == {ENTRIES[1]}
 
 
 @BOTH
