@@ -32,16 +32,15 @@ def test_a_batch_that_is_not_planned_does_not_begin(opened, before, today):
     """A second begin changes no row and is refused, whatever brought the batch to its state."""
     today("2026-11-20T10:00")
     attempt = begun(opened, batch("a", 0))
+    by_hand = {"RELEASED": "RELEASED", "BOOKED": "ACCEPTED"}.get(before)
     if before != "SENDING":
-        answered = {"RELEASED": "UNKNOWN", "BOOKED": "UNKNOWN"}.get(before, before)
-        record_outcome(opened, attempt, answer(answered, "job-a" if before == "ACCEPTED" else None))
+        answered = "UNKNOWN" if by_hand else before
+        record_outcome(opened, attempt, answer(answered, "job-a" if answered == "ACCEPTED" else None))
     today("2026-11-21T10:00")
-    if before in {"RELEASED", "BOOKED"}:
-        resolve(opened, "a", {"RELEASED": "RELEASED", "BOOKED": "ACCEPTED"}[before], **LOOKED)
-    with (
-        opened.sending(COMPANY),
-        pytest.raises(JournalError, match=r"not PLANNED|nothing else of the company"),
-    ):
+    if by_hand:
+        resolve(opened, "a", by_hand, **LOOKED)
+    refused = pytest.raises(JournalError, match=r"not PLANNED|nothing else of the company")
+    with opened.sending(COMPANY), refused:
         begin(opened, "a")
     assert codes(opened).count("sending") == 1
 
@@ -162,17 +161,14 @@ def test_the_job_of_an_earlier_attempt_is_never_lost(opened, today, became, kind
 
 @BOTH
 @pytest.mark.parametrize("answered", ["PLANNED", "REJECTED"])
-def test_a_request_that_was_not_sent_is_shown_where_a_person_found_it_booked(
-    opened, settings, today, answered
-):
-    """Its sender slept meanwhile: without the line, the entries would be in no books."""
+def test_a_request_that_was_not_sent_contradicts_a_person(opened, settings, today, answered):
+    """Who found it booked: without the line, the entries would be in no books."""
     today("2026-11-20T10:00")
     sleeper = begun(opened, batch("a", 0))
     with open_for_writing(settings) as colleague:
         resolve(colleague, "a", "ACCEPTED", **LOOKED)
     assert record_outcome(opened, sleeper, answer(answered)).code == "late_answer"
-    assert state(opened, "a") == "ACCEPTED"
-    assert len(opened.late_answers(COMPANY)) == 1
+    assert (state(opened, "a"), len(opened.late_answers(COMPANY))) == ("ACCEPTED", 1)
 
 
 @BOTH

@@ -148,44 +148,30 @@ FILE_CONDITIONS = [
 @pytest.mark.parametrize(("change", "code", "way_out"), FILE_CONDITIONS)
 def test_each_condition_of_a_file(settings, change, code, way_out):
     """It refuses every change with one line and its way out; reading goes on."""
-    settings = used(at(settings, environment="production"), "a", "b")
-    wrong = change(settings)
-    _refused(wrong, code, way_out)
-
-
-def _refused(wrong: Settings, code: str, way_out: str) -> None:
+    wrong = change(used(at(settings, environment="production"), "a", "b"))
     with pytest.raises(JournalError, match=way_out) as caught:
         open_for_writing(wrong)
     assert (caught.value.code, "\n" in str(caught.value)) == (code, False)
     # A way out that is a command names the environment.
     assert "bktools" not in str(caught.value) or "--environment" in str(caught.value)
-    for change in CHANGES:
+    for use in ("claim", "close", "settle"):
         with pytest.raises(JournalError) as caught:
-            change(wrong)
+            _change(wrong, use)
         assert caught.value.code in {code, "stopped"}
     if code not in {"missing", "another_environment", "another_name"}:
         with open_for_reading(wrong) as journal:
             assert state(journal, "z" if code == "another_journal" else "a") in {"ACCEPTED", None}
 
 
-def _claim(settings: Settings) -> None:
+def _change(settings: Settings, change: str) -> None:
     with open_for_writing(settings) as journal:
-        send(journal, batch("new", 5))
-
-
-def _close(settings: Settings) -> None:
-    with open_for_writing(settings) as journal:
-        record_close(
-            journal, COMPANY, "2026-10", plan_id="plan", prepared_by="Ada", approved_by=None, held_back=None
-        )
-
-
-def _settle(settings: Settings) -> None:
-    with open_for_writing(settings) as journal:
-        resolve(journal, "a", "RELEASED", **LOOKED)
-
-
-CHANGES = (_claim, _close, _settle)
+        if change == "claim":
+            send(journal, batch("new", 5))
+        elif change == "close":
+            about = {"plan_id": "plan", "prepared_by": "Ada", "approved_by": None, "held_back": None}
+            record_close(journal, COMPANY, "2026-10", **about)
+        else:
+            resolve(journal, "a", "RELEASED", **LOOKED)
 
 
 def test_every_condition_of_the_table_has_a_test():
