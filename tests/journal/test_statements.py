@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 
 import pytest
 from backends import BOTH
@@ -12,6 +13,7 @@ import bktools
 from bktools.errors import ArgumentError, JournalError
 from bktools.journal.attempts import begin
 from bktools.journal.records import loaded
+from bktools.journal.resolving import resolve
 from bktools.journal.statements import (
     not_booked,
     record_exported_elsewhere,
@@ -64,8 +66,8 @@ def test_what_was_exported_elsewhere_is_not_sent(journal):
 
 
 @BOTH
-def test_what_waits_or_was_sent_here_is_told_from_what_was_exported_elsewhere(journal):
-    """A batch that was claimed before is not begun; a list with entries that were sent here is refused."""
+def test_what_waits_or_was_sent_here_is_told_from_what_was_exported_elsewhere(journal, today):
+    """A batch that waits is not begun; after a wrong release an import keeps the entries out."""
     claimed(journal, batch("a", 0, 1))
     record_exported_elsewhere(journal, COMPANY, [{"entry_id": ENTRIES[1]}], **TOLD)
     with pytest.raises(JournalError, match="were exported elsewhere"):
@@ -74,7 +76,16 @@ def test_what_waits_or_was_sent_here_is_told_from_what_was_exported_elsewhere(jo
     send(journal, batch("b", 2))
     with pytest.raises(JournalError, match="are in batch b, which is ACCEPTED here"):
         record_exported_elsewhere(journal, COMPANY, [{"entry_id": ENTRIES[2]}], **TOLD)
-    assert {*journal.exported_elsewhere()} == {ENTRIES[1]}
+    today("2026-11-20T10:00")
+    send(journal, batch("c", 3), "UNKNOWN")
+    today("2026-11-21T10:00")
+    resolve(journal, "c", "RELEASED", **TOLD)
+    record_exported_elsewhere(journal, COMPANY, [{"entry_id": ENTRIES[3]}], **TOLD)
+    with pytest.raises(JournalError, match="were exported elsewhere"):
+        claimed(journal, batch("c", 3))
+    assert {*journal.exported_elsewhere()} == {ENTRIES[1], ENTRIES[3]}
+    page = files("bktools.guide").joinpath("after-export.md").read_text(encoding="utf-8")
+    assert "after a wrong `released`, `bktools export import FILE` keeps the entries out" in page
 
 
 @BOTH

@@ -39,6 +39,8 @@ def test_one_prepares_and_another_approves(sandbox, run, coded):
     """Compose writes a file, submit shows it, submit --apply sends it, and a second time sends nothing."""
     code, message = run("export compose entries.csv --out october.plan --max-entries 4 --csv shown")
     assert (code, "10 entries ready in 3 batches" in message) == (Exit.DONE, True), message
+    # The first line about the plan asks for an earlier export.
+    assert 0 < message.index("nothing of company") < message.index("ExportPlan")
     plan_id = re.search(r"ExportPlan (\w+)", message)[1]
     with pytest.raises(PlanError, match="holds plan"):
         run("export submit october.plan --plan 0000 --apply")
