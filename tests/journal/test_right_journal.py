@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from batches import ADDRESS, COMPANY, ENTRIES, LOOKED, OTHER_COMPANY, batch, beg
 import bktools
 from bktools import disk
 from bktools.errors import ConfigurationError, JournalError, StorageError
-from bktools.journal import memory, right_journal
+from bktools.journal import computer, memory, right_journal
 from bktools.journal.attempts import begin
 from bktools.journal.claims import claim
 from bktools.journal.environments import accept_address, rename
@@ -208,8 +209,8 @@ def test_a_copied_home_is_asked_about_once(settings, monkeypatch):
     assert code_of(settings) == ""
     with open_for_writing(settings) as journal:
         assert (journal.machine != machine, closed_since(journal) is not None) == (True, True)
-    for computer, code in (("", ""), ("laptop", "another_computer")):
-        monkeypatch.setattr(memory, "this_computer", lambda computer=computer: computer)
+    for name, code in (("", ""), ("laptop", "another_computer")):
+        monkeypatch.setattr(memory, "this_computer", lambda name=name: name)
         assert code_of(settings) == code
 
 
@@ -292,6 +293,18 @@ def test_a_renamed_environment_runs_again_after_a_kill(settings, monkeypatch):
     # Both have exported: a rename would forget one of them.
     with pytest.raises(JournalError, match='exported as "production" and as "third": nothing was changed'):
         rename(used(third), "production", by="Ada")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the file of Linux is read")
+def test_a_computer_has_an_identity_or_none(tmp_path, monkeypatch):
+    """It is a digest, and a container without the file, or with an empty one, has none."""
+    for content, length in (("b2f1c9\n", 16), ("", 0), (None, 0)):
+        path = tmp_path / f"machine-id-{content}"
+        if content is not None:
+            path.write_text(content)
+        monkeypatch.setattr(computer, "MACHINE_ID", path)
+        identity = computer.this_computer.__wrapped__()
+        assert (len(identity), "b2f1c9" in identity) == (length, False)
 
 
 @BOTH
