@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from batches import ADDRESS, COMPANY, ENTRIES, LOOKED, OTHER_COMPANY, batch, beg
 import bktools
 from bktools import disk
 from bktools.errors import ConfigurationError, JournalError, StorageError
-from bktools.journal import memory, right_journal
+from bktools.journal import computer, memory, right_journal
 from bktools.journal.attempts import begin
 from bktools.journal.claims import claim
 from bktools.journal.environments import accept_address, rename
@@ -71,21 +72,10 @@ def _another_environment(settings: Settings) -> Settings:
     return other
 
 
-def _another_address(settings: Settings) -> Settings:
-    return at(settings, base_url=OTHER_ADDRESS)
-
-
-def _another_name(settings: Settings) -> Settings:
-    # A second name for one address, with a journal of its own.
-    return at(settings, environment="books2", journal=None)
-
-
 def _another_journal(settings: Settings) -> Settings:
     other = at(settings, data_dir=settings.data_dir.with_name("elsewhere"))
     # A journal that another machine made.
-    with open_for_writing(
-        at(other, sent_log_dir=settings.sent_log_dir.with_name("other-machine"))
-    ) as journal:
+    with open_for_writing(_elsewhere(other)) as journal:
         send(journal, batch("z", 7))
     return other
 
@@ -98,9 +88,14 @@ def _event_missing(settings: Settings) -> Settings:
     return settings
 
 
+def _elsewhere(settings: Settings) -> Settings:
+    """Return the settings of another machine with the same journal."""
+    return at(settings, sent_log_dir=settings.sent_log_dir.with_name("another-machine"))
+
+
 def _stopped(settings: Settings) -> Settings:
     assert code_of(_event_missing(settings)) == "event_missing"
-    return at(settings, sent_log_dir=settings.sent_log_dir.with_name("colleague"))
+    return _elsewhere(settings)
 
 
 def _missing(settings: Settings) -> Settings:
@@ -125,14 +120,11 @@ def _without_memory(change, content: str | None = None):
     return changed
 
 
-def _copied_folder(settings: Settings) -> Settings:
-    return at(settings, sent_log_dir=settings.sent_log_dir.with_name("second-computer"))
-
-
 FILE_CONDITIONS = [
     (_another_environment, "another_environment", "bktools journal rename production staging"),
-    (_another_address, "another_address", "bktools check --accept-address"),
-    (_another_name, "another_name", "bktools journal rename production books2"),
+    (lambda settings: at(settings, base_url=OTHER_ADDRESS), "another_address", "check --accept-address"),
+    # A second name for one address, with a journal of its own.
+    (lambda settings: at(settings, environment="books2"), "another_name", "rename production books2"),
     (_another_journal, "another_journal", "bktools journal restore"),
     (_event_missing, "event_missing", "sent from here and not in it: batches c.*bktools journal restore"),
     (_stopped, "stopped", "lacks what .* had seen.*bktools journal restore"),
@@ -141,7 +133,7 @@ FILE_CONDITIONS = [
     (_without_memory(_event_missing, '{"machine": "'), "event_missing", "not in it: batches c"),
     (_without_memory(_event_missing), "event_missing", "sent from here and not in it: batches c"),
     (_without_memory(lambda settings: settings), "another_computer", "is lost.*bktools journal restore"),
-    (_copied_folder, "another_computer", "Several computers need a database.*bktools journal restore"),
+    (_elsewhere, "another_computer", "Several computers need a database.*bktools journal restore"),
 ]
 
 
@@ -208,8 +200,8 @@ def test_a_copied_home_is_asked_about_once(settings, monkeypatch):
     assert code_of(settings) == ""
     with open_for_writing(settings) as journal:
         assert (journal.machine != machine, closed_since(journal) is not None) == (True, True)
-    for computer, code in (("", ""), ("laptop", "another_computer")):
-        monkeypatch.setattr(memory, "this_computer", lambda computer=computer: computer)
+    for name, code in (("", ""), ("laptop", "another_computer")):
+        monkeypatch.setattr(memory, "this_computer", lambda name=name: name)
         assert code_of(settings) == code
 
 
@@ -292,6 +284,18 @@ def test_a_renamed_environment_runs_again_after_a_kill(settings, monkeypatch):
     # Both have exported: a rename would forget one of them.
     with pytest.raises(JournalError, match='exported as "production" and as "third": nothing was changed'):
         rename(used(third), "production", by="Ada")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the file of Linux is read")
+def test_a_computer_has_an_identity_or_none(tmp_path, monkeypatch):
+    """It is a digest, and a container without the file, or with an empty one, has none."""
+    for content, length in (("b2f1c9\n", 16), ("", 0), (None, 0)):
+        path = tmp_path / f"machine-id-{content}"
+        if content is not None:
+            path.write_text(content)
+        monkeypatch.setattr(computer, "MACHINE_ID", path)
+        identity = computer.this_computer.__wrapped__()
+        assert (len(identity), "b2f1c9" in identity) == (length, False)
 
 
 @BOTH
