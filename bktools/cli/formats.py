@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import bktools
-from bktools.visible import visible
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 ROWS_AT_ONCE = 50_000
-
-# Line ends and tabs would split a row or a cell.
-BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
 
 
 def to_json(value: Any) -> bytes:
@@ -36,11 +31,21 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
+def cells_of(frame: pd.DataFrame) -> dict[str, pa.ChunkedArray]:
+    """Return the columns as text, as in a CSV file for programs; amounts have their currency's decimals."""
+    from bktools.frames.delimited import PROFILES, as_text, in_minor_units
+    from bktools.frames.incoming import arrow_of
+
+    table = arrow_of(frame)
+    pairs = zip(table.column_names, table.columns, strict=True)
+    columns = {name: as_text(column, PROFILES["machine"], name) for name, column in pairs}
+    return columns | in_minor_units(table, columns, ".")
+
+
 def _rows(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the rows; times, days and decimals are text, as in a CSV file for programs."""
     import pyarrow as pa
 
-    from bktools.frames.delimited import PROFILES, as_text, in_minor_units
     from bktools.frames.incoming import arrow_of
 
     def is_plain(kind: pa.DataType) -> bool:
@@ -49,12 +54,8 @@ def _rows(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
         )
 
     table = arrow_of(frame)
-    columns = {
-        name: column if is_plain(column.type) else as_text(column, PROFILES["machine"], name)
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    }
-    columns |= in_minor_units(table, columns, ".")
-    for batch in pa.table(columns).to_batches(ROWS_AT_ONCE):
+    plain = {field.name: table[field.name] for field in table.schema if is_plain(field.type)}
+    for batch in pa.table(cells_of(frame) | plain).to_batches(ROWS_AT_ONCE):
         yield from batch.to_pylist()
 
 
@@ -93,48 +94,3 @@ def write_table(frame: pd.DataFrame, target: Path | IO[bytes], suffix: str, prof
         bktools.to_excel(frame, target)
     else:
         written(target, partial(WRITERS[suffix], frame))
-
-
-def with_units(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame for people: amounts are decimals with the decimals of their currency."""
-    import pandas as pd
-    import pyarrow as pa
-
-    from bktools.frames.incoming import arrow_of
-    from bktools.frames.money import currency_column, in_units, is_money
-
-    shown = {}
-    for name in filter(is_money, map(str, frame.columns)):
-        currency = currency_column(name, frame.columns)
-        table = arrow_of(frame[[name] if currency is None else [name, currency]])
-        if pa.types.is_decimal(table[name].type):
-            shown[name] = in_units(table[name], None if currency is None else table[currency])
-    return frame.assign(**{name: pd.Series(values, frame.index, "object") for name, values in shown.items()})
-
-
-def texts_of(column: pd.Series, thousands: str) -> list[str]:
-    """Return the cells of a column as people read them; a column of midnights without a zone has days."""
-    values = [None if none else value for value, none in zip(column, column.isna(), strict=True)]
-    are_days = all(
-        value.tzinfo is None and value.time() == dt.time.min
-        for value in values
-        if isinstance(value, dt.datetime)
-    )
-    return ["" if value is None else _text(value, thousands, are_days=are_days) for value in values]
-
-
-def _text(value: Any, thousands: str, *, are_days: bool) -> str:
-    from decimal import Decimal
-
-    if isinstance(value, dt.datetime):
-        return f"{value:%Y-%m-%d}" if are_days else f"{value:%Y-%m-%d %H:%M:%S}{'Z' if value.tzinfo else ''}"
-    if isinstance(value, Decimal | int) and not isinstance(value, bool):
-        return f"{value:{thousands}}"
-    return visible(BREAKS.sub(" ", str(value)))
-
-
-def is_number(column: pd.Series) -> bool:
-    """Whether a column is shown on the right."""
-    import pandas as pd
-
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)

@@ -31,18 +31,9 @@ def show(
     """
     if context.invoked_subcommand is not None:
         return
-    import pandas as pd
-
-    from bktools.wording.numbers import shown
-
     with books.connected() as service:
         periods = bktools.load_periods(books.company, service=service)
     if table.is_for_people:
-        for column in AMOUNTS:
-            amounts = zip(periods[column], periods["currency"], strict=True)
-            periods[column] = [
-                None if pd.isna(amount) else shown(amount, currency) for amount, currency in amounts
-            ]
         note(
             "exported, in_books, held_back, open and in_doubt are numbers of entries; open: held back, "
             "and not exported since"
@@ -50,7 +41,6 @@ def show(
     table.hand_over(periods, columns=COLUMNS)
 
 
-AMOUNTS = ("exported_amount", "in_books_amount", "held_back_amount", "open_amount")
 COLUMNS = [
     *("period", "state", "currency", "exported", "exported_amount", "in_books", "in_books_amount"),
     *("held_back", "held_back_amount"),

@@ -49,8 +49,6 @@ def spend(
         largest_first=largest_first,
         **names,
     )
-    if shares and table.is_for_people:
-        sums["share"] = (100 * sums["share"]).map("{:.1f} %".format, na_action="ignore")
     table.hand_over(sums, columns=shown_columns(sums))
 
 

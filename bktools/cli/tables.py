@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import typer
 
-from bktools.cli.formats import is_number, texts_of, with_units
-from bktools.consoles import laid_out, room
-from bktools.wording.numbers import counted
+from bktools.cli.formats import cells_of
+from bktools.visible import visible_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,35 +29,27 @@ def in_order(frame: pd.DataFrame, column: str, values: Iterable[str]) -> pd.Data
     )
 
 
-def show(frame: pd.DataFrame, *, most: int = 50, whole: str = "| cat") -> None:
+def show(
+    frame: pd.DataFrame,
+    *,
+    most: int = 50,
+    whole: str = "| cat",
+    titles: Mapping[str, str] | None = None,
+) -> None:
     """Print a frame: on a terminal what fits, elsewhere every row and column, separated by tabs.
 
-    `whole` is what to add to the command so that it shows everything, for the note.
+    `whole` is what to add to the command so that it shows everything, for the note; `titles` are headings by
+    the names of columns.
     """
-    if sys.stdout.isatty():
-        if frame.empty:
-            typer.echo("none")
-        else:
-            _show_fitted(frame, most, room(), whole)
-    else:
-        exact = with_units(frame)
-        cells = [[name, *texts_of(exact[name], "")] for name in frame.columns]
-        typer.echo("\n".join("\t".join(row) for row in zip(*cells, strict=True)))
+    names = [(titles or {}).get(name, name) for name in frame.columns]
+    if not sys.stdout.isatty():
+        columns = (column.to_pylist() for column in cells_of(frame).values())
+        rows = zip(*columns, strict=True)
+        lines = [names, *([visible_line(" ".join((text or "").split())) for text in row] for row in rows)]
+        typer.echo("\n".join("\t".join(line) for line in lines))
+        return
+    from bktools.frames.incoming import arrow_of
+    from bktools.widgets.show import Shown
 
-
-def _show_fitted(frame: pd.DataFrame, most: int, columns: int | None, whole: str) -> None:
-    names = list(frame.columns)
-    exact = with_units(frame.head(most))
-    texts = [texts_of(exact[name], ",") for name in names]
-    # A value without spaces is a word, a code or an ID to copy: it is shown whole or not at all.
-    words = [place for place, values in enumerate(texts) if not any(" " in text for text in values)]
-    numbers = [place for place, name in enumerate(names) if is_number(frame[name])]
-    rows = list(zip(*texts, strict=True))
-    lines, shown = laid_out(rows, columns, headings=names, whole=words, to_the_right=numbers)
-    typer.echo("\n".join(lines))
-    notes = [
-        f"… and {counted(len(frame) - most, 'more row')}" if len(frame) > most else "",
-        f"left out: {', '.join(names[shown:])}" if names[shown:] else "",
-    ]
-    if any(notes):
-        typer.echo(f"{'; '.join(filter(None, notes))} (all of it: {whole})")
+    table = arrow_of(frame).rename_columns(names)
+    typer.echo(Shown(names, table.slice(0, most), most, len(table), whole=whole))

@@ -23,7 +23,6 @@ from bktools.wording.numbers import shown
 
 SHOWN_ROWS = 20
 GRID_ROWS = 5_000
-LONGEST_TEXT = 60
 
 # The looks of columns. Longer text wraps, and has room for some words beside columns that do not.
 TO_THE_RIGHT = views.TO_THE_RIGHT + views.ON_ONE_LINE
@@ -42,17 +41,21 @@ class Shown:
     table: pa.Table
     count: int
     total: int
-    title: str
+    title: str = ""
+    # What to add to a command so that it shows everything.
+    whole: str = ""
 
     def __repr__(self) -> str:
         rows = _texts(self.table.slice(0, self.count), self.columns)
-        head, *cells = ([views.short(text, LONGEST_TEXT) for text in line] for line in (self.columns, *rows))
+        head, *cells = ([views.short(text) for text in line] for line in (self.columns, *rows))
         numbers = {place for place, name in enumerate(self.columns) if self._is_number(name)}
-        whole = {place for place, name in enumerate(self.columns) if name in WHOLE}
-        lines, drawn = laid_out(cells, room(), headings=head, whole=whole, to_the_right=numbers)
+        # A value without spaces is a word, a code or an ID to copy: it is shown whole or not at all.
+        words = {place for place, texts in enumerate(zip(*cells, strict=True)) if " " not in "".join(texts)}
+        lines, drawn = laid_out(cells, room(), headings=head, whole=words, to_the_right=numbers)
         left_out = ", ".join(head[drawn:])
-        notes = filter(None, [self._more(self.count), f"left out: {left_out}" if left_out else ""])
-        return readable("\n".join([*([self.title] if self.title else []), *lines, *notes]))
+        note = "; ".join(filter(None, [self._more(self.count), f"left out: {left_out}" if left_out else ""]))
+        note += f" (all of it: {self.whole})" if note and self.total and self.whole else ""
+        return readable("\n".join([*filter(None, [self.title]), *lines, *filter(None, [note])]))
 
     def _repr_html_(self) -> str:
         rows = _texts(self.table.slice(0, self.count), self.columns)
@@ -121,7 +124,7 @@ def show(frame: Any, rows: int = SHOWN_ROWS, *, title: str = "") -> Shown:
         first 5,000 rows. Without the extra `notebook`, and where the notebook is opened again, a table of the
         first rows; text with `print`. Money has thousands separators and the decimals of its currency, a
         column `share` is in percent, dates are ISO, flags are yes and no, a missing value is empty. Printed
-        text is cut after 60 letters. On a terminal, and in a notebook, a line is no longer than its width:
+        text is cut after 300 letters. On a terminal, and in a notebook, a line is no longer than its width:
         texts go on in the next line of their column, then the last columns are left out and named.
 
         A frame whose first column is an identifier is arranged: money and names first, identifiers last.

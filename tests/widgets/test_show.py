@@ -86,10 +86,10 @@ def test_nothing_runs_and_every_page_suits():
 
 def test_a_terminal_shows_columns():
     """Every cell stands below its heading, however wide its letters are; long text is shortened."""
-    frame = pd.DataFrame({"amount": [Decimal(1), Decimal("2.5"), None], "name": ["会議費", "a" * 99, None]})
+    frame = pd.DataFrame({"amount": [Decimal(1), Decimal("2.5"), None], "name": ["会議費", "a" * 399, None]})
     first, *rows = repr(show(frame)).split("\n")
     assert first == "amount  name"
-    assert rows == ["  1.00  会議費", f"  2.50  {'a' * 59}…", ""]
+    assert rows == ["  1.00  会議費", f"  2.50  {'a' * 299}…", ""]
     assert width("会議費") == 6
     assert "\u202e" not in repr(show(FRAME))
 
