@@ -181,7 +181,7 @@ class Desk:
                 "folder": planned,
                 **{name: close[name] for name in ("entries", "reasons", "to_do", "by_role", "against")},
             },
-            not_known=[*close["not_checked"], *self._first_export()],
+            not_known=[*close["not_checked"], *filter(None, [close["question"]])],
             person_runs=self._for_person(apply),
         )
 

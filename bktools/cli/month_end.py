@@ -12,7 +12,7 @@ import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option, the_company
-from bktools.wording import Words
+from bktools.wording import Words, words
 from bktools.wording.numbers import number
 
 if TYPE_CHECKING:
@@ -54,9 +54,6 @@ def month_end(
     approved_by: str | None = option(
         "--approved-by NAME", "Who approves it; with --apply this closes the period."
     ),
-    before_month_end: bool = option(
-        "--before-month-end", "With --approved-by: approve a month that has not ended.", False
-    ),
     new_chart: options.NewChart = False,
     threshold: options.Threshold = None,
     rates: options.Rates = None,
@@ -80,8 +77,8 @@ def month_end(
 
     Example: bktools month-end --sandbox --apply
     """
-    from bktools.connection import keep_company_name, words_for
-    from bktools.journal.export_jobs import first_export_question, open_questions
+    from bktools.connection import keep_company_name
+    from bktools.journal.export_jobs import open_questions
 
     say = text.say
     with books.connected() as service:
@@ -89,11 +86,9 @@ def month_end(
         if company_name is not None:
             service.settings = keep_company_name(service.settings, company_id, company_name)
         settings = service.settings
-        if not first_export and (question := first_export_question(company_id, service=service)):
-            say(f"{question}\n")
         for question in open_questions(company_id, service=service):
             say(f"{question}\n")
-        texts = words_for(None, settings)
+        texts = words()
         place = texts("report.sandbox") if settings.is_sandbox else settings.environment
         say(f"{texts('report.terminal.head', name=settings.title_of(company_id), environment=place)}\n")
         if chart is None or not entries:
@@ -119,7 +114,6 @@ def month_end(
             first_export=first_export,
             by=by,
             approved_by=approved_by,
-            before_month_end=before_month_end,
             new_chart=new_chart,
             threshold=threshold,
             rates=rates,
@@ -199,6 +193,7 @@ def _rows(frame: Any, texts: Words) -> str:
 
 # By step of a close: the function that formats its result.
 STEPS: dict[str, Callable[[Any, Words], str]] = {
+    "question": lambda text, _: str(text),
     "month": lambda text, _: str(text),
     "categories": _rows,
     "employees": _rows,
@@ -212,7 +207,7 @@ STEPS: dict[str, Callable[[Any, Words], str]] = {
 
 def _say_step(say: Say, texts: Words, step: str, result: Any) -> None:
     if step in STEPS:
-        say(_line(texts, step, STEPS[step](result, texts)))
+        say(_line(texts, "" if step == "question" else step, STEPS[step](result, texts)))
 
 
 def _line(texts: Words, step: str, text: str) -> str:
@@ -267,6 +262,7 @@ def _facts_of(close: Close) -> Mapping[str, Any]:
         "applied": run.applied,
         "prepared_by": run.prepared_by,
         "stays_open": run.stays_open or None,
+        "question": run.question or None,
         "folder": close.folder,
         "earlier_folder": close.earlier_folder,
         "accounts": run.outcomes("created"),

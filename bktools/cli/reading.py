@@ -150,8 +150,8 @@ def samples(service: bktools.Service, missing: str) -> tuple[Path, Path]:
     return write_sample_data(service.settings.state_dir / "sample-data")
 
 
-def recognised(about: Facts[str, Any], language: str | None = None) -> str:
-    """Return how a file was read, from `frame.attrs["bktools"]`, with its notes in a language."""
+def recognised(about: Facts[str, Any]) -> str:
+    """Return how a file was read, from `frame.attrs["bktools"]`, with its notes."""
     from bktools.inputs.notes import note_sentences
 
     fields: dict[str, list[str]] = {}
@@ -162,5 +162,5 @@ def recognised(about: Facts[str, Any], language: str | None = None) -> str:
         f"{heading} → {' and '.join(names)}" for heading, names in fields.items() if names != [heading]
     ]
     form = [f"{name} {about[name]!r}" for name in ("delimiter", "encoding") if about.get(name)]
-    notes = "".join(f"\n                 note: {text}" for text in note_sentences(about, language))
+    notes = "".join(f"\n                 note: {text}" for text in note_sentences(about))
     return f"{about['rows']} rows of {Path(about['source']).name} ({', '.join([*form, *columns])}){notes}"

@@ -1,4 +1,4 @@
-"""`closed_month`: the close, step by step, on one opened journal."""
+"""`run_close`: the close, step by step, on one opened journal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from bktools.close.actions import StepResults, actions_of, waiting_by_role
 from bktools.close.changes import as_entries, large_changes, months_between
-from bktools.close.close import Close, Run
+from bktools.close.close import Close, CloseRun
 from bktools.close.entries import EXPORTED, HELD, IN_BOOKS, entries_of
 from bktools.close.figures import GROUPS, SPENT, spent_table
 from bktools.close.record import PeriodRecord, record_in, verified_months
@@ -53,13 +53,13 @@ from bktools.submit.export_jobs import Submission
 LISTED_SHARE = Decimal("0.01")
 
 
-def closed_month(request: CloseRequest) -> Close:
+def run_close(request: CloseRequest) -> Close:
     """Load, reconcile, create accounts, export the entries that are ready, and return the month."""
     settings = request.service.settings
     if request.apply:
         require_writable(settings)
     with open_for_writing(settings) as journal:
-        begin(request, journal)
+        question = begin(request, journal)
         tables = loaded(request)
         chart = reconciled(request, journal, tables)
         history = history_of(journal, "sent")
@@ -88,12 +88,13 @@ def closed_month(request: CloseRequest) -> Close:
             last_month=months.last,
             before=chart.before,
             after=chart.after,
-            run=Run(
+            run=CloseRun(
                 applied=request.apply,
                 begun_at=request.begun_at,
                 prepared_by=request.prepared_by,
                 approved_by=request.approved_by,
                 stays_open=stays_open,
+                question=question,
                 plan=plan,
                 jobs=jobs,
                 created=chart.created,
@@ -113,16 +114,20 @@ def closed_month(request: CloseRequest) -> Close:
         return request.step("close", close)
 
 
-def begin(request: CloseRequest, journal: WritableJournal) -> None:
-    """Refuse a closed month; ask about a first export, or record the answer; say which month was chosen."""
+def begin(request: CloseRequest, journal: WritableJournal) -> str:
+    """Refuse a closed month, and a first export that nobody answered for; return a dry run's question."""
     if request.apply:
         journal.require_open(request.company, [request.period])
         if request.first_export:
             record_first_export(journal, request.company, by=request.prepared_by)
-        if question := first_export(journal, request.company):
-            raise question
+    question = first_export(journal, request.company)
+    if question and request.apply:
+        raise question
+    if question:
+        request.step("question", str(question))
     if request.why:
         request.step("month", request.why)
+    return str(question or "")
 
 
 def loaded(request: CloseRequest) -> dict[str, pa.Table]:

@@ -28,7 +28,7 @@ import pyarrow as pa
 from bktools import disk
 from bktools.caller import in_shell
 from bktools.close.changes import COLUMNS as CHANGES
-from bktools.close.close import Close, Run
+from bktools.close.close import Close, CloseRun
 from bktools.close.sentences import table_of
 from bktools.errors import InputError, StorageError
 from bktools.frames.delimited import to_csv
@@ -232,7 +232,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         ) from error
 
 
-def _put_in_place(staging: Path, folder: Path, run: Run) -> None:
+def _put_in_place(staging: Path, folder: Path, run: CloseRun) -> None:
     try:
         kept = earlier_close(folder, applied=run.applied)
         if kept is not None:

@@ -33,7 +33,7 @@ Row = tuple[Any, Any, Any]
 
 
 @dataclass(frozen=True)
-class Rates:
+class ExchangeRates:
     """What one unit of each currency is worth in the company's own: by currency, the days and their rates."""
 
     days: Mapping[str, Sequence[dt.date]]
@@ -61,7 +61,7 @@ class Rates:
         )
 
 
-def rates_of(rates: Any) -> Rates:
+def rates_of(rates: Any) -> ExchangeRates:
     """Return rates that were given as a mapping, as a frame, or as a CSV or Parquet file.
 
     Raises
@@ -85,13 +85,13 @@ def rates_of(rates: Any) -> Rates:
         if by_currency[currency].setdefault(day, rate) != rate:
             raise ArgumentError("rates", f"has two rates for {currency} on {day}")
     ordered = {currency: dict(sorted(own.items())) for currency, own in by_currency.items()}
-    return Rates(
+    return ExchangeRates(
         {currency: [*own] for currency, own in ordered.items()},
         {currency: [*own.values()] for currency, own in ordered.items()},
     )
 
 
-def in_own_currency(rows: pa.Table, rates: Rates, own: str | None = None) -> tuple[pa.Array, str]:
+def in_own_currency(rows: pa.Table, rates: ExchangeRates, own: str | None = None) -> tuple[pa.Array, str]:
     """Return each amount in the company's own currency, rounded to its units, and that currency.
 
     By default the own currency is the one of the entries that has no rate, or the one whose rate is 1. An
@@ -113,7 +113,7 @@ def in_own_currency(rows: pa.Table, rates: Rates, own: str | None = None) -> tup
     return amounts, own
 
 
-def converted(rows: pa.Table, rates: Rates, own: str) -> pa.Array:
+def converted(rows: pa.Table, rates: ExchangeRates, own: str) -> pa.Array:
     """Return each amount in the company's own currency; null where amount or rate are missing."""
     unit = Decimal(1).scaleb(-MINOR_UNITS.get(own, USUAL))
     amounts: list[Decimal | None] = []
@@ -125,7 +125,7 @@ def converted(rows: pa.Table, rates: Rates, own: str) -> pa.Array:
     return pa.array(amounts, None if any(amount is not None for amount in amounts) else MONEY)
 
 
-def keep_rates(rates: Rates, settings: Settings, company: str, month: str) -> Path:
+def keep_rates(rates: ExchangeRates, settings: Settings, company: str, month: str) -> Path:
     """Keep the rates of a company's month, for the next close of it."""
     path = _path_of(settings, company, month)
     with disk.storage_errors(path):
@@ -133,7 +133,7 @@ def keep_rates(rates: Rates, settings: Settings, company: str, month: str) -> Pa
     return disk.write_whole(path, lambda file: to_csv(rates.table, file, "machine"))
 
 
-def kept_rates(settings: Settings, company: str, month: str) -> Rates | None:
+def kept_rates(settings: Settings, company: str, month: str) -> ExchangeRates | None:
     """Return the rates that were kept for a company's month, None where there are none."""
     path = _path_of(settings, company, month)
     return rates_of(path) if path.is_file() else None
@@ -143,7 +143,7 @@ def _path_of(settings: Settings, company: str, month: str) -> Path:
     return settings.state_dir / "rates" / f"{company}-{month}.csv"
 
 
-def _own(currencies: Sequence[str | None], rates: Rates) -> str:
+def _own(currencies: Sequence[str | None], rates: ExchangeRates) -> str:
     """Return the company's own currency: the one without a rate, else the one whose rate is always 1."""
     without = sorted({currency or "no currency" for currency in currencies} - {*rates.days})
     if len(without) > 1:

@@ -21,7 +21,7 @@ from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.names import month_and_company, with_names
 from bktools.frames.schema import COUNT, TEXT, TEXTS, Month, to_pandas
 from bktools.frames.sums import NO_CURRENCY, shares_of, summed, total
-from bktools.spending.rates import Rates, in_own_currency, rates_of
+from bktools.spending.rates import ExchangeRates, in_own_currency, rates_of
 
 # A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
 KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
@@ -193,7 +193,7 @@ def of_period(entries: Any, by: str | Sequence[str], period: Month | None) -> tu
     return described(rows.filter(is_inside), source_of(entries)), months.null_count
 
 
-def with_home(sums: pa.Table, grouped: Grouped, rates: Rates) -> pa.Table:
+def with_home(sums: pa.Table, grouped: Grouped, rates: ExchangeRates) -> pa.Table:
     """Return sums, in the order of their groups, with the amounts in the company's own currency."""
     amounts, own = in_own_currency(grouped.rows, rates)
     sums = with_column(sums, HOME[0], grouped.summed(amounts)["amount"])

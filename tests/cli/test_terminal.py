@@ -48,13 +48,13 @@ def test_a_cell_never_makes_a_row(monkeypatch, capsys):
         "name\tentries\tat\ntwo lines and \\x1b[31mred\t1234567\t2026-10-31T12:00:00.500Z\n\t1\t\n"
     )
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "58")
+    monkeypatch.setenv("COLUMNS", "55")
     show(frame)
-    assert capsys.readouterr().out.splitlines() == [
-        "name                    entries  at",
-        "two lines and         1,234,567  2026-10-31 12:00:00+00:00",
-        "\\x1b[31mred",
-        "                              1",
+    assert [re.split(r" {2,}", line.strip()) for line in capsys.readouterr().out.splitlines()] == [
+        ["name", "entries", "at"],
+        ["two lines and", "1,234,567", "2026-10-31 12:00:00+00:00"],
+        ["\\x1b[31mred"],
+        ["1"],
     ]
 
 

@@ -85,15 +85,13 @@ def test_a_month_that_has_not_begun_is_refused(sandbox, service, given, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_month_that_has_not_ended_is_approved_only_when_that_is_meant(service, given, tmp_path):
-    """Without the word for it nothing is sent; with it the period is closed."""
+def test_a_month_that_has_not_ended_is_not_approved(service, given, tmp_path):
+    """Nothing is sent."""
     options = {"apply": True, "approved_by": "Grace", "folder": tmp_path / "close", "service": service}
     current = month_from_now(0)
-    with pytest.raises(ArgumentError, match=rf"closes {current}, which has not ended.*before_month_end=True"):
+    with pytest.raises(ArgumentError, match=rf"closes {current}, which has not ended"):
         bktools.close_month(*given, month=current, **options)
     assert bktools.load_periods(service=service).empty
-    closed = bktools.close_month(*given, month=current, before_month_end=True, **options)
-    assert (closed.record.state, closed.run.stays_open) == ("CLOSED", "")
 
 
 def test_entries_without_dates_need_a_month(service, given, tmp_path):
