@@ -27,7 +27,7 @@ from bktools.frames.incoming import arrow_of, described, source_of
 from bktools.frames.schema import ACCOUNTS, TEXT
 from bktools.frames.sums import HOME, NOTHING, money_of
 from bktools.journal.accounts import accounts_in, companies_in_charts
-from bktools.journal.export_jobs import history_of
+from bktools.journal.export_jobs import known_before
 from bktools.journal.periods import (
     CLOSED,
     approve,
@@ -37,7 +37,7 @@ from bktools.journal.periods import (
     state_of,
 )
 from bktools.journal.right_journal import first_export
-from bktools.journal.statements import not_booked, record_first_export
+from bktools.journal.statements import record_first_export
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
 from bktools.reconcile import Reconciliation, reconcile_accounts
@@ -62,11 +62,11 @@ def run_close(request: CloseRequest) -> Close:
         question = begin(request, journal)
         tables = loaded(request)
         chart = reconciled(request, journal, tables)
-        history = history_of(journal, "sent")
+        before = known_before(journal, request.company)
         home = home_currency(request)
-        plan = composed(request, journal, tables, chart, history)
+        plan = composed(request, tables, chart, before)
         jobs = submitted(request, journal, plan)
-        sent = sent_by_company(request, journal, plan, history)
+        sent = sent_by_company(request, journal, plan, before["history"])
         entries = entries_of(plan, request.period, sent, jobs, request.words, frozenset(chart.assumed))
         entries = with_home_amounts(request, entries, home)
         stays_open = recorded(request, journal, plan, entries)
@@ -195,25 +195,22 @@ def reconciled(
 
 def composed(
     request: CloseRequest,
-    journal: WritableJournal,
     tables: Mapping[str, pa.Table],
     chart: ReconciledChart,
-    history: pa.Table,
+    before: Mapping[str, Any],
 ) -> ExportPlan:
-    """Return the export jobs of the month. The history of all companies keeps what was sent out."""
+    """Return the export jobs of the month, without what was sent before."""
     plan = compose_export_jobs(
         tables["entries"],
         categories=tables["categories"],
         accounts=_with_planned(chart.accounts, chart.assumed.values()),
         employees=tables["employees"],
-        history=described(history, {"journal": journal.id}),
+        **before,
         company=request.company,
         period=request.period,
         currency=request.service.settings.currency,
         max_entries=request.max_entries,
         ledger=request.ledger,
-        exported_elsewhere=[*journal.exported_elsewhere(request.company)],
-        not_booked=[*not_booked(journal, request.company)],
     )
     return request.step("plan", plan)
 

@@ -87,9 +87,6 @@ REFUSED = {
         Exit.INPUT,
         err="^bktools: --sandbox cannot be combined with --environment https://books.example$",
     ),
-    "an employee is a UUID": Promise(
-        "export compose --employee Ada", Exit.INPUT, ".", "--employee must be a UUID"
-    ),
     "an unknown batch is settled by nobody": Promise(
         "export resolve 0 --outcome released --evidence 'not seen' --by Ada", Exit.JOURNAL, err="0"
     ),

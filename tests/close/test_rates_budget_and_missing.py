@@ -87,9 +87,7 @@ def months(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory)
                         differences=[{"check": "missing", "about": "x", "reason": "known"}],
                     )
                 with pytest.raises(InputError, match="the rates have none for"):
-                    closed(
-                        service=service, chart=chart, entries=entries, apply=True, rates={"CHF": 1}, **options
-                    )
+                    closed(apply=True, rates={"CHF": 1}, **options)
                 options |= {"rates": RATES, "budget": budget}
             if str(month) < "2026-10":
                 closed(apply=True, **options)
