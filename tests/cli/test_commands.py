@@ -245,28 +245,6 @@ def test_a_wrong_setting_has_a_way_out(run, access, samples, promise, verbose):
     assert list(Path().iterdir()) == []
 
 
-def test_read_only_refuses_every_apply(run):
-    """Each command that has --apply refuses it where BKTOOLS_READ_ONLY is set."""
-    for line in ("month-end --sandbox", "accounts create --sandbox"):
-        done = run(f"{line} --apply", BKTOOLS_READ_ONLY="1")
-        assert done.returncode == Exit.CONFIGURATION
-    assert run("month-end --sandbox", BKTOOLS_READ_ONLY="1").returncode == Exit.DONE
-    assert run("accounts create --sandbox --apply", BKTOOLS_READ_ONLY="0").returncode == Exit.DONE
-
-
-def test_folders_are_written_in_a_profile(run):
-    """CSV is for a spreadsheet by default, for a machine when asked, and its owner alone reads it."""
-    for line, file in (
-        ("reconcile --sandbox --out {0}", "actions.csv"),
-        ("export compose --sandbox --out {0}.plan --csv {0}", "export_entries.csv"),
-    ):
-        for folder, options in ((f"excel-{file}", ""), (f"machine-{file}", " --profile machine")):
-            assert run(line.format(folder) + options).returncode == Exit.DONE
-            content = (Path(folder) / file).read_bytes()
-            assert content.startswith(b"\xef\xbb\xbf") == (not options)
-            assert {path.stat().st_mode & 0o777 for path in Path(folder).iterdir()} == {0o600}
-
-
 def test_config_shows_each_source_and_no_secret(run):
     """A value names its variable; secrets are masked; what is for another environment is not used."""
     address, proxy = "https://books.example", "http://user:hunter2@proxy.example:8080"

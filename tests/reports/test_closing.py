@@ -58,14 +58,6 @@ def test_what_is_wrong_is_found_before_anything_is_sent(
     assert (len(sandbox.server.accounts()), sandbox.server.export_jobs()) == (before, [])
 
 
-@pytest.mark.parametrize("name", ["chart", "entries"])
-def test_a_path_in_the_place_of_a_frame_is_refused_with_the_way_out(service, given, name):
-    """The message names the argument, and the functions that read a file."""
-    frames = dict(zip(("chart", "entries"), given, strict=True)) | {name: "october.csv"}
-    with pytest.raises(InputError, match=f"^{name} must be .*, is a str: read the file with read_chart"):
-        bktools.close_month(**frames, service=service)
-
-
 def month_from_now(months: int) -> str:
     """Return a month before or after the one of today."""
     today = dt.datetime.now().astimezone()
@@ -106,16 +98,6 @@ def test_entries_without_dates_need_a_month(service, given, tmp_path):
     )
     assert len(closed.entries) == len(entries)
     assert not (closed.entries["reason"] == "later_period").any()
-
-
-def test_a_mistyped_date_names_no_month(service, given, tmp_path):
-    """The chosen month, and the one entry of 2062 outside of it, are told before anything else."""
-    chart, entries = given
-    entries.loc[entries.index[0], "date"] = pd.Timestamp(2062, 3, 1)
-    seen = {}
-    bktools.close_month(chart, entries, folder=tmp_path / "close", seen=seen.setdefault, service=service)
-    said = "2026-10, by the dates of the entries; other entries: 1 of 2062-03 (another: month='YYYY-MM')"
-    assert next(iter(seen.items())) == ("month", said)
 
 
 TODAY = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)

@@ -18,7 +18,7 @@ from october import October
 from bktools.close.close import Close
 from bktools.errors import InputError, StorageError
 from bktools.reports import folder as folder_module
-from bktools.reports.folder import MANIFEST, README, TABLES, WORKBOOK, check_target, write_folder
+from bktools.reports.folder import MANIFEST, README, WORKBOOK, check_target, write_folder
 from bktools.reports.pictures import PICTURES
 from bktools.reports.workbook import workbook_of
 
@@ -54,20 +54,6 @@ def test_every_file_is_in_the_manifest_and_in_the_readme(folder: Path):
     lines = (folder / README).read_text(encoding="utf-8").splitlines()
     told = {line.split("  ")[0].strip() for line in lines}
     assert there - {README} <= told
-
-
-def test_tables_are_whole(folder: Path, close: Close):
-    """Each CSV file has all rows and columns of its table."""
-    listed = _manifest(folder)["files"]
-    for name, table_of_close in TABLES.items():
-        if (table := table_of_close(close)) is None:
-            assert name not in listed, "a budget and rates have a file where they were given"
-            continue
-        columns = list(table.column_names)
-        with (folder / name).open(encoding="utf-8-sig", newline="") as file:
-            head, *rows = csv.reader(file)
-        assert (head, len(rows)) == (columns, len(table))
-        assert (listed[name]["columns"], listed[name]["rows"]) == (columns, len(table))
 
 
 def test_the_manifest_says_what_was_done(october: October, samples: tuple[Path, Path]):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
-from decimal import Decimal
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 from filling import Rows, column, filled
@@ -133,29 +131,3 @@ def test_the_language_is_a_setting(
     with pytest.raises(ArgumentError, match="language must be one of en, de"):
         bktools.close_month(chart, entries, language="fr", folder=tmp_path / "oktober", service=service)
     assert october.planned.words.language == "en"
-
-
-@pytest.mark.long
-def test_tables_are_sorted_and_added_up_as_they_are_written(browser: Any, german: Close):
-    """Days are sorted by date, amounts by value; sums of filtered rows have points and commas."""
-    page = browser.new_page()
-    page.goto((german.folder / "report.html").as_uri())
-    read = "rows => rows.filter(row => !row.hidden).map(row => row.cells[{}].textContent)"
-    for heading, value in (("Datum", lambda text: text.split(".")[::-1]), ("Betrag", _amount)):
-        button = page.locator("#entries-table thead").get_by_role("button", name=heading, exact=True)
-        place = button.evaluate("button => button.closest('th').cellIndex")
-        button.click()
-        cells = page.eval_on_selector_all("#entries-table tbody tr", read.format(place))
-        assert cells == sorted(cells, key=value)
-    section = page.locator("section.entries")
-    section.get_by_label("Währung").select_option(label="CHF")
-    section.get_by_label("Status").select_option(label="zurückgehalten")
-    held = german.figures.of_fate("held_back")
-    francs = held.money["CHF"]
-    said = f"{francs.entries} von 320 Zeilen · CHF {GERMAN.amount(francs.amount, 'CHF')}"
-    assert section.get_by_role("status").inner_text() == said
-    page.close()
-
-
-def _amount(text: str) -> Decimal:
-    return Decimal(text.replace(".", "").replace(",", "."))
