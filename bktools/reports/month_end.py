@@ -93,7 +93,7 @@ def close_month(
     threshold : str, float or Decimal, optional
         The least change since the last close that has a row, such as 500 or "5%", as in `compare`. Default:
         1% of what was spent in the company's currency. All changes are in changes.csv.
-    rates : mapping, DataFrame or path, optional
+    rates : mapping or path, optional
         What one unit of each currency is worth in the company's own, as in `spend`: the report then has all
         amounts in the company's own currency, too. They are kept with the month, for its next close.
     budget : DataFrame, optional

@@ -111,7 +111,7 @@ def versus(
     that = _in_currency_of(this, that, *sources)
     frames = {"categories": categories, "accounts": accounts, "employees": employees}
     sides = [
-        grouped_by(rows, by, source=source, given=[*given.values()], **frames)
+        grouped_by(rows, by, source=source, **frames)
         for source, rows in zip(sources, (this, that), strict=True)
     ]
     # Sums name no entries.

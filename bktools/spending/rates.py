@@ -20,7 +20,6 @@ from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import amounts_of, days_of, text_of
 from bktools.frames.delimited import to_csv
-from bktools.frames.incoming import in_memory
 from bktools.frames.schema import MONEY, TEXT
 from bktools.settings import Settings
 
@@ -62,23 +61,21 @@ class ExchangeRates:
 
 
 def rates_of(rates: Any) -> ExchangeRates:
-    """Return rates that were given as a mapping, as a frame, or as a CSV or Parquet file.
+    """Return rates that were given as a mapping, or as a CSV file.
 
     Raises
     ------
     ArgumentError
-        When the argument is none of these, or a rate is not a number above zero.
+        When the argument is neither, or a rate is not a number above zero.
     InputError
-        When the file or frame lacks a column.
+        When the file cannot be read, or lacks a column.
     """
     if isinstance(rates, Mapping):
         rows = [(ALWAYS, currency, rate) for currency, rate in rates.items()]
-    elif isinstance(rates, str | Path) and Path(rates).suffix.lower() != ".parquet":
+    elif isinstance(rates, str | Path):
         rows = _rows_of_csv(Path(rates))
     else:
-        table = in_memory(rates, "rates", {*COLUMNS})
-        _require(table.column_names, "rates")
-        rows = [*zip(*(table[name].to_pylist() for name in COLUMNS), strict=True)]
+        raise ArgumentError("rates", f"must be a mapping or a CSV file, {EXAMPLE}", type(rates).__name__)
     by_currency: dict[str, dict[dt.date, Decimal]] = defaultdict(dict)
     for row in rows:
         day, currency, rate = _checked(row)
@@ -160,18 +157,14 @@ def _rows_of_csv(path: Path) -> list[Row]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.DictReader(file)
-            _require(lines.fieldnames or (), path.name)
+            if missing := {*COLUMNS} - {*(lines.fieldnames or ())}:
+                raise InputError(
+                    f"has no column {', '.join(sorted(missing))}; rates have date, currency, rate",
+                    source=path.name,
+                )
             return [(line["date"], line["currency"], line["rate"]) for line in lines]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"cannot be read ({error})", source=str(path)) from None
-
-
-def _require(columns: Sequence[str], source: str) -> None:
-    missing = [name for name in COLUMNS if name not in columns]
-    if missing:
-        raise InputError(
-            f"has no column {', '.join(missing)}; rates have date, currency, rate", source=source
-        )
 
 
 def _checked(row: Row) -> tuple[dt.date, str, Decimal]:
@@ -179,13 +172,9 @@ def _checked(row: Row) -> tuple[dt.date, str, Decimal]:
     written_day, currency, written_rate = row
     try:
         rate = Decimal(str(written_rate))
-        day = (
-            written_day
-            if isinstance(written_day, dt.date)
-            else dt.date.fromisoformat(str(written_day).strip())
-        )
+        day = dt.date.fromisoformat(str(written_day).strip())
     except (InvalidOperation, ValueError):
         raise ArgumentError("rates", f"must be days such as 2026-10-31 and numbers, {EXAMPLE}", row) from None
     if not rate.is_finite() or rate <= 0 or not isinstance(currency, str):
         raise ArgumentError("rates", f"must be numbers above zero by currency, {EXAMPLE}", row)
-    return day.date() if isinstance(day, dt.datetime) else day, currency.strip().upper(), rate
+    return day, currency.strip().upper(), rate
