@@ -76,11 +76,8 @@ REFUSED = {
     "a file is one of some kinds": Promise(
         "categories --output x.txt", Exit.INPUT, err="--output must end in .csv, .xlsx, .json, .parquet, got"
     ),
-    "an age has a unit and an end": Promise(
-        "categories --max-age 900000d", Exit.INPUT, err="--max-age must be at most 36500d, got '900000d'$"
-    ),
-    "also a very long one": Promise(
-        f"categories --max-age {'9' * 5000}s", Exit.INPUT, err="--max-age must be at most 36500d"
+    "an age has a unit": Promise(
+        "categories --max-age 900", Exit.INPUT, err="--max-age must be a number and a unit, such as 90s"
     ),
     "two environments are a contradiction": Promise(
         "config -e https://books.example",
