@@ -11,7 +11,6 @@ import bktools
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
 ROWS_AT_ONCE = 50_000
 
@@ -31,21 +30,11 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def cells_of(frame: pd.DataFrame) -> dict[str, pa.ChunkedArray]:
-    """Return the columns as text, as in a CSV file for programs; amounts have their currency's decimals."""
-    from bktools.frames.delimited import PROFILES, as_text, in_minor_units
-    from bktools.frames.incoming import arrow_of
-
-    table = arrow_of(frame)
-    pairs = zip(table.column_names, table.columns, strict=True)
-    columns = {name: as_text(column, PROFILES["machine"], name) for name, column in pairs}
-    return columns | in_minor_units(table, columns, ".")
-
-
 def _rows(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the rows; times, days and decimals are text, as in a CSV file for programs."""
     import pyarrow as pa
 
+    from bktools.frames.delimited import PROFILES, as_text, in_minor_units
     from bktools.frames.incoming import arrow_of
 
     def is_plain(kind: pa.DataType) -> bool:
@@ -54,8 +43,12 @@ def _rows(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
         )
 
     table = arrow_of(frame)
-    plain = {field.name: table[field.name] for field in table.schema if is_plain(field.type)}
-    for batch in pa.table(cells_of(frame) | plain).to_batches(ROWS_AT_ONCE):
+    columns = {
+        name: column if is_plain(column.type) else as_text(column, PROFILES["machine"], name)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
+    columns |= in_minor_units(table, columns, ".")
+    for batch in pa.table(columns).to_batches(ROWS_AT_ONCE):
         yield from batch.to_pylist()
 
 

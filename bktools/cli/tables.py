@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from bktools.cli.formats import cells_of
-from bktools.visible import visible_line
+from bktools.wording import LANGUAGES, Words, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,15 +40,20 @@ def show(
     `whole` is what to add to the command so that it shows everything, for the note; `titles` are headings by
     the names of columns.
     """
-    names = [(titles or {}).get(name, name) for name in frame.columns]
-    if not sys.stdout.isatty():
-        columns = (column.to_pylist() for column in cells_of(frame).values())
-        rows = zip(*columns, strict=True)
-        lines = [names, *([visible_line(" ".join((text or "").split())) for text in row] for row in rows)]
-        typer.echo("\n".join("\t".join(line) for line in lines))
-        return
     from bktools.frames.incoming import arrow_of
-    from bktools.widgets.show import Shown
+    from bktools.widgets.show import Shown, in_a_pipe
 
-    table = arrow_of(frame).rename_columns(names)
-    typer.echo(Shown(names, table.slice(0, most), most, len(table), whole=whole))
+    texts, table = words(), arrow_of(frame)
+    names = table.column_names
+    headings = {name: _heading(texts, name) for name in names} | {**(titles or {})}
+    if sys.stdout.isatty():
+        typer.echo(Shown(names, table.slice(0, most), most, len(table), whole=whole, titles=headings))
+    else:
+        lines = [[headings[name] for name in names], *in_a_pipe(table)]
+        typer.echo("\n".join("\t".join(line) for line in lines))
+
+
+def _heading(texts: Words, name: str) -> str:
+    """Return the heading of a column: in English its own name, which programs know it by."""
+    key = f"report.column.{name}"
+    return texts(key) if texts.language != LANGUAGES[0] and texts.has(key) else name

@@ -34,7 +34,7 @@ def verify(
     ledger: reading.Ledger,
     entries: list[Path] | None = option(
         "--entries FILE",
-        "The file of the entries: shows changes since the export, adds missing amounts. May be repeated.",
+        "The file of the entries: adds what the journal lacks, such as document numbers. May be repeated.",
     ),
     mapping: reading.Mapping = None,
     month: str | None = options.month(
@@ -266,11 +266,11 @@ def _with_file(
     company: str,
     service: bktools.Service,
 ) -> pd.DataFrame:
-    """Return the exported entries with the values and changes of their file."""
+    """Return the exported entries with the values that the journal lacks, from their file."""
     from bktools.frames.incoming import arrow_of
     from bktools.frames.names import with_names
     from bktools.ledger.exported import with_file
 
     tables = reading.tables_of(service, company, max_age=0)
     named = with_names(arrow_of(reading.read_entries(entries, mapping, company, tables)), **tables)
-    return with_file(exported, named, words())
+    return with_file(exported, named)

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterable
 
 import numpy as np
+import polars as pl
 
 from bktools.ledger.contra_accounts import contra_accounts, families_of
 from bktools.ledger.entry_names import words
@@ -17,6 +18,7 @@ from bktools.ledger.whole_numbers import (
     Flags,
     Numbers,
     among,
+    codes,
     largest,
     number,
     places,
@@ -197,11 +199,19 @@ def annotated_postings(entries: Columns, lines: Columns, sign: int | None = None
     is_used = among(accounts, entries.account)[lines.account]
     if sign is None:
         sign = -1 if np.sign(entries.cents).sum() * np.sign(lines.cents[is_used]).sum() < 0 else 1
-    lines = lines.also(v=vouchers_of(lines), cents=lines.cents * sign)
+    lines = lines.also(cents=lines.cents * sign)
     is_contra = contra_accounts(lines, is_used, accounts)[lines.account] & ~is_used
     mix = np.random.default_rng(7).integers(1 << 62, size=accounts)
     family = families_of(lines, is_contra, accounts)
     return AnnotatedPostings(lines, mix, is_used, is_contra, family, sign=sign)
+
+
+def with_account_numbers(
+    entries: Columns, lines: Columns, ours: pl.Series, theirs: pl.Series
+) -> tuple[Columns, Columns]:
+    """Return both sides with one number for each account, by the accounts' names."""
+    both = codes(pl.concat([ours, theirs.fill_null("")]))
+    return entries.also(account=both[: len(entries)]), lines.also(account=both[len(entries) :])
 
 
 def vouchers_of(lines: Columns) -> Numbers:

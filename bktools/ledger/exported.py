@@ -6,26 +6,14 @@ from typing import Any
 
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 
-from bktools.errors import InputError
-from bktools.frames.columns import split_lines, tables_in_one_scale, with_column, with_missing
+from bktools.frames.columns import split_lines, tables_in_one_scale, with_column
 from bktools.frames.incoming import in_memory
-from bktools.frames.schema import ENTRY_DATA, TEXT, to_pandas
+from bktools.frames.schema import ENTRY_DATA, to_pandas
 from bktools.wording import Words
 
 # The columns of the file beside those of the journal.
 OF_FILE = "_of_file"
-
-# The columns to compare: the code of each name, and the columns whose text is shown, first found first.
-COMPARED = {
-    "amount": ("amount", ("amount",)),
-    "currency": ("currency", ("currency",)),
-    "date": ("date", ("date",)),
-    "category_id": ("category", ("category_name", "category_id")),
-    "tax_code": ("tax_code", ("tax_code",)),
-    "supplier": ("supplier", ("supplier",)),
-}
 
 
 def months_of(postings: pd.DataFrame) -> tuple[str, str] | None:
@@ -51,85 +39,19 @@ def of_other_months(
     )
 
 
-def with_file(exported: pd.DataFrame, entries: Any, words: Words) -> pd.DataFrame:
-    """Return exported entries with values that the journal lacks, from the entries' file, by ID and line.
-
-    An entry that the journal has without an amount gets all its lines of the file; `document_number` is added
-    where the file has one, and `changed_since_export` has each value of the journal beside another one of the
-    file.
-    """
-    ours, theirs = _numbered(in_memory(exported, "exported")), _numbered(in_memory(entries, "entries"))
+def with_file(exported: pd.DataFrame, entries: Any) -> pd.DataFrame:
+    """Return exported entries with what the journal lacks of them, from their file, by ID and line."""
+    tables = (in_memory(exported, "exported"), in_memory(entries, "entries"))
     # Decimals are compared in one scale.
-    ours, theirs = tables_in_one_scale(_complete(ours), _complete(theirs))
-    has_documents = "document_number" in theirs.column_names
-    journal, file = (pl.DataFrame(pl.from_arrow(table)) for table in (ours, theirs))
-    key = pl.col("id").str.to_lowercase()
-    file = file.select(
-        "id", "split_line", "no", *ENTRY_DATA, *(["document_number"] if has_documents else []), key=key
-    ).unique(["key", "split_line", *COMPARED], keep="first", maintain_order=True)
-    journal = journal.with_columns(key=pl.col("entry_id").str.to_lowercase())
-    _refuse_repeated(file, journal)
-    # An entry that was sent before the journal kept amounts has all lines of the file.
-    is_bare = pl.col("amount").is_null() & (pl.col("split_line") == 0)
-    by_line = journal.filter(~is_bare).join(
-        file.with_columns(line=pl.col("split_line")), on=["key", "split_line"], how="left", suffix=OF_FILE
+    journal, file = (
+        pl.DataFrame(pl.from_arrow(with_column(table, "split_line", split_lines(table))))
+        for table in tables_in_one_scale(*tables)
     )
-    by_entry = journal.filter(is_bare).join(
-        file.with_columns(line=pl.col("split_line")), on="key", how="left", suffix=OF_FILE
+    names = [name for name in (*ENTRY_DATA, "document_number") if name in file.columns]
+    of_file = file.select("split_line", *names, key=pl.col("id").str.to_lowercase()).unique()
+    joined = journal.with_columns(key=pl.col("entry_id").str.to_lowercase()).join(
+        of_file, on=["key", "split_line"], how="left", suffix=OF_FILE, maintain_order="left"
     )
-    joined = pl.concat([by_line, by_entry], how="diagonal").sort("no", "line", nulls_last=False)
-    filled = [pl.coalesce(name, f"{name}{OF_FILE}").alias(name) for name in ENTRY_DATA]
-    changes = [_change(words, name) for name in COMPARED]
-    changed = pl.concat_str(changes, separator="; ", ignore_nulls=True)
-    kept = [name for name in exported.columns if name not in {*ENTRY_DATA, "split_line"}]
-    table = joined.select(
-        *kept,
-        *filled,
-        *(["document_number"] if has_documents else []),
-        split_line=pl.coalesce("line", "split_line"),
-        changed_since_export=pl.when(changed.str.len_bytes() > 0).then(changed),
-    ).to_arrow()
-    kinds = {field.name: field.type for field in ours.schema}
-    schema = pa.schema([(name, kinds.get(name, TEXT)) for name in table.column_names])
-    return to_pandas(table.cast(schema))
-
-
-def _change(words: Words, name: str) -> pl.Expr:
-    """Return both values of an entry in words where they differ, null where they do not."""
-    noun, shown = COMPARED[name]
-    before, after = (
-        pl.coalesce(*(pl.col(f"{column}{suffix}").cast(pl.String) for column in shown))
-        for suffix in ("", OF_FILE)
-    )
-    value, other = pl.col(name), pl.col(f"{name}{OF_FILE}")
-    if name == "category_id":
-        value, other = value.str.to_lowercase(), other.str.to_lowercase()
-    text = pl.format(f"{words.name('field', noun)} {{}} → {{}}", before, after)
-    return pl.when(value != other).then(text)
-
-
-def _numbered(table: pa.Table) -> pa.Table:
-    table = with_column(table, "split_line", split_lines(table))
-    return table.append_column("no", pa.array(range(len(table))))
-
-
-def _complete(table: pa.Table) -> pa.Table:
-    """Return a table with all columns that the journal has of an entry; null where it lacks one."""
-    table = with_missing(table, pa.schema(ENTRY_DATA))
-    for name, kind in ENTRY_DATA.items():
-        if name != "amount":
-            table = with_column(table, name, table.column(name).cast(kind))
-    return table
-
-
-def _refuse_repeated(file: pl.DataFrame, journal: pl.DataFrame) -> None:
-    own = file.join(journal.select("key").unique(), on="key", how="semi")
-    repeated = own.filter(pl.struct("key", "split_line").is_duplicated())["id"].unique().sort()
-    if len(repeated):
-        count = f"{len(repeated):,} exported {'entry is' if len(repeated) == 1 else 'entries are'}"
-        raise InputError(
-            f"{count} on several lines with different data, such as {repeated[0]}: "
-            "give --split-lines where the lines are the parts of one entry, otherwise keep the line that "
-            "was exported",
-            source="entries",
-        )
+    both = [name for name in names if name in journal.columns]
+    filled = joined.with_columns(pl.coalesce(name, f"{name}{OF_FILE}").alias(name) for name in both)
+    return to_pandas(filled.drop("key", *(f"{name}{OF_FILE}" for name in both)).to_arrow())

@@ -31,6 +31,7 @@ from bktools.ledger.finding_codes import (
     ORDERS,
     SUM_OF_CURRENCIES,
 )
+from bktools.ledger.inputs import EPOCH
 from bktools.ledger.judged import Judged
 from bktools.ledger.lookalikes import Lookalikes
 from bktools.ledger.outcome import OpenGroup, Reason, Status
@@ -68,7 +69,6 @@ OUTCOME = pa.schema(
 # What an entry needs to be compared: the name of each field, and its column.
 NEEDED = {"date": "day", "amount": "cents", "account": "account"}
 JSON = json.JSONEncoder(ensure_ascii=False, default=str)
-EPOCH = dt.date(1970, 1, 1)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ from bktools.frames.columns import (
 )
 from bktools.frames.incoming import in_memory, source_of
 
+EPOCH = dt.date(1970, 1, 1)
+
 # The kinds of the used columns by frame, in the words of `frames.columns.KINDS`.
 TEXTS = ("entry_id", "batch_id", "company_id", "state", "account_code", "currency", "supplier", "description")
 POSTING_TEXTS = (
@@ -70,6 +72,10 @@ COMPARED = {
 }
 
 
+# Amounts have two decimals at least.
+CENTS = pa.table({"amount": pa.array([], pa.decimal128(schema.DIGITS, 2))})
+
+
 @dataclass(frozen=True)
 class Inputs:
     """The frames as they are matched, with all their columns.
@@ -115,7 +121,9 @@ def read(exported: Any, ledger: Any, explained: Sequence[str] = (), *, are_sent:
     entries = entries.drop_columns(
         [name for name in entries.column_names if name in ADDED or name.startswith(OF_POSTING)]
     )
-    entries, postings = tables_in_one_scale(_checked(entries, "exported"), _checked(postings, "ledger"))
+    entries, postings, _ = tables_in_one_scale(
+        _checked(entries, "exported"), _checked(postings, "ledger"), CENTS
+    )
     if postings.schema.field("amount").type.bit_width > schema.MONEY.bit_width:
         raise InputError(f"the amounts need more than {schema.DIGITS} digits", source="exported and ledger")
     not_sent: Mapping[str, int] = {}
@@ -157,7 +165,7 @@ def _last_day(ledger: Any, postings: pa.Table) -> int | None:
     if not exported_at or not len(days):
         return None
     last: dt.date = min(dt.date.fromisoformat(exported_at), pc.max(days).as_py())
-    return (last - dt.date(1970, 1, 1)).days
+    return (last - EPOCH).days
 
 
 def _explained_rows(ledger: pa.Table, explained: Sequence[str]) -> frozenset[int]:

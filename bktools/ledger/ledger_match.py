@@ -207,19 +207,12 @@ class LedgerMatch(Result):
 
     @property
     def remarks(self) -> list[str]:
-        """A line for each: style, splits, changes, batches in doubt, and what is not compared."""
+        """A line for each: style, splits, batches in doubt, and what is not compared."""
         entries, words = self.entries, self.words
         lines = [self.style] if len(entries) else []
         split = entries[entries["split_line"].fillna(0) > 0] if "split_line" in entries else entries[:0]
         if len(split):
             lines.append(words("match.split", entries=split["entry_id"].nunique(), count=len(split)))
-        if "changed_since_export" in entries:
-            changed = entries.dropna(subset="changed_since_export")
-            lines += [
-                words("match.changed", about=entry, change=change)
-                for entry, change in _changes(changed.head(SHOWN))
-            ]
-            lines += [words("match.more_changed", count=len(changed) - SHOWN)] if len(changed) > SHOWN else []
         if {"state", "batch_id"} <= {*entries}:
             counts = entries.loc[entries["state"].isin(IN_DOUBT), "batch_id"].value_counts(sort=False)
             lines += [
@@ -264,13 +257,3 @@ class LedgerMatch(Result):
             message=(self.findings["about"] + ": ").str.removeprefix(": ") + self.findings["message"],
             check=self.findings["reason"],
         )
-
-
-def _changes(entries: pd.DataFrame) -> list[tuple[str, str]]:
-    """Return the name of each entry, and its change."""
-    names = [name for name in ("date", "supplier", "description") if name in entries]
-    rows = entries[[*names, "changed_since_export"]].astype("object").itertuples(index=False)
-    return [
-        (", ".join(str(value).removesuffix(" 00:00:00") for value in values if not pd.isna(value)), change)
-        for *values, change in rows
-    ]

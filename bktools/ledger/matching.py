@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -27,8 +26,6 @@ from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, l
 CLEAR = 0.99
 # A finer unit that explains so few entries less is the ledger's.
 NEARLY = 0.05
-# More groups than these are not looked at one by one.
-MOST_GROUPS = 16_384
 
 
 @dataclass
@@ -143,6 +140,8 @@ class Matching:
         Of each pair: its group and its part.
     is_singular : array of bool
         Of each pair: whether no other group, and no other part, has its accounts and total.
+    is_shown : array of bool
+        Of each group: whether any part has its accounts and total.
     """
 
     unit: BookingUnit
@@ -153,6 +152,7 @@ class Matching:
     group: Numbers
     part: Numbers
     is_singular: Flags
+    is_shown: Flags
 
     @property
     def entries(self) -> int:
@@ -173,24 +173,6 @@ class Matching:
     def has_pair(self) -> Flags:
         """Of each entry, whether its group is in a pair."""
         return self.is_paired[self.groups.of_entry]
-
-    @functools.cached_property
-    def is_shown(self) -> Flags:
-        """Of each group, whether a part has its accounts and total in the gate: one, or one of several."""
-        groups, parts = self.groups, self.parts
-        is_shown, others = self.is_paired, np.flatnonzero(~self.is_paired & (groups.total != 0))
-        if len(others) > MOST_GROUPS:
-            return is_shown
-        days = defaultdict(list)
-        near = np.flatnonzero(np.isin(parts.total, groups.total[others]))
-        columns = (column[near].tolist() for column in (parts.accounts, parts.total, parts.day))
-        for accounts, total, day in zip(*columns, strict=True):
-            days[accounts, total].append(day)
-        for group in others.tolist():
-            due = int(groups.due[group])
-            its_days = days.get((int(groups.accounts[group]), int(groups.total[group])), ())
-            is_shown[group] = any(self.gate[0] <= day - due <= self.gate[1] for day in its_days)
-        return is_shown
 
     def only(self, mask: Flags) -> Matching:
         """Keep some of the pairs."""
@@ -261,7 +243,8 @@ def matching_of(
         singular = np.append(singular, np.zeros(len(more_g), np.bool_))
     assert (groups.accounts[group] == parts.accounts[part]).all(), "pairs have equal accounts"
     assert (groups.total[group] == parts.total[part]).all(), "pairs have equal totals"
-    pairs = Matching(unit, groups, parts, clock, gate, group, part, singular)
+    is_shown = (groups.total != 0) & np.isin(of_group, p_lots)
+    pairs = Matching(unit, groups, parts, clock, gate, group, part, singular, is_shown)
     # A voucher on several accounts is a part several times: it holds one group.
     return pairs.only(sums(pairs.vouchers, books.count)[pairs.vouchers] == 1) if unit.part == OWN else pairs
 

@@ -42,12 +42,16 @@ one group; an entry gets its status once, and each gets one.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
-from bktools.ledger.annotated_postings import AnnotatedPostings, annotated_postings
+from bktools.ledger.annotated_postings import (
+    AnnotatedPostings,
+    annotated_postings,
+    vouchers_of,
+    with_account_numbers,
+)
 from bktools.ledger.booking_units import ACCOUNT, VOUCHER
 from bktools.ledger.candidates import Group, Piece
 from bktools.ledger.carried_texts import carried_texts, without_denied
@@ -57,39 +61,17 @@ from bktools.ledger.leftovers import Kinds, on_their_accounts, pieces_left
 from bktools.ledger.matching import Matching, matching_of, ranked_matchings
 from bktools.ledger.missing import decide_missing
 from bktools.ledger.net_views import on_lines, on_nets
-from bktools.ledger.outcome import Draft, Habits, Reason, Status, Verdict
+from bktools.ledger.outcome import NO_COST, Habits, Reason, Status, Verdict
 from bktools.ledger.reopening import reopened
 from bktools.ledger.study import Study
 from bktools.ledger.tax_rates import rates_of
 from bktools.ledger.telling import leave_open, names_of, opened_by_amount, tell
-from bktools.ledger.whole_numbers import NONE, Columns, Flags, among, codes
+from bktools.ledger.whole_numbers import NONE, Columns, Flags, among
 
 # So many of the entries must have a voucher of the booking unit before one is called missing.
 KNOWN = 0.8
 # So many before anything is decided beyond the proven pairs.
 DECIDABLE = 0.5
-
-
-@dataclass(frozen=True)
-class Given:
-    """What a person knows about the ledger; None where it is to be learned.
-
-    Attributes
-    ----------
-    style : str or None
-        What has one voucher.
-    sign : int or None
-        -1 where credits are costs.
-    currency : str or None
-        The currency of a ledger without a column of it.
-    until : int or None
-        The last day that the ledger shows.
-    """
-
-    style: str | None = None
-    sign: int | None = None
-    currency: str | None = None
-    until: int | None = None
 
 
 def verdict_of(
@@ -126,41 +108,47 @@ def verdict_of(
     ours = ours.take(has_values)
     theirs = Columns(postings, row=np.arange(postings.height))
     theirs = theirs.take((theirs.day > NONE) & (theirs.cents > NONE) & ~among(postings.height, [*explained]))
-    draft, unknown = Draft(entries.height, postings.height), np.flatnonzero(~has_values)
-    draft.decide(unknown, Status.NOT_COMPARABLE)
-    draft.explain(unknown, Reason.VALUE_UNKNOWN)
-    if not has_values.any():
-        return draft.verdict(None, None)
-    sign = None if reverse_sign is None else -1 if reverse_sign else 1
-    return draft.verdict(*_judge(draft, ours, theirs, Given(style, sign, currency, until)))
+    verdict = Verdict(entries.height, postings.height)
+    verdict.decide(np.flatnonzero(~has_values), Status.NOT_COMPARABLE, Reason.VALUE_UNKNOWN)
+    if has_values.any():
+        sign = None if reverse_sign is None else -1 if reverse_sign else 1
+        verdict.habits, verdict.covered = _judge(verdict, ours, theirs, style, sign, currency, until)
+    assert (verdict.status >= 0).all(), "each entry has a status"
+    return verdict
 
 
-def _judge(draft: Draft, entries: Columns, lines: Columns, given: Given) -> tuple[Habits | None, Gate]:
+def _judge(
+    draft: Verdict,
+    entries: Columns,
+    lines: Columns,
+    style: str | None,
+    sign: int | None,
+    currency: str | None,
+    until: int | None,
+) -> tuple[Habits | None, Gate]:
     """Judge entries and postings in the ledger's currency; foreign ones by their original amounts."""
-    both = codes(pl.concat([entries.table["account"], lines.table["account"].fill_null("")]))
-    entries, lines = entries.also(account=both[: len(entries)]), lines.also(account=both[len(entries) :])
-    books = annotated_postings(entries, lines, given.sign)
-    currency = _currency_of(entries, books, given.currency)
-    given = replace(given, sign=books.sign)
+    lines = lines.also(v=vouchers_of(lines))
+    entries, lines = with_account_numbers(entries, lines, entries.table["account"], lines.table["account"])
+    books = annotated_postings(entries, lines, sign)
+    currency = _currency_of(entries, books, currency)
     entries = entries.also(is_home=_is_of(entries.table["currency"], currency))
-    originals = _is_original(lines, currency)
-    if originals.any() and not entries.is_home.all():
-        entries, done = _by_original_amounts(draft, entries, lines.take(originals), given)
-        others = ~(originals & lines.table["fcurrency"].is_in(done).fill_null(value=False).to_numpy())
-        books = annotated_postings(entries, lines.take(others), given.sign)
-    covered = covered_by(books.lines.day, given.until)
+    is_kept = _is_kept(entries, lines, currency)
+    if is_kept.any():
+        entries, lines = _in_original_amounts(entries, lines, is_kept)
+        books = annotated_postings(entries, lines, books.sign)
+    covered = covered_by(books.lines.day, until)
     home = entries.take(entries.is_home)
-    ranked = ranked_matchings(home, books, given.style) if len(home) else []
+    ranked = ranked_matchings(home, books, style) if len(home) else []
     if not ranked:
-        draft.decide(entries.e, Status.NOT_COMPARABLE)
-        draft.explain(entries.e, Reason.OTHER_CURRENCY)
+        draft.decide(entries.e, Status.NOT_COMPARABLE, Reason.OTHER_CURRENCY)
         return None, covered
-    entries, books, ranked = _without_tax(entries, books, ranked, given)
+    entries, books, ranked = _without_tax(entries, books, ranked, style)
     matching = ranked[0]
     if not entries.is_home.all():
         matching = matching_of(entries, books, matching.unit, like=matching)
     rows, gross = books.gross_by_row()
     draft.gross[rows] = gross
+    draft.gross[lines.row[is_kept]] = NO_COST
     study = Study(draft, entries, books, matching, covered)
     share = _decide(study, currency)
     return _habits_of(study, share, currency), covered
@@ -207,52 +195,35 @@ def _is_of(currencies: pl.Series, currency: str | None) -> Flags:
     return (currencies.is_null() | (currencies == currency).fill_null(value=False)).to_numpy()
 
 
-def _is_original(lines: Columns, currency: str | None) -> Flags:
-    """Return the postings with an original amount in another currency."""
-    table = lines.table
-    if currency is None:
+def _is_kept(entries: Columns, lines: Columns, currency: str | None) -> Flags:
+    """Return the postings with an original amount in another currency that entries have."""
+    table, foreign = lines.table, entries.table["currency"].filter(pl.Series(~entries.is_home))
+    if currency is None or table["fcents"].null_count() == len(lines):
         return np.zeros(len(lines), np.bool_)
-    is_other = (table["fcurrency"] != currency).fill_null(value=False)
-    return (table["fcents"].is_not_null() & is_other).to_numpy()
+    is_foreign = table["fcurrency"].is_in(foreign.drop_nulls().unique().implode())
+    return (table["fcents"].is_not_null() & is_foreign).fill_null(value=False).to_numpy()
 
 
-def _by_original_amounts(
-    draft: Draft, entries: Columns, originals: Columns, given: Given
-) -> tuple[Columns, list[str]]:
-    """Judge the entries of each currency in which the ledger keeps original amounts.
-
-    Returns the other entries, and the currencies that are done.
-    """
-    done: list[str] = []
-    is_done = np.zeros(len(entries), np.bool_)
-    currencies = entries.table["currency"]
-    for currency in currencies.filter(pl.Series(~entries.is_home)).unique(maintain_order=True).to_list():
-        is_own = (currencies == currency).fill_null(value=False).to_numpy()
-        of_currency = (originals.table["fcurrency"] == currency).fill_null(value=False).to_numpy()
-        lines = originals.take(of_currency)
-        if not len(lines):
-            continue
-        table = lines.table.with_columns(cents="fcents", currency="fcurrency", fcents=pl.lit(None, pl.Int64))
-        part = verdict_of(
-            entries.table.filter(pl.Series(is_own)),
-            table,
-            style=given.style,
-            reverse_sign=given.sign == -1,
-            currency=currency,
-            until=given.until,
-        )
-        if part.habits is not None and part.habits.is_known:
-            draft.adopt(part, entries.e[is_own], lines.row)
-            done.append(currency)
-            is_done |= is_own
-    return entries.take(~is_done), done
+def _in_original_amounts(entries: Columns, lines: Columns, is_kept: Flags) -> tuple[Columns, Columns]:
+    """Return both sides with original amounts, on an account of its own for each currency."""
+    ours, theirs = entries.table, lines.table
+    kept = theirs["fcurrency"].filter(pl.Series(is_kept)).unique()
+    own = pl.when(pl.col("currency").is_in(kept.implode())).then(pl.format("{} {}", "account", "currency"))
+    of_entries = ours.select(own.otherwise("account")).to_series()
+    original = pl.when(pl.lit(pl.Series(is_kept))).then(pl.format("{} {}", "account", "fcurrency"))
+    of_lines = theirs.select(original.otherwise("account")).to_series()
+    is_home = entries.is_home | ours["currency"].is_in(kept.implode()).fill_null(value=False).to_numpy()
+    cents = np.where(is_kept, lines.fcents, lines.cents)
+    return with_account_numbers(
+        entries.also(is_home=is_home), lines.also(cents=cents, is_kept=is_kept), of_entries, of_lines
+    )
 
 
 # ---- tax
 
 
 def _without_tax(
-    entries: Columns, books: AnnotatedPostings, ranked: list[Matching], given: Given
+    entries: Columns, books: AnnotatedPostings, ranked: list[Matching], style: str | None
 ) -> tuple[Columns, AnnotatedPostings, list[Matching]]:
     """Return entries, ledger and matchings without tax, where that explains as many entries."""
     best, home = ranked[0], int(entries.is_home.sum())
@@ -263,7 +234,7 @@ def _without_tax(
         views.append(on_lines(entries, books))
     for view in filter(None, views):
         own, ledger = view
-        again = ranked_matchings(own.take(own.is_home), ledger, given.style)
+        again = ranked_matchings(own.take(own.is_home), ledger, style)
         if again and again[0].entries >= ranked[0].entries:
             entries, books, ranked = own, ledger, again
     return entries, books, ranked
@@ -302,8 +273,7 @@ def _decide(study: Study, currency: str | None) -> float:
     _decide_foreign(study, pieces, currency)
     entries = study.entries.e
     outside = entries[study.is_outside & (study.draft.status[entries] < 0)]
-    study.draft.decide(outside, Status.NOT_COMPARABLE)
-    study.draft.explain(outside, Reason.NOT_COVERED)
+    study.draft.decide(outside, Status.NOT_COMPARABLE, Reason.NOT_COVERED)
     _decide_others(study, pieces, share)
     return share
 
@@ -322,7 +292,7 @@ def _decide_proven(study: Study) -> None:
     is_own = (groups.size[matching.group][pair] == 1) | (not matching.unit.is_sum)
     draft.decide(e, np.where(is_own, Status.BOOKED, Status.IN_A_SUM))
     draft.days_late[e] = np.where(is_own, late[pair], 0)
-    draft.match_all(e, pair, *study.books.rows_of(matching.vouchers, matching.parts.account[matching.part]))
+    draft.match(e, pair, *study.books.rows_of(matching.vouchers, matching.parts.account[matching.part]))
 
 
 def _decide_foreign(study: Study, pieces: Sequence[Piece], currency: str | None) -> None:
@@ -345,8 +315,7 @@ def _decide_foreign(study: Study, pieces: Sequence[Piece], currency: str | None)
         status = Status.NOT_COMPARABLE
         if can_miss and not any(_may_hold_foreign(study, own, piece) for piece in pieces):
             status = case.missing(own)
-        study.draft.decide(x.e, status)
-        study.draft.explain(x.e, Reason.OTHER_CURRENCY)
+        study.draft.decide(x.e, status, Reason.OTHER_CURRENCY)
 
 
 def _may_hold_foreign(study: Study, group: Group, piece: Piece) -> bool:

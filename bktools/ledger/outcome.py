@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Numbers = npt.NDArray[np.int64]
-
+from bktools.ledger.whole_numbers import Flags
 
 # The gross of a posting that is not of a cost side.
 NO_COST = int(np.iinfo(np.int64).min)
@@ -130,14 +128,13 @@ class Habits:
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class Verdict:
     """What became of each entry, with the evidence. Entries and postings are numbered by their rows.
 
-    Parameters
+    Attributes
     ----------
     status : array of int8
-        A `Status` for each entry.
+        A `Status` for each entry; -1 until it is given, once.
     reasons : mapping
         The `Reason` of each entry that is open or not comparable.
     days_late : array of int64
@@ -150,39 +147,13 @@ class Verdict:
         postings alone: each posting is of one group at most.
     evidence : mapping
         Rows of the postings to look at, for each entry without a matched group.
-    open_groups : tuple of OpenGroup
+    open_groups : list of OpenGroup
         What is open, one for each group.
     habits : Habits or None
         How the ledger books; None where nothing can be compared.
     covered : tuple of int or None
         The first and the last day that the ledger shows, as days since 1970-01-01.
     """
-
-    status: npt.NDArray[np.int8]
-    reasons: Mapping[int, Reason]
-    days_late: Numbers
-    group: Numbers
-    posting_group: Numbers
-    gross: Numbers
-    evidence: Mapping[int, tuple[int, ...]]
-    open_groups: tuple[OpenGroup, ...]
-    habits: Habits | None
-    covered: tuple[int, int] | None
-
-    @property
-    def codes(self) -> list[str]:
-        """The code of each entry's status."""
-        return [Status(one).code for one in self.status.tolist()]
-
-    def postings(self, entry: int) -> tuple[int, ...]:
-        """The rows of the postings that hold an entry, or that are to be looked at."""
-        group = self.group[entry]
-        own = np.flatnonzero(self.posting_group == group).tolist() if group >= 0 else ()
-        return (*own, *self.evidence.get(entry, ()))
-
-
-class Draft:
-    """A verdict in the making: each entry gets its status once."""
 
     def __init__(self, entries: int, postings: int) -> None:
         self.status = np.full(entries, -1, np.int8)
@@ -193,69 +164,45 @@ class Draft:
         self.reasons: dict[int, Reason] = {}
         self.evidence: dict[int, tuple[int, ...]] = {}
         self.open_groups: list[OpenGroup] = []
+        self.habits: Habits | None = None
+        self.covered: tuple[int, int] | None = None
         self.groups = 0
 
-    def decide(self, entries: Any, status: Any) -> None:
-        """Give entries their status."""
+    @property
+    def is_known(self) -> bool:
+        """Whether enough entries agree to tell how the ledger books."""
+        return self.habits is not None and self.habits.is_known
+
+    def has(self, *statuses: Status) -> Flags:
+        """Return which entries have one of some statuses."""
+        return np.isin(self.status, statuses)
+
+    def postings(self, entry: int) -> tuple[int, ...]:
+        """Return the rows of the postings that hold an entry, or that are to be looked at."""
+        group = self.group[entry]
+        own = np.flatnonzero(self.posting_group == group).tolist() if group >= 0 else ()
+        return (*own, *self.evidence.get(entry, ()))
+
+    def decide(self, entries: Any, status: Any, reason: Reason | None = None) -> None:
+        """Give entries their status, and the reason why they are not comparable."""
         assert np.all(self.status[entries] < 0), "an entry gets its status once"
         self.status[entries] = status
+        if reason is not None:
+            self.reasons.update(dict.fromkeys(np.atleast_1d(entries).tolist(), reason))
 
     def look(self, entry: int, postings: Sequence[int]) -> None:
         """Name the postings that a person looks at."""
         if len(postings):
             self.evidence[entry] = tuple(postings)
 
-    def match(self, entries: Sequence[int], postings: Sequence[int]) -> None:
-        """Make a group of entries and the postings that hold them alone."""
-        assert np.all(self.posting_group[postings] < 0), "a posting is of one group"
-        self.group[entries], self.posting_group[postings] = self.groups, self.groups
-        self.groups += 1
-
-    def match_all(self, entries: Numbers, of_entry: Numbers, postings: Numbers, of_posting: Numbers) -> None:
-        """Make many groups at once: which group each entry and each posting is of, counted from 0."""
+    def match(self, entries: Any, of_entry: Any, postings: Any, of_posting: Any) -> None:
+        """Make groups of entries and the postings that hold them alone; of which each is, from 0."""
         assert np.all(self.posting_group[postings] < 0), "a posting is of one group"
         self.group[entries] = self.groups + of_entry
         self.posting_group[postings] = self.groups + of_posting
-        self.groups += 1 + int(of_entry.max(initial=-1))
-
-    def adopt(self, part: Verdict, entries: Numbers, postings: Numbers) -> None:
-        """Take over what was decided about some entries by some postings, of which the numbers are given."""
-        self.decide(entries, part.status)
-        self.days_late[entries] = part.days_late
-        self.group[entries] = np.where(part.group >= 0, self.groups + part.group, -1)
-        own = part.posting_group >= 0
-        self.posting_group[postings[own]] = self.groups + part.posting_group[own]
-        self.groups += 1 + int(part.group.max(initial=-1))
-        self.reasons.update({int(entries[e]): reason for e, reason in part.reasons.items()})
-        for e, rows in part.evidence.items():
-            self.evidence[int(entries[e])] = tuple(postings[list(rows)].tolist())
-        for one in part.open_groups:
-            numbers = tuple(entries[list(one.entries)].tolist())
-            self.open_groups.append(
-                replace(one, entries=numbers, postings=tuple(postings[list(one.postings)].tolist()))
-            )
-
-    def explain(self, entries: Any, reason: Reason) -> None:
-        """Keep why entries are not comparable."""
-        self.reasons.update(dict.fromkeys(np.atleast_1d(entries).tolist(), reason))
+        self.groups += 1 + int(np.max(of_entry, initial=0))
 
     def leave(self, group: OpenGroup) -> None:
         """Add an open group."""
-        self.reasons.update(dict.fromkeys(group.entries, group.reason))
+        self.decide([*group.entries], Status.OPEN, group.reason)
         self.open_groups.append(group)
-
-    def verdict(self, habits: Habits | None, covered: tuple[int, int] | None) -> Verdict:
-        """Return the verdict, when each entry has a status."""
-        assert (self.status >= 0).all(), "each entry has a status"
-        return Verdict(
-            self.status,
-            self.reasons,
-            self.days_late,
-            self.group,
-            self.posting_group,
-            self.gross,
-            self.evidence,
-            tuple(self.open_groups),
-            habits,
-            covered,
-        )

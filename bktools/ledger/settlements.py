@@ -1,16 +1,15 @@
 """The evidence of a ledger about batches with an unknown outcome, for the person who records the outcome.
 
 The ledger is evidence only where it is whole for the question: it begins before the first entry, and reaches
-past the end of the job. Then the entries are judged with the batch and without it (`batch_evidence`), for
-every outcome that the other batches in doubt may have.
+past the end of the job. Then the entries are judged with the batch and without it. Entries of other batches
+in doubt may be in the ledger or not: neither is a mistake.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,14 +18,16 @@ import polars as pl
 
 from bktools.frames.incoming import source_of
 from bktools.frames.schema import IN_DOUBT
-from bktools.ledger.batch_evidence import BatchReason, evidence_of
-from bktools.ledger.findings import account_of, place_of, places_of
-from bktools.ledger.inputs import options_of, read
+from bktools.ledger.findings import account_of, day_of, place_of, places_of
+from bktools.ledger.inputs import EPOCH, options_of, read
+from bktools.ledger.model import verdict_of
+from bktools.ledger.outcome import BOOKED, Status, Verdict
 from bktools.ledger.two_tables import entries_of, postings_of
+from bktools.ledger.whole_numbers import Numbers
 from bktools.wording import Words, words
 
-# With more other batches in doubt nothing is decided: each one doubles the number of verdicts.
-MOST_UNRESOLVED = 3
+# A posting of a batch is not dated longer before its entries than the month in which they are closed.
+MONTH = 31
 SHOWN = 10
 
 
@@ -88,14 +89,13 @@ def as_frame(settled: Sequence[Settlement]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["batch_id", "outcome", "reason", "evidence", "postings"])
 
 
-@dataclass(frozen=True)
-class _Proof:
+class _Proof(NamedTuple):
     """An outcome, or None, why, and the rows of the postings that show it, or that are to be looked at."""
 
     outcome: str | None
     reason: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    postings: tuple[int, ...] = ()
+    postings: Collection[int] = ()
+    facts: Mapping[str, Any] = {}
 
 
 class _Evidence:
@@ -110,115 +110,104 @@ class _Evidence:
         currency: str | None,
         words: Words,
     ) -> None:
-        self._exported, self._words = exported, words
+        self._words, self._by_person = words, explained
         self._inputs = read(exported, ledger, explained, are_sent=False)
-        self._entries = entries_of(self._inputs.entries)
-        self._explained = explained
-        self._is_dated = exported_at is not None
-        self._exported_at = exported_at or dt.datetime.now(dt.UTC).date()
-        days = pl.Series(pl.from_arrow(self._inputs.ledger.column("date")))
-        is_shown = days <= self._exported_at
-        shown: list[dt.date] = days.filter(is_shown).sort().to_list()
-        self._first = shown[0] if shown else None
-        self._last = shown[-1] if shown else None
+        state = pl.Series(exported["state"].to_numpy(dtype=object), dtype=pl.String)
+        entries = entries_of(self._inputs.entries).with_columns(sent=state == "ACCEPTED")
+        self._entries = entries.filter(state.is_in(["ACCEPTED", *IN_DOUBT]))
+        self._postings = postings_of(self._inputs.ledger)
+        now = dt.datetime.now(dt.UTC)
+        self._now = dt.datetime.combine(exported_at, dt.time.max, dt.UTC) if exported_at else now
+        days = self._postings["day"]
+        is_planned = (days > (self._now.date() - EPOCH).days).fill_null(value=False)
+        shown = days.filter(~is_planned).drop_nulls()
+        self._first: int | None = min(shown, default=None)
+        self._last: int | None = max(shown, default=None)
         # What is planned for a later day, or was looked up by a person, holds no entry.
-        may_hold = is_shown.fill_null(value=True).to_numpy().copy()
-        may_hold[[*self._inputs.explained]] = False
-        self._rows = np.flatnonzero(may_hold)
-        self._postings = postings_of(self._inputs.ledger)[self._rows]
-        until = None if self._last is None else (self._last - dt.date(1970, 1, 1)).days
-        self._options = {**options_of(ledger, currency=currency), "until": until}
+        self._explained = {*self._inputs.explained, *np.flatnonzero(is_planned.to_numpy()).tolist()}
+        self._options = {
+            **options_of(ledger, currency=currency),
+            "until": self._last,
+            "explained": self._explained,
+        }
 
     def settlement(self, batch: str, sending: Sending) -> Settlement:
         """Return the evidence about one batch."""
         proof = self._proof(batch, sending)
-        places = self._places(proof.postings) if proof.outcome else None
+        postings, is_decided = sorted(proof.postings), proof.outcome is not None
+        places = places_of(self._inputs.ledger, postings, self._words, most=SHOWN, names=1)
         facts = {
-            "count": int((self._exported["batch_id"] == batch).sum()),
+            "count": int((self._entries["batch"] == batch).sum()),
             **proof.facts,
-            "first": str(self._first) if self._first else None,
-            "last": str(self._last) if self._last else None,
-            "places": places,
-            "explained": [*self._explained] if self._explained and proof.outcome else None,
+            "first": None if self._first is None else str(day_of(self._first)),
+            "last": None if self._last is None else str(day_of(self._last)),
+            "places": [*dict.fromkeys(places)] if is_decided else None,
+            "explained": [*self._by_person] if self._by_person and is_decided else None,
         }
-        return Settlement(
-            batch,
-            proof.outcome,
-            proof.reason,
-            facts,
-            self._words(f"settlement.{proof.reason}", **facts),
-            () if proof.outcome else tuple(map(self._posting, proof.postings)),
-        )
+        text = self._words(f"settlement.{proof.reason}", **facts)
+        looked = () if is_decided else tuple(map(self._posting, postings))
+        return Settlement(batch, proof.outcome, proof.reason, facts, text, looked)
 
-    def _proof(self, batch: str, sending: Sending) -> _Proof:
-        """Return the evidence, the same for every outcome that the other batches in doubt may have."""
-        gap = next(self._gaps(batch, sending), None)
-        if gap is not None:
-            return gap
-        states, ids = self._exported["state"], self._exported["batch_id"]
-        unresolved = sorted(ids[states.isin(IN_DOUBT) & (ids != batch)].unique())
-        if len(unresolved) > MOST_UNRESOLVED:
-            return _Proof(None, "many_in_doubt", {"count": len(unresolved)})
-        proofs = []
-        for count in range(len(unresolved) + 1):
-            for booked in itertools.combinations(unresolved, count):
-                proof = self._proof_with(batch, booked)
-                if proof.outcome is None:
-                    return proof
-                proofs.append(proof)
-        if len({proof.outcome for proof in proofs}) > 1:
-            return _Proof(None, "depends", {"batches": unresolved})
-        return proofs[0]
-
-    def _proof_with(self, batch: str, booked: Collection[str]) -> _Proof:
-        """Return the evidence, if of the other batches in doubt those in `booked` were booked."""
-        ids = self._exported["batch_id"]
-        wanted = (self._exported["state"] == "ACCEPTED") | ids.isin([*booked, batch])
-        entries = self._entries.filter(pl.Series(wanted.to_numpy(dtype=bool)))
-        # How the ledger books is what the other batches show.
-        entries = entries.with_columns(sent=(pl.col("batch") != batch).fill_null(value=True))
-        evidence = evidence_of(entries, self._postings, batch, **self._options)
-        postings = evidence.postings
-        if evidence.outcome == "accepted" and (back := self._taken_back(postings)):
-            return _Proof(None, "taken_back", {}, self._own_rows({*postings, *back}))
-        return _Proof(evidence.outcome, str(evidence.reason), {}, self._own_rows(postings))
-
-    def _own_rows(self, postings: Collection[int]) -> tuple[int, ...]:
-        """Return the rows in the ledger of postings that may hold an entry."""
-        return tuple(self._rows[sorted(postings)].tolist())
-
-    def _taken_back(self, postings: Collection[int]) -> set[int]:
-        """Return the postings that take back one of these, on its day or later: an accrual is no booking."""
-        named = self._postings.with_row_index("row").select("row", "account", "day", "cents")
-        own = named[sorted(postings)].select("account", since="day", cents=-pl.col("cents"))
-        back = named.join(own, on=["account", "cents"]).filter(pl.col("day") >= pl.col("since"))
-        return {*back["row"].to_list()} - {*postings}
-
-    def _gaps(self, batch: str, sending: Sending) -> Iterator[_Proof]:
-        """Yield why the ledger shows nothing about a batch; nothing where it is whole for the question."""
-        rows = self._exported[self._exported["batch_id"] == batch]
-        end_of_day = dt.datetime.combine(self._exported_at, dt.time.max, dt.UTC)
-        now = end_of_day if self._is_dated else dt.datetime.now(dt.UTC)
+    def _proof(self, batch: str, sending: Sending) -> _Proof:  # noqa: PLR0911
+        """Return the evidence, or why the ledger is not whole for the question."""
         if sending.undelivered:
-            yield _Proof(None, "undelivered", {"why": sending.undelivered})
+            return _Proof(None, "undelivered", facts={"why": sending.undelivered})
         if sending.ends_at is None:
-            yield _Proof(None, "sending_unknown")
-            return
-        if sending.ends_at > now:
-            yield _Proof(None, "not_ended", {"ends_at": sending.ends_at.isoformat()})
-        if any(name not in rows or rows[name].isna().any() for name in ("account_code", "date", "amount")):
-            yield _Proof(None, str(BatchReason.VALUE_UNKNOWN))
-            return
-        until = max(rows["date"].max().date(), sending.ends_at.date())
-        if self._last is None or self._last <= until:
-            yield _Proof(None, "ends_early", {"until": str(until)})
-        first = rows["date"].min().date()
-        if self._first is not None and self._first >= first:
-            yield _Proof(None, "begins_late", {"begins": str(self._first), "day": str(first)})
+            return _Proof(None, "sending_unknown")
+        if sending.ends_at > self._now:
+            return _Proof(None, "not_ended", facts={"ends_at": sending.ends_at.isoformat()})
+        is_own = (self._entries["batch"] == batch).fill_null(value=False)
+        own = self._entries.filter(is_own)
+        if any(own[name].null_count() for name in ("account", "day", "cents")):
+            return _Proof(None, "value_unknown")
+        begins, ends = min(own["day"]), max(*own["day"], (sending.ends_at.date() - EPOCH).days)
+        if self._first is None or self._last is None or self._last <= ends:
+            return _Proof(None, "ends_early", facts={"until": str(day_of(ends))})
+        if self._first >= begins:
+            days = {"begins": str(day_of(self._first)), "day": str(day_of(begins))}
+            return _Proof(None, "begins_late", facts=days)
+        return self._judged(is_own, begins)
 
-    def _places(self, postings: Sequence[int]) -> list[str]:
-        named = places_of(self._inputs.ledger, sorted(postings), self._words, most=SHOWN, names=1)
-        return [*dict.fromkeys(named)]
+    def _judged(self, is_own: pl.Series, begins: int) -> _Proof:  # noqa: PLR0911
+        """Return what the verdicts with the batch and without it show."""
+        # How the ledger books is what the other batches show.
+        entries, others = (
+            self._entries.with_columns(sent=pl.col("sent") & ~is_own),
+            self._entries.filter(~is_own),
+        )
+        own, sent = entries.filter(is_own), others["sent"]
+        if not sent.any():
+            return _Proof(None, "no_earlier_batch")
+        with_it, without = (verdict_of(some, self._postings, **self._options) for some in (entries, others))
+        arrived = without.has(Status.BOOKED, Status.IN_A_SUM)
+        whole = (
+            others.select("batch", arrived=pl.Series(arrived) & sent).group_by("batch").agg(pl.all().all())
+        )
+        if not without.is_known or not whole["arrived"].any():
+            return _Proof(None, "no_earlier_batch")
+        ends = max(own["day"]) + (max(with_it.habits.gate[1], 0) if with_it.habits else 0)
+        if self._options["until"] <= ends:
+            return _Proof(None, "ends_early", facts={"until": str(day_of(ends))})
+        rows, there = np.flatnonzero(is_own.to_numpy()), without.has(*BOOKED)
+        status, postings = with_it.status[rows], _postings(with_it, rows)
+        if np.isin(status, (Status.BOOKED, Status.IN_A_SUM)).all():
+            is_moved = (without.status != np.delete(with_it.status, rows))[there].any()
+            if is_moved or postings & _postings(without, np.flatnonzero(there)):
+                return _Proof(None, "others_in_its_vouchers", postings)
+            return _Proof("accepted", "booked_as_a_whole", postings)
+        if (status != Status.MISSING).any():
+            return _Proof(None, "in_part", postings)
+        if not there[sent.to_numpy()].all():
+            return _Proof(None, "others_are_open")
+        free = self._free(own["account"], begins) - _postings(without, np.arange(others.height))
+        return _Proof(None, "free_postings", free) if free else _Proof("released", "nothing_may_hold_it")
+
+    def _free(self, accounts: pl.Series, begins: int) -> set[int]:
+        """Return the postings on accounts, from a month before a day, that no person has explained."""
+        own = self._postings.select(
+            pl.col("account").is_in(accounts.implode()) & (pl.col("day") >= begins - MONTH)
+        )
+        return {*np.flatnonzero(own.to_series().fill_null(value=False).to_numpy()).tolist()} - self._explained
 
     def _posting(self, row: int) -> str:
         """Return a posting in one line."""
@@ -226,3 +215,8 @@ class _Evidence:
         money = self._words("posting.money", amount=own["amount"], currency=own.get("currency"))
         parts = [str(own["date"]), account_of(own), money, place_of(own, self._words)]
         return ", ".join(filter(None, parts))
+
+
+def _postings(verdict: Verdict, entries: Numbers) -> set[int]:
+    """Return the rows of the postings that hold some entries, or that are to be looked at."""
+    return {posting for e in entries.tolist() for posting in verdict.postings(e)}

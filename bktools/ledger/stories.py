@@ -25,10 +25,11 @@ from bktools.ledger.case import Case
 from bktools.ledger.entry_names import Entry
 from bktools.ledger.gates import WEEK
 from bktools.ledger.outcome import Status
-from bktools.ledger.tax_rates import MOST_WAYS
 
 # With more candidates than these, no three, or no two of them, are tried together.
 MOST_FOR_THREE, MOST_FOR_TWO = 8, 24
+# With more entries that were not sent, none of them is looked for in a sum.
+MOST_UNSENT = 12
 
 
 @dataclass(frozen=True)
@@ -142,10 +143,8 @@ class _Telling:
         return is_opposite and not piece.is_move and all(x.account in piece.nets for x in part)
 
     def _on_another_account(self) -> Iterator[Story]:
-        # Nets that may be any sum of the entries show no account.
         accounts = {account for piece in self.pieces for account, net in piece.nets.items() if net}
-        can_tell = self.off == 0 and (len(accounts) == 1 or self.case.rates.can_count(self.entries))
-        for x in self.entries if can_tell else ():
+        for x in self.entries if self.off == 0 else ():
             for account in sorted(accounts - {x.account}):
                 if self.case.agree(self.entries, self.pieces, {x.e: account}):
                     # A round amount may be two slips of the pen as well.
@@ -198,7 +197,7 @@ class _Telling:
     def _sent_in_part(self, piece: Piece) -> Iterator[Story]:
         """Yield which entries that were not sent may be in a sum already: that is no mistake."""
         sent, unsent = ([x for x in self.entries if x.sent is one] for one in (True, False))
-        for size in range(len(unsent)) if 2 ** len(unsent) <= MOST_WAYS else ():
+        for size in range(len(unsent)) if len(unsent) <= MOST_UNSENT else ():
             for part in itertools.combinations(unsent, size):
                 inside = [*sent, *part]
                 if inside and self.case.agree(inside, [piece]):

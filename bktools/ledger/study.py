@@ -13,7 +13,7 @@ from bktools.ledger.case import Case
 from bktools.ledger.entry_names import Entry
 from bktools.ledger.gates import FEW, Gate
 from bktools.ledger.matching import Matching
-from bktools.ledger.outcome import Draft
+from bktools.ledger.outcome import Verdict
 from bktools.ledger.tax_rates import Rates
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, number, sums
 
@@ -40,12 +40,12 @@ class Study:
         Of each entry: whether its voucher is due on days that the ledger does not show.
     case : Case
         Its habits, for the stories.
-    draft : Draft
+    draft : Verdict
         The statuses.
     """
 
     def __init__(
-        self, draft: Draft, entries: Columns, books: AnnotatedPostings, matching: Matching, covered: Gate
+        self, draft: Verdict, entries: Columns, books: AnnotatedPostings, matching: Matching, covered: Gate
     ) -> None:
         self.draft, self.books, self.matching, self.covered = draft, books, matching, covered
         due = matching.groups.due[matching.groups.of_entry]

@@ -123,9 +123,10 @@ class _Component:
 
     def _give(self, x: Entry, states: set[Status], shown: Sequence[Piece]) -> None:
         draft = self.study.draft
-        draft.decide(x.e, *states)
+        (status,) = states
+        draft.decide(x.e, status)
         draft.look(x.e, self.study.first_rows(shown))
-        if Status.BOOKED in states and shown:
+        if status == Status.BOOKED and shown:
             draft.days_late[x.e] = shown[0].day - x.day
 
     def _match(self, group: Group, shown: Sequence[Piece]) -> None:
@@ -134,7 +135,7 @@ class _Component:
         if np.isin(draft.status[numbers], (Status.BOOKED, Status.IN_A_SUM)).all():
             rows = np.unique(np.concatenate([self.study.books.rows_of_part(*piece.id) for piece in shown]))
             # The other end of a move may be of another group.
-            draft.match(numbers, rows[draft.posting_group[rows] < 0].tolist())
+            draft.match(numbers, 0, rows[draft.posting_group[rows] < 0].tolist(), 0)
 
     def _leave(self, group: Group, opened: Sequence[Entry], shown: Sequence[Piece]) -> None:
         """Leave entries open, with the difference of their group where it is known."""
@@ -207,7 +208,6 @@ def leave_open(
     """Give entries of a group the status OPEN, with the postings to look at, and what these have more."""
     table, at = study.entries.table, np.searchsorted(study.entries.e, [x.e for x in group.entries])
     numbers = [x.e for x in opened]
-    study.draft.decide(numbers, Status.OPEN)
     for number in numbers:
         study.draft.look(number, rows[:SHOWN])
     study.draft.leave(

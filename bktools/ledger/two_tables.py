@@ -1,4 +1,4 @@
-"""The two tables as the engine reads them: whole cents, days since 1970-01-01, and texts."""
+"""The two tables as the engine reads them: whole cents (or smaller units), days since 1970-01-01, texts."""
 
 from __future__ import annotations
 
@@ -88,6 +88,7 @@ class _Source:
 
     def __init__(self, table: pl.DataFrame) -> None:
         self.names = {name for name, kind in table.schema.items() if kind != pl.Null}
+        self.scale = getattr(table.schema.get("amount"), "scale", 2)
 
     def own(self, name: str, kind: Any) -> pl.Expr:
         return pl.col(name).cast(kind) if name in self.names else pl.lit(None, kind)
@@ -99,8 +100,8 @@ class _Source:
         return texts
 
     def amounts(self) -> dict[str, pl.Expr]:
-        whole = {new: self.own(old, pl.Decimal(38, 2)) * 100 for new, old in AMOUNTS.items()}
-        return {name: amount.cast(pl.Int64) for name, amount in whole.items()}
+        own = pl.Decimal(38, self.scale)
+        return {new: (self.own(old, own) * 10**self.scale).cast(pl.Int64) for new, old in AMOUNTS.items()}
 
 
 def _polars(frame: Any) -> pl.DataFrame:

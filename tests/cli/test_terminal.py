@@ -30,7 +30,7 @@ def test_a_table_fits_the_terminal(width):
     assert len([row for row in rows if not row.startswith(" ")]) == 50
     assert max(map(width_of_text, (heading, *rows))) <= width
     assert re.split(r" {2,}", heading)[0] == "name"
-    assert last.startswith("… and 190 more of 240 rows")
+    assert last.startswith("… and 190 more rows")
     assert last.endswith("(all of it: --output FILE)")
 
 
@@ -45,7 +45,7 @@ def test_a_cell_never_makes_a_row(monkeypatch, capsys):
     )
     show(frame)
     assert capsys.readouterr().out == (
-        "name\tentries\tat\ntwo lines and \\x1b[31mred\t1234567\t2026-10-31T12:00:00.500Z\n\t1\t\n"
+        "name\tentries\tat\ntwo lines and \\x1b[31mred\t1234567\t2026-10-31 12:00:00Z\n\t1\t\n"
     )
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "53")

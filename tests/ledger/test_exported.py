@@ -1,14 +1,9 @@
-"""Exported entries of some months beside their file: gaps of the journal, split lines, changes."""
+"""Exported entries of some months beside their file, and the months that are not shown."""
 
 from __future__ import annotations
 
-from decimal import Decimal
-
-import pandas as pd
-import pytest
 from worlds import exported
 
-from bktools.errors import InputError
 from bktools.ledger import exported as entries_of
 from bktools.wording import words
 
@@ -24,40 +19,18 @@ def file_of(entries, **changes):
     )
 
 
-def test_an_entry_without_an_amount_has_all_lines_of_the_file():
-    """Two entries lack facts in the journal; every line of the split one is taken with its own."""
-    entries = exported(3)
-    sent = entries.head(2).assign(split_line=0)[["entry_id", "batch_id", "state", "split_line"]]
-    lines = file_of(entries, split_line=[1, 0, 2])
-    lines.loc[2, "id"] = lines.loc[0, "id"]
-    filled = entries_of.with_file(sent, lines, ENGLISH)
-    assert filled["split_line"].tolist() == [1, 2, 0]
-    assert filled["entry_id"].tolist() == [lines["id"][number] for number in (0, 0, 1)]
-    assert filled["amount"].tolist() == [Decimal(100), Decimal(-114), Decimal(107)]
-    assert filled["account_code"].tolist() == ["5800", "4930", "5810"]
-
-
-def test_lines_that_are_not_said_to_be_parts_are_refused():
-    """An entry on two lines with different data is refused with the option; a repeated line is once."""
-    entries = exported(2)
-    twice = file_of(pd.concat([entries, entries.tail(1)]))
-    assert len(entries_of.with_file(entries.head(2), twice, ENGLISH)) == 2
-    twice.iloc[2, list(twice.columns).index("amount")] = Decimal(3)
-    with pytest.raises(InputError, match=r"1 exported entry is on several lines .* give --split-lines"):
-        entries_of.with_file(entries, twice, ENGLISH)
-
-
-def test_what_changed_since_the_export_is_said():
-    """What was sent stays what is compared; another value in the file stands beside it."""
-    entries = exported(2).assign(category_id=["c1", "c1"], category_name="Travel")
-    changed = file_of(
-        entries, amount=[Decimal("100.00"), Decimal("-170.5")], category_id=["C1", "c2"], category_name="Car"
-    )
-    filled = entries_of.with_file(entries, changed, ENGLISH)
-    assert filled["amount"].tolist() == entries["amount"].tolist()
-    said = filled["changed_since_export"].tolist()
-    assert pd.isna(said[0])
-    assert said[1] == "amount -107.00 → -170.50; category Travel → Car"
+def test_a_file_fills_what_the_journal_lacks():
+    """Amounts and document numbers come from the file, by ID and line; what was sent stays."""
+    entries = exported(3).assign(split_line=[0, 1, 2])
+    entries.loc[2, "entry_id"] = entries.loc[1, "entry_id"]
+    sent = entries.drop(columns=["amount", "account_code"]).assign(description=["Bahn", None, None])
+    file = file_of(entries, document_number=["R1", "R2", "R3"], id=entries["entry_id"].str.upper())
+    filled = entries_of.with_file(sent, file.iloc[::-1])
+    assert filled["entry_id"].tolist() == entries["entry_id"].tolist()
+    assert filled["amount"].tolist() == [100.0, 107.0, -114.0]
+    assert filled["account_code"].tolist() == entries["account_code"].tolist()
+    assert filled["document_number"].tolist() == ["R1", "R2", "R3"]
+    assert filled["description"].tolist() == ["Bahn", *entries["description"][1:]]
 
 
 def test_months_that_are_not_shown_are_counted():
