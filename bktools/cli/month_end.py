@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -131,7 +131,12 @@ def month_end(
         for action, step in zip(close.actions, close.steps, strict=True)
         if action.code == "in_doubt"
     ]
-    text.report(**_facts_of(close), outcome_unknown=questions)
+    text.report(
+        **close.for_programs,
+        folder=close.folder,
+        earlier_folder=close.earlier_folder,
+        outcome_unknown=questions,
+    )
     if questions or (apply and close.run.is_incomplete):
         return Exit.INCOMPLETE
     return Exit.FINDINGS if fail_on is not None and FAIL_ON[fail_on](close) else Exit.DONE
@@ -246,27 +251,3 @@ def _say_to_do(say: Say, close: Close) -> None:
         lines = [*close.changed["headline"], *not_compared] or [texts("report.terminal.nothing_changed")]
         head = texts("report.terminal.since", month=close.last_month)
         say("\n".join([f"\n{head}", *(f"  {line}" for line in lines)]))
-
-
-def _facts_of(close: Close) -> Mapping[str, Any]:
-    run = close.run
-    return {
-        "period": close.period,
-        "environment": close.environment,
-        "company": close.company,
-        "company_name": close.company_name or None,
-        "language": close.words.language,
-        "state": close.state,
-        "approved_by": close.approved_by,
-        **close.for_programs,
-        "applied": run.applied,
-        "prepared_by": run.prepared_by,
-        "stays_open": run.stays_open or None,
-        "question": run.question or None,
-        "folder": close.folder,
-        "earlier_folder": close.earlier_folder,
-        "accounts": run.outcomes("created"),
-        "jobs": run.jobs,
-        "plan_id": run.plan.plan_id,
-        "not_checked": run.unchecked,
-    }

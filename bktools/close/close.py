@@ -218,12 +218,20 @@ class Close:
 
     @property
     def for_programs(self) -> dict[str, Any]:
-        """The figures for programs: amounts as text, so that none is rounded."""
+        """The month, its run and its figures for programs: amounts as text, so that none is rounded."""
         reasons: dict[str, dict[str, Any]] = {}
         for line in self.statement:
             if line["reason"]:
                 reasons.setdefault(line["fate"], {})[line["reason"]] = line.for_programs
+        run = self.run
         return {
+            "period": self.period,
+            "environment": self.environment,
+            "company": self.company,
+            "company_name": self.company_name or None,
+            "language": self.words.language,
+            "state": self.state,
+            "approved_by": self.approved_by,
             "entries": {line["fate"]: line.for_programs for line in self.statement if not line["reason"]},
             "reasons": reasons,
             "to_do": self.severities,
@@ -240,6 +248,14 @@ class Close:
                     for change in self.figures.against
                 },
             },
+            "applied": run.applied,
+            "prepared_by": run.prepared_by,
+            "stays_open": run.stays_open or None,
+            "question": run.question or None,
+            "accounts": run.outcomes("created"),
+            "jobs": run.jobs,
+            "plan_id": run.plan.plan_id,
+            "not_checked": run.unchecked,
         }
 
     @property

@@ -24,7 +24,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def accounts_of(folder: Path) -> dict[str, int]:
     """Return how many accounts of the run have each outcome."""
-    return dict(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["run"]["accounts"])
+    return dict(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["accounts"])
 
 
 def test_first_and_second_run(run, samples):
