@@ -27,7 +27,7 @@ from bktools.close.entries import BEFORE, EXPORTED
 from bktools.reports.pictures import PICTURES
 from bktools.visible import visible
 from bktools.wording import Words, numbers, words
-from bktools.wording.numbers import STYLES, capitalized
+from bktools.wording.numbers import NUMBER_STYLES, capitalized
 
 # Rows of a table in the page, and in print, where the style has the same number.
 SHOWN_ROWS = 2000
@@ -173,7 +173,7 @@ def _report_text(texts: Words, key: str, **facts: object) -> str:
 
 def _script_words(texts: Words) -> dict[str, str]:
     """Return the words and signs that the page's script writes."""
-    style = STYLES[texts.language]
+    style = NUMBER_STYLES[texts.language]
     keys = ("find", "all", "none", "show_all", "no_currency", "rows", "of_page")
     return {key: texts(f"report.script.{key}") for key in keys} | {
         "thousands": style.thousands,

@@ -21,7 +21,7 @@ from bktools.frames.names import IDENTIFIERS, in_reading_order
 from bktools.visible import visible_line
 from bktools.widgets.grid import cell, display_grid, grid_class, grid_of, instead_of
 from bktools.wording import Words, words
-from bktools.wording.numbers import MINUS, STYLES, number, percent
+from bktools.wording.numbers import MINUS, NUMBER_STYLES, number, percent
 
 SHOWN_ROWS = 20
 GRID_ROWS = 5_000
@@ -115,7 +115,7 @@ def _is_number(table: pa.Table, name: str) -> bool:
 def in_a_pipe(table: pa.Table) -> list[list[str]]:
     """Return rows as text in the reader's language for a program: numbers without groups of thousands."""
     texts = words()
-    plainly = str.maketrans({STYLES[texts.language].thousands: "", MINUS: "-"})
+    plainly = str.maketrans({NUMBER_STYLES[texts.language].thousands: "", MINUS: "-"})
     names = table.column_names
     numbers = [_is_number(table, name) for name in names]
     return [

@@ -44,7 +44,7 @@ from bktools import caller
 from bktools.visible import one_line, visible_line
 from bktools.wording import numbers
 
-LANGUAGES = tuple(numbers.STYLES)
+LANGUAGES = tuple(numbers.NUMBER_STYLES)
 LANGUAGE_VARIABLE = "BKTOOLS_LANGUAGE"
 
 # The things that a list in a sentence names; the others are counted.
