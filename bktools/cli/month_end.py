@@ -39,9 +39,7 @@ def month_end(
     exported_at: options.ExportedAt = None,
     mapping: reading.Mapping = None,
     apply: options.Apply = False,
-    month: str | None = options.month(
-        "The month, such as 2026-10; by default the last full one with entries."
-    ),
+    month: str | None = options.month("The month, such as 2026-10; by default the only one that has ended."),
     company_name: str | None = option(
         "--company-name NAME", "The company's full name, for titles; kept for the next closes."
     ),
@@ -199,7 +197,6 @@ def _rows(frame: Any, texts: Words) -> str:
 # By step of a close: the function that formats its result.
 STEPS: dict[str, Callable[[Any, Words], str]] = {
     "question": lambda text, _: str(text),
-    "month": lambda text, _: str(text),
     "categories": _rows,
     "employees": _rows,
     "reconciled": _actions,

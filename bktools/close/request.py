@@ -25,10 +25,6 @@ from bktools.wording import Words
 
 Result = TypeVar("Result")
 
-# A month with less than this share of the busiest month is not closed by default: dates may be mistyped.
-LEAST_SHARE = 0.05
-SHOWN_MONTHS = 3
-
 
 @dataclass(frozen=True)
 class CloseRequest:
@@ -38,8 +34,6 @@ class CloseRequest:
     ----------
     company, period : str
         UUID of the company, and the month, as 2026-10.
-    why : str
-        Why this month was chosen, "" where it was given.
     begun_at : datetime
         When the close began, in UTC.
     loaded : mapping of str to DataFrame
@@ -57,7 +51,6 @@ class CloseRequest:
     service: Service
     company: str
     period: str
-    why: str
     chart: pa.Table
     entries: pa.Table
     loaded: Mapping[str, pd.DataFrame | None]
@@ -128,7 +121,6 @@ def close_request(
         service=service,
         company=company,
         period=period,
-        why=why_this_month(entries, period, words) if month is None else "",
         loaded={"categories": categories, "employees": employees},
         ledger=ledger,
         apply=rules.flag("apply", apply),
@@ -165,39 +157,12 @@ def _refuse_early(period: str, today: dt.datetime, *, is_approved: bool) -> None
 
 
 def month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
-    """Return the month to close: never decided by a few entries, and never in the future."""
-    counts = _counts(entries)
-    if counts.empty:
-        raise ArgumentError(name_of("month"), "must be given: the entries have no dates")
+    """Return the only month of the entries that has ended, or the current one where none has; else ask."""
     current = f"{today:%Y-%m}"
-    past = counts[counts.index <= current]
-    if past.empty:
-        first = counts.index.min()
-        raise ArgumentError(
-            name_of("month"),
-            f"must be given: no entry is dated in {current} or before, the first month is {first}",
-        )
-    ended = past[past.index < current]
-    likely = past if ended.empty else ended
-    return str(likely.index[likely >= likely.max() * LEAST_SHARE].max())
-
-
-def why_this_month(entries: pd.DataFrame, period: str, words: Words) -> str:
-    """Return a sentence with the chosen month and the number of entries in other months."""
-    counts = _counts(entries)
-    # The latest months first: their entries wait for the next close, or their dates are mistyped.
-    others = [
-        words("report.terminal.of_month", count=count, month=month)
-        for month, count in counts[counts.index != period][::-1].items()
-    ]
-    outside = words.listed(others, most=SHOWN_MONTHS) or None
-    way = setting("month", "YYYY-MM")
-    return words("report.terminal.chosen_month", period=period, others=outside, way=way)
-
-
-def _counts(entries: pd.DataFrame) -> pd.Series:
-    """Return the number of entries of each month, the earliest first."""
-    if "date" not in entries.columns:
-        return pd.Series(dtype="int64")
-    months: pd.Series = entries["date"].dropna().dt.strftime("%Y-%m").value_counts().sort_index()
-    return months
+    days = entries["date"].dropna() if "date" in entries.columns else pd.Series(dtype="datetime64[s]")
+    months: list[str] = sorted(days.dt.strftime("%Y-%m").unique())
+    likely = [month for month in months if month < current] or [month for month in months if month == current]
+    if len(likely) != 1:
+        which = f"the entries are of {', '.join(months)}" if months else "the entries have no dates"
+        raise ArgumentError(name_of("month"), f"must be given: {which}")
+    return likely[0]

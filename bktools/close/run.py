@@ -125,8 +125,6 @@ def begin(request: CloseRequest, journal: WritableJournal) -> str:
         raise question
     if question:
         request.step("question", str(question))
-    if request.why:
-        request.step("month", request.why)
     return str(question or "")
 
 

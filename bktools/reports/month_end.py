@@ -57,9 +57,9 @@ def close_month(
     entries : DataFrame
         As `read_entries` returns it; those dated after the month wait for the next close.
     month : str, Period, date or datetime, optional
-        As 2026-10. By default the last month that has ended and has entries, where a month with less than a
-        twentieth of the busiest month's entries does not count; the current month where none has ended. A
-        month that has not begun is refused, also for a dry run, because nothing of it can be closed yet.
+        As 2026-10. By default the only month of the entries that has ended, or the current one where none
+        has; of several it must be given. A month that has not begun is refused, also for a dry run, because
+        nothing of it can be closed yet.
     company : str, optional
         UUID or short name of the company; the configured one by default.
     categories, employees : DataFrame, optional
@@ -105,8 +105,7 @@ def close_month(
         Of the CSV files, see `to_csv`.
     seen : callable, optional
         Called with the name and the result of each step as it ends: question (of a dry run, before the first
-        export of the company), month (a sentence, where it was chosen by default), categories, employees,
-        reconciled, created, remaining, plan, jobs, close.
+        export of the company), categories, employees, reconciled, created, remaining, plan, jobs, close.
     service : Service, optional
         By default the one the configuration describes.
 
