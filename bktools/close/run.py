@@ -65,27 +65,33 @@ def run_close(request: CloseRequest) -> Close:
         before = known_before(journal, request.company)
         home = home_currency(request)
         plan = composed(request, tables, chart, before)
-        jobs = submitted(request, journal, plan)
-        sent = sent_by_company(request, journal, plan, before["history"])
+        submission = Submission(
+            journal, plan, request.service, apply=request.apply, wait=request.wait, period=request.period
+        )
+        jobs = request.step("jobs", submission.rows())
+        # What was sent by now, also in this run.
+        history = None if request.apply else before["history"]
+        sent = sent_entries(journal, request.company, history, {plan.plan_id: request.prepared_by})
         entries = entries_of(plan, request.period, sent, jobs, request.words, frozenset(chart.assumed))
         entries = with_home_amounts(request, entries, home)
         stays_open = recorded(request, journal, plan, entries)
-        months = months_of(request, journal, chart, entries, sent)
+        record, last_month, of_months = months_of(request, journal, chart, entries, sent)
         results = step_results(request, journal, chart, plan, entries, sent, jobs)
         actions = actions_of(results)
         sources = {name: source_of(table) for name, table in {**tables, "accounts": chart.accounts}.items()}
+        name = settings.title_of(request.company)
         close = Close(
             period=request.period,
             environment=settings.environment,
             company=request.company,
-            company_name=_name_of(request),
+            company_name="" if name == request.company else name,
             currency=results.own,
             actions=actions,
             home_currency=home,
             by_role=waiting_by_role(results, actions),
             words=request.words,
-            record=months.record,
-            last_month=months.last,
+            record=record,
+            last_month=last_month,
             before=chart.before,
             after=chart.after,
             run=CloseRun(
@@ -108,7 +114,7 @@ def run_close(request: CloseRequest) -> Close:
                 "coverage": chart.after.table("coverage"),
                 **budget_of(request, entries),
                 **({"rates": request.rates.table} if request.rates else {}),
-                **months.tables,
+                **of_months,
             },
         )
         return request.step("close", close)
@@ -213,23 +219,6 @@ def composed(
     return request.step("plan", plan)
 
 
-def submitted(request: CloseRequest, journal: WritableJournal, plan: ExportPlan) -> list[dict[str, Any]]:
-    """Send the export jobs; return the outcome of each, of a dry run what would be sent."""
-    submission = Submission(
-        journal, plan, request.service, apply=request.apply, wait=request.wait, period=request.period
-    )
-    return request.step("jobs", submission.rows())
-
-
-def sent_by_company(
-    request: CloseRequest, journal: WritableJournal, plan: ExportPlan, history: pa.Table
-) -> pa.Table:
-    """Return the entries that the journal knows as sent, also those of this run."""
-    if request.apply:
-        return sent_entries(journal, request.company, None, {plan.plan_id: request.prepared_by})
-    return sent_entries(journal, request.company, history)
-
-
 def recorded(request: CloseRequest, journal: WritableJournal, plan: ExportPlan, entries: pa.Table) -> str:
     """Write the close to the journal, and close the period if approved; return why it stays open."""
     if not request.apply:
@@ -250,29 +239,20 @@ def recorded(request: CloseRequest, journal: WritableJournal, plan: ExportPlan, 
     return approve(journal, request.company, request.period, plan_id=plan.plan_id, by=request.approved_by)
 
 
-@dataclass(frozen=True, eq=False)
-class Months:
-    """The record of the month, and the last month before it that exported anything, "" for none.
-
-    `tables` are last (its entries with their fates), earlier (entries of all months before), counted_before
-    (the IDs of entries that they held back), expected (what comes every month and is missing), verified (the
-    last verification of each month), and where there is a last month, changes since then: the large ones, and
-    all_changes.
-    """
-
-    record: PeriodRecord
-    last: str
-    tables: dict[str, pa.Table]
-
-
 def months_of(
     request: CloseRequest,
     journal: WritableJournal,
     chart: ReconciledChart,
     of_month: pa.Table,
     sent: pa.Table,
-) -> Months:
-    """Return what the journal knows of the month, whose entries are `of_month`, and of those before."""
+) -> tuple[PeriodRecord, str, dict[str, pa.Table]]:
+    """Return the record of the month, the last month before it that exported anything, and tables of both.
+
+    The tables are last (entries of the last month, with their fates), earlier (entries of all months before),
+    counted_before (the IDs of entries that they held back), expected (what comes every month and is missing),
+    verified (the last verification of each month), and where there is a last month, changes since then: the
+    large ones, and all_changes. `of_month` are the entries of the month.
+    """
     environment = request.service.settings.environment
     record = record_in(journal, request.period, request.company, environment, sent)
     entries = as_entries(sent)
@@ -293,7 +273,7 @@ def months_of(
         changes = months_between(before, record, chart.accounts, request.service, request.words)
         is_large = request.is_large_change or _large_share(request, of_month)
         tables |= {"all_changes": changes, "changes": large_changes(changes, is_large)}
-    return Months(record, last, tables)
+    return record, last, tables
 
 
 def _large_share(request: CloseRequest, entries: pa.Table) -> Callable[[Mapping[str, Any]], bool]:
@@ -418,12 +398,6 @@ def _unchecked(request: CloseRequest, chart: ReconciledChart, plan: ExportPlan) 
         *(words(f"not_compared.{code}") for code in chart.after.not_compared),
         *(words.name("unchecked", code) for code in plan.unchecked),
     )
-
-
-def _name_of(request: CloseRequest) -> str:
-    """Return the company's name for titles, "" where the settings have none."""
-    name = request.service.settings.title_of(request.company)
-    return "" if name == request.company else name
 
 
 def _with_planned(accounts: pa.Table, assumed: Iterable[str]) -> pa.Table:
