@@ -58,7 +58,7 @@ def test_two_months_are_closed_under_all_of_it_at_once(tmp_path):
     done = _with_mount(f"-t tmpfs none {ZONES}", *command, **variables)
     assert done.returncode == 0, done.stderr.decode()
     told = done.stdout.decode("cp1252")
-    assert told.count("  exported: ") == 2
+    assert told.count("  exported: ") == 4
     assert "Steuerbüro Hoffmann" in told
     folders = sorted(tmp_path.glob("2026-*"))
     assert [path.name for path in folders] == ["2026-09", "2026-10"]
@@ -66,7 +66,7 @@ def test_two_months_are_closed_under_all_of_it_at_once(tmp_path):
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         assert manifest["applied"]
         assert set(manifest["files"]) < {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
-    rows = pd.read_csv(folders[0] / "machine" / "export_jobs.csv")
+    rows = pd.read_csv(folders[0] / "export_jobs.csv")
     assert rows["sent_at"].str.fullmatch(r"2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z").all()
     assert [path for path in tmp_path.rglob("*") if path.name.startswith((disk.TEMPORARY, ".2026"))] == []
 

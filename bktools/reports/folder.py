@@ -6,18 +6,14 @@ and their sources, and by whom and when they were made.
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
-import glob
 import hashlib
 import importlib.metadata
 import io
 import json
 import platform
-import re
 import secrets
 import shutil
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -36,9 +32,6 @@ from bktools.journal.records import this_process
 from bktools.reports.html import report_of
 from bktools.reports.pictures import PICTURES, pictures_of
 from bktools.reports.workbook import workbook_of
-
-# Seconds after which a folder of a close that was killed is no longer being written.
-LEFT_OVER = 3600.0
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 2
@@ -132,7 +125,6 @@ def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
         earlier one is open in a program that keeps it from being moved, the new folder is named after the
         time of its start.
     """
-    _remove_left_over(folder)
     staging = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
     files: dict[str, dict[str, Any]] = {}
 
@@ -168,15 +160,6 @@ def tables_of(close: Close) -> dict[str, pa.Table]:
     """Return the tables that a close has, by the names of their files."""
     tables = {name: table_of_close(close) for name, table_of_close in TABLES.items()}
     return {name: table for name, table in tables.items() if table is not None}
-
-
-def _remove_left_over(folder: Path) -> None:
-    """Remove what a close that was killed left beside the folder, an hour later."""
-    name = re.compile(rf"\.{re.escape(folder.name)}\.[0-9a-f]{{8}}")
-    for path in folder.absolute().parent.glob(f".{glob.escape(folder.name)}.*"):
-        with contextlib.suppress(OSError):
-            if name.fullmatch(path.name) and time.time() - path.stat().st_mtime > LEFT_OVER:
-                shutil.rmtree(path)
 
 
 def _csv(table: pa.Table, profile: str) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-import os
 import shutil
 import stat
 from dataclasses import replace
@@ -164,18 +163,6 @@ def test_a_file_that_changed_since_it_was_read_is_not_copied(small: Close, tmp_p
     assert (about["file"], about["note"][:10]) == (None, "not copied")
     assert not (folder / "input_entries.csv").exists()
     assert (folder / "input_chart.csv").exists()
-
-
-def test_what_a_killed_close_left_goes_with_the_next_one(small: Close, tmp_path: Path):
-    """An hour later nobody writes to it any more; what is younger, or has another name, stays."""
-    old, young, other = (tmp_path / f".october.{name}" for name in ("0123abcd", "89abcdef", "notes"))
-    for path in (old, young, other):
-        path.mkdir()
-        (path / "part.csv").write_text("half")
-    for path in (old, other):
-        os.utime(path, (0, 0))
-    write_folder(small, tmp_path / "october")
-    assert [path.exists() for path in (old, young, other)] == [False, True, True]
 
 
 def test_a_manifest_that_cannot_be_read_is_not_put_aside(small: Close, tmp_path: Path):
