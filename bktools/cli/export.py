@@ -153,8 +153,7 @@ def submit(
             service=service,
         )
         questions = _unknown_outcomes(read.plan, service)
-    text.say("")
-    _say_outcomes(text, sent, applied=apply)
+    text.say(f"\n{sent}")
     text.report(**_facts_of(read.plan), applied=apply, outcomes=sent, outcome_unknown=questions)
     if read.plan.batches.empty:
         text.say("Nothing was sent: no entry of the plan is ready.")
@@ -390,17 +389,3 @@ def _facts_of(plan: bktools.ExportPlan) -> dict[str, Any]:
         "findings": plan.needs_action,
         "not_checked": plan.unchecked,
     }
-
-
-def _say_outcomes(text: results.Text, sent: pd.DataFrame, *, applied: bool) -> None:
-    for outcome, rows in sent.groupby("outcome", sort=False):
-        text.say(_batches(rows, outcome))
-    # In a dry run what is planned would be sent.
-    as_wanted = {"ACCEPTED"} if applied else {"ACCEPTED", "PLANNED"}
-    for row in sent[~sent["outcome"].isin(as_wanted)].to_dict("records"):
-        text.say(f"batch {row['batch_id']} {row['outcome']}: {row['message']}")
-
-
-def _batches(rows: pd.DataFrame, state: object) -> str:
-    entries = counted(int(rows["entries"].sum()), "entry", "entries")
-    return f"{counted(len(rows), 'batch', 'batches'):>16}, {entries:>18}  {state}"
