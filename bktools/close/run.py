@@ -47,7 +47,7 @@ from bktools.spending.differences import versus
 from bktools.spending.rates import converted, in_own_currency, keep_rates
 from bktools.spending.sums import KEYS
 from bktools.submit.accounts import create_with
-from bktools.submit.export_jobs import Submission
+from bktools.submit.export_jobs import submit
 
 # Of what was spent in the month in the company's own currency: a smaller change is in the CSV file alone.
 LISTED_SHARE = Decimal("0.01")
@@ -65,10 +65,9 @@ def run_close(request: CloseRequest) -> Close:
         before = known_before(journal, request.company)
         home = home_currency(request)
         plan = composed(request, tables, chart, before)
-        submission = Submission(
-            journal, plan, request.service, apply=request.apply, wait=request.wait, period=request.period
-        )
-        jobs = request.step("jobs", submission.rows())
+        apply, wait, period = request.apply, request.wait, request.period
+        sent_now = submit(journal, plan, request.service, apply=apply, wait=wait, period=period)
+        jobs = request.step("jobs", sent_now)
         # What was sent by now, also in this run.
         history = None if request.apply else before["history"]
         sent = sent_entries(journal, request.company, history, {plan.plan_id: request.prepared_by})
