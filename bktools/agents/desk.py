@@ -162,13 +162,12 @@ class Desk:
         """Prepare the close of a month: reconcile, plan the export, write the report. Nothing is sent."""
         self.step("close")
         folder = self.folders.results() / f"month-end-{month}"
-        files = f"--chart {self._word(chart)} --entries {self._word(entries)}"
-        files += f" --ledger {self._word(ledger)}" if ledger else ""
-        command_line = f"month-end {files} --month {month}{self._company}{self.environment}"
-        close = dry_run([*shlex.split(command_line), "--out", str(folder)])
+        files = {"chart": chart, "entries": entries, "ledger": ledger}
+        named = " ".join(f"--{name} {self._word(path)}" for name, path in files.items() if path)
+        line = f"month-end {named} --month {month}{self._company}"
+        close = dry_run([*shlex.split(f"{line}{self.environment}"), "--out", str(folder)])
         planned = Path(close["folder"])
-        target = in_shell(str(self.folders.roots[0] / folder.name))
-        apply = f"month-end {files} --month {month} --out {target} --apply{self._company}"
+        apply = f"{line} --out {in_shell(str(self.folders.roots[0] / folder.name))} --apply"
         return Answer(
             {name: table_of(planned / f"{name}.csv") for name in ("to_do", "entries")},
             {
