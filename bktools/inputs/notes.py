@@ -1,10 +1,11 @@
-"""Notes: facts about a reading that a person should know, as codes; their sentences are in the wording."""
+"""Notes and errors of a reading: facts as codes, whose sentences are in the wording."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from bktools.errors import InputError
 from bktools.wording import words
 
 # Notes that nobody needs to act on: they stand with the others, and warn of nothing.
@@ -30,6 +31,11 @@ class Note(NamedTuple):
 def note(code: str, **facts: Any) -> Note:
     """Return a note."""
     return Note(code, facts)
+
+
+def damaged(source: str, code: str, line: int | None = None, /, **facts: Any) -> InputError:
+    """Return the error of a file that cannot be read, which names the file and a line of it."""
+    return InputError(words()(f"file.error.{code}", **facts), source=source, line=line)
 
 
 def note_sentence(stated: Mapping[str, Any], language: str | None = None) -> str:
