@@ -185,7 +185,7 @@ class Close:
 
     @property
     def state(self) -> str:
-        """One of planned, applied and approved: whether the month was closed, whatever this run did."""
+        """One of planned, applied and approved, over all runs of the month."""
         if self.approved_by:
             return APPROVED
         return APPLIED if len(self.record.tables["closes"]) else PLANNED

@@ -127,7 +127,7 @@ class Figures:
 
     @cached_property
     def spent(self) -> Sum:
-        """What was spent in the month, whatever became of it."""
+        """All entries of the month, exported or not."""
         return self.of_fate(*SPENT)
 
     @cached_property

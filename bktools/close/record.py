@@ -1,4 +1,4 @@
-"""`record_of`: what a month's close exported and held back, from the journal, whatever files hold now."""
+"""`record_of`: the entries that a month exported and held back, from the journal."""
 
 from __future__ import annotations
 

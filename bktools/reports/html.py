@@ -158,7 +158,7 @@ def _pages(language: str) -> Environment:
         name: partial(function, texts)
         for name, function in (
             ("label", sentences.label_of),
-            ("said", sentences.step_of),
+            ("step", sentences.step_of),
             ("valued", sentences.valued),
             ("thing_name", sentences.name_of),
             ("detail", sentences.detail_of),
@@ -233,7 +233,7 @@ def _source_of(texts: Words, about: Mapping[str, Any]) -> str:
 
 
 def _css(text: str) -> str:
-    """Return a text for a string of CSS: whatever it holds, it ends neither the string nor the style."""
+    """Return a text for a string of CSS, with escapes for all signs that would end the string or the style."""
     return "".join(
         letter if letter.isascii() and letter.isalnum() else f"\\{ord(letter):06x}"
         for letter in visible(text)
