@@ -233,7 +233,7 @@ def _source_of(texts: Words, about: Mapping[str, Any]) -> str:
 
 
 def _css(text: str) -> str:
-    """Return a text for a string of CSS, with escapes for all signs that would end the string or the style."""
+    """Return a text for a string of CSS, with escapes for signs that would end it."""
     return "".join(
         letter if letter.isascii() and letter.isalnum() else f"\\{ord(letter):06x}"
         for letter in visible(text)
