@@ -7,19 +7,13 @@ from collections.abc import Sequence
 import polars as pl
 
 from bktools.export.keys import joined, lower, plain
-from bktools.frames.schema import MAYBE_SENT
+from bktools.frames.schema import COMPARED, MAYBE_SENT
 
 c = pl.col
 
-# The facts that are compared when an entry comes again, with their columns in the file and in the history.
-COMPARED = {
-    "date": "day",
-    "amount": "amount",
-    "currency": "currency",
-    "category": "category_key",
-    "tax_code": "tax_code",
-    "supplier": "supplier",
-}
+# The facts that are compared when an entry comes again, by their names in sentences, with their columns here.
+_COLUMNS = {"date": "day", "category_id": "category_key"}
+FACTS = {name.removesuffix("_id"): _COLUMNS.get(name, name) for name in COMPARED}
 
 
 def with_history(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame | None) -> pl.DataFrame:
@@ -49,7 +43,7 @@ def _changes(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame
         split_line=c.split_line.fill_null(0),
     )
     before = _lines(sent).join(after, on="id", how="semi")
-    facts = [name for name, column in COMPARED.items() if column in rows.columns]
+    facts = [name for name, column in FACTS.items() if column in rows.columns]
     facts += ["lines"] if {"amount", "category"} <= {*facts} else []
     if not facts:
         return pl.DataFrame(schema={"id": pl.String, "changes": pl.String})
@@ -80,7 +74,7 @@ def _lines(rows: pl.DataFrame) -> pl.DataFrame:
         return pl.when(column != "").then(column)
 
     lines = rows.select(
-        "id", "split_line", "category_name", **{fact: text(name) for fact, name in COMPARED.items()}
+        "id", "split_line", "category_name", **{fact: text(name) for fact, name in FACTS.items()}
     )
     # In a split entry, each amount is compared with its category.
     is_part = (c.split_line > 0) & c.category.is_not_null()
