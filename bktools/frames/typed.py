@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.frames.columns import (
-    in_lower_case,
-    numbered,
     require_columns,
+    with_column,
     with_missing,
     with_types,
     without_columns,
@@ -86,5 +87,9 @@ def typed(frame: Any, name: str) -> pa.Table:
         table = with_missing(table, pa.schema(dict.fromkeys(columns, TEXT))).select(columns)
         return with_types(table, TYPES, name)
     table = without_columns(table, shape.left_out)
-    table = in_lower_case(with_types(table, TYPES, name), shape.needed)
-    return table if "line" in table.column_names else numbered(table, "line", first=1)
+    table = with_types(table, TYPES, name)
+    for column in shape.needed:
+        table = with_column(table, column, pc.ascii_lower(table.column(column)))
+    if "line" in table.column_names:
+        return table
+    return table.append_column("line", pa.array(np.arange(1, len(table) + 1)))
