@@ -11,9 +11,11 @@ from bktools.frames.schema import COMPARED, MAYBE_SENT
 
 c = pl.col
 
-# The facts that are compared when an entry comes again, by their names in sentences, with their columns here.
-_COLUMNS = {"date": "day", "category_id": "category_key"}
-FACTS = {name.removesuffix("_id"): _COLUMNS.get(name, name) for name in COMPARED}
+# The facts that are compared when an entry comes again, with their columns in the file and in the history.
+FACT_COLUMNS = {
+    fact: {"date": "day", "category": "category_key"}.get(fact, fact)
+    for fact in (name.removesuffix("_id") for name in COMPARED)
+}
 
 
 def with_history(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame | None) -> pl.DataFrame:
@@ -43,7 +45,7 @@ def _changes(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame
         split_line=c.split_line.fill_null(0),
     )
     before = _lines(sent).join(after, on="id", how="semi")
-    facts = [name for name, column in FACTS.items() if column in rows.columns]
+    facts = [name for name, column in FACT_COLUMNS.items() if column in rows.columns]
     facts += ["lines"] if {"amount", "category"} <= {*facts} else []
     if not facts:
         return pl.DataFrame(schema={"id": pl.String, "changes": pl.String})
@@ -74,7 +76,7 @@ def _lines(rows: pl.DataFrame) -> pl.DataFrame:
         return pl.when(column != "").then(column)
 
     lines = rows.select(
-        "id", "split_line", "category_name", **{fact: text(name) for fact, name in FACTS.items()}
+        "id", "split_line", "category_name", **{fact: text(name) for fact, name in FACT_COLUMNS.items()}
     )
     # In a split entry, each amount is compared with its category.
     is_part = (c.split_line > 0) & c.category.is_not_null()
