@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from bktools.ledger.gates import FEW
@@ -23,12 +22,12 @@ def verdict_by_batches(entries: pl.DataFrame, postings: pl.DataFrame, **options:
         As of `verdict_of`.
     """
     verdict = verdict_of(entries, postings, **options)
-    if verdict.habits is None or verdict.habits.is_known:
+    if verdict.habits.is_known:
         return verdict
-    is_there = pl.Series(np.isin(verdict.status, THERE))
+    is_there = pl.Series(verdict.has(*THERE))
     batches = entries.select("batch", is_there=is_there)
     has_arrived = batches.select(pl.col("is_there").any().over("batch")).to_series()
     if has_arrived.all() or is_there.sum() < FEW:
         return verdict
     by_arrived = verdict_of(entries.with_columns(sent=has_arrived), postings, **options)
-    return by_arrived if by_arrived.habits is not None and by_arrived.habits.is_known else verdict
+    return by_arrived if by_arrived.habits.is_known else verdict

@@ -17,9 +17,11 @@ from bktools.frames.incoming import arrow_of
 from bktools.frames.results import Result
 from bktools.frames.schema import IN_DOUBT
 from bktools.frames.sums import NOTHING, money_of
-from bktools.ledger.finding_codes import ARRIVED, STATUSES
+from bktools.ledger.outcome import ARRIVED, Status
 from bktools.wording import Words
 
+STATUSES = [status.code for status in Status]
+ARRIVED_CODES = {status.code for status in ARRIVED}
 # The sums of an open account, with their names in the section `total` of the sentences.
 TOTALS = ("exported", "foreign", "ledger", "on_other_accounts", "not_from_export", "difference")
 SHOWN = 10
@@ -125,7 +127,7 @@ class LedgerMatch(Result):
     @property
     def has_arrived(self) -> bool:
         """Whether every entry is booked once, alone or in a sum, with its account and amount."""
-        return set(self.counts) <= ARRIVED
+        return set(self.counts) <= ARRIVED_CODES
 
     def __repr__(self) -> str:
         others = [*self.remarks, *self.account_lines(".open_accounts")]
@@ -186,7 +188,7 @@ class LedgerMatch(Result):
         if not {"amount", "currency"} <= set(self.entries.columns):
             return []
         status = self.entries["status"]
-        frames = (self.entries, self.entries[status.isin(ARRIVED)], self.entries[status == "missing"])
+        frames = (self.entries, self.entries[status.isin(ARRIVED_CODES)], self.entries[status == "missing"])
         exported, *others = (money_of(arrow_of(frame[["amount", "currency"]])) for frame in frames)
         return [
             (

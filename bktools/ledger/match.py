@@ -106,7 +106,7 @@ def match_ledger(
     entries, postings = entries_of(inputs.entries), postings_of(inputs.ledger)
     known = {"explained": inputs.explained, "until": inputs.until}
     verdict = verdict_by_batches(entries, postings, **known, **options)
-    judged = Judged(inputs, entries, postings, verdict, months, currency)
+    judged = Judged(inputs, entries, postings, verdict, months)
     return match_of(judged, words(language))
 
 

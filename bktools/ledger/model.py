@@ -109,6 +109,7 @@ def verdict_of(
     theirs = Columns(postings, row=np.arange(postings.height))
     theirs = theirs.take((theirs.day > NONE) & (theirs.cents > NONE) & ~among(postings.height, [*explained]))
     verdict = Verdict(entries.height, postings.height)
+    verdict.habits = Habits(currency=currency)
     verdict.decide(np.flatnonzero(~has_values), Status.NOT_COMPARABLE, Reason.VALUE_UNKNOWN)
     if has_values.any():
         sign = None if reverse_sign is None else -1 if reverse_sign else 1
@@ -125,7 +126,7 @@ def _judge(
     sign: int | None,
     currency: str | None,
     until: int | None,
-) -> tuple[Habits | None, Gate]:
+) -> tuple[Habits, Gate]:
     """Judge entries and postings in the ledger's currency; foreign ones by their original amounts."""
     lines = lines.also(v=vouchers_of(lines))
     entries, lines = with_account_numbers(entries, lines, entries.table["account"], lines.table["account"])
@@ -141,7 +142,7 @@ def _judge(
     ranked = ranked_matchings(home, books, style) if len(home) else []
     if not ranked:
         draft.decide(entries.e, Status.NOT_COMPARABLE, Reason.OTHER_CURRENCY)
-        return None, covered
+        return Habits(currency=currency, sign=books.sign), covered
     entries, books, ranked = _without_tax(entries, books, ranked, style)
     matching = ranked[0]
     if not entries.is_home.all():

@@ -12,7 +12,7 @@ from bktools.ledger.candidates import Group, Piece, PieceId
 from bktools.ledger.case import may_hold
 from bktools.ledger.entry_names import Entry
 from bktools.ledger.gates import CORRECTED, EARLIER, LATEST, WEEK
-from bktools.ledger.outcome import OpenGroup, Reason, Status
+from bktools.ledger.outcome import ARRIVED, OpenGroup, Reason, Status
 from bktools.ledger.solving import Search, components
 from bktools.ledger.stories import Story, stories_of
 from bktools.ledger.study import SHOWN, Study
@@ -132,7 +132,7 @@ class _Component:
     def _match(self, group: Group, shown: Sequence[Piece]) -> None:
         """Make a group, and what is booked of it in all stories, a matched one."""
         draft, numbers = self.study.draft, [x.e for x in group.entries]
-        if np.isin(draft.status[numbers], (Status.BOOKED, Status.IN_A_SUM)).all():
+        if np.isin(draft.status[numbers], ARRIVED).all():
             rows = np.unique(np.concatenate([self.study.books.rows_of_part(*piece.id) for piece in shown]))
             # The other end of a move may be of another group.
             draft.match(numbers, 0, rows[draft.posting_group[rows] < 0].tolist(), 0)
