@@ -287,7 +287,8 @@ def _at(server: Server, settings: Settings) -> Settings:
         "balance_token": Secret(server.balance_token),
         "company": settings.company or server.company_id,
     }
-    known["company_name"] = settings.company_name or kept_company_names().get(known["company"])
+    names = server.company_names | kept_company_names()
+    known["company_name"] = settings.company_name or names.get(known["company"])
     of_server = [name for name in known if "company" not in name]
     sources = dict(settings.sources) | dict.fromkeys(of_server, "the running sandbox")
     if settings.company is None:

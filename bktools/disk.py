@@ -8,14 +8,13 @@ import os
 import re
 import secrets
 import shlex
-import shutil
 import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TypeVar
 
 from bktools.errors import BktoolsError, StorageError
 
@@ -46,9 +45,6 @@ _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", 
 _NOT_IN_NAMES = re.compile(r'[<>:"|?*\\/\x00-\x1f]')
 # Characters of a path, where Windows is not configured for long paths.
 _LONGEST_PATH = 260
-
-# Bytes of a content for a buffer that are kept in memory; a longer one is made in a temporary file.
-MOST_IN_MEMORY = 64 * 2**20
 
 _FREE_SPACE = "; free some space on its drive and run again"
 _ALLOW = "; grant yourself access to it and its folder, or choose another place"
@@ -265,42 +261,6 @@ def _refuse_foreign_link(path: Path) -> None:
         raise StorageError(
             f"{path} is a link of another user in a folder that everybody may write to: choose another file"
         )
-
-
-def is_buffer(target: object) -> bool:
-    """Return whether a target is an open file or a buffer, not a path."""
-    return callable(getattr(target, "write", None))
-
-
-def is_text(target: object) -> bool:
-    """Return whether an open file or a buffer takes text, not bytes."""
-    return isinstance(target, io.TextIOBase) or isinstance(getattr(target, "encoding", None), str)
-
-
-def write_to(target: IO[Any], write: Callable[[IO[bytes]], object]) -> None:
-    """Write a whole content to an open file or buffer, which stays open; write nothing if making it fails.
-
-    Parameters
-    ----------
-    target : file
-        Takes bytes, or text: then the content is UTF-8, and its byte order mark is left out.
-    write : callable
-        Receives an open file and writes the content to it.
-
-    Raises
-    ------
-    StorageError
-        When the target cannot be written; it may hold a part.
-    """
-    with tempfile.SpooledTemporaryFile(MOST_IN_MEMORY) as whole:
-        write(whole)
-        whole.seek(0)
-        content: IO[Any] = io.TextIOWrapper(whole, "utf-8-sig", newline="") if is_text(target) else whole
-        try:
-            shutil.copyfileobj(content, target)
-        except (OSError, ValueError) as error:
-            # Python raises ValueError for a closed file, and for a letter that its encoding lacks.
-            raise StorageError(f"the given buffer cannot be written: {error}") from error
 
 
 @contextmanager

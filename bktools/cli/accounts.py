@@ -14,21 +14,19 @@ from bktools.cli.options import REQUIRED, argument, option, same
 from bktools.cli.output import tell
 from bktools.cli.tables import counts, in_order
 from bktools.progress import note
+from bktools.wording import words
 
 if TYPE_CHECKING:
     import pandas as pd
 
 app = typer.Typer(help="Accounts known here: list, create from a chart, import.", no_args_is_help=True)
 
-_REPEAT = "Outcome unknown; safe to run again"
-
 # States that need a person, the most urgent first, with the next step.
 NEXT = {
-    "REJECTED": "refused: correct the chart as the message says, then create them again",
-    "UNKNOWN": _REPEAT,
-    "SENDING": _REPEAT,
-    "EXISTS": "in the service with different data: export the account list there (of the sandbox: "
-    "bktools sandbox sample-data FOLDER), then import it: bktools accounts import FILE{same}",
+    "REJECTED": "command.account_rejected",
+    "UNKNOWN": "command.account_repeat",
+    "SENDING": "command.account_repeat",
+    "EXISTS": "command.account_exists",
 }
 
 # Outcomes after which an account may be missing in the service.
@@ -53,11 +51,7 @@ def list_accounts(
     )
     _say_next(accounts["state"], ending)
     if accounts.empty:
-        tell(
-            "no accounts are known here: create those of a chart "
-            f"(bktools accounts create --chart FILE{ending}), "
-            f"or import the account export of your spend tool (bktools accounts import FILE{ending})"
-        )
+        tell(words()("command.no_accounts", same=ending))
 
 
 @app.command("create")
@@ -86,8 +80,8 @@ def create(
     for line in filter(None, [reconciliation.another_chart, *reconciliation.not_created]):
         tell(line)
     for phrase in reconciliation.unchecked:
-        note(f"not compared: {phrase}")
-    note(counts(accounts["outcome"]) or "0 accounts")
+        note(words()("report.terminal.not_compared", phrase=phrase))
+    note(counts(accounts["outcome"]) or words().counted(0, "account"))
     _say_next(accounts["outcome"], ending)
     return Exit.INCOMPLETE if accounts["outcome"].isin(OPEN).any() else Exit.DONE
 
@@ -96,7 +90,7 @@ def _say_next(states: pd.Series, ending: str) -> None:
     numbers = states.value_counts()
     for state, advice in NEXT.items():
         if state in numbers.index:
-            tell(f"{numbers[state]:,} {state}: {advice.format(same=ending)}")
+            tell(f"{numbers[state]:,} {state}: {words()(advice, same=ending)}")
 
 
 @app.command("import")
@@ -120,10 +114,8 @@ def import_list(
     retired = about["retired"]
     text.report(
         reading.recognised(about["imported"]),
-        f"{len(retired):,} no longer known, because the list lacks them (--format json names them)"
-        if retired
-        else "",
-        f"{count} accounts are known now",
+        words()("command.accounts_gone", count=len(retired)) if retired else "",
+        words()("command.accounts_known", count=count),
         imported=about["imported"]["rows"],
         known=count,
         no_longer_known=retired,

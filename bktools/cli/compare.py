@@ -11,7 +11,7 @@ from bktools.cli.options import REQUIRED, argument, option, the_company
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError
 from bktools.progress import note
-from bktools.wording.numbers import counted
+from bktools.wording import words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,19 +46,29 @@ def compare(
         changes = bktools.compare(
             before, after, company=the_company(service.settings), threshold=threshold, service=service
         )
-    about = changes.attrs["bktools"]
+    texts, about = words(), changes.attrs["bktools"]
     if by:
         changes = changes[changes["table"].isin([f"exported_by_{key}" for key in by])]
     if not largest_first:
         changes = by_name(changes, ["about"], within=["table", "currency"])
     for reason in about["not_compared"]:
-        tell(f"not compared: {reason}")
+        tell(texts("report.terminal.not_compared", phrase=reason))
     for line in about["headline"]:
         note(line)
+    after = texts("command.now") if after is None else about["after"]
+    smaller = about["below_threshold"] or None
     note(
-        f"{counted(len(changes), 'difference')} between {about['before']} and {about['after']}"
-        f"{smaller_ones(about['below_threshold'])}"
+        texts(
+            "command.differences_between",
+            count=len(changes),
+            before=about["before"],
+            after=after,
+            smaller=smaller,
+        )
     )
+    if table.is_for_people:
+        for column in ("table", "change"):
+            changes[column] = [texts.name("change", code) for code in changes[column]]
     shown = [
         name for name in changes.columns if name not in ("company_id", "id") and changes[name].notna().any()
     ]
@@ -71,8 +81,3 @@ def by_name(rows: pd.DataFrame, columns: list[str], within: Sequence[str] = ("cu
     return rows.assign(place=places).sort_values(["place", *columns], kind="stable", ignore_index=True)[
         [*rows.columns]
     ]
-
-
-def smaller_ones(count: int) -> str:
-    """Return how many smaller differences were left out."""
-    return f", {counted(count, 'smaller one', 'smaller ones')} left out" if count else ""

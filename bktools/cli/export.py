@@ -16,6 +16,7 @@ from bktools.cli.options import REQUIRED, argument, option, same, the_company
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError, InputError, PlanError
 from bktools.progress import note
+from bktools.wording import words
 from bktools.wording.numbers import counted
 
 if TYPE_CHECKING:
@@ -124,8 +125,9 @@ def compose(
     shown = f"./{file}" if str(file).startswith("-") else str(file)
     again = f"bktools export submit {in_shell(shown)}{same(settings, company=False)}"
     if plan.batches.empty:
-        again = "correct the entries that are not ready, then compose again; there is nothing to submit"
-    text.report(f"\nWritten to {file}; nothing was sent. Next: {again}", **_facts_of(plan), file=file)
+        again = words()("command.correct_first")
+    written = words()("command.plan_written", file=file, way=again)
+    text.report(f"\n{written}", **_facts_of(plan), file=file)
 
 
 @app.command("submit")
@@ -160,7 +162,7 @@ def submit(
             )
         for question in _unknown_outcomes(read.plan, service):
             text.say(f"{question}\n")
-        text.say(f"Composed by {read.made_by}, {read.made_at}")
+        text.say(words()("command.composed", by=read.made_by, at=read.made_at))
         _say_plan(text, read.plan)
         sent = bktools.submit_export_jobs(
             read.plan,
@@ -206,7 +208,7 @@ def status(
         jobs, columns=COLUMNS["entries" if entries else "events" if events else "batches"], most=1_000
     )
     if jobs.empty:
-        note("nothing was exported from here")
+        note(words()("command.no_jobs"))
     for question in questions:
         # On standard error, apart from the rows that a program reads.
         tell(f"\n{question}")
@@ -391,9 +393,9 @@ def _say_plan(text: results.Text, plan: bktools.ExportPlan) -> None:
     from bktools.frames.names import FIRST
 
     # The next step is that of the command, not of Python.
-    text.say(repr(plan).partition("\n  next:")[0])
+    text.say(repr(plan).partition(f"\n  {words()('command.next', step='')}".rstrip())[0])
     held = plan.not_ready[[name for name in (*FIRST, "reason") if name in plan.not_ready.columns]]
-    text.say_list("Not ready", held, most=SHOWN_NOT_READY, whole="--csv FOLDER")
+    text.say_list(words()("command.not_ready"), held, most=SHOWN_NOT_READY, whole="--csv FOLDER")
 
 
 def _facts_of(plan: bktools.ExportPlan) -> dict[str, Any]:

@@ -25,6 +25,8 @@ from bktools.consoles import listed
 from bktools.errors import ArgumentError
 from bktools.inputs.options import DESCRIBED, OF_KIND
 from bktools.progress import note
+from bktools.wording import words
+from bktools.wording.numbers import capitalized
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,23 +192,27 @@ def _pairs(argument: str, texts: list[str]) -> dict[str, str]:
 
 def _say_reading(facts: Facts[str, Any]) -> None:
     # Formats with a grammar have no line of headings: it is 0 there.
-    form = [f"{name.replace('_', ' ')} {facts[name]}" for name in FORM if facts[name]]
-    typer.echo(f"{facts['rows']:,} rows of {Path(facts['source']).name} ({', '.join(form)})\n")
+    texts = words()
+    form = [texts("command.how", what=name, value=facts[name]) for name in FORM if facts[name]]
+    file = Path(facts["source"]).name
+    typer.echo(f"{texts('command.read', count=facts['rows'], file=file, how=', '.join(form))}\n")
     typer.echo("\n".join(listed([(field, "←", heading) for field, heading in facts["columns"].items()])))
     if facts["days"]:
-        typer.echo(f"\nDays: {facts['days']['first']} to {facts['days']['last']}")
+        typer.echo(f"\n{texts('command.days', **facts['days'])}")
     for row in facts["sums"]:
-        rows = "1 row" if row["rows"] == 1 else f"{row['rows']:,} rows"
-        typer.echo(f"Sum: {row['currency']} {row['amount']} in {rows}")
+        amount = texts.amount(row["amount"], row["currency"])
+        currency = row["currency"] or texts("command.no_currency")
+        typer.echo(texts("command.sum", currency=currency, amount=amount, count=row["rows"]))
     for text in facts["notes"]:
-        typer.echo(f"Note: {text}")
+        typer.echo(capitalized(texts("command.note", text=text)))
 
 
 def _say_rows(frame: pd.DataFrame) -> None:
     import pandas as pd
 
     is_long = len(frame) > 2 * SHOWN_ROWS
-    typer.echo("\nFirst and last rows:" if is_long else "\nRows:")
+    title = words()("command.first_and_last" if is_long else "command.rows")
+    typer.echo(f"\n{title}:")
     part = pd.concat([frame.head(SHOWN_ROWS), frame.tail(SHOWN_ROWS)]) if is_long else frame
     show(part.dropna(axis="columns", how="all"), whole="--output FILE")
 
@@ -221,13 +227,13 @@ def _sums(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the number of rows and the sum of each currency."""
     if "amount" not in frame:
         return []
-    from bktools.wording.numbers import shown
+    import pandas as pd
 
-    groups = frame.assign(currency=frame.get("currency", "no currency")).groupby(
-        "currency", dropna=False, sort=True
-    )["amount"]
+    groups = frame.assign(currency=frame.get("currency", None)).groupby("currency", dropna=False, sort=True)[
+        "amount"
+    ]
     return [
-        {"currency": str(currency), "rows": len(amounts), "amount": shown(amounts.sum(), str(currency))}
+        {"currency": None if pd.isna(currency) else currency, "rows": len(amounts), "amount": amounts.sum()}
         for currency, amounts in groups
     ]
 
@@ -236,11 +242,11 @@ def _save(name: str, kind: str, frame: pd.DataFrame) -> None:
     """Save the options that a file was read with as a mapping."""
     from bktools.inputs.mappings import made_from, path_of, write_mapping
 
-    path = path_of(name)
+    texts, path = words(), path_of(name)
     mapping = made_from(frame, path.stem, kind)
     if mapping is None:
         source = Path(frame.attrs["bktools"]["source"]).name
-        tell(f"mapping {name!r} not saved: {source} is read without any option")
+        tell(texts("command.mapping_not_saved", name=name, file=source))
         return
-    named = "" if mapping.headings else f"; the file has no headings, so name it: --mapping {in_shell(name)}"
-    note(f"mapping {name!r} saved as {write_mapping(mapping, path)}{named}")
+    saved = texts("command.mapping_saved", name=name, file=write_mapping(mapping, path))
+    note(saved if mapping.headings else texts("command.name_it", saved=saved, name=in_shell(name)))

@@ -50,16 +50,15 @@ def fixes(
         checked = bktools.check_fixes(lines, categories, bktools.load_accounts(company, service=service))
         valid = checked["outcome"] != sheet.WRONG
         kept = sheet.keep_fixes(lines[valid], settings) if file is not None and valid.any() else None
+    names = words()
     for row in checked[~valid].to_dict("records"):
-        tell(f"line {row['line']}, {row['about']}: {row['message']}")
+        tell(names("command.fix_problem", line=row["line"], about=row["about"], message=row["message"]))
     table.hand_over(
         in_order(checked[valid], "outcome", (sheet.OPEN, sheet.DIFFERENT, sheet.NOTED, sheet.DONE)),
         columns=list(COLUMNS),
     )
-    names = words()
-    note(
-        counts(names.name("fix_outcome", outcome) for outcome in checked["outcome"]) or "nothing is filled in"
-    )
+    outcomes = counts(names.name("fix_outcome", outcome) for outcome in checked["outcome"])
+    note(outcomes or names("command.nothing_filled_in"))
     if kept is not None:
-        note(f"Kept in {kept}. Change the open ones in the service, then run: bktools fixes{same(settings)}")
+        note(names("command.fixes_kept", file=kept, same=same(settings)))
     return Exit.DONE if valid.all() else Exit.INCOMPLETE

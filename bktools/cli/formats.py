@@ -5,12 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import bktools
 from bktools.visible import visible
+from bktools.wording import LANGUAGES, words
+from bktools.wording.numbers import STYLES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,25 +115,30 @@ def with_units(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{name: pd.Series(values, frame.index, "object") for name, values in shown.items()})
 
 
-def texts_of(column: pd.Series, thousands: str) -> list[str]:
+def texts_of(column: pd.Series, thousands: str, language: str = LANGUAGES[0]) -> list[str]:
     """Return the cells of a column as people read them; a column of midnights without a zone has days."""
+    style = STYLES[language]
+    marks = str.maketrans(",.", f"{style.thousands}{style.point}")
+    texts = words(language)
+    flags = {} if language == LANGUAGES[0] else {True: texts("report.yes"), False: texts("report.no")}
     values = [None if none else value for value, none in zip(column, column.isna(), strict=True)]
     are_days = all(
         value.tzinfo is None and value.time() == dt.time.min
         for value in values
         if isinstance(value, dt.datetime)
     )
-    return ["" if value is None else _text(value, thousands, are_days=are_days) for value in values]
 
+    def text(value: Any) -> str:
+        if isinstance(value, dt.datetime):
+            day = f"{value:{style.day}}"
+            return day if are_days else f"{day} {value:%H:%M:%S}{'Z' if value.tzinfo else ''}"
+        if isinstance(value, Decimal | int) and not isinstance(value, bool):
+            return f"{value:{thousands}}".translate(marks)
+        # In English a flag is shown as Python has it.
+        shown = flags.get(value, value) if isinstance(value, bool) else value
+        return visible(BREAKS.sub(" ", str(shown)))
 
-def _text(value: Any, thousands: str, *, are_days: bool) -> str:
-    from decimal import Decimal
-
-    if isinstance(value, dt.datetime):
-        return f"{value:%Y-%m-%d}" if are_days else f"{value:%Y-%m-%d %H:%M:%S}{'Z' if value.tzinfo else ''}"
-    if isinstance(value, Decimal | int) and not isinstance(value, bool):
-        return f"{value:{thousands}}"
-    return visible(BREAKS.sub(" ", str(value)))
+    return ["" if value is None else text(value) for value in values]
 
 
 def is_number(column: pd.Series) -> bool:

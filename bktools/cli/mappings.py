@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bktools.cli import results
 from bktools.progress import note
+from bktools.wording import words
 
 
 def mappings(
@@ -18,7 +19,6 @@ def mappings(
     Example: bktools mappings
     """
     from bktools.inputs.mappings import all_mappings, folder, path_of
-    from bktools.wording.numbers import counted
 
     rows = []
     for mapping in all_mappings():
@@ -34,4 +34,4 @@ def mappings(
         )
     frame = results.table_of(rows, ["name", "kind", "headings", "options", "file"])
     table.hand_over(frame)
-    note(f"{counted(len(rows), 'mapping')} in {folder()}")
+    note(words()("command.mappings", count=len(rows), folder=folder()))

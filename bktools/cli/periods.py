@@ -11,6 +11,7 @@ import bktools
 from bktools.cli import options, results
 from bktools.cli.options import REQUIRED, option, the_company
 from bktools.progress import note
+from bktools.wording import words
 
 app = typer.Typer(
     help="Months: what was exported and held back, open or closed.", invoke_without_command=True
@@ -33,20 +34,16 @@ def show(
         return
     import pandas as pd
 
-    from bktools.wording.numbers import shown
-
     with books.connected() as service:
         periods = bktools.load_periods(books.company, service=service)
     if table.is_for_people:
+        texts = words()
         for column in AMOUNTS:
             amounts = zip(periods[column], periods["currency"], strict=True)
             periods[column] = [
-                None if pd.isna(amount) else shown(amount, currency) for amount, currency in amounts
+                None if pd.isna(amount) else texts.amount(amount, currency) for amount, currency in amounts
             ]
-        note(
-            "exported, in_books, held_back, open and in_doubt are numbers of entries; open: held back, "
-            "and not exported since"
-        )
+        note(texts("command.periods"))
     table.hand_over(periods, columns=COLUMNS)
 
 
@@ -75,7 +72,8 @@ def close(
         bktools.close_period(
             month, by=by, reason=reason, company=the_company(service.settings), service=service
         )
-    text.report(f"The period {month} was closed by {by.strip()}", period=month, state="CLOSED", by=by.strip())
+    closed = words()("command.closed", month=month, by=by.strip())
+    text.report(closed, period=month, state="CLOSED", by=by.strip())
 
 
 @app.command("reopen")
@@ -95,7 +93,7 @@ def reopen(
             month, by=by, reason=reason, company=the_company(service.settings), service=service
         )
     text.report(
-        f"The period {month} was opened again by {by.strip()}",
+        words()("command.reopened", month=month, by=by.strip()),
         period=month,
         state="OPEN",
         by=by.strip(),

@@ -14,6 +14,7 @@ import bktools
 from bktools.cli.options import shared
 from bktools.errors import ArgumentError
 from bktools.progress import note
+from bktools.wording import words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +65,7 @@ def read(
     mapping = mapping_for(file, kind, named[0] if named else None)
     if mapping is None:
         return reader(file, **(options or {}), **others)
-    note(f"mapping {mapping.name!r} used for {file.name}")
+    note(words()("command.mapping_used", name=mapping.name, file=file.name))
     return reader(file, **arguments(mapping, options or {}), **others)
 
 
@@ -158,9 +159,21 @@ def recognised(about: Facts[str, Any], language: str | None = None) -> str:
     for field, heading in about["columns"].items():
         fields.setdefault(heading, []).append(field)
     # A heading equal to the field's name is left out.
-    columns = [
-        f"{heading} → {' and '.join(names)}" for heading, names in fields.items() if names != [heading]
+    texts = words(language)
+    both = texts("command.and")
+    columns = [f"{heading} → {both.join(names)}" for heading, names in fields.items() if names != [heading]]
+    form = [
+        texts("command.how", what=name, value=repr(about[name]))
+        for name in ("delimiter", "encoding")
+        if about.get(name)
     ]
-    form = [f"{name} {about[name]!r}" for name in ("delimiter", "encoding") if about.get(name)]
-    notes = "".join(f"\n                 note: {text}" for text in note_sentences(about, language))
-    return f"{about['rows']} rows of {Path(about['source']).name} ({', '.join([*form, *columns])}){notes}"
+    lines = [
+        texts(
+            "command.read",
+            count=about["rows"],
+            file=Path(about["source"]).name,
+            how=", ".join([*form, *columns]),
+        ),
+        *(texts("command.note", text=text) for text in note_sentences(about, language)),
+    ]
+    return "\n                 ".join(lines)

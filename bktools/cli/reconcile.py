@@ -10,6 +10,7 @@ import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import one_of, option, the_company
+from bktools.wording import words
 
 if TYPE_CHECKING:
     from bktools.reconcile import Reconciliation
@@ -43,7 +44,7 @@ def reconcile(
         reconciliation.to_csv(csv.folder, csv.profile)
     text.report(
         str(reconciliation),
-        f"written to {csv.folder}" if csv.folder else "",
+        words()("command.written_to", folder=csv.folder) if csv.folder else "",
         accounts=numbers,
         actions=actions,
         findings=findings,

@@ -18,6 +18,7 @@ from bktools.cli.formats import SUFFIXES, to_json, write_table
 from bktools.cli.options import checked, shared
 from bktools.errors import ArgumentError
 from bktools.progress import note
+from bktools.wording import words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,8 +87,9 @@ class Text:
 
         if not self.is_for_people or frame.empty:
             return
-        part = f" (the first {most:,} of {len(frame):,})" if len(frame) > most else ""
-        typer.echo(f"\n{title}{part}:")
+        if len(frame) > most:
+            title = words()("command.first_of", title=title, shown=most, count=len(frame))
+        typer.echo(f"\n{title}:")
         show(frame.head(most).dropna(axis="columns", how="all"), whole=whole)
 
 
@@ -112,11 +114,10 @@ class Table:
         and columns; CSV in a file is for spreadsheets, on standard output for programs.
         """
         from bktools.cli.tables import show
-        from bktools.wording.numbers import counted
 
         if self.output is not None:
             write_table(frame, self.output, self.output.suffix.lower(), "excel")
-            note(f"{counted(len(frame), 'row')} written to {self.output}")
+            note(words()("command.written", count=len(frame), file=self.output))
         elif self.is_for_people:
             show(frame if columns is None else frame[columns], most=most, whole="--output FILE")
         else:

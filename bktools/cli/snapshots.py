@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bktools.cli import options, results
 from bktools.progress import note
+from bktools.wording import words
 
 if TYPE_CHECKING:
     from bktools.snapshots.snapshot import Facts, Query
@@ -45,7 +46,7 @@ def snapshots(books: options.Environment, table: results.Table) -> None:
                 )
     table.hand_over(results.table_of(rows, COLUMNS))
     if not rows:
-        note("no snapshots: the first load makes one")
+        note(words()("command.no_snapshots"))
 
 
 def _complete(facts: Facts) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.options import Books, option, the_company
 from bktools.progress import note
+from bktools.wording import words
+from bktools.wording.numbers import percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +53,8 @@ def spend(
         **names,
     )
     if shares and table.is_for_people:
-        sums["share"] = (100 * sums["share"]).map("{:.1f} %".format, na_action="ignore")
+        of_reader = partial(percent, language=words().language, signed=False)
+        sums["share"] = (100 * sums["share"]).round(1).map(of_reader, na_action="ignore")
     table.hand_over(sums, columns=shown_columns(sums))
 
 

@@ -11,7 +11,7 @@ import typer
 
 from bktools.cli.formats import is_number, texts_of, with_units
 from bktools.consoles import laid_out, room
-from bktools.wording.numbers import counted
+from bktools.wording import LANGUAGES, Words, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,30 +35,40 @@ def show(frame: pd.DataFrame, *, most: int = 50, whole: str = "| cat") -> None:
 
     `whole` is what to add to the command so that it shows everything, for the note.
     """
+    texts = words()
     if sys.stdout.isatty():
         if frame.empty:
-            typer.echo("none")
+            typer.echo(texts("command.none"))
         else:
             _show_fitted(frame, most, room(), whole)
     else:
         exact = with_units(frame)
-        cells = [[name, *texts_of(exact[name], "")] for name in frame.columns]
+        cells = [
+            [_heading(texts, name), *texts_of(exact[name], "", texts.language)] for name in frame.columns
+        ]
         typer.echo("\n".join("\t".join(row) for row in zip(*cells, strict=True)))
 
 
 def _show_fitted(frame: pd.DataFrame, most: int, columns: int | None, whole: str) -> None:
-    names = list(frame.columns)
+    says = words()
+    names = [_heading(says, name) for name in frame.columns]
     exact = with_units(frame.head(most))
-    texts = [texts_of(exact[name], ",") for name in names]
+    texts = [texts_of(exact[name], ",", says.language) for name in frame.columns]
     # A value without spaces is a word, a code or an ID to copy: it is shown whole or not at all.
-    words = [place for place, values in enumerate(texts) if not any(" " in text for text in values)]
-    numbers = [place for place, name in enumerate(names) if is_number(frame[name])]
+    unbroken = [place for place, values in enumerate(texts) if not any(" " in text for text in values)]
+    numbers = [place for place, name in enumerate(frame.columns) if is_number(frame[name])]
     rows = list(zip(*texts, strict=True))
-    lines, shown = laid_out(rows, columns, headings=names, whole=words, to_the_right=numbers)
+    lines, shown = laid_out(rows, columns, headings=names, whole=unbroken, to_the_right=numbers)
     typer.echo("\n".join(lines))
     notes = [
-        f"… and {counted(len(frame) - most, 'more row')}" if len(frame) > most else "",
-        f"left out: {', '.join(names[shown:])}" if names[shown:] else "",
+        says("command.more_rows", count=len(frame) - most) if len(frame) > most else "",
+        says("command.left_out", names=", ".join(names[shown:])) if names[shown:] else "",
     ]
     if any(notes):
-        typer.echo(f"{'; '.join(filter(None, notes))} (all of it: {whole})")
+        typer.echo(says("command.all_of_it", notes="; ".join(filter(None, notes)), way=whole))
+
+
+def _heading(texts: Words, name: str) -> str:
+    """Return the heading of a column: in English its own name, which programs know it by."""
+    key = f"report.column.{name}"
+    return texts(key) if texts.language != LANGUAGES[0] and texts.has(key) else name

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import bktools
 from bktools.cli import options, reading, results
-from bktools.cli.compare import by_name, smaller_ones
+from bktools.cli.compare import by_name
 from bktools.cli.formats import with_units
 from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.spend import read_sides, shown_columns
 from bktools.errors import ArgumentError
 from bktools.progress import note
-from bktools.wording.numbers import counted
+from bktools.wording import words
+from bktools.wording.numbers import month
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +61,8 @@ def versus(
     frames, names = read_sides(sides, mapping, keys, books)
     this, that = frames[0], frames[-1]
     changes = bktools.versus(this, that, by=keys, threshold=threshold, period=period, before=before, **names)
-    note(f"{counted(len(changes), 'difference')}{smaller_ones(changes.attrs['bktools']['below_threshold'])}")
+    smaller = changes.attrs["bktools"]["below_threshold"] or None
+    note(words()("command.differences", count=len(changes), smaller=smaller))
     if not largest_first:
         changes = by_name(changes, shown_columns(changes)[: -len(FIGURES)])
     shown = shown_columns(changes)
@@ -76,5 +78,5 @@ def versus(
 def _named(side: pd.DataFrame, files: Sequence[Path]) -> str:
     """Return the month of a side whose days are of one month, else the names of its files."""
     days = side["date"].dropna() if "date" in side else ()
-    months = {f"{day:%B %Y}" for day in days}
+    months = {month(day, words().language) for day in days}
     return months.pop() if len(months) == 1 else ", ".join(file.stem for file in files)

@@ -191,8 +191,8 @@ def months_between(
     if None not in moments:
         try:
             changes = [*between_moments(moments[0], moments[1], after.company, accounts, service)]
-        except SnapshotNotFoundError as error:
-            not_compared.append(words("change.no_copies", error=error))
+        except SnapshotNotFoundError:
+            not_compared.append(words("change.no_copies", moment=moments[0]))
     table = _table([*rows, *changes])
     about: dict[str, Any] = {"before": before.period, "after": after.period, "not_compared": not_compared}
     about |= {"headline": headline_of(table.to_pylist(), before.period, words), "below_threshold": 0}

@@ -29,7 +29,7 @@ from bktools.frames.results import Result
 from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, TEXT, to_pandas
 from bktools.frames.sums import Sum, money_of, number_of_entries, summed, sums_of
 from bktools.wording import words
-from bktools.wording.numbers import counted, shown
+from bktools.wording.numbers import number
 
 BATCHES = pa.schema(
     {"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE}
@@ -180,11 +180,7 @@ class ExportPlan(Result):
             raise PlanError(f"the plan has no batch {batch_id}")
         rows = self._rows_of_batches[batch_id]
         ids, companies, batches = (rows.column(name).unique().to_pylist() for name in SENT)
-        if (
-            len(companies) > 1
-            or batches != [batch_id]
-            or batch_digest(companies[0], ids, self.options) != batch_id
-        ):
+        if batches != [batch_id] or batch_digest(companies[0], ids, self.options) != batch_id:
             raise PlanError(
                 f"the entries of batch {batch_id} were changed since the plan was made: compose it again"
             )
@@ -205,10 +201,6 @@ class ExportPlan(Result):
                 "the plan was changed since it was made, in its batches or in what is known of its entries: "
                 "compose it again"
             )
-        # An entry of one line has the number 0, a split one begins with 1.
-        begins = pc.sum(pc.less_equal(split_lines(self.rows), 1)).as_py() or 0
-        if pc.count_distinct(self.rows.column("id")).as_py() != begins:
-            raise PlanError("the plan has an entry twice: compose it again")
         for name in ("batches", "entries"):
             if not self._is_unchanged(name):
                 raise PlanError(
@@ -252,22 +244,24 @@ class ExportPlan(Result):
 
     def __repr__(self) -> str:
         lines = [f"ExportPlan {self.plan_id}: {self._headline()}"]
+        texts = words()
         lines += [
-            f"  ready: {currency} {shown(amount, currency)}" for currency, amount in self.amounts.items()
+            INDENT + texts("command.ready", currency=currency, amount=amount)
+            for currency, amount in self.amounts.items()
         ]
         rows: list[Any] = list(self.needs_action.itertuples())
         reasons = [
             (
-                row.severity,
-                f"{row.entries:,}",
+                texts.name("severity", row.severity),
+                number(row.entries, texts.language),
                 row.check,
                 ": ".join(filter(None, [row.value, _fact_and_step(row)])),
             )
             for row in rows
         ]
         lines += listed(reasons, room(), indent=INDENT, to_the_right=[1])
-        lines += [f"  not checked: {words('en').name('unchecked', code)}" for code in self.unchecked]
-        lines += [f"  next: {step}" for step in self._next_steps()]
+        lines += [INDENT + line for line in self._not_checked()]
+        lines += [INDENT + texts("command.next", step=step) for step in self._next_steps()]
         return readable("\n".join(lines))
 
     def _repr_html_(self) -> str:
@@ -275,9 +269,7 @@ class ExportPlan(Result):
         rows: list[Any] = list(needs_action.itertuples())
         reasons = pd.DataFrame(
             {
-                "reason": [
-                    f"{views.MARKS[row.severity]} {words('en').name('entry', row.check)}" for row in rows
-                ],
+                "reason": [f"{views.MARKS[row.severity]} {words().name('entry', row.check)}" for row in rows],
                 # A currency stays beside its amount.
                 "value": [row.value.replace(" ", "\u00a0").replace(",\u00a0", ", ") for row in rows],
                 "entries": needs_action["entries"],
@@ -289,9 +281,9 @@ class ExportPlan(Result):
         held = held[[name for name in dict.fromkeys((*HELD_FIRST, *FIRST)) if name in held.columns]]
         if "amount" in held.columns:
             currencies = held.get("currency", pd.Series(None, held.index))
-            held = held.assign(amount=[*map(shown, held["amount"], currencies)])
+            held = held.assign(amount=[*map(words().amount, held["amount"], currencies)])
         batches = self.batches[in_reading_order(self.batches.columns)]
-        ready = [(currency, shown(amount, currency)) for currency, amount in self.amounts.items()]
+        ready = [(currency, words().amount(amount, currency)) for currency, amount in self.amounts.items()]
         return "".join(
             [
                 views.heading(f"Export plan: {self._headline()}"),
@@ -301,7 +293,7 @@ class ExportPlan(Result):
                 _html(batches, ".batches"),
                 views.table(
                     [""],
-                    [[f"not checked: {words('en').name('unchecked', code)}"] for code in self.unchecked],
+                    [[line] for line in self._not_checked()],
                     total=len(self.unchecked),
                 ),
                 views.next_steps(self._next_steps()),
@@ -342,18 +334,23 @@ class ExportPlan(Result):
         return pd.DataFrame(summary, columns=list(SUMMARY))
 
     def _headline(self) -> str:
-        count = number_of_entries(self.rows)
-        ready = f"{counted(count, 'entry', 'entries')} ready"
-        batches = counted(len(self.batches), "batch", "batches")
-        counts = self._summary.groupby("severity")["entries"].sum()
-        others = [counted(counts[name], name) for name in ("warning", "info") if name in counts]
-        return ", ".join([f"{ready} in {batches}", f"{number_of_entries(self.held):,} not ready", *others])
+        texts, counts = words(), self._summary.groupby("severity")["entries"].sum()
+        ready, held = number_of_entries(self.rows), number_of_entries(self.held)
+        headline = texts("command.plan", entries=ready, batches=len(self.batches), held=held)
+        others = (texts.counted(counts[name], name) for name in ("warning", "info") if name in counts)
+        return ", ".join([headline, *others])
 
     def _next_steps(self) -> list[str]:
         if len(self.batches):
-            return ["submit_export_jobs(plan) is a dry run; with apply=True it sends each batch once"]
-        nothing = "nothing to submit: correct the entries that are not ready, then compose the plan again"
-        return [nothing] if len(self.held) else []
+            return [words()("command.submit_next")]
+        return [words()("command.nothing_next")] if len(self.held) else []
+
+    def _not_checked(self) -> list[str]:
+        texts = words()
+        return [
+            texts("report.terminal.not_checked", phrase=texts.name("unchecked", code))
+            for code in self.unchecked
+        ]
 
 
 def _fact_and_step(row: Any) -> str:

@@ -1,6 +1,6 @@
 """Saves a plan as a file, so that one person can prepare it and another one approve and submit it.
 
-The file is a zip archive of `plan.json` (options, skipped checks, author, service, hashes) and the frames as
+The file is a zip archive of `plan.json` (options, skipped checks, author, service, digest) and the frames as
 Parquet. Batches and totals are not saved, but computed again from the entries.
 """
 
@@ -22,11 +22,10 @@ import pyarrow.parquet as pq
 from bktools import disk
 from bktools.errors import PlanError
 from bktools.export.plan import ExportOptions, ExportPlan
-from bktools.frames.unpacking import MIB, UNPACKED, archive_size, parquet_table
+from bktools.frames.unpacking import archive_size, parquet_table
 
 HEAD = "plan.json"
-LARGEST_HEAD = 64 * MIB
-FRAMES = ("entries", "not_ready", "findings")
+FRAMES = ("entries.parquet", "not_ready.parquet", "findings.parquet")
 
 # Errors of reading a file with any content.
 DAMAGE = (
@@ -58,7 +57,7 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
     """Write a plan to a new file that only you can read, completely or not at all."""
     plan.verify()
     tables = plan.rows, plan.held, plan.finding_facts
-    members = {f"{name}.parquet": _parquet(table) for name, table in zip(FRAMES, tables, strict=True)}
+    members = {name: _parquet(table) for name, table in zip(FRAMES, tables, strict=True)}
     head = {
         "plan_id": plan.plan_id,
         "unchecked": list(plan.unchecked),
@@ -69,9 +68,8 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
         "made_by": made_by,
         "made_at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "options": asdict(plan.options),
-        "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
     }
-    head |= {"digest": _digest(head)}
+    head |= {"digest": _digest(head, members)}
     members[HEAD] = json.dumps(head, indent=2, ensure_ascii=False, default=str).encode()
     with disk.new_file(path, "the plan"):
         return disk.write_whole(path, lambda file: _archive(file, members))
@@ -88,70 +86,52 @@ def read_plan(path: Path) -> PlanFile:
     try:
         members = _members(path)
         head = json.loads(members.pop(HEAD))
+        _refuse_changed(head, members, path)
+        rows, held, findings = (parquet_table(members[name], kind="plan", nested=True)[0] for name in FRAMES)
+        plan = ExportPlan(
+            rows=rows,
+            held=held,
+            options=ExportOptions(**head["options"]),
+            unchecked=tuple(head["unchecked"]),
+            plan_id=head["plan_id"],
+            provenance=head["provenance"],
+            journal=head["journal"],
+            books=head["books"],
+            _find=lambda: findings,
+        )
+        return PlanFile(plan, head["made_for"], head["made_by"], head["made_at"])
     except FileNotFoundError:
         raise PlanError(f"the plan {path} was not found: bktools export compose writes one") from None
+    except PlanError:
+        raise
     except OSError as error:
         raise PlanError(f"the plan {path} cannot be read: {error.strerror}") from error
     except DAMAGE as error:
-        raise PlanError(f"{path} is not a plan, or is damaged ({error}): compose it again") from error
-    if not isinstance(head, dict):
-        raise PlanError(f"{path} is not a plan: compose it again")
-    try:
-        _refuse_changed(head, members, path)
-        tables = {name: parquet_table(data, kind="plan", nested=True)[0] for name, data in members.items()}
-        plan = _plan(head, *(tables[f"{frame}.parquet"] for frame in FRAMES))
-        plan.verify()
-        return PlanFile(plan, *(str(head[name]) for name in ("made_for", "made_by", "made_at")))
-    except PlanError:
-        raise
-    except DAMAGE as error:
         raise PlanError(
-            f"the plan {path} was changed after it was written, or is of another version of bktools "
-            f"({error}): compose it again"
+            f"{path} is not a plan, is damaged, or is of another version of bktools ({error}): compose it "
+            "again"
         ) from error
 
 
 def _members(path: Path) -> dict[str, bytes]:
     """Return the members of the archive, unpacked after their total size is checked."""
-    if path.stat().st_size > UNPACKED:
-        raise ValueError("it is too large")
     data = path.read_bytes()
     archive_size(data, kind="plan")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        if archive.getinfo(HEAD).file_size > LARGEST_HEAD:
-            raise ValueError(f"its {HEAD} is too large")
-        return {name: archive.read(name) for name in (HEAD, *(f"{frame}.parquet" for frame in FRAMES))}
+        return {name: archive.read(name) for name in (HEAD, *FRAMES)}
 
 
 def _refuse_changed(head: dict[str, Any], members: Mapping[str, bytes], path: Path) -> None:
-    digests = head["sha256"] if isinstance(head["sha256"], dict) else {}
-    changed = [
-        name for name, data in members.items() if hashlib.sha256(data).hexdigest() != digests.get(name)
-    ]
-    changed += [name for name in digests if name not in members]
-    if head.pop("digest", None) != _digest(head):
-        changed.append(HEAD)
-    if changed:
-        raise PlanError(f"{changed[0]} in the plan {path} was changed after it was written: compose it again")
+    if head.pop("digest") != _digest(head, members):
+        raise PlanError(f"the plan {path} was changed after it was written: compose it again")
 
 
-def _digest(head: Mapping[str, Any]) -> str:
-    """Return the digest of the head, without the field `digest`."""
-    return hashlib.sha256(json.dumps(head, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def _plan(head: dict[str, Any], rows: pa.Table, held: pa.Table, findings: pa.Table) -> ExportPlan:
-    return ExportPlan(
-        rows=rows,
-        held=held,
-        options=ExportOptions(**head["options"]),
-        unchecked=tuple(head["unchecked"]),
-        plan_id=head["plan_id"],
-        provenance=dict(head["provenance"]),
-        journal=str(head["journal"]),
-        books=dict(head["books"]),
-        _find=lambda: findings,
-    )
+def _digest(head: Mapping[str, Any], members: Mapping[str, bytes]) -> str:
+    """Return the digest of the head, without the field `digest`, and of the tables."""
+    digest = hashlib.sha256(json.dumps(head, sort_keys=True, default=str).encode())
+    for name in FRAMES:
+        digest.update(members[name])
+    return digest.hexdigest()
 
 
 def _parquet(table: pa.Table) -> bytes:

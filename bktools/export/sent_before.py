@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -41,73 +41,34 @@ def _changes(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame
 
     A value that the journal did not keep, and a column that the entries lack, is not compared.
     """
-    after = rows.filter(~c.is_copy & (c.sent_state == "ACCEPTED")).select(
-        "id", *_compared(rows, "split_line"), category_name="category_name"
-    )
-    renamed = history.filter(c.state == "ACCEPTED").with_columns(
+    after = _lines(rows.filter(~c.is_copy & (c.sent_state == "ACCEPTED")))
+    sent = history.filter(c.state == "ACCEPTED").with_columns(
         id=lower("entry_id"),
         day=c.date,
         category_key=lower("category_id"),
         split_line=c.split_line.fill_null(0),
     )
-    before = renamed.join(after, on="id", how="semi").select(
-        "id", *_compared(renamed, "split_line"), category_name="category_name"
-    )
+    before = _lines(sent).join(after, on="id", how="semi")
     facts = [name for name, column in COMPARED.items() if column in rows.columns]
     facts += ["lines"] if {"amount", "category"} <= {*facts} else []
-    pairs = before.join(after, on="id", suffix="_after")
-    # Entries with none of the columns have nothing that could differ.
-    differs = pl.any_horizontal(
-        pl.lit(value=False),
-        *(c(name).is_not_null() & c(name).ne_missing(c(f"{name}_after")) for name in facts),
+    if not facts:
+        return pl.DataFrame(schema={"id": pl.String, "changes": pl.String})
+    # Nearly all entries are unchanged, so that only the lines of the others are grouped.
+    differs = (c(name).is_not_null() & c(name).ne_missing(c(f"{name}_after")) for name in facts)
+    pairs = before.join(after, on="id", suffix="_after").filter(pl.any_horizontal(*differs))
+    sides = (
+        _by_entry(lines.join(pairs, on="id", how="semi"), facts, categories) for lines in (before, after)
     )
-    suspects = pairs.filter(differs).select("id").unique()
-    if suspects.is_empty():
-        return pl.DataFrame(schema={"id": pl.String, "changes": _CHANGES})
-    names = {} if categories is None else dict(categories.select(lower("id"), "name").iter_rows())
-    made = {
-        (side, entry): part
-        for side, frame in (("before", before), ("after", after))
-        for (entry,), part in frame.join(suspects, on="id", how="semi")
-        .partition_by("id", as_dict=True)
-        .items()
-    }
-    changes = []
-    for (entry,) in suspects.iter_rows():
-        old, new = made["before", entry], made["after", entry]
-        different = [
-            {
-                "field": name,
-                "currency": next(iter(old["currency"].drop_nulls()), None),
-                **_values("before", old, name, names),
-                **_values("after", new, name, names),
-            }
-            for name in facts
-            if old[name].drop_nulls().len()
-            and old[name].drop_nulls().sort().to_list() != new[name].drop_nulls().sort().to_list()
-        ]
-        if different:
-            changes.append({"id": entry, "changes": different})
-    return pl.DataFrame(changes, schema={"id": pl.String, "changes": _CHANGES})
+    changed = next(sides).join(next(sides), on="id", suffix="_after")
+    changes = [
+        pl.when(c(name).list.len() > 0, c(name) != c(f"{name}_after")).then(_change(name)) for name in facts
+    ]
+    changed = changed.select("id", changes=pl.concat_list(changes).list.drop_nulls())
+    return changed.filter(c.changes.list.len() > 0)
 
 
-_TEXTS_OF = pl.List(pl.String)
-_CHANGES = pl.List(
-    pl.Struct(
-        {
-            "field": pl.String,
-            "currency": pl.String,
-            "before": _TEXTS_OF,
-            "before_categories": _TEXTS_OF,
-            "after": _TEXTS_OF,
-            "after_categories": _TEXTS_OF,
-        }
-    )
-)
-
-
-def _compared(rows: pl.DataFrame, split_line: str) -> list[pl.Expr]:
-    """Return what is compared of a line as text: null where it is unknown."""
+def _lines(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return what is compared of each line as text, null where it is unknown, and the category's name."""
 
     def text(name: str) -> pl.Expr:
         if name not in rows.columns:
@@ -118,26 +79,42 @@ def _compared(rows: pl.DataFrame, split_line: str) -> list[pl.Expr]:
         column = column.cast(pl.String).str.strip_chars(" ")
         return pl.when(column != "").then(column)
 
-    columns = {fact: text(name) for fact, name in COMPARED.items()}
-    # In a split entry, each amount is compared with its category.
-    is_part = (c(split_line) > 0) & columns["category"].is_not_null()
-    columns["lines"] = pl.when(is_part).then(
-        pl.format("{} {}", columns["amount"].fill_null(""), columns["category"])
+    lines = rows.select(
+        "id", "split_line", "category_name", **{fact: text(name) for fact, name in COMPARED.items()}
     )
-    return [column.alias(fact) for fact, column in columns.items()]
+    # In a split entry, each amount is compared with its category.
+    is_part = (c.split_line > 0) & c.category.is_not_null()
+    return lines.with_columns(
+        lines=pl.when(is_part).then(pl.format("{} {}", c.amount.fill_null(""), c.category))
+    )
 
 
-def _values(
-    side: str, lines: pl.DataFrame, fact: str, names: Mapping[str, str]
-) -> dict[str, list[str] | None]:
-    """Return the values of a fact in the order in which they are compared; categories have their names."""
-    rows = lines.filter(c(fact).is_not_null()).sort(fact)
-    categories = [
-        own or names.get(key, key) for own, key in rows.select("category_name", "category").iter_rows()
-    ]
-    if fact == "lines":
-        return {side: rows["amount"].to_list(), f"{side}_categories": categories}
-    return {side: categories if fact == "category" else rows[fact].to_list(), f"{side}_categories": None}
+def _by_entry(lines: pl.DataFrame, facts: Sequence[str], categories: pl.DataFrame | None) -> pl.DataFrame:
+    """Return the values of each entry's lines in one order, so that two entries can be compared."""
+    known = pl.DataFrame(schema={"category": pl.String, "known_name": pl.String})
+    if categories is not None:
+        known = categories.select(category=lower("id"), known_name="name").unique("category")
+    lines = joined(lines, known, "category").sort("lines", "category")
+    name = pl.coalesce("category_name", "known_name", "category")
+    return lines.group_by("id", maintain_order=True).agg(
+        *(c(fact).drop_nulls().sort() for fact in facts),
+        main_currency=c.currency.drop_nulls().first(),
+        categories=name.filter(c.category.is_not_null()),
+        amounts_of_lines=c.amount.filter(c.lines.is_not_null()),
+        categories_of_lines=name.filter(c.lines.is_not_null()),
+    )
+
+
+def _change(fact: str) -> pl.Expr:
+    """Return a change of a fact, with the values as a person reads them."""
+    values = {"category": "categories", "lines": "amounts_of_lines"}.get(fact, fact)
+    fields: dict[str, pl.Expr] = {"field": pl.lit(fact), "currency": c.main_currency}
+    for side, suffix in (("before", ""), ("after", "_after")):
+        fields[side] = c(values + suffix)
+        fields[f"{side}_categories"] = (
+            c(f"categories_of_lines{suffix}") if fact == "lines" else pl.lit(None, pl.List(pl.String))
+        )
+    return pl.struct(value.alias(name) for name, value in fields.items())
 
 
 # The facts of a sent entry with the same data.

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast, overload
+from typing import IO, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
@@ -73,21 +73,9 @@ PROFILES = {
 }
 
 
-@overload
-def to_csv(
-    frame: pd.DataFrame, path: str | PathLike[str], profile: str = "excel", *, progress: bool | None = None
-) -> Path: ...
-
-
-@overload
-def to_csv(
-    frame: pd.DataFrame, path: IO[str] | IO[bytes], profile: str = "excel", *, progress: bool | None = None
-) -> None: ...
-
-
 def to_csv(
     frame: pd.DataFrame,
-    path: str | PathLike[str] | IO[str] | IO[bytes],
+    path: str | PathLike[str] | IO[bytes],
     profile: str = "excel",
     *,
     progress: bool | None = None,
@@ -100,9 +88,8 @@ def to_csv(
         Any frame. It is not changed; its index is not written.
     path : path, file or buffer
         File to write. Only you can read a new file; an existing one is replaced and keeps its permissions,
-        also through a link. A device or a pipe is written to directly. An open file or a buffer gets the
-        whole content at its position, and stays open; one for text gets no byte order mark, and should be
-        opened with `newline=""`.
+        also through a link. A file or a buffer that is open for bytes gets the content at its position, and
+        stays open.
     profile : str
         "excel": UTF-8 with BOM, comma, CRLF. "excel-eu": semicolon and decimal comma. In both, text and
         headings that a spreadsheet would read as a formula get an apostrophe in front; codes such as 0400 are
@@ -159,7 +146,7 @@ def to_csv(
             lineterminator=line_end,
             quoting=csv.QUOTE_ALL if is_split else csv.QUOTE_MINIMAL,
         )
-        with progress_bar(f"write {name_of(path)}", total=len(table), shown=progress) as bar:
+        with progress_bar("write CSV", total=len(table), shown=progress) as bar:
             lines.writerow(first)
             for begin in range(0, len(table), ROWS_AT_ONCE):
                 parts = [column.slice(begin, ROWS_AT_ONCE).to_numpy().tolist() for column in columns.values()]
@@ -171,21 +158,14 @@ def to_csv(
     return written(path, write)
 
 
-def written(
-    target: str | PathLike[str] | IO[str] | IO[bytes], write: Callable[[IO[bytes]], object]
-) -> Path | None:
-    """Write a content to a path, or to an open file or a buffer; return the path."""
-    if disk.is_buffer(target):
-        disk.write_to(cast("IO[Any]", target), write)
-        return None
-    if not isinstance(target, str | PathLike):
-        raise ArgumentError("path", "must be a path, an open file or a buffer", target)
-    return disk.write_whole(Path(target), write)
-
-
-def name_of(target: object) -> str:
-    """Return the name of a target for a progress bar."""
-    return Path(target).name if isinstance(target, str | PathLike) else "the buffer"
+def written(target: str | PathLike[str] | IO[bytes], write: Callable[[IO[bytes]], object]) -> Path | None:
+    """Write a content to a path, or to a file or a buffer that is open for bytes; return the path."""
+    if isinstance(target, str | PathLike):
+        return disk.write_whole(Path(target), write)
+    if hasattr(target, "encoding") or not hasattr(target, "write"):
+        raise ArgumentError("path", "must be a path, or a file or a buffer that is open for bytes", target)
+    write(target)
+    return None
 
 
 def profile_named(name: str) -> Profile:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, cast, overload
+from typing import IO, Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools import disk
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import are_days
-from bktools.frames.delimited import name_of, written
+from bktools.frames.delimited import written
 from bktools.frames.incoming import arrow_of
 from bktools.frames.money import currency_column, in_units
 from bktools.progress import Bar
@@ -28,8 +26,6 @@ from bktools.progress import progress as progress_bar
 MAX_ROWS = 1_048_576
 MAX_COLUMNS = 16_384
 MAX_CHARACTERS = 32_767
-MAX_SHEET_NAME = 31
-SHEET_NAME = re.compile(rf"(?!')[^][:*?/\\]{{1,{MAX_SHEET_NAME}}}(?<!')")
 
 # Excel's numbers are binary and keep 15 decimal digits exactly.
 EXACT_DIGITS = 15
@@ -38,21 +34,6 @@ NUMBERS = (Decimal, float, int)
 FIRST_DATE = dt.date(1900, 3, 1)
 NARROWEST, WIDEST = 8, 60
 WIDTH_SAMPLE = 500
-
-
-@overload
-def to_excel(
-    tables: pd.DataFrame | Mapping[str, pd.DataFrame],
-    path: str | PathLike[str],
-    *,
-    progress: bool | None = None,
-) -> Path: ...
-
-
-@overload
-def to_excel(
-    tables: pd.DataFrame | Mapping[str, pd.DataFrame], path: IO[bytes], *, progress: bool | None = None
-) -> None: ...
 
 
 def to_excel(
@@ -70,8 +51,7 @@ def to_excel(
         indexes are not written.
     path : path, file or buffer
         File to write, ending in .xlsx. A new file is readable by you alone; an existing one is replaced and
-        keeps its permissions. An open file or a buffer for bytes gets the whole workbook at its position, and
-        stays open.
+        keeps its permissions. A file or a buffer that is open for bytes gets the workbook, and stays open.
     progress : bool, optional
         Whether to show a progress bar; by default in a terminal or notebook.
 
@@ -106,14 +86,15 @@ def to_excel(
     ...     pd.read_excel(path, dtype="str", engine="calamine")["code"].to_list()
     ['0400', '=1+1']
     """
-    if disk.is_buffer(path):
-        if disk.is_text(path):
-            raise ArgumentError("path", "must be a path, or a file or buffer for bytes, not for text", path)
-    elif Path(cast("str", path)).suffix.lower() != ".xlsx":
+    if isinstance(path, str | PathLike) and Path(path).suffix.lower() != ".xlsx":
         raise ArgumentError("path", "must end in .xlsx", str(path))
     named = {"table": tables} if isinstance(tables, pd.DataFrame) else dict(tables)
     arrow = {name: arrow_of(frame, f"the table {name!r}") for name, frame in named.items()}
-    _check_sheets(arrow)
+    if not arrow:
+        raise ArgumentError("tables", "must hold at least one table")
+    for name, table in arrow.items():
+        if why := too_large(table):
+            raise InputError(f"the table {name!r} {why}: take fewer, or use to_csv")
 
     def write(file: IO[bytes]) -> None:
         import xlsxwriter
@@ -121,32 +102,17 @@ def to_excel(
         cells = sum(table.num_rows * table.num_columns for table in arrow.values())
         with (
             xlsxwriter.Workbook(file, {"in_memory": True}) as book,
-            progress_bar(f"write {name_of(path)}", total=cells, unit="cell", shown=progress) as bar,
+            progress_bar("write workbook", total=cells, unit="cell", shown=progress) as bar,
         ):
             book.set_properties({"title": "bktools", "created": dt.datetime.now(dt.UTC)})
-            for name, table in arrow.items():
-                _write_sheet(book.add_worksheet(name), table, book, bar)
+            try:
+                sheets = [book.add_worksheet(name) for name in arrow]
+            except xlsxwriter.exceptions.XlsxInputError as error:
+                raise ArgumentError("tables", f"must have names that Excel takes ({error})") from None
+            for sheet, table in zip(sheets, arrow.values(), strict=True):
+                _write_sheet(sheet, table, book, bar)
 
     return written(path, write)
-
-
-def _check_sheets(tables: Mapping[str, pa.Table]) -> None:
-    """Refuse tables that a workbook cannot hold, before anything is written."""
-    if not tables:
-        raise ArgumentError("tables", "must hold at least one table")
-    seen: set[str] = set()
-    for name, table in tables.items():
-        rule = (
-            f"must have names of 1 to {MAX_SHEET_NAME} characters without [ ] : * ? / \\, each once, "
-            "not 'History'"
-        )
-        folded = name.casefold()
-        if not SHEET_NAME.fullmatch(name) or folded in seen | {"history"}:
-            raise ArgumentError("tables", rule, name)
-        seen.add(folded)
-        why = too_large(table)
-        if why:
-            raise InputError(f"the table {name!r} {why}: take fewer, or use to_csv")
 
 
 def too_large(table: pa.Table) -> str | None:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from bktools import views
-from bktools.caller import is_command
 from bktools.consoles import INDENT, listed, room
 from bktools.wording import Words
+from bktools.wording.numbers import number
 
 
 @dataclass
@@ -57,10 +57,12 @@ def by_check(findings: pd.DataFrame, words: Words, section: str) -> Iterator[tup
 
 def as_lines(findings: pd.DataFrame, words: Words, section: str) -> list[str]:
     """Return a line a check, and one that says where all findings are; they are indented."""
-    rows = [(severity, f"{count:,}", *row) for severity, count, *row in by_check(findings, words, section)]
+    rows = [
+        (words.name("severity", severity), number(count, words.language), *row)
+        for severity, count, *row in by_check(findings, words, section)
+    ]
     lines = listed(rows, room(), indent=INDENT, to_the_right=[1])
-    where = "--out FOLDER writes all of them" if is_command() else "all of them are in .findings"
-    return [*lines, f"{INDENT}{where}"] if lines else []
+    return [*lines, f"{INDENT}{words('command.all_findings')}"] if lines else []
 
 
 def as_html(findings: pd.DataFrame, words: Words, section: str, noun: str, where: str) -> str:

@@ -43,10 +43,10 @@ class Result:
         folder = Path(folder)
         with disk.storage_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        return [
-            to_csv(getattr(self, name), folder / f"{self._PREFIX}{name}.csv", profile)
-            for name in self._TABLES
-        ]
+        paths = [folder / f"{self._PREFIX}{name}.csv" for name in self._TABLES]
+        for name, path in zip(self._TABLES, paths, strict=True):
+            to_csv(getattr(self, name), path, profile)
+        return paths
 
     def to_arrow(self) -> dict[str, pa.Table]:
         """Return each table by its name, as `bktools.to_arrow` does."""

@@ -18,7 +18,7 @@ from bktools.caller import name_of
 from bktools.errors import ArgumentError
 from bktools.frames.columns import amounts_of, in_one_scale, split_lines, text_of, with_column
 from bktools.frames.schema import COUNT, MONEY, TEXT
-from bktools.wording.numbers import counted, shown
+from bktools.wording import words
 
 NO_CURRENCY = "no currency"
 # The column of amounts in the company's own currency, where rates were given.
@@ -60,8 +60,9 @@ class Valued:
     @property
     def texts(self) -> list[str]:
         """The number of entries, and the amount in each currency, as a person reads them."""
-        amounts = (f"{currency} {shown(amount, currency)}" for currency, amount in self.amounts.items())
-        return [counted(self.entries, "entry", "entries"), *amounts]
+        texts = words()
+        amounts = (texts.money({currency: amount}) for currency, amount in self.amounts.items())
+        return [texts.counted(self.entries, "entry"), *amounts]
 
     @property
     def for_programs(self) -> dict[str, Any]:

@@ -26,7 +26,6 @@ from bktools.wording import Words, words
 
 # Checks of lines of a chart that are never created.
 NOT_CREATED = ("name_missing", "total_in_chart")
-UNCHANGED = {"none": "unchanged"}
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -185,19 +184,19 @@ class Reconciliation(Result):
     @property
     def _headings(self) -> list[str]:
         """The counts in one line, and what a person reads beside them."""
-        counted = words().counted
-        severities = self.findings["severity"].value_counts()
-        counts = ", ".join(f"{severities.get(name, 0):,} {name}" for name in SEVERITIES)
-        accounts = ", ".join(
-            f"{count:,} {UNCHANGED.get(action, action)}" for action, count in self._action_counts
-        )
-        covered = int((self.coverage["state"] == "covered").sum())
-        headline = (
-            f"Reconciliation: {counted(len(self.findings), 'finding')} ({counts}); "
-            f"accounts: {accounts or 'none'}; {covered:,} of {len(self.coverage):,} categories covered"
+        texts, severities = words(), self.findings["severity"].value_counts()
+        accounts = [texts(f"report.account_action.{action}", count=n) for action, n in self._action_counts]
+        headline = texts(
+            "command.reconciliation",
+            findings=len(self.findings),
+            counts=", ".join(texts.counted(severities.get(name, 0), name) for name in SEVERITIES),
+            accounts=", ".join(accounts) or texts("command.none"),
+            covered=int((self.coverage["state"] == "covered").sum()),
+            all=len(self.coverage),
         )
         doubt = [self.another_chart] if self.another_chart else []
-        return [headline, *doubt, *(f"not compared: {phrase}" for phrase in self.unchecked)]
+        unchecked = (texts("report.terminal.not_compared", phrase=phrase) for phrase in self.unchecked)
+        return [headline, *doubt, *unchecked]
 
     @functools.cached_property
     def _action_counts(self) -> list[tuple[str, int]]:

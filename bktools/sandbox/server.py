@@ -82,6 +82,8 @@ class Server:
         Address of the balance host and the token for it.
     company_id : str
         The first company.
+    company_names : dict of str to str
+        The name of each company, by its ID.
 
     Examples
     --------
@@ -100,6 +102,7 @@ class Server:
     balance_url: str
     balance_token: str
     company_id: str
+    company_names: dict[str, str]
 
     def __init__(
         self,
@@ -152,7 +155,8 @@ class Server:
         with self._store() as store:
             self.token, self.api_key = store.settings["token"], store.settings["api_key"]
             self.balance_token = store.settings["balance_token"]
-            self.company_id = store.companies()[0].id
+            self.company_names = {company.id: company.name for company in store.companies()}
+            self.company_id = next(iter(self.company_names))
         # A program that logs at INFO would get a line for each request. It gets them if it sets this logger's
         # level.
         web_server = logging.getLogger("uvicorn")

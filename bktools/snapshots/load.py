@@ -39,6 +39,7 @@ from bktools.snapshots.fetch import THREADS, fetch
 from bktools.snapshots.options import Options, age_of
 from bktools.snapshots.snapshot import Facts, Query, Snapshot
 from bktools.snapshots.store import Store, asked_by
+from bktools.wording import LANGUAGES, words
 
 log = logging.getLogger("bktools")
 
@@ -162,16 +163,19 @@ class Load:
         cached = [part.facts for part in parts if part.source == "snapshot" and not part.problem]
         if not cached:
             return
-        oldest = min(facts.time for facts in cached)
-        of = "the snapshot" if len(cached) == 1 else f"{len(cached)} snapshots, the oldest"
-        rows = sum(facts.rows for facts in cached)
-        text = f"{self.noun.name}: {rows} rows from {of} of {oldest:%Y-%m-%d %H:%M} UTC, {age_of(oldest)}"
-        way = (
-            ""
-            if self.options.until or not can_set("refresh")
-            else f"; {setting('refresh', True)} asks the service"
+        texts, oldest = words(), min(facts.time for facts in cached)
+        key, name = f"report.terminal.{self.noun.name}", self.noun.name
+        text = texts(
+            "command.cached" if len(cached) == 1 else "command.cached_of_many",
+            table=texts(key) if texts.has(key) else name,
+            count=sum(facts.rows for facts in cached),
+            snapshots=len(cached),
+            moment=oldest,
+            age=age_of(oldest, texts),
         )
-        note(f"{text}{way}", shown=self.options.progress)
+        if not self.options.until and can_set("refresh"):
+            text = texts("command.asks_the_service", cached=text, way=setting("refresh", True))
+        note(text, shown=self.options.progress)
 
 
 def table_of(load: Load, query: Query, *, bar: Bar, threads: int) -> Part:
@@ -266,7 +270,8 @@ def warn(noun: str, parts: Sequence[Part], failures: Sequence[Failure], *, stack
     stale = [part for part in parts if part.problem]
     if stale:
         oldest = min(stale, key=lambda part: part.facts.time)
-        used = f"the snapshot of {oldest.facts.fetched_at} is used instead ({age_of(oldest.facts.time)})"
+        age = age_of(oldest.facts.time, words(LANGUAGES[0]))
+        used = f"the snapshot of {oldest.facts.fetched_at} is used instead ({age})"
         say(f"{oldest.problem}; {used}", StaleSnapshotWarning)
     complaints = [complaint for part in parts for complaint in part.facts.complaints]
     if complaints:

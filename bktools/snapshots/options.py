@@ -15,6 +15,7 @@ from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.schema import Moment
 from bktools.snapshots.snapshot import Snapshot
+from bktools.wording import Words
 
 ONE_HOUR = dt.timedelta(hours=1)
 
@@ -112,16 +113,14 @@ def instant(argument: str, moment: Moment) -> dt.datetime:
         ) from None
 
 
-def age_of(time: dt.datetime) -> str:
+def age_of(time: dt.datetime, texts: Words) -> str:
     """Return the age of rows as text, such as "2 hours old"."""
     seconds = (dt.datetime.now(dt.UTC) - time).total_seconds()
     if seconds < 0:
-        return "from the future by this machine's clock"
-    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
-        if seconds >= size:
-            count = int(seconds // size)
-            return f"{count} {unit}{'s' if count > 1 else ''} old"
-    return f"{int(seconds)} seconds old"
+        return texts("command.from_the_future")
+    sizes = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
+    unit = next((unit for unit, size in sizes.items() if seconds >= size), "seconds")
+    return texts(f"command.{unit}_old", count=int(seconds // sizes[unit]))
 
 
 def _age(max_age: object) -> dt.timedelta:

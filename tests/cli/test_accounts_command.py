@@ -60,10 +60,10 @@ def test_a_complete_list_says_what_it_lacks(run):
     )
     Path("all.csv").write_text(f"{head}\n{bank},\x1b[31m0400,Bank\n{fees},0500,Fees\n", encoding="utf-8")
     Path("fewer.csv").write_text(f"{head}\n{fees},0500,Fees\n", encoding="utf-8")
-    assert "2 accounts are known now" in run("accounts", "import", "all.csv", "--sandbox").stdout
-    assert "2 accounts are known now" in run("accounts", "import", "fewer.csv", "--sandbox").stdout
+    assert "2 accounts known now" in run("accounts", "import", "all.csv", "--sandbox").stdout
+    assert "2 accounts known now" in run("accounts", "import", "fewer.csv", "--sandbox").stdout
     told = run("accounts", "import", "fewer.csv", "--complete", "--sandbox").stdout
-    assert "1 no longer known, because the list lacks them (--format json names them)\n1 accounts" in told
+    assert "1 no longer known, because the list lacks them (--format json names them)\n1 account" in told
     run("accounts", "import", "all.csv", "--sandbox")
     data = run("accounts", "import", "fewer.csv", "--complete", "--sandbox", "--format", "json").stdout
     assert json.loads(data)["no_longer_known"] == ["\x1b[31m0400"]

@@ -152,7 +152,7 @@ DONE = {
         "versus {entries} {entries} --by supplier", Exit.DONE, "supplier\t", "0 differences"
     ),
     "shares are percent": Promise(
-        "spend {entries} --by company --shares", Exit.DONE, r"\tshare\n.*\t99\.9 %\n", "320 rows"
+        "spend {entries} --by company --shares", Exit.DONE, r"\tshare\n.*\t99\.9%\n", "320 rows"
     ),
     "sides of a comparison have their names": Promise(
         "versus december.csv {entries} --by supplier --largest-first",
@@ -173,6 +173,34 @@ DONE = {
         Exit.DONE,
         "^external_id\t",
         "bktools accounts create --chart FILE --sandbox --company .*bktools accounts import FILE --sandbox",
+    ),
+    "a German file is read aloud in German": Promise(
+        "entries {entries} --language de",
+        Exit.DONE,
+        r"320 Zeilen aus .*(.|\n)*Summe: EUR 127\.687,41 in 274 Zeilen(.|\n)*\nHinweis: als freigegeben",
+    ),
+    "a German comparison has German headings, days and amounts": Promise(
+        "versus december.csv {entries} --by supplier --language de",
+        Exit.DONE,
+        "^Lieferant\tWährung\tDezember 2026\tOktober 2026\tUnterschied\t%\tVerursacht von\n.*\t1\\d*,",
+        "1 Unterschied\n",
+    ),
+    "German sums": Promise(
+        "spend {entries} --by month --shares --language de",
+        Exit.DONE,
+        "\t127687,41\t100,0\u00a0%",
+        "320 Zeilen",
+    ),
+    "a German plan": Promise(
+        "export compose --sandbox --out a.plan --language de",
+        Exit.DONE,
+        "Zeilen aus accounting_entries.csv (.|\n)*nicht bereit(.|\n)*nichts wurde gesendet",
+    ),
+    "German months": Promise(
+        "periods --sandbox --language de", Exit.DONE, "^Monat des Abschlusses\tStand", "offen: zurückgehalten"
+    ),
+    "a German reconciliation": Promise(
+        "reconcile --sandbox --language de", Exit.DONE, r"Abgleich: \d+ Befunde \(\d+ Fehler, ", ""
     ),
     "a page of the guide": Promise("guide files", Exit.DONE, "^\\S.*\n=+\n"),
     "a word of the guide": Promise("guide 'exchange rate'", Exit.DONE, "glossary\texchange rate"),

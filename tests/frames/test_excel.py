@@ -87,8 +87,8 @@ def test_what_a_workbook_cannot_hold_is_refused(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(InputError, match="has 3 rows, a sheet holds 2"):
         bktools.to_excel(pd.DataFrame({"n": [1, 2, 3]}), path)
     frame = pd.DataFrame({"n": [1]})
-    for names in (["a/b"], ["x" * 32], [""], ["History"], ["one", "ONE"], ["'quoted'"]):
-        with pytest.raises(ArgumentError, match="must have names of 1 to 31 characters"):
+    for names in (["a/b"], ["x" * 32], ["one", "ONE"], ["'quoted'"]):
+        with pytest.raises(ArgumentError, match="tables must have names that Excel takes"):
             bktools.to_excel(dict.fromkeys(names, frame), path)
     with pytest.raises(ArgumentError, match="at least one table"):
         bktools.to_excel({}, path)
@@ -138,5 +138,5 @@ def test_a_buffer_gets_the_workbook(awkward: pd.DataFrame, tmp_path: Path):
         for content in (buffer.getvalue(), path.read_bytes())
     )
     assert found == wanted
-    with pytest.raises(ArgumentError, match=r"path must be .* for bytes, not for text"):
+    with pytest.raises(ArgumentError, match=r"path must be .* open for bytes"):
         bktools.to_excel(awkward, io.StringIO())

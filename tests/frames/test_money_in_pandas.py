@@ -77,9 +77,9 @@ def test_amounts_survive_the_way_through_pandas_and_a_plan(tmp_path_factory, row
     plan = bktools.compose_export_jobs(entries)
     planned = [row for table in (plan.rows, plan.held) for row in table.to_pylist()]
     assert {row["id"]: row["amount"] for row in planned} == expected
-    buffer = io.StringIO()
+    buffer = io.BytesIO()
     to_csv(entries, buffer, "machine")
-    written = pd.read_csv(io.StringIO(buffer.getvalue()), dtype="str")
+    written = pd.read_csv(io.BytesIO(buffer.getvalue()), dtype="str")
     assert {row.id: Decimal(row.amount) for row in written.itertuples()} == expected
     decimals_of = {row.id: -Decimal(row.amount).as_tuple().exponent for row in written.itertuples()}
     assert decimals_of == {IDS[at]: MINOR_UNITS[currency] for at, (currency, _) in enumerate(rows)}
@@ -133,9 +133,9 @@ def test_longer_amounts(tmp_path: Path):
     entries = bktools.read_entries(file, money="decimal")
     assert entries["amount"].to_list() == [Decimal("12345678901234.56")]
     assert spend(entries, [])["amount"].to_list() == [Decimal("12345678901234.56")]
-    buffer = io.StringIO()
+    buffer = io.BytesIO()
     to_csv(bktools.compose_export_jobs(entries).entries, buffer, "machine")
-    assert "12345678901234.56" in buffer.getvalue()
+    assert b"12345678901234.56" in buffer.getvalue()
     assert longest(_column([Decimal("1234567890123.40")], pa.decimal128(38, 2))) is None
 
 

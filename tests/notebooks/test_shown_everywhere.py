@@ -89,7 +89,7 @@ def _draw_grid(page: Page, picker: Any) -> None:
             code,
             {
                 name: getattr(picker.widget, name)
-                for name in ("columns", "rows", "page", "picking", "selected", "told", "key")
+                for name in ("columns", "rows", "page", "picking", "selected", "summary", "key")
             },
         ],
     )

@@ -20,6 +20,7 @@ from bktools.errors import ArgumentError
 from bktools.reports.folder import README, WORKBOOK
 from bktools.settings import load_settings
 from bktools.wording import words
+from bktools.wording.numbers import MINUS
 
 ENGLISH, GERMAN = words("en"), words("de")
 
@@ -158,4 +159,4 @@ def test_tables_are_sorted_and_added_up_as_they_are_written(browser: Any, german
 
 
 def _amount(text: str) -> Decimal:
-    return Decimal(text.replace(".", "").replace(",", "."))
+    return Decimal(text.replace(".", "").replace(",", ".").replace(MINUS, "-"))

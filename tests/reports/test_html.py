@@ -25,7 +25,7 @@ from bktools.reports.folder import REPORT
 from bktools.reports.html import notebook, report_of
 from bktools.views import MARKS
 from bktools.wording import words
-from bktools.wording.numbers import capitalized, shown
+from bktools.wording.numbers import MINUS, capitalized, shown
 
 ENGLISH = words("en")
 MOST_PAGES = 8
@@ -250,7 +250,7 @@ def test_sorting_and_filtering_with_the_mouse(opened: Callable[..., Any], report
     for direction, falling in (("ascending", False), ("descending", True)):
         heading.get_by_role("button").click()
         assert heading.get_attribute("aria-sort") == direction
-        amounts = [Decimal(text.replace(",", "")) for text in _column(page, place)]
+        amounts = [Decimal(text.replace(",", "").replace(MINUS, "-")) for text in _column(page, place)]
         assert amounts == sorted(amounts, reverse=falling)
     section = page.locator("section.entries")
     section.get_by_label("Currency").select_option(label="CHF")
@@ -354,7 +354,7 @@ def test_on_a_phone_the_first_screen_says_what_to_do(opened: Callable[..., Any],
     )
     assert all(right <= 390 for right, *_ in shown), "no cell is cut"
     assert all(height < 100 for _, height, text in shown if len(text) < 30), "no row is white"
-    values = page.locator(".who .money").all_inner_texts()
+    values = page.locator(".who td.money").all_inner_texts()
     assert values
     assert all("EUR" in value for value in values)
     read = "items => items.map(item => item.getBoundingClientRect().bottom)"

@@ -98,14 +98,13 @@ def in_arrow(
 
 def in_buffers(jobs: pd.DataFrame) -> bytes:
     """Write to memory, for a mail or an upload; take values of pandas and NumPy as arguments."""
-    text, raw = io.StringIO(), io.BytesIO()
-    bktools.to_csv(jobs, text, profile="machine")
+    raw = io.BytesIO()
     bktools.to_csv(jobs, raw)
     bktools.to_excel(jobs, raw)
     bktools.load_categories(jobs["company_id"], ids=jobs["id"], as_of=pd.Period("2026-10"))
     bktools.record_of(pd.Timestamp("2026-10-31"))
     bktools.compose_export_jobs(jobs, max_entries=np.int64(100), period=dt.date(2026, 10, 31))
-    return raw.getvalue() + text.getvalue().encode()
+    return raw.getvalue()
 
 
 def months() -> bktools.PeriodRecord:
