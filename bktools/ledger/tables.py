@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import partial
@@ -239,15 +240,12 @@ def _of_groups(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
 
 
 def _account_names(judged: Judged) -> dict[str, str]:
-    """Return the names of accounts, those of the entries first."""
-    names: dict[str, str] = {}
-    for table in (judged.inputs.entries, judged.inputs.ledger):
-        if {"account_code", "account_name"} <= {*table.column_names}:
-            both = table.select(["account_code", "account_name"]).drop_null()
-            pairs = both.group_by(["account_code", "account_name"]).aggregate([]).to_pylist()
-            for pair in pairs:
-                names.setdefault(pair["account_code"], pair["account_name"])
-    return names
+    """Return the names of accounts, those of the entries before those of the ledger."""
+    names = ["account_code", "account_name"]
+    tables = (judged.inputs.ledger, judged.inputs.entries)
+    both = [table.select(names).drop_null() for table in tables if {*names} <= {*table.column_names}]
+    pairs = (table.group_by(names).aggregate([]).to_pylist() for table in both)
+    return {pair["account_code"]: pair["account_name"] for pair in itertools.chain(*pairs)}
 
 
 # ---- postings
