@@ -14,7 +14,8 @@ def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
     """Return by account whether it balances vouchers.
 
     A contra account is opposite to the costs, and carries at least half of them in most vouchers that it has
-    with them: a tax, or a rounding, does not.
+    with them: a tax, or a rounding, does not. Most amounts stay there: an account to which costs are moved,
+    and from which they come back, is not a contra account.
 
     Parameters
     ----------
@@ -38,7 +39,15 @@ def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
     gave = among(accounts, account[carries & _had_before(lines, account, cents, day)]) & (count == 1)
     if gave.any():
         return contra_accounts(lines, is_used | gave[lines.account], accounts)
-    is_contra = 2 * count > sums(account, accounts, is_beside)
+    # An account to which costs are moved, and from which they come back, is not a contra account.
+    lots, count_of_lot = np.unique((account * 2**40 + cents)[carries], return_counts=True)
+    count_of_lot = np.append(count_of_lot, 0)  # the last one is of a lot that is not there
+    there, back = (count_of_lot[places(account * 2**40 + sign * cents, lots)] for sign in (1, -1))
+    stays = sums(account, accounts, carries & (there > back))
+    # Creditors, of one voucher each, are judged together.
+    heads = heads_of(lines, accounts)
+    most_stay = 2 * sums(heads, accounts, stays)[heads] > sums(heads, accounts, count)[heads]
+    is_contra = (2 * count > sums(account, accounts, is_beside)) & ((count == 1) | most_stay)
     is_main = is_contra & (
         (count >= OFTEN * (cost != 0).sum())
         | (sums(account, accounts, carries * size) >= OFTEN * np.abs(cost).sum())
