@@ -52,9 +52,7 @@ def identifiers(reading: Reading, field: str, frame: pd.DataFrame, company: str 
         remarks = first_of(wrong, _SHOWN, lambda text: _remark(text, ids_of[text], named), between="; ")
         rows = cells.mask(pc.is_in(column, value_set=pa.array(wrong, schema.TEXT)))
         if len(wrong) == len(ids_of):
-            raise table.error(
-                f"{heading!r} holds unknown or ambiguous names: {remarks}", table.lines_of(rows)[0]
-            )
+            raise table.error("unknown_names", table.lines_of(rows)[0], heading=heading, names=remarks)
         reading.note_rows("unknown_names", rows, heading=heading, names=remarks)
     values = [
         next(iter(ids)) if len(ids) == 1 else text.lower() if UUID_PATTERN.match(text) else text

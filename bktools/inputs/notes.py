@@ -1,4 +1,4 @@
-"""Notes: facts about a reading that a person should know, as codes; their sentences are in the wording."""
+"""Notes and errors of a reading: facts as codes, whose sentences are in the wording."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from bktools.errors import ConfigurationError
+from bktools.errors import ConfigurationError, InputError
 from bktools.settings import load_settings
 from bktools.wording import words
 
@@ -33,6 +33,11 @@ class Note(NamedTuple):
 def note(code: str, **facts: Any) -> Note:
     """Return a note."""
     return Note(code, facts)
+
+
+def damaged(source: str, code: str, line: int | None = None, /, **facts: Any) -> InputError:
+    """Return the error of a file that cannot be read, which names the file and a line of it."""
+    return InputError(words()(f"file.error.{code}", **facts), source=source, line=line)
 
 
 def note_sentence(stated: Mapping[str, Any], language: str | None = None) -> str:
