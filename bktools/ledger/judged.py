@@ -207,7 +207,7 @@ class Judged:
         return {**asdict(habits), "share": int(100 * habits.share), "tax_rates": rates}
 
 
-def taken(values: pl.Series, rows: Numbers) -> pl.Series:
+def values_at(values: pl.Series, rows: Numbers) -> pl.Series:
     """Return the values of rows, null for row -1."""
     return pl.concat([values, pl.Series([None], dtype=values.dtype)]).gather(rows)
 

@@ -19,7 +19,7 @@ from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
 from bktools.ledger.findings import Finding, day_of, findings_of
 from bktools.ledger.inputs import OF_POSTING
-from bktools.ledger.judged import NOTHING, Judged, month_number, month_text, taken
+from bktools.ledger.judged import NOTHING, Judged, month_number, month_text, values_at
 from bktools.ledger.ledger_match import LedgerMatch
 from bktools.ledger.outcome import Status
 from bktools.ledger.whole_numbers import first_rows
@@ -217,7 +217,7 @@ def _postings_with_months(judged: Judged, entries: pl.DataFrame) -> pl.DataFrame
         own = [row for row in rows if verdict.posting_group[row] < 0]
         first[own] = entry
     return judged.postings.select("account").with_columns(
-        month=taken(entries["month"], first).fill_null(judged.posting_month),
+        month=values_at(entries["month"], first).fill_null(judged.posting_month),
         cents=pl.Series(judged.cents),
         group=pl.Series(verdict.posting_group),
         is_other=pl.Series((verdict.posting_group < 0) & ~is_looked_at),
@@ -240,12 +240,12 @@ def _of_groups(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
 
 
 def _account_names(judged: Judged) -> dict[str, str]:
-    """Return the names of accounts, those of the entries before those of the ledger."""
+    """Return the names of accounts, those of the entries first."""
     names = ["account_code", "account_name"]
-    tables = (judged.inputs.ledger, judged.inputs.entries)
+    tables = (judged.inputs.entries, judged.inputs.ledger)
     both = [table.select(names).drop_null() for table in tables if {*names} <= {*table.column_names}]
     pairs = (table.group_by(names).aggregate([]).to_pylist() for table in both)
-    return {pair["account_code"]: pair["account_name"] for pair in itertools.chain(*pairs)}
+    return {pair["account_code"]: pair["account_name"] for pair in reversed([*itertools.chain(*pairs)])}
 
 
 # ---- postings
