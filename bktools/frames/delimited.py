@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, overload
 
 import pandas as pd
 import polars as pl
@@ -68,6 +68,14 @@ PROFILES = {
     "excel-eu": Profile(";", ",", for_spreadsheet=True),
     "machine": Profile(",", ".", for_spreadsheet=False),
 }
+
+
+@overload
+def to_csv(frame: pd.DataFrame, path: str | PathLike[str], profile: str = "excel") -> Path: ...
+
+
+@overload
+def to_csv(frame: pd.DataFrame, path: IO[bytes], profile: str = "excel") -> None: ...
 
 
 def to_csv(
