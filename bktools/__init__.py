@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from bktools.widgets.show import show as show
 
 # isort: on
-# By module, its public names, in the order of the docstring.
+# By module, its public names; the docstring groups them by what they are for.
 _NAMES = {
     "bktools.connection": "connect Sandbox",
     "bktools.service": "Service",

@@ -37,8 +37,8 @@
 A message is one line: what happened, what was kept, what to do next; that of a question about a file has all
 that is open, a line each, and the command that answers it. Programs read the fields of an error instead.
 
-There are five warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning`,
-`ReplacedTextWarning` and `FileNoteWarning`.
+There are four warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning` and
+`FileNoteWarning`.
 """
 
 from __future__ import annotations
@@ -83,10 +83,6 @@ class UnverifiedTableWarning(UserWarning):
 
 class IncompleteTableWarning(UserWarning):
     """Some companies could not be read; `on_error="collect"` returned the rows of the other companies."""
-
-
-class ReplacedTextWarning(UserWarning):
-    """A record of the service has half of a surrogate pair, which is no character; a replacement is shown."""
 
 
 class FileNoteWarning(UserWarning):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import datetime as dt
 import json
 import os
 import shutil
@@ -21,7 +20,6 @@ import bktools
 from bktools import caller, disk
 from bktools.errors import StorageError
 from bktools.reports.folder import MANIFEST, WORKBOOK
-from bktools.snapshots.store import Store
 from bktools.visible import printable
 
 CODES = pd.DataFrame({"code": ["0400"]})
@@ -123,22 +121,6 @@ def test_a_file_that_is_open_elsewhere_is_waited_for(tmp_path, on_windows, monke
     assert path.read_bytes() == b"code\n0400\n"
 
 
-def test_snapshots_that_are_being_read_stay_until_later(service, on_windows):
-    """An old snapshot is not removed while a reader holds its file; it goes when the reader has ended."""
-    store = Store(service.settings)
-    for _ in range(2):
-        bktools.load_categories(refresh=True, service=service)
-    (query,) = store.queries()
-    first, last = store.history(query)
-    later = dt.datetime.now(dt.UTC) + dt.timedelta(days=400)
-    with first.path.open("rb"):
-        assert store.prune(dt.timedelta(days=1), now=later).snapshots == 0
-        assert store.history(query) == [first, last]
-    assert store.prune(dt.timedelta(days=1), now=later).snapshots == 1
-    assert store.history(query) == [last]
-    assert len(bktools.load_categories(service=service)) == 240
-
-
 @pytest.mark.parametrize(
     ("text", "name"),
     [
@@ -188,15 +170,6 @@ def test_a_command_to_copy_is_for_the_shell_of_the_system(monkeypatch):
 
 
 ZONED = {"strftime", "assume_timezone", "local_timestamp", "year", "month", "day", "hour", "day_of_week"}
-
-
-def test_a_full_disk_is_no_reason_to_reset_the_sandbox(tmp_path):
-    """The advice is that for the error."""
-    command = [sys.executable, *["-m", "bktools", "categories", "--sandbox"]]
-    done = _with_mount(f"-t tmpfs -o size=200k none {tmp_path}", *command, BKTOOLS_DATA_DIR=str(tmp_path))
-    line = done.stderr.decode().splitlines()[-1]
-    assert "free some space on its drive" in line
-    assert "reset" not in line
 
 
 def _uses():

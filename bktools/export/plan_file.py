@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from bktools import disk
 from bktools.errors import PlanError
 from bktools.export.plan import ExportOptions, ExportPlan
-from bktools.frames.unpacking import archive_size, parquet_table
+from bktools.frames.parquet import UNPACKED, parquet_table
 
 HEAD = "plan.json"
 FRAMES = ("entries.parquet", "not_ready.parquet", "findings.parquet")
@@ -115,9 +115,9 @@ def read_plan(path: Path) -> PlanFile:
 
 def _members(path: Path) -> dict[str, bytes]:
     """Return the members of the archive, unpacked after their total size is checked."""
-    data = path.read_bytes()
-    archive_size(data, kind="plan")
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+    with zipfile.ZipFile(path) as archive:
+        if sum(member.file_size for member in archive.infolist()) > UNPACKED:
+            raise ValueError("it is too large")
         return {name: archive.read(name) for name in (HEAD, *FRAMES)}
 
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from bktools.frames import schema
 from bktools.frames.incoming import plain_column
-from bktools.frames.unpacking import parquet_table
+from bktools.frames.parquet import parquet_table
 from bktools.inputs.notes import note
 from bktools.inputs.table import Grid
 

@@ -21,7 +21,7 @@ import python_calamine as calamine
 
 from bktools.errors import InputError, SheetNotFoundError
 from bktools.frames import schema
-from bktools.frames.unpacking import MIB, UNPACKED
+from bktools.frames.parquet import MIB, UNPACKED
 from bktools.inputs.table import Grid, Mask
 
 _ZIP = b"PK"

@@ -72,6 +72,9 @@ _MOST_TOTALS = 32
 # Bytes of free space below which SQLite's error is taken for one of a full disk.
 LITTLE_SPACE = 2**16
 
+# Errors of a file that is no database of the sandbox, or a damaged one.
+_DAMAGED = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR}
+
 _Record = TypeVar("_Record", Account, Company, ExportJob)
 
 # SQLite has no booleans.
@@ -366,21 +369,12 @@ class State:
 
 
 def _advice(error: sqlite3.DatabaseError, file: Path) -> str:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     # SQLite has several errors for a full disk.
-    match sqlite3.SQLITE_FULL if shutil.disk_usage(file.parent).free < LITTLE_SPACE else code:
-        case sqlite3.SQLITE_FULL:
-            return "free some space on its drive and run again"
-        case sqlite3.SQLITE_IOERR:
-            return "check its drive and the free space there, then run again"
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return "another process is writing to it: end that process or wait, then run again"
-        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
-            return "grant yourself access to it and its folder, or choose another file"
-        case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_ERROR:
-            return "reset the sandbox (bktools sandbox reset)"
-        case _:
-            return "run again; if it fails again, reset the sandbox (bktools sandbox reset)"
+    if shutil.disk_usage(file.parent).free < LITTLE_SPACE:
+        return "free some space on its drive and run again"
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+        return "reset the sandbox (bktools sandbox reset)"
+    return "check its drive, your access to it and what else writes to it, then run again"
 
 
 def is_open(file: Path) -> bool:

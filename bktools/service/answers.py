@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import re
 import threading
-import warnings
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
@@ -19,27 +18,21 @@ from bktools.errors import (
     DuplicateAccountError,
     NotFoundError,
     RateLimitedError,
-    ReplacedTextWarning,
     ScopeError,
     ServerError,
     StatusError,
     UnreadableAnswerError,
 )
 from bktools.service.transport import Answer, of_answer
-from bktools.visible import first_of, one_line
+from bktools.visible import one_line
 
 Record = TypeVar("Record")
 
 LONGEST_DETAIL = 300
 
-# Records that a warning names.
-SHOWN_NAMES = 5
-
 # A `type` in the form of section 7.1: a word of capitals and underscores.
 _REFUSAL_TYPE = re.compile("[A-Z]+(?:_[A-Z]+)*")
 
-# The sign in place of an invalid character.
-REPLACEMENT = "\ufffd"
 # An escape of JSON: a surrogate pair, a half of one, or any other.
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -90,7 +83,7 @@ def _decoder(kind: type[Record]) -> msgspec.json.Decoder[Record]:
 def read_answer(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Record:
     r"""Return the record of an answer, with unknown fields and values; raise the error of another answer.
 
-    Half of a surrogate pair, allowed in JSON but not in text, becomes \ufffd; a warning names the records.
+    Half of a surrogate pair, allowed in JSON but not in text, becomes \ufffd.
     """
     status, headers, body = answer
     if not 200 <= status < 300:
@@ -102,7 +95,7 @@ def read_answer(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Recor
             whole = _ESCAPE.sub(lambda escape: rb"\ufffd" if escape["half"] else escape[0], body)
             if whole == body:
                 raise
-            record = _decoder(kind).decode(whole)
+            return _decoder(kind).decode(whole)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         is_json = isinstance(error, msgspec.ValidationError)
         if is_json:
@@ -118,26 +111,6 @@ def read_answer(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Recor
             f"the answer to {endpoint.operation} {problem}", status=status, repeatable=not is_json
         )
         raise of_answer(unreadable, headers) from error
-    _warn_of_replaced(whole, endpoint)
-    return record
-
-
-def _warn_of_replaced(body: bytes, endpoint: Endpoint) -> None:
-    """Warn of the records whose text has a replacement character."""
-    answer = msgspec.json.decode(body)
-    data = answer.get("data", answer)
-    records = data if isinstance(data, list) else [data]
-    names = [
-        str(record.get("id", "the answer"))
-        for record in records
-        if REPLACEMENT in msgspec.json.encode(record).decode()
-    ]
-    warnings.warn(
-        f"the answer to {endpoint.operation} has characters that are no text, shown as {REPLACEMENT}: "
-        f"correct them in the service in {first_of(names, SHOWN_NAMES)}",
-        ReplacedTextWarning,
-        stacklevel=2,
-    )
 
 
 def _error_of(answer: Answer, endpoint: Endpoint) -> StatusError:

@@ -15,7 +15,6 @@ from urllib.parse import SplitResult, urlsplit
 import msgspec
 import platformdirs
 
-from bktools import views
 from bktools.addresses import is_loopback, normalised, normalised_host
 from bktools.consoles import listed, readable
 from bktools.errors import ConfigurationError
@@ -294,12 +293,6 @@ class Settings:
             (name, "  ".join(filter(None, [value, f"({source})"]))) for name, value, source in self.rows()
         ]
         return readable("\n".join(["Settings", *listed(rows, indent="  ")]))
-
-    def _repr_html_(self) -> str:
-        rows = self.rows()
-        return views.heading("Settings") + views.table(
-            ["setting", "value", "from"], rows, total=len(rows), shown=len(rows)
-        )
 
 
 SETTINGS = {item.name: item for item in fields(Settings) if "read" in item.metadata}

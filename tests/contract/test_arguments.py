@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from bktools.contract import accounts, categories, employees, export_jobs
+from bktools.contract import accounts, categories, export_jobs
 from bktools.contract.paging import PAGE_ORDERS, page_query
 from bktools.errors import ArgumentError
 from bktools.service.companies import company_ids
@@ -76,19 +76,6 @@ def test_a_company_of_several_that_is_none():
         company_ids([ID, "acme"], load_settings("sandbox", env={}))
 
 
-def test_category_body_has_the_interface_s_names():
-    """Filters are sent under the interface's names, each item once; an empty list is no filter."""
-    given = {"company_id": uuid.UUID(ID), "ids": [OTHER, OTHER.upper()], "account_ids": []}
-    given["category_group_ids"] = [OTHER]
-    query, body = request_of(categories.CATEGORIES, given | {"archived": False, "name": ""})
-    assert query == []
-    told = {"companyId": ID, "ids": [OTHER], "categoryGroupIds": [OTHER], "archived": False, "name": ""}
-    assert body == told
-    lists = {"ids": [ID], "account_ids": [ID], "category_group_ids": [ID]}
-    _, body = request_of(categories.CATEGORIES, {"company_id": ID, "archived": True, "name": "a"} | lists)
-    assert set(body) == {"companyId", "ids", "accountIds", "categoryGroupIds", "archived", "name"}
-
-
 BANK = {"company_id": ID, "external_id": "0400", "name": "Bank", "archived": False}
 BAD_ACCOUNTS = [
     ({"external_id": ""}, "external_id must have at least 1 character"),
@@ -130,18 +117,6 @@ def test_export_job_body_is_the_same_bytes_each_time():
     assert body == export_jobs.create_body([uuid.UUID(ID)], OTHER.upper())
     sent = {"accountingEntryIds": [ID], "companyId": OTHER, "employeeId": None, "isInteractive": True}
     assert json.loads(body) == sent | {"options": {"vendorBasedBookkeeping": False}}
-
-
-def test_employee_filters():
-    """Filters of an employee search go out under the assumed names; empty text is refused."""
-    given = {"company_id": ID, "email": "a@b.example", "external_id": "0001"}
-    sent = [("companyId", ID), ("email", "a@b.example"), ("code", "0001")]
-    assert request_of(employees.EMPLOYEES, given) == (sent, None)
-    assert request_of(employees.EMPLOYEES, {}) == ([], None)
-    with pytest.raises(ArgumentError, match="email must have at least 1 character"):
-        request_of(employees.EMPLOYEES, {"email": ""})
-    with pytest.raises(ArgumentError, match="company_id must be a UUID"):
-        request_of(employees.EMPLOYEES, {"company_id": "x"})
 
 
 CALLS = (

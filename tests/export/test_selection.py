@@ -59,12 +59,6 @@ def test_a_file_selects(three, tmp_path, text):
         assert compose_export_jobs(three, selection=chosen).entries["id"].to_list() == [FIRST, THIRD]
 
 
-@pytest.mark.parametrize("one", [SECOND, uuid.UUID(SECOND)])
-def test_one_uuid_selects_one_entry(three, one):
-    """A single ID, as text or as a UUID, is a selection."""
-    assert compose_export_jobs(three, selection=one).entries["id"].to_list() == [SECOND]
-
-
 @pytest.mark.parametrize("nothing", [[], pd.DataFrame({"id": []}, dtype="str"), [False, False, False]])
 def test_nothing_selected_is_an_empty_plan(three, nothing):
     """An empty selection is no entries, not all of them."""
@@ -108,14 +102,6 @@ def test_what_selects_no_entry_is_refused(three, kind):
     with pytest.raises(InputError, match=said) as caught:
         compose_export_jobs(three, selection=selection)
     assert "\n" not in str(caught.value)
-
-
-def test_a_list_in_another_encoding(three, tmp_path):
-    """A list of IDs with a byte that is not UTF-8 is refused by file and line."""
-    path = tmp_path / "chosen.txt"
-    path.write_bytes(b"\xef\xbb\xbf" + FIRST.encode() + b"\n\n\xe4 note\n")
-    with pytest.raises(InputError, match=r"chosen\.txt, line 3: is not UTF-8 here: save the list as UTF-8"):
-        compose_export_jobs(three, selection=path)
 
 
 @pytest.mark.parametrize("mask", [[True, False], pd.Series([True, False]), np.array([True, False])])

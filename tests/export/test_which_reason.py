@@ -91,14 +91,6 @@ def test_what_was_not_checked_is_named(entries, columns, given, expected):
     assert repr(plan).count("not checked: ") == len(plan.unchecked)
 
 
-def test_a_batch_of_entries_without_dates_has_none(entries):
-    """Entries of a file without dates are ordered by ID, and their batches have no first and last date."""
-    plan = compose_export_jobs(entries(3).drop(columns="date").iloc[::-1], max_entries=2)
-    assert plan.entries["id"].to_list() == [entry_id(0), entry_id(1), entry_id(2)]
-    assert plan.batches[["first_date", "last_date"]].isna().all(axis=None)
-    assert "dates" in plan.unchecked
-
-
 def test_the_line_told_is_that_of_the_file(entries):
     """Entries that know their line in the file are told by it, others by the number of their row."""
     frame = entries(3, approved=[True, False, False])

@@ -65,13 +65,6 @@ def test_bytes_of_the_profiles(tmp_path: Path):
     }
 
 
-def test_times_keep_their_decimals(tmp_path: Path):
-    """Times are written with as many decimals of a second as they have, and no more."""
-    times = pd.to_datetime(["2026-11-02T08:30:00.250000Z", None]).as_unit("us")
-    path = bktools.to_csv(pd.DataFrame({"at": times, "n": [1, 2]}), tmp_path / "times.csv", "machine")
-    assert path.read_text() == "at,n\n2026-11-02T08:30:00.250Z,1\n,2\n"
-
-
 def test_amounts_are_never_in_scientific_notation(tmp_path: Path):
     """A rate of many decimals is written out."""
     rates = pd.array(

@@ -42,19 +42,6 @@ def test_round_trip(awkward: pd.DataFrame, tmp_path: Path):
     assert list(read["count"]) == list(awkward["count"])
 
 
-def test_the_zone_of_a_time_is_told(tmp_path: Path):
-    """A time of the service is written as one in UTC; one without a zone names none."""
-    cells = []
-    for time in (pd.Timestamp("2026-10-31 23:59:59", tz="UTC"), pd.Timestamp("2026-10-31 23:59:59")):
-        path = bktools.to_excel(pd.DataFrame({"at": [time]}), tmp_path / "times.xlsx")
-        (style,) = re.findall(r'<c r="A2" s="(\d+)"', _parts(path, r"sheet1\.xml$"))
-        used = re.findall(r'<xf numFmtId="(\d+)"', _parts(path, r"styles\.xml$").partition("<cellXfs")[2])[
-            int(style)
-        ]
-        cells += re.findall(rf'numFmtId="{used}" formatCode="(.+?)"/>', _parts(path, r"styles\.xml$"))
-    assert ["UTC" in cell for cell in cells] == [True, False]
-
-
 def test_no_formula_and_no_link(tmp_path: Path):
     """Text that looks like a formula or an address is text."""
     texts = ["=SUM(1)", "{=SUM(1)}", "@x", "https://books.example.com", "mailto:a@b.c", "internal:A!A1"]
@@ -108,17 +95,6 @@ def test_numbers_that_excel_would_round_are_text(tmp_path: Path):
         [1234567890123.45, 123456789012345.0, 0.1],
         ["12345678901234.56", "1234567890123456", "inf"],
     ]
-
-
-def test_times_without_a_zone(tmp_path: Path):
-    """They are shown as dates only where every one of a column is midnight."""
-    days = pd.to_datetime(["2026-10-31", None]).as_unit("us")
-    path = bktools.to_excel(
-        pd.DataFrame({"day": days, "time": days + pd.Timedelta(minutes=750)}), tmp_path / "t.xlsx"
-    )
-    _, row = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
-    assert row == [dt.date(2026, 10, 31), dt.datetime(2026, 10, 31, 12, 30)]  # noqa: DTZ001
-    assert 'formatCode="yyyy-mm-dd hh:mm:ss.000"' in _parts(path, r"styles\.xml$")
 
 
 def test_dates_that_excel_does_not_know_are_text(tmp_path: Path):

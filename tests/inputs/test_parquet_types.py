@@ -14,7 +14,7 @@ import pytest
 
 import bktools
 from bktools.errors import InputError
-from bktools.frames.unpacking import parquet_table
+from bktools.frames.parquet import parquet_table
 
 IDS = [str(uuid.UUID(int=number << 64 | 0x4000_8000_0000_0000_0000)) for number in range(1, 4)]
 COMPANY = "6fa459ea-ee8a-4ca4-894e-db77e160355e"

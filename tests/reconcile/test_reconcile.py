@@ -46,19 +46,6 @@ def test_a_chart_without_a_company_beside_several_or_none(several):
         reconcile_accounts(**given | {"chart": chart})
 
 
-@pytest.mark.parametrize("companies", [1, 2])
-def test_a_company_in_capitals_is_the_same(companies):
-    """A UUID is the same in capitals, whether one company is compared or several."""
-    given = frames()
-    expected = reconcile_accounts(**given)
-    chart = given["chart"].assign(company_id=given["chart"]["company_id"].str.upper())
-    if companies == 2:
-        chart = pd.concat([chart, given["chart"].iloc[:1].assign(company_id="company-other")])
-    result = reconcile_accounts(**given | {"chart": chart})
-    mine = result.actions[result.actions["company_id"] != "company-other"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(mine, expected.actions)
-
-
 def test_chart_without_company_is_of_the_only_one():
     """A chart from an ERP's file has no company; it is that of the accounts and categories."""
     given = frames()

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
-import socket
 import sqlite3
 import stat
-import time
 from pathlib import Path
 
 import pytest
@@ -24,24 +21,6 @@ def serve(folder, categories):
     server = Server(folder, categories=categories).start()
     yield server.base_url, server.token, server.company_id
     server.wait()
-
-
-def test_kills_while_the_world_is_made(tmp_path):
-    """A start that is killed before its world is whole leaves nothing that the next one could use."""
-    instants = random.Random(2)
-    cut_short = False
-    while not cut_short:
-        with warm.Process(serve, tmp_path, 8_000) as process:
-            while not (tmp_path / "service.sqlite").exists():
-                time.sleep(0.001)
-            time.sleep(instants.uniform(0, 0.2))
-            process.kill()
-            try:
-                process.read()
-            except EOFError:
-                cut_short = True
-    with Server(tmp_path, categories=8_000) as server:
-        assert len(server.category_ids()) == 8_000
 
 
 def test_processes_that_start_at_once_share_one_world(tmp_path):
@@ -111,13 +90,3 @@ def test_a_taken_port_is_refused(server, tmp_path):
     port = int(server.base_url.rpartition(":")[2])
     with pytest.raises(StorageError, match=f"port {port} of 127.0.0.1"):
         Server(tmp_path / "other", port=port).start()
-
-
-def test_the_port_that_was_given(tmp_path):
-    """A port that is asked for is the one it listens on, on loopback alone."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with Server(tmp_path, port=port) as server:
-        assert server.base_url == f"http://127.0.0.1:{port}"
-        assert server.balance_url.startswith("http://127.0.0.1:")

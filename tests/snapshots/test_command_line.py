@@ -32,12 +32,6 @@ def test_categories_to_the_terminal_and_to_files(tmp_path):
     assert sum(rows.column("archived").to_pylist()) > 0
 
 
-def test_employees_and_their_filters():
-    assert run("employees").count("\n") == 1 + 27
-    head = "first_name\tlast_name\temail\trole\tcode\tid\n"
-    assert run("employees", "--email", "nobody@example.com") == head
-
-
 def test_snapshots_are_listed_and_found():
     """What was loaded is listed; the files are Parquet that DuckDB reads as they are; no e-mail is shown."""
     assert "no snapshots" in run("snapshots")

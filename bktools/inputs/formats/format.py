@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from bktools.contract.accounts import CompanyInFile
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.unpacking import MIB
+from bktools.frames.parquet import MIB
 from bktools.inputs.notes import Note
 from bktools.inputs.table import Grid, Rows, Table
 
