@@ -189,9 +189,9 @@ class JournalError(BktoolsError, RuntimeError):
     Attributes
     ----------
     code : str
-        The condition of `bktools.journal.right_journal` that holds; "" for any other rule.
+        The code of its sentence, such as a condition of `bktools.journal.right_journal`; "" for others.
     facts : mapping
-        The facts of that condition.
+        The facts of that sentence.
     """
 
     code: str = ""

@@ -46,5 +46,5 @@ def without_triggers(connection, backend: str | None) -> None:
         for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
             connection.execute(f"DROP TRIGGER {row['name']}")
         return
-    for table in ("batches", "batch_entries", "events", "chain", "entry_data", "held_back"):
+    for table in ("batches", "batch_entries", "events", "entry_data"):
         connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")

@@ -47,7 +47,7 @@ from bktools.spending.differences import versus
 from bktools.spending.rates import converted, in_own_currency, keep_rates
 from bktools.spending.sums import KEYS
 from bktools.submit.accounts import create_with
-from bktools.submit.export_jobs import Submission
+from bktools.submit.export_jobs import submit
 
 # Of what was spent in the month in the company's own currency: a smaller change is in the CSV file alone.
 LISTED_SHARE = Decimal("0.01")
@@ -215,10 +215,8 @@ def composed(
 
 def submitted(request: CloseRequest, journal: WritableJournal, plan: ExportPlan) -> list[dict[str, Any]]:
     """Send the export jobs; return the outcome of each, of a dry run what would be sent."""
-    submission = Submission(
-        journal, plan, request.service, apply=request.apply, wait=request.wait, period=request.period
-    )
-    return request.step("jobs", submission.rows())
+    apply, wait, period = request.apply, request.wait, request.period
+    return request.step("jobs", submit(journal, plan, request.service, apply=apply, wait=wait, period=period))
 
 
 def sent_by_company(

@@ -10,84 +10,71 @@ import pyarrow as pa
 
 from bktools.connection import service_or_default
 from bktools.contract.accounts import CompanyInFile
-from bktools.frames.schema import ACCOUNTS, KNOWN_STATES, to_pandas
+from bktools.frames.schema import ACCOUNTS, KNOWN_STATES
 from bktools.journal.journal import Journal
-from bktools.journal.records import INSERT_EVENT, Row, dumped, loaded, now
+from bktools.journal.records import Connection, Facts, Row, dumped, loaded, now
 from bktools.journal.sentences import sentence_of
-from bktools.journal.tables import opened, table_of
+from bktools.journal.tables import frame_of, opened, table_of
 from bktools.journal.writable import WritableJournal
 from bktools.service import Service
 
 # The columns of the journal's accounts: their identity, and what is known of them.
 KEY = ("company_id", "external_id")
-KNOWN = (
-    "state",
-    "account_id",
-    "name",
-    "code",
-    "tax_code_external_id",
-    "archived",
-    "metadata",
-    "facts",
-    "updated_at",
-)
+_VALUES = ("account_id", "name", "code", "tax_code_external_id", "archived", "metadata")
+KNOWN = ("state", *_VALUES, "facts", "updated_at")
 _NUMBERS = ", ".join(f"${number}" for number in range(1, len(KEY + KNOWN) + 1))
+# The event of an account that a complete list lacks; it is no longer among the accounts.
+RETIRED = "RETIRED"
 _WRITE = (
     f"INSERT INTO accounts ({', '.join(KEY + KNOWN)}) VALUES ({_NUMBERS}) "
     "ON CONFLICT (company_id, external_id) "
     f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in KNOWN)}"
 )
 
-# The event of an account that a complete list lacks; it is no longer among the accounts.
-RETIRED = "RETIRED"
-
 
 def record_accounts(
     journal: WritableJournal, rows: Iterable[Mapping[str, Any]], *, complete: str | None = None
-) -> list[tuple[str, str]]:
-    """Write accounts to the journal, all of them or none; return company and external ID of each retired one.
+) -> list[str]:
+    """Write accounts to the journal, all of them or none; return the external IDs of those that it forgets.
 
     A row has KEY, `state`, `facts` and any others of KNOWN: a field that is missing keeps its value, None
     clears it. `complete` is the name of a list that has all accounts of its companies: the others that were
-    known are retired.
+    known are forgotten.
     """
     rows = list(rows)
     if not rows:
         return []
-    stamp, listed = now().isoformat(), set(map(key_of, rows))
+    stamp, written = now().isoformat(), []
     with journal.right_transaction() as connection:
-        before = known_accounts(journal, listed)
-        written, changes = [], []
+        before = known_accounts(journal, map(key_of, rows))
         for row in rows:
-            key = key_of(row)
-            account = {**dict.fromkeys(KNOWN), **before.get(key, {}), **row, "updated_at": stamp}
+            account = {**dict.fromkeys(KNOWN), **before.get(key_of(row), {}), **row, "updated_at": stamp}
             # PostgreSQL takes no flag as a number.
             account["archived"] = None if account["archived"] is None else int(account["archived"])
             account["facts"] = dumped(row.get("facts") or {})
             written.append([account[name] for name in KEY + KNOWN])
-            changes.append((key, row["state"], row.get("facts") or {}))
+            _record(journal, connection, row, row["state"], row.get("facts") or {})
         connection.executemany(_WRITE, written)
-        missing = _missing(journal, listed) if complete else []
-        for key in missing:
-            connection.execute("DELETE FROM accounts WHERE company_id = $1 AND external_id = $2", key)
-            changes.append((key, RETIRED, {"list": complete}))
-        connection.executemany(
-            INSERT_EVENT,
-            (
-                (
-                    stamp,
-                    "account",
-                    state,
-                    company_id,
-                    *(None,) * 4,
-                    *journal.writer(),
-                    dumped({"external_id": name, **facts}),
-                )
-                for (company_id, name), state, facts in changes
-            ),
-        )
+        missing = _missing(journal, rows) if complete else []
+        for row in missing:
+            connection.execute("DELETE FROM accounts WHERE company_id = $1 AND external_id = $2", key_of(row))
+            _record(journal, connection, row, RETIRED, {"list": complete})
     journal.remember()
-    return missing
+    return [row["external_id"] for row in missing]
+
+
+def _record(journal: Journal, connection: Connection, row: Row, state: str, facts: Facts) -> None:
+    facts = {"external_id": row["external_id"], **facts}
+    journal.record(connection, "account", state=state, company_id=row["company_id"], facts=facts)
+
+
+def _missing(journal: Journal, listed: Iterable[Row]) -> list[Row]:
+    """Return the known accounts of the listed companies that the list lacks."""
+    keys = {*map(key_of, listed)}
+    companies = {company_id for company_id, _ in keys}
+    rows = journal.rows("SELECT company_id, external_id, state FROM accounts ORDER BY external_id")
+    own = [row for row in rows if row["company_id"] in companies and row["state"] in KNOWN_STATES]
+    return [row for row in own if key_of(row) not in keys]
 
 
 def key_of(account: Mapping[str, Any]) -> tuple[str, str]:
@@ -101,17 +88,6 @@ def known_accounts(journal: Journal, keys: Iterable[tuple[str, str]]) -> dict[tu
     journal.wanted(external_id for _, external_id in wanted)
     rows = journal.rows("SELECT * FROM accounts WHERE external_id IN (SELECT id FROM wanted)")
     return {key_of(row): row for row in rows if key_of(row) in wanted}
-
-
-def _missing(journal: Journal, listed: set[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the known accounts of the listed companies that the list lacks."""
-    sql = "SELECT company_id, external_id, state FROM accounts WHERE company_id = $1"
-    rows = [
-        row
-        for company_id in {company_id for company_id, _ in listed}
-        for row in journal.rows(sql, company_id)
-    ]
-    return [key_of(row) for row in rows if row["state"] in KNOWN_STATES and key_of(row) not in listed]
 
 
 def remember_chart(journal: WritableJournal, company_id: str, named: CompanyInFile) -> None:
@@ -166,13 +142,8 @@ def load_accounts(company: str | None = None, *, service: Service | None = None)
     with opened(company, service) as (journal, company_id):
         accounts = accounts_in(journal, company_id)
         charts = companies_in_charts(journal)
-    about = {
-        "environment": service.settings.environment,
-        "table": "accounts",
-        "rows": len(accounts),
-        "complete": True,
-    }
-    return to_pandas(accounts, about | ({"companies_in_charts": charts} if charts else {}))
+    about = {"companies_in_charts": charts} if charts else {}
+    return frame_of(accounts, "accounts", service, **about)
 
 
 def accounts_in(journal: Journal, company_id: str | None) -> pa.Table:

@@ -15,7 +15,7 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -29,7 +29,7 @@ from bktools.journal.records import Connection, Row, dumped, loaded, named, now
 from bktools.journal.right_journal import require_company
 from bktools.journal.schema import OPEN_STATES
 from bktools.journal.sent_log import SentLine
-from bktools.journal.sentences import sentence_of
+from bktools.journal.sentences import refusal, sentence_of
 from bktools.journal.writable import WritableJournal, change_batch
 
 log = logging.getLogger("bktools")
@@ -107,16 +107,15 @@ def begin(journal: WritableJournal, batch_id: str) -> Attempt:
             require_company(journal, company_id, batch_id)
             body = _body_to_send(journal, batch_id)
             _require_free(journal, company_id)
-            intent = {"attempt": token, "sent_at": now().isoformat(), "settled_at": None}
-            if not change_batch(
-                journal, connection, batch_id, ("PLANNED",), "SENDING", "sending", {}, **intent
-            ):
+            intent = {"attempt": token, "sent_at": now().isoformat()}
+            before = ("PLANNED",)
+            if not change_batch(journal, connection, batch_id, before, "SENDING", "sending", {}, **intent):
                 state = journal.batch(batch_id)["state"]
-                raise JournalError(f"batch {batch_id} is {state}, not PLANNED: nothing was sent")
+                raise refusal("not_planned", batch=batch_id, state=state)
         attempt = Attempt(batch_id, company_id, token, body, begun)
         try:
             entries = json.loads(body).get("accountingEntryIds", ())
-            sent_log.append(journal.folder, _line(journal, attempt, "SENDING", entry_ids=entries))
+            sent_log.append(journal.folder, _line(journal, attempt, BatchOutcome("SENDING", ""), entries))
             journal.remember(sent_for=company_id)
         except (JournalError, StorageError) as error:
             with suppress(JournalError, StorageError):
@@ -153,18 +152,7 @@ def record_outcome(journal: WritableJournal, attempt: Attempt, outcome: BatchOut
     """
     kept = "the answer is kept in this machine's sent log, and the next run here writes it to the journal"
     try:
-        sent_log.append(
-            journal.folder,
-            _line(
-                journal,
-                attempt,
-                outcome.state,
-                code=outcome.code,
-                facts=dumped(dict(outcome.facts)),
-                job_id=outcome.job_id,
-                job=outcome.job,
-            ),
-        )
+        sent_log.append(journal.folder, _line(journal, attempt, outcome))
     except StorageError as error:
         log.warning("%s", error)
         settling = journal.settling(attempt.batch_id, attempt.company_id)
@@ -265,19 +253,8 @@ def _set(
     outcome: BatchOutcome,
 ) -> None:
     jobs = {"job_id": outcome.job_id, "job": outcome.job}
-    values = {name: value for name, value in jobs.items() if value is not None}
-    values["settled_at"] = now().isoformat()
-    change_batch(
-        journal,
-        connection,
-        batch_id,
-        before,
-        outcome.state,
-        outcome.code,
-        outcome.facts,
-        of_attempt=token,
-        **values,
-    )
+    values = {name: value for name, value in jobs.items() if value is not None} | {"of_attempt": token}
+    change_batch(journal, connection, batch_id, before, outcome.state, outcome.code, outcome.facts, **values)
 
 
 def release_planned(
@@ -285,18 +262,8 @@ def release_planned(
 ) -> None:
     """Release batches that were not sent, because another batch has their entries."""
     for row in batches:
-        about = {"batch_id": replaced_by}
-        stamp = now().isoformat()
-        change_batch(
-            journal,
-            connection,
-            row["batch_id"],
-            ("PLANNED",),
-            "RELEASED",
-            "replaced",
-            about,
-            settled_at=stamp,
-        )
+        facts = {"batch_id": replaced_by}
+        change_batch(journal, connection, row["batch_id"], ("PLANNED",), "RELEASED", "replaced", facts)
 
 
 def recover(journal: WritableJournal, company_id: str) -> None:
@@ -340,11 +307,9 @@ def deliver(journal: WritableJournal) -> None:
 
 
 def _require_free(journal: Journal, company_id: str) -> None:
+    status = journal.command("export status", company_id)
     for row in journal.open_batches(company_id):
-        raise JournalError(
-            f"batch {row['batch_id']} of company {company_id} is {row['state']}: nothing else of the company "
-            f"is sent; {journal.command('export status', company_id)} says what to do"
-        )
+        raise refusal("open_batch", **row, company=company_id, command=status)
 
 
 def _body_to_send(journal: Journal, batch_id: str) -> bytes:
@@ -354,15 +319,16 @@ def _body_to_send(journal: Journal, batch_id: str) -> bytes:
     if hashlib.sha256(body).hexdigest() != row["body_sha256"]:
         raise JournalError(f"the body of batch {batch_id} in the journal is damaged: nothing was sent")
     entries = json.loads(body).get("accountingEntryIds", ())
-    if reason := journal.hand_obstacle(entries) or journal.elsewhere_obstacle(batch_id, entries):
-        raise JournalError(reason)
+    if error := journal.standing_obstacle(batch_id, entries):
+        raise error
     journal.require_open(row["company_id"], journal.periods_of(batch_id))
     return body
 
 
-def _line(journal: Journal, attempt: Attempt, state: str, **values: Any) -> SentLine:
-    about = (now().isoformat(), journal.id, attempt.token, attempt.batch_id, attempt.company_id, state)
-    return SentLine(*about, **values)
+def _line(journal: Journal, attempt: Attempt, outcome: BatchOutcome, entries: Sequence[str] = ()) -> SentLine:
+    about = (now().isoformat(), journal.id, attempt.token, attempt.batch_id, attempt.company_id)
+    answer = (outcome.state, outcome.code, dumped({**outcome.facts}), outcome.job_id, outcome.job)
+    return SentLine(*about, *answer, entries)
 
 
 def _outcome_of(line: SentLine) -> BatchOutcome:

@@ -11,7 +11,7 @@ from bktools.errors import JournalError
 from bktools.frames.batches import BatchRequest
 from bktools.journal import entry_data
 from bktools.journal.attempts import release_planned
-from bktools.journal.records import Connection, Facts, now
+from bktools.journal.records import WRITER, Connection, Facts, now
 from bktools.journal.right_journal import company_refusal
 from bktools.journal.writable import WritableJournal, change_batch
 
@@ -40,7 +40,7 @@ def claim(
     """Write batches of one company as PLANNED; from then on no other batch can take their entries.
 
     Unsent batches of earlier plans that hold the same entries are released. What is known of each entry is
-    kept with it: the data of the newest claim are those that are sent. Hold the company's lock.
+    kept with it: the newest data are those that are sent. Hold the company's lock.
 
     Raises
     ------
@@ -56,11 +56,12 @@ def claim(
             if row is not None and row["body"] != batch.body:
                 raise JournalError(f"batch {batch.batch_id} is in the journal with different data")
             is_new = row is None or row["state"] in {"REJECTED", "RELEASED"}
-            reason = journal.hand_obstacle(batch.entry_ids) or (
-                journal.claim_obstacle(batch) if is_new else ""
+            entry_ids = batch.entry_ids
+            error = (
+                journal.obstacle(batch) if is_new else journal.standing_obstacle(batch.batch_id, entry_ids)
             )
-            if reason:
-                raise JournalError(reason)
+            if error:
+                raise error
             if row is not None and not is_new and row["state"] != "PLANNED":
                 continue
             company_id = batch.company_id
@@ -70,7 +71,7 @@ def claim(
                 _insert(journal, connection, batch, plan_id, facts)
             elif is_new:
                 release_planned(journal, connection, journal.other_claims(batch), batch.batch_id)
-                cleared = dict.fromkeys(("sent_at", "settled_at", "job_id", "job"))
+                cleared = dict.fromkeys(("sent_at", "job_id", "job"))
                 anew = {"plan_id": plan_id, "planned_at": now().isoformat(), **cleared}
                 before = ("REJECTED", "RELEASED")
                 change_batch(journal, connection, batch.batch_id, before, "PLANNED", "planned", facts, **anew)
@@ -102,7 +103,7 @@ def _insert(
         "body": batch.body,
         "body_sha256": hashlib.sha256(batch.body).hexdigest(),
     }
-    row |= dict(zip(("login", "machine", "process"), journal.writer(), strict=True))
+    row |= dict(zip(WRITER, journal.writer(), strict=True))
     values = ", ".join(f"${number}" for number in range(1, len(row) + 1))
     connection.execute(f"INSERT INTO batches ({', '.join(row)}) VALUES ({values})", [*row.values()])
     rows = ((batch.batch_id, entry) for entry in batch.entry_ids)
@@ -114,11 +115,12 @@ def _insert(
 def _claim_data(
     journal: WritableJournal, connection: Connection, batch: BatchRequest, period: str | None
 ) -> None:
-    """Write the data of a batch's entries as a new claim, unless they are those of its newest claim."""
+    """Write the data of a batch's entries, in the place of those that it has; unknown ones replace none."""
     rows = entry_data.rows_of(batch, period)
     journal.require_open(batch.company_id, {row[-1] for row in rows})
-    digest = entry_data.digest_of(rows)
-    if rows and journal.newest_claim(batch.batch_id).get("sha256") != digest:
+    if rows and rows != entry_data.in_order(journal.rows(entry_data.OF_BATCH, batch.batch_id)):
         about = {"company_id": batch.company_id, "batch_id": batch.batch_id}
-        number = journal.record(connection, entry_data.KEPT, facts={"sha256": digest}, **about)
-        connection.executemany(entry_data.INSERT, ((batch.batch_id, number, *row) for row in rows))
+        facts = {"sha256": entry_data.digest_of(rows)}
+        journal.record(connection, entry_data.KEPT, facts=facts, **about)
+        connection.execute("DELETE FROM entry_data WHERE batch_id = $1", [batch.batch_id])
+        connection.executemany(entry_data.INSERT, ((batch.batch_id, *row) for row in rows))

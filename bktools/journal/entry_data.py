@@ -1,7 +1,7 @@
 """What the journal keeps of each entry for people: its data when its batch was claimed (table `entry_data`).
 
-A claim is an event with the digest of the data, so the chain of events covers them. A batch that is claimed
-again with other data gets another claim; earlier ones stay, and the newest one counts.
+The event of a claim has the digest of the data, so the chain of events covers them. A batch that is claimed
+again with other data has these from then on.
 """
 
 from __future__ import annotations
@@ -20,47 +20,19 @@ COLUMNS = (*ENTRY_DATA, "period")
 
 # The event of a claim.
 KEPT = "entries_kept"
-_IS_CLAIM = f"code = '{KEPT}'"
 
-NEWEST_CLAIMS = f"SELECT batch_id, max(event_id) AS claim FROM events WHERE {_IS_CLAIM} GROUP BY 1"
-NEWEST_CLAIM = f"""
-    SELECT event_id, code, json_extract(facts, '$.sha256') AS sha256 FROM events
-    WHERE {_IS_CLAIM} AND batch_id = $1 ORDER BY event_id DESC LIMIT 1
+CLAIMS = f"""
+    SELECT batch_id, json_extract(facts, '$.sha256') AS sha256 FROM events WHERE event_id IN (
+        SELECT max(event_id) FROM events WHERE code = '{KEPT}' GROUP BY batch_id)
 """
-CLAIMS = (
-    f"SELECT event_id, batch_id, json_extract(facts, '$.sha256') AS sha256 FROM events WHERE code = '{KEPT}'"
+OF_BATCH = f"SELECT entry_id, split_line, {', '.join(COLUMNS)} FROM entry_data WHERE batch_id = $1"
+DATED = """
+    SELECT entry_id, date FROM batch_entries LEFT JOIN entry_data USING (batch_id, entry_id)
+    WHERE batch_id = $1
+"""
+INSERT = (
+    f"INSERT INTO entry_data VALUES ({', '.join(f'${number + 1}' for number in range(3 + len(COLUMNS)))})"
 )
-OF_CLAIM = (
-    f"SELECT entry_id, split_line, {', '.join(COLUMNS)} FROM entry_data WHERE batch_id = $1 AND claim = $2 "
-    "ORDER BY entry_id, split_line"
-)
-PERIODS = f"""
-    SELECT DISTINCT period FROM entry_data
-    WHERE batch_id = $1 AND claim = (SELECT max(event_id) FROM events WHERE {_IS_CLAIM} AND batch_id = $1)
-"""
-# The newest claim of the batch that a query names.
-NEWEST_CLAIM_OF = f"(SELECT max(event_id) FROM events WHERE {_IS_CLAIM} AND batch_id = {{}})"
-DATED = f"""
-    SELECT batch_entries.entry_id, date FROM batch_entries LEFT JOIN entry_data
-    ON entry_data.entry_id = batch_entries.entry_id AND entry_data.batch_id = $1
-    AND claim = {NEWEST_CLAIM_OF.format("$1")}
-    WHERE batch_entries.batch_id = $1
-"""
-
-
-def _values(count: int) -> str:
-    return ", ".join(f"${number}" for number in range(1, count + 1))
-
-
-INSERT = f"INSERT INTO entry_data VALUES ({_values(4 + len(COLUMNS))})"
-
-HELD_BACK = ("close", "place", "entry_id", "split_line", "reason", "message", *ENTRY_DATA)
-INSERT_HELD_BACK = f"INSERT INTO held_back VALUES ({_values(len(HELD_BACK))})"
-CLOSES = """
-    SELECT event_id, period, json_extract(facts, '$.held_back_sha256') AS sha256
-    FROM events WHERE code = 'close_applied'
-"""
-OF_CLOSE = f"SELECT {', '.join(HELD_BACK[2:])} FROM held_back WHERE close = $1 ORDER BY place"
 
 # The ID of an entry, and its date, None where that is not known.
 Dated = tuple[str, str | None]
@@ -80,6 +52,11 @@ def dated(batch: BatchRequest) -> list[Dated]:
     if not batch.entry_data:
         return [(entry_id, None) for entry_id in batch.entry_ids]
     return [(line[0], line[_DATE]) for line in batch.entry_data]
+
+
+def in_order(rows: Iterable[Mapping[str, Any]]) -> list[EntryData]:
+    """Return rows of the database as `rows_of` does: databases order texts in different ways."""
+    return sorted((tuple(row.values()) for row in rows), key=lambda line: line[:2])
 
 
 def digest_of(rows: Sequence[Sequence[Any]]) -> str:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from bktools import disk
 from bktools.contract import rules
-from bktools.errors import ConfigurationError, JournalError
+from bktools.errors import ConfigurationError
 from bktools.journal.folders import FILE
 from bktools.journal.journal import Journal
 from bktools.journal.memory import MEMORY, read_memory, remember
 from bktools.journal.records import now, this_user
+from bktools.journal.sentences import refusal
 from bktools.journal.sqlite import File
 from bktools.journal.writable import WritableJournal
 from bktools.settings import Settings, folder_name_of, name_of
@@ -39,8 +40,8 @@ def accept_address(settings: Settings, by: str | None = None) -> tuple[str, str]
         before, after = journal.origin()["address"], settings.identity
         if before == after:
             return None
+        facts = {"address": after, "before": before}
         with journal.right_transaction(but=("another_address",)) as connection:
-            facts = {"address": after, "before": before}
             journal.record(connection, "address_accepted", person=person, facts=facts)
         journal.remember()
     return before, after
@@ -67,30 +68,22 @@ def rename(settings: Settings, old: str, *, by: str) -> str:
             f"{old!r} cannot become {new!r}: give two names of environments, of which none is the sandbox"
         )
     roots = (settings.data_dir, settings.sent_log_dir)
-    if settings.journal is None and not any(
-        (roots[0] / folder_name_of(name) / FILE).exists() for name in (old, new)
-    ):
-        raise JournalError(f"there is no journal of {old!r} in {settings.data_dir}: nothing was changed")
     data, machine = (root / folder_name_of(new) for root in roots)
-    if (roots[0] / folder_name_of(old)).exists() and (
-        _has_batches(data / FILE) or read_memory(machine).companies
-    ):
-        raise JournalError(f"entries were exported as {old!r} and as {new!r}: nothing was changed")
+    before = roots[0] / folder_name_of(old)
+    if settings.journal is None and not ((data / FILE).exists() or (before / FILE).exists()):
+        raise refusal("no_journal_to_rename", old=old, folder=settings.data_dir)
+    if before.exists() and (_has_batches(data / FILE) or read_memory(machine).companies):
+        raise refusal("exported_under_both", old=old, new=new)
     for root in roots:
         _rename(root / folder_name_of(old), root / folder_name_of(new))
     if read_memory(machine).environment == old:
         # The file's location changes with the folder's name.
-        location = (
-            str(settings.state_dir / FILE) if settings.journal is None else read_memory(machine).location
-        )
-        remember(machine, environment=new, location=location)
+        moved = {} if settings.journal is not None else {"location": str(settings.state_dir / FILE)}
+        remember(machine, environment=new, **moved)
     with WritableJournal(settings) as journal:
         origin = journal.origin()
         if origin["environment"] not in {old, new}:
-            raise JournalError(
-                f"the journal {journal.location} belongs to {origin['environment']!r}, "
-                f"not to {old!r}: nothing was recorded"
-            )
+            raise refusal("of_another_name", location=journal.location, old=old, **origin)
         with journal.right_transaction(but=_CHANGED) as connection:
             if origin != {"environment": new, "address": settings.identity}:
                 facts = {"environment": new, "address": settings.identity, "before": old}

@@ -10,13 +10,13 @@ import pyarrow as pa
 from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError
-from bktools.frames.schema import EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT, to_pandas
+from bktools.frames.schema import EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, loaded, named
 from bktools.journal.resolving import resolve
 from bktools.journal.right_journal import first_export
-from bktools.journal.sentences import sentence_of
-from bktools.journal.tables import opened, table_of, with_words
+from bktools.journal.sentences import line_of, sentence_of
+from bktools.journal.tables import frame_of, opened, table_of, with_words
 from bktools.journal.unknown_outcomes import how_to_settle
 from bktools.journal.writing import open_for_writing
 from bktools.service import Service
@@ -92,8 +92,7 @@ def load_export_jobs(
         table = history_of(journal, kind, company_id, batch)
         if batch is not None and not len(table):
             journal.batch(batch)
-        about = {"environment": service.settings.environment, "table": "export jobs", "journal": journal.id}
-    return to_pandas(table, about | {"rows": len(table), "complete": True})
+        return frame_of(table, "export jobs", service, journal=journal.id)
 
 
 def history_of(
@@ -133,12 +132,10 @@ def open_questions(
     """
     with opened(company, service) as (journal, company_id):
         late = [row for row in journal.late_answers(company_id) if batch in {None, row["batch_id"]}]
+        doubts = journal.unknown(company_id, batch)
         return [
-            *(f"booked twice, or not at all? {_late_answer(journal, row)}" for row in late),
-            *(
-                f"outcome unknown: {how_to_settle(journal, row)}"
-                for row in journal.unknown(company_id, batch)
-            ),
+            *(_late_answer(journal, row) for row in late),
+            *(f"outcome unknown: {how_to_settle(journal, row)}" for row in doubts),
         ]
 
 
@@ -153,12 +150,9 @@ def _late_answer(journal: Journal, row: Row) -> str:
     late = loaded(row["facts"])
     tick = journal.command(f"export tick-off {row['event_id']}", row["company_id"])
     listed = journal.command(f"export status --entries --batch {row['batch_id']}", row["company_id"])
-    return (
-        f"batch {row['batch_id']} of company {row['company_id']} was {late['state']} when an earlier request "
-        f"for it ended at {row['at'][:19]} UTC: {sentence_of(late['answer'], late['facts'])}. Look up its "
-        f"entries in the accounting system ({listed}), reverse what is there twice, book what is not there, "
-        f'and tick it off: {tick} --evidence "..." --by NAME'
-    )
+    answer = sentence_of(late["answer"], late["facts"])
+    about = {"state": late["state"], "at": row["at"][:19], "answer": answer, "listed": listed}
+    return line_of("late_answer", **{**row, **about}, command=tick)
 
 
 def resolve_export_job(

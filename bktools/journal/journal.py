@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -58,9 +58,8 @@ _HISTORY = {
             senders.login, senders.machine, senders.process,
             coalesce(split_line, 0) AS split_line, {", ".join(f"data.{name}" for name in entry_data.COLUMNS)}
         FROM batches JOIN batch_entries USING (batch_id)
-        LEFT JOIN ({entry_data.NEWEST_CLAIMS}) AS newest USING (batch_id)
         LEFT JOIN ({_SENDERS}) AS senders USING (batch_id)
-        LEFT JOIN entry_data AS data USING (batch_id, claim, entry_id)
+        LEFT JOIN entry_data AS data USING (batch_id, entry_id)
         WHERE {_BATCHES_WANTED}
         ORDER BY planned_at, batch_id, entry_id, split_line
     """,
@@ -97,20 +96,19 @@ class Journal(Records):
         self._elsewhere: tuple[int | None, dict[str, Row]] = (None, {})
         self.folder = machine_folder(settings)
         self.path = folder_of(settings) / FILE if settings.journal is None else None
-        location = str(self.path) if self.path else location_of_database(settings)
+        location = str(self.path) if settings.journal is None else location_of(settings.journal)
         own = {"BKTOOLS_SENT_LOG_DIR": self.folder, "BKTOOLS_DATA_DIR": folder_of(settings)}
         for variable, folder in own.items():
             if folder.exists():
                 disk.refuse_foreign(folder, variable)
         begin = partial(_begin, settings=settings, location=location, may_forget=may_forget)
-        if self.path:
-            if not self.path.exists() and not may_forget:
-                # Asked before there is a file, and again by whoever creates the tables.
-                _refuse_to_forget(settings, location)
-            super().__init__(Sqlite(self.path), begin)
-        else:
-            assert settings.journal is not None
-            super().__init__(Postgres(settings.journal), begin)
+        if self.path and not self.path.exists() and not may_forget:
+            # Asked before there is a file, and again by whoever creates the tables.
+            _refuse_to_forget(settings, location)
+        database = (
+            Postgres(settings.journal) if settings.journal is not None else Sqlite(folder_of(settings) / FILE)
+        )
+        super().__init__(database, begin)
         moved = self.path and self.about("moved_to")
         if moved:
             self.close()
@@ -165,10 +163,7 @@ class Journal(Records):
         """Return the row of a batch; raise `JournalError` where there is none."""
         row = self.state_of(batch_id)
         if row is None:
-            raise JournalError(
-                f"batch {batch_id} was not found in the journal: {self.command('export status')} lists all "
-                "batches"
-            )
+            raise refusal("no_such_batch", batch=batch_id, command=self.command("export status"))
         return row
 
     def unknown(self, company_id: str | None = None, batch_id: str | None = None) -> list[Row]:
@@ -222,7 +217,8 @@ class Journal(Records):
 
     def periods_of(self, batch_id: str) -> set[str | None]:
         """Return the months that the entries of a batch belong to, None for one that is not known."""
-        return {row["period"] for row in self.rows(entry_data.PERIODS, batch_id)}
+        sql = "SELECT DISTINCT period FROM entry_data WHERE batch_id = $1"
+        return {row["period"] for row in self.rows(sql, batch_id)}
 
     def looked_up(self, batch_id: str) -> Facts | None:
         """Return what the ledger of a batch's plan shows not to be booked, None where none was asked."""
@@ -240,64 +236,41 @@ class Journal(Records):
 
     # Why entries are not sent
 
-    def obstacle(self, batch: BatchRequest) -> str:
-        """Return the reason why a batch cannot be sent, "" when it can.
+    def obstacle(self, batch: BatchRequest) -> JournalError | None:
+        """Return the reason why a batch cannot be sent, None when it can.
 
         It cannot when another batch has sent one of its entries or may have, when one is PLANNED in a batch
         of another company, when one was exported elsewhere, or when a batch that has or had one was changed
         by hand. A PLANNED batch of the same company is no obstacle: `claim` releases it.
         """
-        return self.hand_obstacle(batch.entry_ids) or self.claim_obstacle(batch)
+        return self.standing_obstacle(batch.batch_id, batch.entry_ids) or self._claimed_obstacle(batch)
 
-    def hand_obstacle(self, entry_ids: Iterable[str]) -> str:
-        """Return why entries cannot be sent: a batch that has or had one was changed by hand. "" for none."""
-        row = self.changed_by_hand(entry_ids)
-        if row is None:
-            return ""
-        return (
-            f"{contradiction(row)}. The journal {self.location} was changed by hand: nothing was sent; undo "
-            f"that change, or restore a backup ({self.command('journal')} lists every such batch)"
-        )
+    def standing_obstacle(self, batch_id: str, entry_ids: Sequence[str]) -> JournalError | None:
+        """Return why entries are not sent in any batch: a change by hand, or an export elsewhere."""
+        changed = self.changed_by_hand(entry_ids)
+        if changed is not None:
+            about = {"location": self.location, "command": self.command("journal")}
+            return refusal("changed_by_hand", fault=contradiction(changed), **about)
+        events = self.exported_elsewhere()
+        entries = [entry_id for entry_id in entry_ids if entry_id in events]
+        if not entries:
+            return None
+        event, count = events[entries[0]], len(entries)
+        return refusal("entries_exported_elsewhere", **event, batch=batch_id, entries=count, first=entries[0])
 
-    def claim_obstacle(self, batch: BatchRequest) -> str:
-        """Return why other batches, or an export elsewhere, have entries of a batch; "" for none."""
-        if elsewhere := self.elsewhere_obstacle(batch.batch_id, batch.entry_ids):
-            return elsewhere
-        waiting = [
-            row
-            for row in self.other_claims(batch)
-            if (row["state"], row["company_id"]) != ("PLANNED", batch.company_id)
-        ]
-        if not waiting:
-            return ""
-        other = waiting[0]
-        way_out = (
-            f"withdraw that batch first ({self.settling(other['batch_id'], other['company_id'], 'released')})"
-            if other["state"] == "PLANNED"
-            else "compose again with history=load_export_jobs(entries=True)"
-        )
-        return (
-            f"{other['entries']} entries of batch {batch.batch_id} are in batch {other['batch_id']} of "
-            f"company {other['company_id']}, which is {other['state']} (the first is {other['first']}): "
-            f"nothing was sent; {way_out}"
-        )
+    def _claimed_obstacle(self, batch: BatchRequest) -> JournalError | None:
+        """Return why entries of a batch are not sent: another batch has them, or another company."""
+        for other in self.other_claims(batch):
+            if (other["state"], other["company_id"]) == ("PLANNED", batch.company_id):
+                continue
+            withdraw = self.settling(other["batch_id"], other["company_id"], "released")
+            code = "planned_elsewhere" if other["state"] == "PLANNED" else "in_another_batch"
+            return refusal(code, **other, batch=batch.batch_id, command=withdraw)
+        return None
 
     def other_claims(self, batch: BatchRequest) -> list[Row]:
         """Return the other batches that hold entries of a batch, PLANNED ones last."""
         return [row for row in self.holding(batch.entry_ids) if row["batch_id"] != batch.batch_id]
-
-    def elsewhere_obstacle(self, batch_id: str, entry_ids: Iterable[str]) -> str:
-        """Return why a batch is not sent: a person recorded entries as exported elsewhere. "" for none."""
-        events = self.exported_elsewhere()
-        entries = [entry_id for entry_id in entry_ids if entry_id in events] if events else []
-        if not entries:
-            return ""
-        event = events[entries[0]]
-        return (
-            f"{len(entries)} entries of batch {batch_id} were exported elsewhere, "
-            f"as {event['person']} recorded (event {event['event_id']}, the first is {entries[0]}): "
-            "nothing was sent; compose again without them"
-        )
 
     def exported_elsewhere(self, company_id: str | None = None) -> dict[str, Row]:
         """Return by entry the event that records it as exported elsewhere, unless that was undone."""
@@ -326,16 +299,9 @@ class Journal(Records):
         sql = "SELECT * FROM periods WHERE company_id = $1 AND state = 'CLOSED' ORDER BY period"
         for row in self.rows(sql, company_id):
             if row["period"] in asked or None in asked:
-                undated, way_out = "an entry has no date, and ", "it may belong there, so give it a date, or "
-                if row["period"] in asked:
-                    undated = way_out = ""
+                code = "period_closed" if row["period"] in asked else "period_closed_undated"
                 reopen = self.command(f"periods reopen {row['period']}", company_id)
-                raise JournalError(
-                    f"{undated}the period {row['period']} of company {company_id} was closed by "
-                    f"{row['person']} on {row['at'][:10]}: nothing was sent; "
-                    f"{way_out}send its entries with the close of a later month, "
-                    f'or open it again: {reopen} --by NAME --reason "..."'
-                )
+                raise refusal(code, **{**row, "day": row["at"][:10]}, command=reopen)
 
     def settling(self, batch_id: str, company_id: str, outcome: str = "accepted|released") -> str:
         """Return the command with which a person records the outcome of one batch."""
@@ -343,12 +309,6 @@ class Journal(Records):
         outcome = f'"{outcome}"' if "|" in outcome else outcome
         resolve = self.command(f"export resolve {batch_id}", company_id)
         return f'{resolve} --outcome {outcome} --evidence "..." --by NAME'
-
-
-def location_of_database(settings: Settings) -> str:
-    """Return where the database of the settings is, without user and password."""
-    assert settings.journal is not None
-    return location_of(settings.journal)
 
 
 def _begin(

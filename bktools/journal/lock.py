@@ -5,15 +5,16 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import filelock
 
 from bktools import disk
 from bktools.errors import JournalBusyError, StorageError
-from bktools.journal.records import LOCK_PATIENCE, now, this_process
+from bktools.journal.records import LOCK_PATIENCE
+from bktools.journal.sentences import line_of
 
 LOCKS = "locks"
 
@@ -22,13 +23,13 @@ _IS_HELD = frozenset({errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES})
 
 
 @contextmanager
-def held(path: Path, patience: float, busy: Callable[[], str]) -> Iterator[None]:
+def held(path: Path, patience: float, busy: str) -> Iterator[None]:
     """Hold the lock of a file; the operating system releases it when the process dies.
 
     Raises
     ------
     JournalBusyError
-        With the message that `busy` returns, when another process holds it.
+        With the message `busy`, when another process holds it.
     StorageError
         When the drive does not lock files, or only says so.
     """
@@ -41,7 +42,7 @@ def held(path: Path, patience: float, busy: Callable[[], str]) -> Iterator[None]
         try:
             lock.acquire(timeout=patience)
         except filelock.Timeout:
-            raise JournalBusyError(busy()) from None
+            raise JournalBusyError(busy) from None
     try:
         if not disk.ON_WINDOWS and _flock(path, exclusive=True) is None:
             raise no_locks(path, "it gives one lock to two at once")
@@ -52,11 +53,7 @@ def held(path: Path, patience: float, busy: Callable[[], str]) -> Iterator[None]
 
 def no_locks(path: Path, reason: str) -> StorageError:
     """Return the error for a drive without locks that hold, with the way out."""
-    return StorageError(
-        f"the drive of {path.parent} does not lock files ({reason}), so two processes could send the same "
-        "entries: nothing was sent; choose a folder on a drive of this computer (BKTOOLS_DATA_DIR, "
-        "BKTOOLS_SENT_LOG_DIR), or share the journal in PostgreSQL (BKTOOLS_JOURNAL)"
-    )
+    return StorageError(line_of("no_locks", folder=path.parent, reason=reason))
 
 
 def _without_locks(path: Path) -> str:
@@ -81,22 +78,9 @@ def _flock(path: Path, *, exclusive: bool) -> OSError | None:
     return None
 
 
-@contextmanager
-def sending_for(folder: Path, company_id: str, *, patience: float = LOCK_PATIENCE) -> Iterator[None]:
-    """Hold the lock of a company. A message about it names the holding process. Raises as `held` does."""
-    lock = folder / LOCKS / f"{hashlib.sha256(company_id.encode()).hexdigest()[:32]}.lock"
-    # The file only serves messages: without it they say "another process".
-    holder = lock.with_suffix(".holder")
-
-    def busy() -> str:
-        name = ""
-        with suppress(OSError):
-            name = holder.read_text(encoding="utf-8", errors="replace")
-        name = name or "another process"
-        return f"{name} is sending for company {company_id}: nothing was sent by this one; run again later"
-
-    with held(lock, patience, busy):
-        with suppress(OSError):
-            holder.touch(disk.PRIVATE_FILE)
-            holder.write_text(f"{this_process()} (since {now():%Y-%m-%d %H:%M:%S} UTC)", encoding="utf-8")
-        yield
+def sending_for(
+    folder: Path, company_id: str, *, patience: float = LOCK_PATIENCE
+) -> AbstractContextManager[None]:
+    """Hold the lock of a company. Raises as `held` does."""
+    path = folder / LOCKS / f"{hashlib.sha256(company_id.encode()).hexdigest()[:32]}.lock"
+    return held(path, patience, line_of("is_sending", company=company_id))

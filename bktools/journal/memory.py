@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from bktools import disk
 from bktools.errors import StorageError
 from bktools.journal.computer import this_computer
-from bktools.journal.lock import held
+from bktools.journal.lock import LOCKS, held
 from bktools.journal.records import PATIENCE
 
 log = logging.getLogger("bktools")
@@ -88,48 +89,36 @@ def memories(root: Path) -> Iterator[Memory]:
 def remember(folder: Path, **changes: object) -> Memory:
     """Change a memory and return it; a first one, or one of another computer, gets an identity."""
     with disk.storage_errors(folder), locked(folder, MEMORY):
-        before = read_memory(folder)
-        is_new = not before.machine or before.is_of_another_computer
-        own = {
-            "machine": secrets.token_hex(4) if is_new else before.machine,
-            "computer": this_computer() or before.computer,
-        }
-        after = replace(before, **own | changes)  # type: ignore[arg-type]
-        if after != before:
-            disk.replace_content(folder / MEMORY, json.dumps(asdict(after), indent=1).encode())
-    return after
+        return _changed(folder, read_memory(folder), changes)
 
 
-def see(
-    folder: Path,
-    *,
-    journal: str,
-    event: int,
-    digest: str,
-    at: str,
-    restore: str,
-    sent_for: str | None,
-    **about: str,
-) -> Memory:
+def see(folder: Path, *, sent_for: str | None, **seen: Any) -> Memory:
     """Remember the newest event of a journal, unless another process has remembered a newer one.
 
-    After a restore that this machine had not seen, or in another journal, an older one counts anew.
+    After a restore that this machine had not seen, or in another journal, an older one counts anew. `seen`
+    are fields of the memory.
     """
-    with disk.storage_errors(folder), locked(folder, "see"):
+    with disk.storage_errors(folder), locked(folder, MEMORY):
         before = read_memory(folder)
-        changes: dict[str, object] = {"journal": journal, "restore": restore, **about}
-        if (before.journal, before.restore) != (journal, restore) or event > before.event:
-            changes |= {"event": event, "digest": digest, "at": at}
+        is_same = (before.journal, before.restore) == (seen["journal"], seen["restore"])
+        if is_same and seen["event"] <= before.event:
+            seen |= {name: getattr(before, name) for name in ("event", "digest", "at")}
         if sent_for is not None:
-            changes["companies"] = tuple(sorted({*before.companies, sent_for}))
-        return remember(folder, **changes)
+            seen["companies"] = tuple(sorted({*before.companies, sent_for}))
+        return _changed(folder, before, seen)
+
+
+def _changed(folder: Path, before: Memory, changes: dict[str, Any]) -> Memory:
+    is_new = not before.machine or before.is_of_another_computer
+    machine = secrets.token_hex(4) if is_new else before.machine
+    after = replace(before, machine=machine, computer=this_computer() or before.computer, **changes)
+    if after != before:
+        disk.replace_content(folder / MEMORY, json.dumps(asdict(after), indent=1).encode())
+    return after
 
 
 def locked(folder: Path, name: str) -> AbstractContextManager[None]:
     """Hold a lock of this machine's records of an environment."""
-    path = folder / "locks" / f"{name}.lock"
-    return held(
-        path,
-        PATIENCE,
-        lambda: f"another process has held {path} for {PATIENCE:g} s: nothing was sent; run again later",
-    )
+    path = folder / LOCKS / f"{name}.lock"
+    busy = f"another process has held {path} for {PATIENCE:g} s: nothing was sent; run again later"
+    return held(path, PATIENCE, busy)

@@ -1,19 +1,19 @@
-"""`move`: takes the history of a journal's file into an empty database: a copy, a check, and then the switch.
+"""`move`: takes the history of a journal's file into an empty database, and closes the file.
 
-Until the switch the file is the journal, and from it on the database is. The copy has the file's identity and
-events, and no event of its own: as long as none says that the history was moved to this database, the copy is
-unfinished, and nothing is written there. After a kill the move is run again.
+The copy is one transaction of the database. Its last step before the commit closes the file: after a kill,
+the file is the journal, or the database is; or the file is closed, and the same command finishes the move.
 """
 
 from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 
 from bktools.contract import rules
-from bktools.errors import ConfigurationError, JournalError, StorageError
+from bktools.errors import ConfigurationError, StorageError
 from bktools.journal.folders import FILE, command_for, environment_of, folder_of
-from bktools.journal.postgres import Postgres
+from bktools.journal.postgres import Postgres, location_of
 from bktools.journal.records import ROWS_AT_ONCE, Connection, Records, Row
 from bktools.journal.right_journal import require_right
 from bktools.journal.sentences import refusal
@@ -23,7 +23,7 @@ from bktools.journal.writing import open_for_writing
 from bktools.settings import Settings
 
 # In the order of their references.
-TABLES = ("about", "events", "chain", "batches", "batch_entries", "entry_data", "held_back", "accounts")
+TABLES = ("about", "events", "batches", "batch_entries", "entry_data", "accounts")
 
 
 def move(settings: Settings, *, by: str) -> Row:
@@ -45,41 +45,23 @@ def move(settings: Settings, *, by: str) -> Row:
         raise ConfigurationError(
             "no database is configured: set BKTOOLS_JOURNAL to the database to move the journal to"
         )
-    path = folder_of(settings) / FILE
+    path, location = folder_of(settings) / FILE, location_of(settings.journal)
     if not path.exists():
-        raise JournalError(
-            f"there is no journal {path}: nothing to move; the database starts as a new journal"
-        )
+        raise refusal("nothing_to_move", location=path)
     with File(path) as file, ExitStack() as stack:
         _require_whole(file, f"{path} is damaged", "nothing was moved")
         for company_id in file.companies():
             stack.enter_context(file.lock(company_id))
-        database = Postgres(settings.journal)
         moved = file.about("moved_to")
-        if moved not in {None, database.location}:
-            database.close()
+        if moved not in {None, location}:
             raise refusal("moved", location=path, to=moved)
         if moved is None:
             _require_right_file(settings)
-            _drop_unfinished(database, file)
-        with Records(database, lambda records, connection: _copy(file, records, connection)) as target:
+        with Records(Postgres(settings.journal), partial(_copy, file=file, by=by)) as target:
             if target.id != file.id:
-                environment = environment_of(settings)
-                export = command_for(environment, "export status --entries --output FILE")
-                taking = command_for(environment, "export import FILE", "COMPANY")
-                raise JournalError(
-                    f"the database {target.location} has a journal: nothing was moved. Name an empty one, or "
-                    f"use that one and record there what the file exported: {export} (without "
-                    f"BKTOOLS_JOURNAL), then {taking}"
-                )
-            _require_whole(target, f"the copy in {target.location} is not whole", "it was not kept")
-            with file.transaction() as connection:
-                if moved is None:
-                    connection.execute("INSERT INTO about VALUES ('moved_to', $1)", [target.location])
-            if target.row("SELECT 1 AS one FROM events WHERE code = 'moved' LIMIT 1") is None:
-                with target.transaction() as connection:
-                    facts = {"from": str(path), "database": target.token()}
-                    target.record(connection, "moved", person=by, facts=facts)
+                export = command_for(environment_of(settings), "export status --entries --output FILE")
+                taking = command_for(environment_of(settings), "export import FILE", "COMPANY")
+                raise refusal("database_has_one", location=location, export=export, command=taking)
     with open_for_writing(settings) as journal:
         return journal.last_event()
 
@@ -89,34 +71,25 @@ def _require_right_file(settings: Settings) -> None:
         require_right(journal)
         for row in journal.rows("SELECT batch_id, company_id FROM batches WHERE state = 'SENDING'"):
             status = journal.command("export status", row["company_id"])
-            raise JournalError(
-                f"batch {row['batch_id']} was being sent by a process that ended: nothing was moved; "
-                f"settle it first, without BKTOOLS_JOURNAL: {status}"
-            )
+            raise refusal("sender_ended_before_move", **row, command=status)
 
 
-def _drop_unfinished(database: Postgres, file: File) -> None:
-    """Drop the copy that a killed move of this file left: the file may have gone on since."""
-    with database.errors("opened"):
-        if database.is_empty():
-            return
-        about = {row["name"]: row["value"] for row in database.connection.execute("SELECT * FROM about")}
-        moved = database.connection.execute("SELECT 1 AS one FROM events WHERE code = 'moved' LIMIT 1")
-        if about.get("id") == file.id and not moved:
-            database.drop()
-
-
-def _copy(file: File, target: Records, connection: Connection) -> None:
-    for table in TABLES:
-        for piece in file.pieces(f"SELECT * FROM {table}", size=ROWS_AT_ONCE):
-            names = [*piece[0]]
-            values = ", ".join(f"${number}" for number in range(1, len(names) + 1))
-            sql = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({values})"
-            connection.executemany(sql, ([*row.values()] for row in piece))
-    if target.row("SELECT count(*) AS events FROM events") != file.row(
-        "SELECT count(*) AS events FROM events"
-    ):
-        raise StorageError(f"the copy in {target.location} differs from {file.location}: it was not kept")
+def _copy(target: Records, connection: Connection, *, file: File, by: str) -> None:
+    """Copy every row and check the copy, in the database's transaction; then close the file."""
+    with file.transaction() as closing:
+        for table in TABLES:
+            for piece in file.pieces(f"SELECT * FROM {table}", size=ROWS_AT_ONCE):
+                names = [*piece[0]]
+                values = ", ".join(f"${number}" for number in range(1, len(names) + 1))
+                sql = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({values})"
+                connection.executemany(sql, ([*row.values()] for row in piece))
+        _require_whole(target, f"the copy in {target.location} is not whole", "it was not kept")
+        if target.last_event() != file.last_event():
+            raise StorageError(f"the copy in {target.location} differs from {file.location}: it was not kept")
+        if file.about("moved_to") is None:
+            closing.execute("INSERT INTO about VALUES ('moved_to', $1)", [target.location])
+    facts = {"from": file.location, "database": target.token()}
+    target.record(connection, "moved", person=by, facts=facts)
 
 
 def _require_whole(journal: Records, what: str, effect: str) -> None:

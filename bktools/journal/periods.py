@@ -6,7 +6,7 @@ Everything here is events of the journal and rows that are written with them, so
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -17,23 +17,14 @@ from bktools.connection import company_named, service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError, JournalError
 from bktools.frames.columns import split_lines, texts_of
-from bktools.frames.schema import (
-    BOOKED,
-    COUNT,
-    ENTRY_DATA,
-    INSTANT,
-    MAYBE_SENT,
-    PERIODS,
-    TEXT,
-    Month,
-    to_pandas,
-)
+from bktools.frames.schema import BOOKED, COUNT, ENTRY_DATA, INSTANT, MAYBE_SENT, PERIODS, TEXT, Month
 from bktools.frames.sums import summed
-from bktools.journal.entry_data import HELD_BACK, INSERT_HELD_BACK, NEWEST_CLAIM_OF, digest_of
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, dumped, loaded
-from bktools.journal.tables import opened, table_of, with_words
+from bktools.journal.sentences import refusal
+from bktools.journal.statements import Event, verifications_of
+from bktools.journal.tables import frame_of, opened, table_of, with_words
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
 from bktools.service import Service
@@ -43,9 +34,11 @@ OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "close_applied"
 # The event of a change of state.
 CHANGED = {CLOSED: "period_closed", OPEN: "period_opened"}
 
+# What a close keeps of an entry that it did not send: held back, or in the books already.
+HELD_BACK = ("entry_id", "split_line", "reason", "message", *ENTRY_DATA)
 HELD = pa.schema(
     {"period": TEXT}
-    | dict.fromkeys(HELD_BACK[2:], TEXT)
+    | dict.fromkeys(HELD_BACK, TEXT)
     | {"split_line": COUNT, **ENTRY_DATA, "held_at": INSTANT, "first_held_in": TEXT}
     | {"outcome": TEXT, "resolved_period": TEXT, "resolved_at": INSTANT, "resolved_job_id": TEXT}
 )
@@ -64,21 +57,12 @@ TOTALS = pa.schema(
     ]
 )
 
-_HAS_NEWEST_CLAIM = (
-    f"data.batch_id = batches.batch_id AND data.claim = {NEWEST_CLAIM_OF.format('batches.batch_id')}"
-)
 # Batches that can still become an export of a period: of it, or of an entry without one.
-_UNFINISHED = f"""
+_UNFINISHED = """
     SELECT batch_id, state FROM batches
     WHERE company_id = $1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
-        SELECT 1 FROM entry_data AS data WHERE {_HAS_NEWEST_CLAIM} AND coalesce(data.period, $2) = $2)
-"""
-_HELD = f"""
-    SELECT period, event_id AS close, at AS held_at,
-        {", ".join(f"held_back.{name}" for name in HELD_BACK[2:])}
-    FROM events JOIN held_back ON close = event_id
-    WHERE code = 'close_applied' AND company_id = $1
-    ORDER BY event_id, place
+        SELECT 1 FROM entry_data AS data
+        WHERE data.batch_id = batches.batch_id AND coalesce(data.period, $2) = $2)
 """
 _CLOSES = """
     SELECT period, at, person AS prepared_by, facts FROM events
@@ -88,11 +72,6 @@ _CLOSES = """
 _CHANGES = """
     SELECT period, state, person AS changed_by, at AS changed_at, json_extract(facts, '$.reason') AS reason
     FROM periods WHERE company_id = $1
-"""
-# The newest verification of each month.
-_VERIFIED = """
-    SELECT period, at, person, facts FROM events WHERE event_id IN (
-        SELECT max(event_id) FROM events WHERE code = 'verified' AND company_id = $1 GROUP BY period)
 """
 _EVENTS = """
     SELECT code, state, batch_id, at, facts, person, login, machine, process FROM events
@@ -149,13 +128,7 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
             WHERE period IS NOT NULL AND company_id IS NOT NULL ORDER BY 1"""
         companies = [company_id] if company_id else [row["company_id"] for row in journal.rows(sql)]
         table = table_of([_months_of(journal, company) for company in companies], PERIODS)
-    about = {
-        "environment": service.settings.environment,
-        "table": "periods",
-        "rows": len(table),
-        "complete": True,
-    }
-    return to_pandas(table, about)
+    return frame_of(table, "periods", service)
 
 
 def _months_of(journal: Journal, company_id: str) -> list[Row]:
@@ -163,31 +136,25 @@ def _months_of(journal: Journal, company_id: str) -> list[Row]:
     totals = totals_of(sent, held_back(journal, company_id, sent))
     changes = {row["period"]: row for row in journal.rows(_CHANGES, company_id)}
     closes = {row["period"]: row for row in closes_of(journal, company_id)}
-    verified = {row["period"]: row for row in journal.rows(_VERIFIED, company_id)}
+    verified = {event.period: event for event in verifications_of(journal, company_id)}
     months = {*changes, *closes, *verified, *(row["period"] for row in totals if row["period"])}
     rows: list[Row] = []
     for month in sorted(months):
         last = closes.get(month, {})
         about = {"company_id": company_id, "period": month, "state": OPEN, **changes.get(month, {})}
-        about |= {"applied_at": last.get("at")} | {
-            name: last.get(name) for name in ("prepared_by", "approved_by")
-        }
-        about |= _verification(verified.get(month))
+        about |= {"applied_at": last.get("at"), "prepared_by": last.get("prepared_by")}
+        about |= {"approved_by": last.get("approved_by"), **_verification(verified.get(month))}
         rows += [about | sums for sums in totals if sums["period"] == month] or [about]
     return rows
 
 
-def _verification(row: Row | None) -> dict[str, Any]:
+def _verification(event: Event | None) -> dict[str, Any]:
     """Return who verified a month, when, against which ledger and with what result, as far as known."""
-    if row is None:
+    if event is None:
         return {}
-    facts = loaded(row["facts"])
-    about = {
-        "verified_by": row["person"],
-        "verified_at": row["at"],
-        "verified_against": facts["ledger"].get("name"),
-    }
-    return about | {"verified_result": dumped(facts["result"])}
+    about = {"verified_by": event.person, "verified_at": event.at}
+    facts = {"verified_against": event.facts["ledger"].get("name")}
+    return about | facts | {"verified_result": dumped(event.facts["result"])}
 
 
 def close_period(
@@ -314,19 +281,12 @@ def record_close(
     held_back: pa.Table,
 ) -> None:
     """Write a close and the entries that it held back: id, split_line, reason, message and their data."""
-    values = (texts_of(held_back, name) for name in HELD_BACK[4:])
+    values = (texts_of(held_back, name) for name in HELD_BACK[2:])
     rows = list(zip(texts_of(held_back, "id"), split_lines(held_back).to_pylist(), *values, strict=True))
-    facts = {
-        "plan_id": plan_id,
-        "prepared_by": prepared_by,
-        "approved_by": approved_by,
-        "held_back_sha256": digest_of(rows),
-    }
+    facts = {"plan_id": plan_id, "prepared_by": prepared_by, "approved_by": approved_by, "held_back": rows}
+    about = {"company_id": company_id, "period": month, "person": prepared_by}
     with journal.recording(company_id) as connection:
-        close = journal.record(
-            connection, APPLIED, company_id=company_id, period=month, person=prepared_by, facts=facts
-        )
-        connection.executemany(INSERT_HELD_BACK, ((close, place, *row) for place, row in enumerate(rows)))
+        journal.record(connection, APPLIED, facts=facts, **about)
 
 
 def approve(journal: WritableJournal, company_id: str, month: str, *, plan_id: str, by: str) -> str:
@@ -346,35 +306,15 @@ def _set_state(
     with journal.recording(company_id) as connection:
         before, _ = state_of(journal, company_id, month)
         if before == state:
-            raise JournalError(
-                f"the period {month} of company {company_id} is {state} already: nothing was recorded"
-            )
-        unfinished = journal.rows(_UNFINISHED, company_id, month) if state == CLOSED else []
-        if unfinished:
-            batch, more = (
-                unfinished[0]["batch_id"],
-                f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else "",
-            )
-            # A batch that was not sent can be sent, or withdrawn; the outcome of a sent one is looked up
-            # first.
-            is_unsent = unfinished[0]["state"] == "PLANNED"
-            step = "send it, or withdraw it" if is_unsent else "look up its entries and settle it"
-            outcome = {"outcome": "released"} if is_unsent else {}
-            raise JournalError(
-                f"the period {month} of company {company_id} stays open: batch {batch} of it is "
-                f"{unfinished[0]['state']}{more}; "
-                f"{step} first ({journal.settling(batch, company_id, **outcome)})"
-            )
-        facts = {"reason": reason} if reason else {}
-        journal.record(
-            connection,
-            CHANGED[state],
-            state=state,
-            company_id=company_id,
-            period=month,
-            person=by,
-            facts=facts,
-        )
+            raise refusal("period_has_state", period=month, company=company_id, state=state)
+        for batch in journal.rows(_UNFINISHED, company_id, month) if state == CLOSED else ():
+            code = "unsent" if batch["state"] == "PLANNED" else "in_doubt"
+            outcome = ("released",) if batch["state"] == "PLANNED" else ()
+            command = journal.settling(batch["batch_id"], company_id, *outcome)
+            about = {"period": month, "company": company_id, "command": command}
+            raise refusal(f"period_has_batch_{code}", **batch, **about)
+        about = {"state": state, "company_id": company_id, "period": month, "person": by}
+        journal.record(connection, CHANGED[state], facts={"reason": reason} if reason else {}, **about)
 
 
 def totals_of(sent: pa.Table, held: pa.Table) -> list[dict[str, Any]]:
@@ -436,20 +376,20 @@ def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | No
     cannot be followed: only the last close of a month shows it, and it stays open. `sent` are the company's
     sent entries.
     """
-    closes = journal.rows(_HELD, company_id)
-    last_close = {row["period"]: row["close"] for row in closes}
+    closes = closes_of(journal, company_id)
+    last_close = {close["period"]: close["at"] for close in closes}
     rows: dict[Any, dict[str, Any]] = {}
     met_in: dict[Any, str] = {}
     first_held_in: dict[Any, str] = {}
     numbers_of_equals: Counter[Any] = Counter()
-    for row in closes:
+    for row in _held_in(closes):
         key: Any = (row["entry_id"], row["split_line"])
         if not row["entry_id"]:
-            if row["close"] != last_close[row["period"]]:
+            if row["held_at"] != last_close[row["period"]]:
                 continue
             data = tuple(row[name] for name in ENTRY_DATA)
-            numbers_of_equals[row["close"], data] += 1
-            key = (data, numbers_of_equals[row["close"], data])
+            numbers_of_equals[row["held_at"], data] += 1
+            key = (data, numbers_of_equals[row["held_at"], data])
         period = rows[key]["period"] if key in rows else (row["date"] or row["period"])[: len("2026-10")]
         first = first_held_in.setdefault(key, row["period"])
         if met_in.get(key) != period or row["period"] == period:
@@ -469,8 +409,16 @@ def held_back(journal: Journal, company_id: str, sent: pa.Table, month: str | No
     return table_of([wanted], HELD)
 
 
+def _held_in(closes: Iterable[Row]) -> Iterator[dict[str, Any]]:
+    """Yield the entries that closes held back, each with the month and the time of its close."""
+    for close in closes:
+        about = {"period": close["period"], "held_at": close["at"]}
+        for line in close.get("held_back", ()):
+            yield about | dict(zip(HELD_BACK, line, strict=True))
+
+
 def closes_of(journal: Journal, company_id: str, month: str | None = None) -> list[dict[str, Any]]:
-    """Return the closes of a period or of all, oldest first, with plan and persons."""
+    """Return the closes of a period or of all, oldest first, with plan, persons and what they held back."""
     rows = journal.rows(_CLOSES, company_id, month)
     return [{name: row[name] for name in ("period", "at")} | loaded(row["facts"]) for row in rows]
 

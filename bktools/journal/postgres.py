@@ -12,9 +12,10 @@ from urllib.parse import quote
 
 from bktools import disk
 from bktools.caller import install_command
-from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
+from bktools.errors import ConfigurationError, JournalBusyError, StorageError
 from bktools.journal.records import LOCK_PATIENCE, PATIENCE, Connection, Database, Row, this_process
 from bktools.journal.schema import RULES, TABLES
+from bktools.journal.sentences import line_of, refusal
 from bktools.settings import Secret
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ CONNECT_TIMEOUT = 10  # seconds
 # is gone after a minute, and with it the locks; it keeps one that waits for the answer to a request.
 _SESSION = f"""
     SELECT set_config(name, value, false) FROM (VALUES
-        ('search_path', '{SCHEMA}, pg_temp'), ('synchronous_commit', current_setting('synchronous_commit')),
+        ('search_path', '{SCHEMA}, pg_temp'), ('synchronous_commit', 'on'),
         ('lock_timeout', '{PATIENCE:g}s'), ('statement_timeout', '0'), ('idle_session_timeout', '0'),
         ('idle_in_transaction_session_timeout', '0'),
         ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'),
@@ -39,9 +40,7 @@ _SESSION = f"""
 _ABOUT_SERVER = """
     SELECT pg_backend_pid() AS process, session_user AS name, pg_is_in_recovery() AS is_replica,
         current_setting('server_encoding') AS encoding, current_setting('fsync') AS fsync,
-        current_setting('full_page_writes') AS full_page_writes,
-        current_setting('synchronous_commit') AS commits,
-        current_setting('synchronous_standby_names') AS standbys
+        current_setting('full_page_writes') AS full_page_writes
 """
 # Another server, another database of it, a history that branched off after a restore or a failover, or tables
 # that were restored in place. A dump has none of these.
@@ -52,14 +51,6 @@ _TOKEN = f"""
         to_regclass('{SCHEMA}.events')::oid) AS token
 """
 _BEGIN = f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_advisory_xact_lock({WRITE_LOCK})"
-_HOLDER = """
-    SELECT
-        coalesce(nullif(application_name, ''), 'another process')
-        || ' (database user ' || usename || ')' AS name
-    FROM pg_locks JOIN pg_stat_activity USING (pid)
-    WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND pg_locks.database = datid
-        AND (classid::bigint << 32 | objid::bigint) = $1 LIMIT 1
-"""
 
 # What SQLite has by these names, and an event's column that only the server fills.
 _LIKE_SQLITE = f"""
@@ -103,8 +94,6 @@ class Postgres(Database):
     def __init__(self, address: Secret) -> None:
         self._address = address
         self.location = location_of(address)
-        # Companies whose locks this connection holds.
-        self._held: set[str] = set()
         self._numbers = count()
         with self.errors("opened"):
             raw = _connected(address)
@@ -137,11 +126,6 @@ class Postgres(Database):
                 f"WHEN ({rule.refused}) EXECUTE FUNCTION refuse('{rule.message}')"
             )
         connection.execute(_USER_OF_AN_EVENT)
-
-    def drop(self) -> None:
-        """Remove the journal's tables, of a move that was not finished."""
-        with self.transaction() as connection:
-            connection.execute(f"DROP SCHEMA {SCHEMA} CASCADE")
 
     def close(self) -> None:
         """Close the connection."""
@@ -180,15 +164,20 @@ class Postgres(Database):
         """Hold the lock of a company: an advisory lock of the session, which ends with the connection."""
         import psycopg
 
-        number = self._locked(company_id, patience)
-        self._held.add(company_id)
+        number = int.from_bytes(hashlib.sha256(company_id.encode()).digest()[:8], signed=True)
+        disk.repeated(lambda: self._take(number, company_id), JournalBusyError, patience)
         try:
             yield
         finally:
-            self._held.discard(company_id)
             # A lock goes with its connection; where that was cut, there is nothing to give back.
             with suppress(psycopg.OperationalError):
                 self.connection.execute("SELECT pg_advisory_unlock($1)", [number])
+
+    def _take(self, number: int, company_id: str) -> None:
+        with self.errors("locked"):
+            (answer,) = self.connection.execute("SELECT pg_try_advisory_lock($1) AS is_held", [number])
+        if not answer["is_held"]:
+            raise JournalBusyError(line_of("is_sending", company=company_id))
 
     def token(self) -> str:
         """Return server, database, timeline and number of the table of events: a copy has others."""
@@ -197,10 +186,7 @@ class Postgres(Database):
 
     def backup(self, target: Path) -> None:
         """Refuse: a database is backed up with its own programs."""
-        raise JournalError(
-            f"the journal {self.location} is a database: nothing was written to {target}; "
-            "back it up with pg_dump"
-        )
+        raise refusal("no_backup_of_database", location=self.location, target=target)
 
     @contextmanager
     def errors(self, what: str) -> Iterator[None]:
@@ -211,45 +197,17 @@ class Postgres(Database):
         try:
             yield
         except (psycopg.IntegrityError, errors.InvalidTextRepresentation) as error:
-            raise JournalError(
-                f"the journal refused a change that breaks one of its rules: {self._shown(error)}"
-            ) from error
+            raise refusal("breaks_a_rule", reason=self._shown(error)) from error
         except (errors.InsufficientPrivilege, errors.UndefinedTable) as error:
             # Without the right to use their schema, a user does not see the tables.
-            raise JournalError(
-                f"the journal {self.location} cannot be {what} by this database user: {self._shown(error)}; "
-                "its owner does this, or grants the rights on the tables of the schema bktools"
-            ) from error
+            raise refusal("no_rights", location=self.location, reason=self._shown(error)) from error
         except (psycopg.Error, UnicodeEncodeError) as error:
-            raise StorageError(
-                f"the journal {self.location} cannot be {what}: {self._shown(error)}"
-            ) from error
+            reason = self._shown(error)
+            raise StorageError(f"the journal {self.location} cannot be {what}: {reason}") from error
 
     def _shown(self, error: Exception) -> str:
         """Return the first line of an error; the address may have a password, which it does not have."""
         return _without_password(error, self._address)
-
-    def _locked(self, company_id: str, patience: float) -> int:
-        """Take the lock of a company and return its number; raise when another process holds it."""
-        # The database would give the same session the same lock twice.
-        is_free = company_id not in self._held
-        number = int.from_bytes(hashlib.sha256(company_id.encode()).digest()[:8], signed=True)
-
-        def take() -> None:
-            with self.errors("locked"):
-                sql = "SELECT pg_try_advisory_lock($1) AS is_held"
-                if is_free and self.connection.execute(sql, [number])[0]["is_held"]:
-                    return
-                holders = [row["name"] for row in self.connection.execute(_HOLDER, [number])] or [
-                    "another process"
-                ]
-            raise JournalBusyError(
-                f"{holders[0]} is sending for company {company_id}: nothing was sent by this one; "
-                "run again later"
-            )
-
-        disk.repeated(take, JournalBusyError, patience if is_free else 0)
-        return number
 
 
 def _connected(address: Secret) -> psycopg.Connection[dict[str, Any]] | str:
@@ -288,22 +246,17 @@ def _without_password(error: Exception, address: Secret) -> str:
 
 def _refuse_unsafe(location: str, about: Row, promised: int) -> None:
     """Refuse a server that could lose a commit or a lock."""
-    reasons = {
-        "it is a replica, which cannot be written: name the primary server": about["is_replica"],
+    unsafe = {
+        "replica": about["is_replica"],
         # A pooler invents the number of the process that it gives a client.
-        "a connection pooler is in between, which may share a session and its locks: "
-        "name the server itself": (about["process"] != promised),
-        "synchronous_commit is off, so a commit may be lost: set it to on": about["commits"] == "off",
-        "synchronous_commit is local, so the standby may lack a commit: set it to on": (
-            about["commits"] == "local" and about["standbys"]
-        ),
-        "fsync is off, so a commit may be lost: set it to on": about["fsync"] != "on",
-        "full_page_writes is off, so a crash may damage it: set it to on": about["full_page_writes"] != "on",
-        f"its encoding is {about['encoding']}: create the database with UTF8": about["encoding"] != "UTF8",
+        "pooler": about["process"] != promised,
+        "fsync": about["fsync"] != "on",
+        "full_page_writes": about["full_page_writes"] != "on",
+        "encoding": about["encoding"] != "UTF8",
     }
-    for reason, is_so in reasons.items():
+    for name, is_so in unsafe.items():
         if is_so:
-            raise StorageError(f"the journal {location} cannot be kept safely: {reason}; nothing was sent")
+            raise StorageError(line_of(f"unsafe_{name}", **about, location=location))
 
 
 def _parts(address: Secret) -> dict[str, Any]:

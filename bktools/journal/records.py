@@ -18,11 +18,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from bktools.errors import JournalError
 from bktools.journal import entry_data
 from bktools.journal.schema import FIRST_VERSION, LIVE_STATES, texts
+from bktools.journal.sentences import refusal
 
 ROWS_AT_ONCE = 10_000
+
+# Columns that say who wrote a row: login, identity of the machine, and number of the process.
+WRITER = ("login", "machine", "process")
 
 # Seconds to wait for a company's lock: a process that only checks for killed senders holds it for a moment.
 LOCK_PATIENCE = 0.5
@@ -119,7 +122,6 @@ class Records:
                         # Another process may have created them while this one waited for the transaction.
                         if database.is_empty():
                             database.create(connection, lambda: fill(self, connection))
-                            self.extend_chain()
                 _require_known_version(database.connection, self.location)
                 if _version(database.connection) < FIRST_VERSION + len(MIGRATIONS):
                     with database.transaction() as connection:
@@ -148,7 +150,6 @@ class Records:
         """Yield the connection inside a transaction, which is on disk when it ends, or is rolled back."""
         with self._database.errors("written"), self._database.transaction() as connection:
             yield connection
-            self.extend_chain()
 
     def rows(self, sql: str, *parameters: Any) -> list[Row]:
         """Return the rows of a query, each a mapping from column to value."""
@@ -170,8 +171,8 @@ class Records:
         return None if row is None else str(row["value"])
 
     def digest_at(self, event_id: int) -> str | None:
-        """Return the chain's digest at an event, None where the journal has no such event."""
-        row = self.row("SELECT digest FROM chain WHERE event_id = $1", event_id)
+        """Return the digest of an event, None where the journal has no such event."""
+        row = self.row("SELECT digest FROM events WHERE event_id = $1", event_id)
         return None if row is None else str(row["digest"])
 
     def origin(self) -> dict[str, Any]:
@@ -183,23 +184,20 @@ class Records:
         return known
 
     def record(
-        self,
-        connection: Connection,
-        code: str,
-        *,
-        state: str | None = None,
-        company_id: str | None = None,
-        period: str | None = None,
-        batch_id: str | None = None,
-        attempt: str | None = None,
-        person: str | None = None,
-        facts: Facts | str | None = None,
+        self, connection: Connection, code: str, *, facts: Facts | str | None = None, **event: str | None
     ) -> int:
-        """Add an event and return its number. Call it in the transaction of the change that it records."""
+        """Add an event, with its columns by name, and return its number.
+
+        Call it in the transaction of the change that it records.
+        """
+        before = self.row(_LAST) or {"event_id": 0, "digest": ""}
+        # Numbered without gaps, because a number that is missing would be an event that was removed.
+        number = int(before["event_id"]) + 1
         text = facts if isinstance(facts, str) else dumped(facts or {})
-        event = (now().isoformat(), code, state, company_id, period, batch_id, attempt, person)
-        (row,) = connection.execute(f"{INSERT_EVENT} RETURNING event_id", (*event, *self.writer(), text))
-        return int(row["event_id"])
+        row = {"at": now().isoformat(), "code": code, **dict.fromkeys(ABOUT), **event}
+        written = (number, *row.values(), *self.writer(), text)
+        connection.execute(_INSERT_EVENT, (*written, _link(before["digest"], written)))
+        return number
 
     def writer(self) -> tuple[str, str | None, int]:
         """Return login, machine and process of whoever writes."""
@@ -215,15 +213,8 @@ class Records:
 
     def last_event(self) -> Row:
         """Return number, digest and time of the last event."""
-        (last,) = self.rows(
-            "SELECT event_id, digest, at FROM chain JOIN events USING (event_id) "
-            "ORDER BY event_id DESC LIMIT 1"
-        )
+        (last,) = self.rows(_LAST)
         return last
-
-    def newest_claim(self, batch_id: str) -> Row:
-        """Return the event of the newest claim of a batch's entries; an empty row where there is none."""
-        return self.row(entry_data.NEWEST_CLAIM, batch_id) or {}
 
     def wanted(self, ids: Iterable[str]) -> None:
         """Fill the temporary table `wanted` with IDs, for joins; only this connection sees it."""
@@ -269,34 +260,15 @@ class Records:
                 if hashlib.sha256(row["body"]).hexdigest() != row["body_sha256"]:
                     yield f"batch {row['batch_id']}: its body was changed after it was planned"
         for row in self.rows(entry_data.CLAIMS):
-            # Databases order texts in different ways.
-            data = self.rows(entry_data.OF_CLAIM, row["batch_id"], row["event_id"])
-            lines = sorted((tuple(line.values()) for line in data), key=lambda line: line[:2])
-            if entry_data.digest_of(lines) != row["sha256"]:
+            data = entry_data.in_order(self.rows(entry_data.OF_BATCH, row["batch_id"]))
+            if entry_data.digest_of(data) != row["sha256"]:
                 yield f"batch {row['batch_id']}: the data of its entries was changed after it was claimed"
-        for row in self.rows(entry_data.CLOSES):
-            data = self.rows(entry_data.OF_CLOSE, row["event_id"])
-            if entry_data.digest_of([tuple(line.values()) for line in data]) != row["sha256"]:
-                yield (
-                    f"close of {row['period']}: the entries that it held back were changed "
-                    "after it was written"
-                )
-
-    def extend_chain(self) -> None:
-        """Write the digests of the events that have none, in the transaction that wrote the events."""
-        events = self.rows(_UNCHAINED)
-        if events:
-            digest, links = events[0]["digest"] or "", []
-            for event in events:
-                digest = _link(digest, event)
-                links.append((event["event_id"], digest))
-            self._database.connection.executemany("INSERT INTO chain VALUES ($1, $2)", links)
 
     def _broken_chain(self) -> Iterator[str]:
         digest = ""
-        for piece in self.pieces(_CHAINED):
+        for piece in self.pieces(f"SELECT {', '.join(_EVENT)} FROM events ORDER BY event_id"):
             for event in piece:
-                digest = _link(digest, event)
+                digest = _link(digest, [event[name] for name in _EVENT[:-1]])
                 if event["digest"] != digest:
                     yield f"event {event['event_id']} of {event['at']} was changed after it was written"
                     return
@@ -318,15 +290,9 @@ def _require_known_version(connection: Connection, location: str) -> None:
     """Refuse a journal of a newer version, and one of before the first release."""
     version, newest = _version(connection), FIRST_VERSION + len(MIGRATIONS)
     if version > newest:
-        raise JournalError(
-            f"the journal {location} has version {version}, this release knows versions up to {newest}: "
-            "nothing was sent or changed; install a newer release to use it"
-        )
+        raise refusal("newer_version", location=location, version=version, newest=newest)
     if version < FIRST_VERSION:
-        raise JournalError(
-            f"the journal {location} was made before the first release: nothing was sent or changed; "
-            f"keep it, and use bktools at commit {READS_VERSION_1} to read it"
-        )
+        raise refusal("before_first_release", location=location, commit=READS_VERSION_1)
 
 
 def _upgrade(connection: Connection) -> None:
@@ -379,44 +345,24 @@ _HOLDING_WANTED = """
     GROUP BY batch_id, company_id, state, job_id ORDER BY state = 'PLANNED', batch_id
 """
 
-_WRITTEN = (
-    "at",
-    "code",
-    "state",
-    "company_id",
-    "period",
-    "batch_id",
-    "attempt",
-    "person",
-    "login",
-    "machine",
-    "process",
-    "facts",
+# The columns of an event that say of what it is, and by whom.
+ABOUT = ("state", "company_id", "period", "batch_id", "attempt", "person")
+_EVENT = ("event_id", "at", "code", *ABOUT, *WRITER, "facts", "digest")
+_INSERT_EVENT = (
+    f"INSERT INTO events ({', '.join(_EVENT)}) VALUES ("
+    f"{', '.join(f'${number}' for number in range(1, len(_EVENT) + 1))})"
 )
-_EVENT = ", ".join(("event_id", *_WRITTEN, "database_user"))
-# Numbered without gaps, because a number that is missing would be an event that was removed.
-INSERT_EVENT = (
-    f"INSERT INTO events (event_id, {', '.join(_WRITTEN)}) VALUES ("
-    "(SELECT coalesce(max(event_id), 0) + 1 FROM events), "
-    f"{', '.join(f'${number}' for number in range(1, len(_WRITTEN) + 1))})"
-)
+_LAST = "SELECT event_id, digest, at FROM events ORDER BY event_id DESC LIMIT 1"
 # Events that say whose journal this is.
 _ORIGINS = """
     SELECT facts FROM events WHERE code IN ('created', 'address_accepted', 'environment_renamed')
     ORDER BY event_id
 """
-# With the digest of the last event that is in the chain.
-_UNCHAINED = f"""
-    SELECT {_EVENT}, (SELECT digest FROM chain ORDER BY event_id DESC LIMIT 1) AS digest FROM events
-    WHERE event_id > (SELECT coalesce(max(event_id), 0) FROM chain) ORDER BY event_id
-"""
-_CHAINED = f"SELECT {_EVENT}, digest FROM events LEFT JOIN chain USING (event_id) ORDER BY event_id"
 
 
-def _link(before: str, event: Row) -> str:
+def _link(before: str, event: Sequence[Any]) -> str:
     """Return the digest of an event and the one before it."""
-    values = [value for name, value in event.items() if name != "digest"]
-    return hashlib.sha256(json.dumps([before, *values]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([before, *event]).encode()).hexdigest()
 
 
 def dumped(facts: Facts) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 
 from bktools.contract import rules
-from bktools.errors import JournalError
 from bktools.journal.attempts import recover
 from bktools.journal.journal import TICKED_OFF
 from bktools.journal.records import Row, now
@@ -26,15 +25,14 @@ def resolve(
         with journal.right_transaction() as connection:
             row = _resolvable(journal, batch_id, state)
             if (row["state"], row["attempt"]) != (before["state"], before["attempt"]):
-                raise JournalError(
-                    f"batch {batch_id} changed from {before['state']} to {row['state']}: nothing was "
-                    f"recorded; look it up again ({journal.command('export status', row['company_id'])})"
-                )
+                status = journal.command("export status", row["company_id"])
+                raise refusal("batch_changed", **row, before=before["state"], command=status)
             if row["state"] == "UNKNOWN" and state == "RELEASED":
                 _require_ended(row)
-            _require_own_job(journal, batch_id, job_id)
+            if other := journal.other_with(job_id, batch_id):
+                raise refusal("job_of_another", **other, job=job_id)
             code = "settled" if row["state"] == "UNKNOWN" else "withdrawn"
-            values = {"settled_at": now().isoformat()} | ({"job_id": job_id} if job_id else {})
+            values = {"job_id": job_id} if job_id else {}
             facts = {"evidence": evidence}
             change_batch(journal, connection, batch_id, (row["state"],), state, code, facts, by=by, **values)
         journal.remember()
@@ -44,10 +42,7 @@ def _resolvable(journal: WritableJournal, batch_id: str, state: str) -> Row:
     """Return the row of a batch that a person may bring to a state; raise for any other batch."""
     row = journal.batch(batch_id)
     if row["state"] != "UNKNOWN" and (row["state"], state) != ("PLANNED", "RELEASED"):
-        raise JournalError(
-            f"batch {batch_id} is {row['state']}: only an UNKNOWN batch can be resolved, "
-            "and only a PLANNED batch can be withdrawn"
-        )
+        raise refusal("not_resolvable", **row)
     return row
 
 
@@ -61,21 +56,12 @@ def _require_ended(row: Row) -> None:
         raise refusal("released_too_early", batch=row["batch_id"], **about)
 
 
-def _require_own_job(journal: WritableJournal, batch_id: str, job_id: str | None) -> None:
-    other = journal.other_with(job_id, batch_id)
-    if other is not None:
-        raise JournalError(
-            f"job {job_id} belongs to batch {other['batch_id']} of company {other['company_id']}, "
-            f"which is {other['state']}; a job has one batch: correct the job ID, or leave it out"
-        )
-
-
 def tick_off(journal: WritableJournal, event_id: int, *, by: str, evidence: str) -> None:
     """Record that a person looked at a late answer; it is not shown any more."""
     by, evidence = rules.a_name("by", by), rules.evidence("evidence", evidence)
     answers = {row["event_id"]: row for row in journal.late_answers()}
     if event_id not in answers:
-        raise JournalError(f"event {event_id} is not about a late answer: nothing was recorded")
+        raise refusal("no_late_answer", event=event_id)
     about = {name: answers[event_id][name] for name in ("company_id", "batch_id", "attempt")}
     with journal.recording(about["company_id"]) as connection:
         journal.record(connection, TICKED_OFF, person=by, facts={"evidence": evidence}, **about)

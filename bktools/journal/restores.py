@@ -15,12 +15,12 @@ from pathlib import Path
 
 from bktools import disk
 from bktools.contract import rules
-from bktools.errors import JournalError, StorageError
+from bktools.errors import StorageError
 from bktools.journal.folders import FILE, command_for, environment_of, folder_of, origin_of
 from bktools.journal.lock import sending_for
 from bktools.journal.memory import remember
 from bktools.journal.records import now
-from bktools.journal.right_journal import RESTORE
+from bktools.journal.right_journal import RESTORE, STOPS
 from bktools.journal.sent_log import SentLine
 from bktools.journal.sentences import refusal
 from bktools.journal.sqlite import COMPANIONS, File, remove_with_companions
@@ -61,29 +61,15 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str) 
     set_aside = None
     if source is not None:
         if settings.journal is not None:
-            raise JournalError(
-                "the journal is a database: nothing was changed; restore it with pg_restore, then go on "
-                f"with it: {command_for(environment_of(settings), RESTORE)}"
-            )
+            raise refusal("restored_elsewhere", command=command_for(environment_of(settings), RESTORE))
         set_aside = _put_in_place(settings, source)
     with WritableJournal(settings, may_forget=True) as journal, ExitStack() as stack:
         for company_id in journal.companies():
             stack.enter_context(journal.sending(company_id))
-        facts = {
-            "restore": secrets.token_hex(8),
-            "database": journal.token(),
-            "replaces": journal.memory().journal,
-            "evidence": evidence,
-        }
         # Who restores may use the journal in the place of any other one, but not of another service.
-        restored = (
-            "another_journal",
-            "another_database",
-            "event_missing",
-            "stopped",
-            "history_left_in_file",
-            "another_computer",
-        )
+        restored = (*STOPS, "another_journal", "stopped", "history_left_in_file", "another_computer")
+        facts = {"restore": secrets.token_hex(8), "replaces": journal.memory().journal, "evidence": evidence}
+        facts |= {"database": journal.token()}
         # The memory of another computer becomes one of this computer.
         journal.machine = remember(journal.folder).machine
         with journal.right_transaction(but=restored) as connection:
@@ -123,10 +109,8 @@ def _require_own(file: File, source: Path, settings: Settings) -> None:
         raise StorageError(f"{source} is damaged: {fault}; nothing was changed")
     origin, asked = file.origin(), origin_of(settings)
     if origin["environment"] != asked["environment"] and origin["address"] != asked["address"]:
-        raise JournalError(
-            f"{source} is the journal of {origin['environment']} ({origin['address']}), "
-            f"not of {asked['environment']} ({asked['address']}): nothing was changed"
-        )
+        about = {f"asked_{name}": value for name, value in asked.items()}
+        raise refusal("of_another_service", location=source, **origin, **about)
     if moved := file.about("moved_to"):
         raise refusal("moved", location=source, to=moved)
 

@@ -12,15 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from bktools.errors import JournalError
-from bktools.journal.folders import (
-    FILE,
-    another_name,
-    environment_of,
-    folder_of,
-    is_own,
-    origin_of,
-    renaming,
-)
+from bktools.journal.folders import FILE, another_name, environment_of, folder_of, is_own, origin_of, renaming
 from bktools.journal.journal import Journal
 from bktools.journal.memory import memories
 from bktools.journal.records import Facts, loaded, named
@@ -72,10 +64,6 @@ def _another_address(journal: Journal) -> Facts | None:
     return {"before": origin["address"], "asked": asked}
 
 
-def _another_name(journal: Journal) -> Facts | None:
-    return another_name(journal.settings)
-
-
 def _another_journal(journal: Journal) -> Facts | None:
     memory = journal.memory()
     if not memory.journal or memory.journal == journal.id or is_new_restore(journal):
@@ -92,13 +80,14 @@ def _history_left_in_file(journal: Journal) -> Facts | None:
         return {"other": str(file)} if is_used and own.id != journal.id else None
 
 
-def _unfinished_move(journal: Journal) -> Facts | None:
-    # The copy of a file's history says of no database that it was moved there.
-    return {} if not journal.path and not _recorded_database(journal) else None
-
-
 def _another_database(journal: Journal) -> Facts | None:
-    return None if journal.token() == _recorded_database(journal) else {}
+    recorded = journal.row(_RECORDED_DATABASE)
+    return None if recorded and journal.token() == loaded(recorded["facts"])["database"] else {}
+
+
+_RECORDED_DATABASE = """
+    SELECT facts FROM events WHERE code IN ('created', 'moved', 'restored') ORDER BY event_id DESC LIMIT 1
+"""
 
 
 def _event_missing(journal: Journal) -> Facts | None:
@@ -154,14 +143,6 @@ def is_new_restore(journal: Journal) -> bool:
     return memory.journal in {journal.id, restore["replaces"]}
 
 
-def _recorded_database(journal: Journal) -> str:
-    row = journal.row(_RECORDED_DATABASE)
-    return "" if row is None else str(loaded(row["facts"])["database"])
-
-
-_RECORDED_DATABASE = """
-    SELECT facts FROM events WHERE code IN ('created', 'moved', 'restored') ORDER BY event_id DESC LIMIT 1
-"""
 _WRITER = "SELECT machine FROM events WHERE machine IS NOT NULL ORDER BY event_id DESC LIMIT 1"
 _STOPPED = """
     SELECT code, at, login, machine, facts FROM events WHERE code IN ('stopped', 'restored')
@@ -173,6 +154,14 @@ def _rename(_: Journal, facts: Facts) -> str:
     return renaming(facts["before"], facts["asked"])
 
 
+def _accept(journal: Journal, _: Facts) -> str:
+    return journal.command("check --accept-address")
+
+
+def _move(journal: Journal, _: Facts) -> str:
+    return journal.command("journal move --by NAME")
+
+
 def _restore(journal: Journal, _: Facts) -> str:
     return journal.command(RESTORE)
 
@@ -181,19 +170,10 @@ JOURNAL = (
     Condition("replaced", _replaced),
     Condition("moved", _moved),
     Condition("another_environment", _another_environment, _rename),
-    Condition(
-        "another_address", _another_address, lambda journal, _: journal.command("check --accept-address")
-    ),
-    Condition("another_name", _another_name, _rename),
+    Condition("another_address", _another_address, _accept),
+    Condition("another_name", lambda journal: another_name(journal.settings), _rename),
     Condition("another_journal", _another_journal, _restore),
-    Condition(
-        "history_left_in_file",
-        _history_left_in_file,
-        lambda journal, _: journal.command("journal move --by NAME"),
-    ),
-    Condition(
-        "unfinished_move", _unfinished_move, lambda journal, _: journal.command("journal move --by NAME")
-    ),
+    Condition("history_left_in_file", _history_left_in_file, _move),
     Condition("another_database", _another_database, _restore),
     Condition("event_missing", _event_missing, _restore),
     Condition("stopped", _stopped, _restore),
@@ -250,16 +230,11 @@ def company_refusal(
     ]
     if not waiting:
         return None
-    return refusal(
-        f"closed_{closing}",
-        company=company_id,
-        day=day,
-        next_day=(dt.date.fromisoformat(day) + dt.timedelta(days=1)).isoformat(),
-        count=len(waiting),
-        first=waiting[0],
-        command=journal.command("export compose ENTRIES --ledger LEDGER", company_id),
-        not_booked=f"{journal.command(f'export not-booked {waiting[0]}', company_id)} {WORD}",
-    )
+    next_day = (dt.date.fromisoformat(day) + dt.timedelta(days=1)).isoformat()
+    composing = journal.command("export compose ENTRIES --ledger LEDGER", company_id)
+    saying = f"{journal.command(f'export not-booked {waiting[0]}', company_id)} {WORD}"
+    about = {"company": company_id, "day": day, "next_day": next_day, "count": len(waiting)}
+    return refusal(f"closed_{closing}", **about, first=waiting[0], command=composing, not_booked=saying)
 
 
 def first_export(journal: Journal, company_id: str) -> JournalError | None:

@@ -35,22 +35,7 @@ TRANSITIONS = {
 
 ACCOUNT_STATES = ("SENDING", "CREATED", "MATCHED", "EXISTS", "REJECTED", "UNKNOWN", "IMPORTED")
 
-# Events that only a person writes, and those of them that need evidence.
-PERSONS_EVENTS = (
-    "address_accepted",
-    "close_applied",
-    "environment_renamed",
-    "exported_elsewhere",
-    "exported_elsewhere_undone",
-    "first_export",
-    "moved",
-    "not_booked",
-    "period_closed",
-    "period_opened",
-    "restored",
-    "ticked_off",
-    "verified",
-)
+# Events that are a person's word, with name and evidence.
 EVENTS_WITH_EVIDENCE = (
     "exported_elsewhere",
     "exported_elsewhere_undone",
@@ -152,43 +137,27 @@ CREATE TABLE events (
     machine TEXT,
     process BIGINT,
     facts TEXT NOT NULL CHECK (json_valid(facts)),
+    -- Over the event and the digest before: it reveals an old or changed copy.
+    digest TEXT NOT NULL,
     -- A file has no users; a database has.
     database_user TEXT,
-    CHECK (person IS NOT NULL OR code NOT IN ({texts(PERSONS_EVENTS)})),
-    CHECK (coalesce(trim(json_extract(facts, '$.evidence')), '') <> ''
+    CHECK (person IS NOT NULL AND coalesce(trim(json_extract(facts, '$.evidence')), '') <> ''
         OR code NOT IN ({texts(EVENTS_WITH_EVIDENCE)}))
 );
 CREATE INDEX events_of_batch ON events (batch_id, event_id);
 CREATE INDEX events_of_code ON events (code, company_id, period);
 
--- Digests over the events, each with the one before: they reveal an old or changed copy.
-CREATE TABLE chain (event_id INTEGER PRIMARY KEY REFERENCES events (event_id), digest TEXT NOT NULL);
-
--- The data of each entry in a person's terms when its batch was claimed.
--- A claim is the event `entries_kept` that was written with the rows; it has their digest. A batch that is
--- claimed again with other data gets another claim, and the newest one counts.
+-- The data of each entry in a person's terms when its batch was claimed; the event `entries_kept` has their
+-- digest.
 CREATE TABLE entry_data (
     batch_id TEXT NOT NULL,
-    claim INTEGER NOT NULL REFERENCES events (event_id),
     entry_id TEXT NOT NULL,
     -- The number of a line of a split entry, from 1; 0 for any other entry.
     split_line INTEGER NOT NULL,
 {_ENTRY_DATA},
     period TEXT CHECK (length(period) = 7),
-    PRIMARY KEY (batch_id, claim, entry_id, split_line),
+    PRIMARY KEY (batch_id, entry_id, split_line),
     FOREIGN KEY (batch_id, entry_id) REFERENCES batch_entries (batch_id, entry_id)
-);
-
--- The entries that a close (the event `close_applied`) did not send: held back, or in the books already.
-CREATE TABLE held_back (
-    close INTEGER NOT NULL REFERENCES events (event_id),
-    place INTEGER NOT NULL,
-    entry_id TEXT,
-    split_line INTEGER NOT NULL,
-    reason TEXT NOT NULL,
-    message TEXT,
-{_ENTRY_DATA},
-    PRIMARY KEY (close, place)
 );
 
 -- Months that a person closed or opened again.
@@ -254,8 +223,8 @@ RULES = (
     Rule("batches_stay", "batches", "DELETE", "the journal forgets nothing"),
     Rule("batch_entries_stay", "batch_entries", "DELETE", "the journal forgets nothing"),
     *(
-        Rule(f"{table}_refuse_{event.lower()}", table, event, f"rows of {table} are only ever added")
-        for table in ("events", "chain", "entry_data", "held_back")
+        Rule(f"events_refuse_{event.lower()}", "events", event, "rows of events are only ever added")
         for event in ("UPDATE", "DELETE")
     ),
+    Rule("entry_data_stay", "entry_data", "UPDATE", "the data of an entry are replaced as a whole"),
 )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bktools.errors import JournalError
-from bktools.journal.records import Facts
 from bktools.wording import words
 
 # Where the sentence of a code stands.
 _SECTIONS = ("request", "account_state", "event")
 
 
-def sentence_of(code: str, facts: Facts, language: str = "en") -> str:
+def sentence_of(code: str, facts: Mapping[str, Any], language: str = "en") -> str:
     """Return the sentence about a code of an event or an outcome, "" for a code without words."""
     texts = words(language)
     for section in _SECTIONS:
@@ -25,10 +27,15 @@ def sentence_of(code: str, facts: Facts, language: str = "en") -> str:
     return ""
 
 
-def refusal(code: str, **facts: object) -> JournalError:
-    """Return the error for a condition of `right_journal`, with its sentence, code and facts."""
-    texts = words()
-    key = f"journal.{code}"
-    error = JournalError(texts(key, **{name: facts.get(name) for name in texts.facts_of(key)}))
-    error.code, error.facts = code, facts
+def line_of(code: str, /, **facts: object) -> str:
+    """Return the sentence of a code of the section `journal`; it reads those facts that it names."""
+    texts, key = words(), f"journal.{code}"
+    return texts(key, **{name: facts.get(name) for name in texts.facts_of(key)})
+
+
+def refusal(code: str, /, **facts: object) -> JournalError:
+    """Return the error of a code of the section `journal`, with its sentence and the facts that it reads."""
+    error = JournalError(line_of(code, **facts))
+    error.code = code
+    error.facts = {name: facts.get(name) for name in words().facts_of(f"journal.{code}")}
     return error

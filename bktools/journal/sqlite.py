@@ -22,6 +22,7 @@ from bktools.errors import JournalError, StorageError
 from bktools.journal.lock import no_locks, sending_for
 from bktools.journal.records import LOCK_PATIENCE, PATIENCE, ROWS_AT_ONCE, Connection, Database, Records, Row
 from bktools.journal.schema import RULES, TABLES
+from bktools.journal.sentences import line_of, refusal
 
 CHECKSUM_BYTES = 8  # at the end of each page
 COMPANIONS = ("-journal", "-wal", "-shm")  # suffixes of the files that SQLite keeps beside a database
@@ -160,22 +161,16 @@ class Sqlite(Database):
         try:
             yield
         except apsw.ConstraintError as error:
-            raise JournalError(
-                f"the journal refused a change that breaks one of its rules: {error}"
-            ) from error
+            raise refusal("breaks_a_rule", reason=error) from error
         except (apsw.Error, OSError, UnicodeError) as error:
             if isinstance(error, StorageError):
                 raise
             code = getattr(error, "extendedresult", 0)
             if code == apsw.SQLITE_IOERR_LOCK:
                 raise no_locks(self._path, str(error)) from error
-            reason = f"cannot be {what}: {error}"
             if isinstance(error, _DAMAGE) or code == apsw.SQLITE_IOERR_DATA:
-                reason = (
-                    f"is damaged ({error}): nothing was sent; restore a backup of it (bktools journal "
-                    "restore)"
-                )
-            raise StorageError(f"the journal {self.location} {reason}") from error
+                raise StorageError(line_of("damaged", location=self.location, reason=error)) from error
+            raise StorageError(f"the journal {self.location} cannot be {what}: {error}") from error
 
 
 class File(Records):

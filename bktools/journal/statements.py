@@ -8,10 +8,11 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from bktools.contract import rules
-from bktools.errors import ArgumentError, JournalError
+from bktools.errors import ArgumentError
 from bktools.journal.journal import EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE, NOT_BOOKED, Journal
 from bktools.journal.records import loaded
 from bktools.journal.right_journal import first_export
+from bktools.journal.sentences import refusal
 from bktools.journal.writable import WritableJournal
 
 VERIFIED = "verified"
@@ -85,9 +86,7 @@ def record_verification(
         Known differences that are carried, each with a `reason`.
     """
     for difference in differences:
-        if not difference.get("reason"):
-            raise ArgumentError("differences", "must have a reason for each difference that is carried")
-        rules.reason("reason", difference["reason"])
+        rules.reason("reason", difference.get("reason") or "")
     facts = {"ledger": {**ledger}, "result": {**result}, "entries": [*entries], "differences": [*differences]}
     period, by = rules.month("month", month), rules.a_name("by", by)
     return record(journal, VERIFIED, company_id=company_id, period=period, person=by, facts=facts)
@@ -125,11 +124,7 @@ def record_exported_elsewhere(
         raise ArgumentError("entries", "must have at least one entry")
     for row in journal.holding(ids):
         if row["state"] != "PLANNED":
-            raise JournalError(
-                f"{row['entries']} of the entries are in batch {row['batch_id']}, "
-                f"which is {row['state']} here (the first is {row['first']}): nothing was recorded; "
-                "leave them out"
-            )
+            raise refusal("sent_from_here", **row)
     rows = [{**entry, "entry_id": entry_id} for entry, entry_id in zip(entries, ids, strict=True)]
     facts = {"word": secrets.token_hex(8), "entries": rows, "evidence": evidence, "source": source}
     return record(journal, EXPORTED_ELSEWHERE, company_id=company_id, person=by, facts=facts)
@@ -141,7 +136,7 @@ def undo_exported_elsewhere(journal: WritableJournal, event_id: int, *, by: str,
     events = {event.event_id: event for event in events_by_code(journal, EXPORTED_ELSEWHERE)}
     event = events.get(event_id)
     if event is None or event.company_id is None:
-        raise JournalError(f"event {event_id} is not about entries exported elsewhere: nothing was recorded")
+        raise refusal("not_exported_elsewhere", event=event_id)
     facts = {"word": event.facts["word"], "evidence": evidence}
     record(journal, EXPORTED_ELSEWHERE_UNDONE, company_id=event.company_id, person=by, facts=facts)
 

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.connection import company_named, service_or_default
-from bktools.frames.schema import COUNT, DIGITS, FLAG, TEXT
+from bktools.frames.schema import COUNT, DIGITS, FLAG, TEXT, to_pandas
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, loaded, named
 from bktools.journal.sentences import sentence_of
@@ -25,6 +26,12 @@ def opened(company: str | None, service: Service | None) -> Iterator[tuple[Journ
     company_id = None if company is None else company_named(company, settings)
     with open_for_reading(settings) as journal:
         yield journal, company_id
+
+
+def frame_of(table: pa.Table, name: str, service: Service, **about: Any) -> pd.DataFrame:
+    """Return a table of the journal as a frame, with where it came from."""
+    source = {"environment": service.settings.environment, "table": name, "rows": len(table)}
+    return to_pandas(table, {**source, "complete": True, **about})
 
 
 def table_of(pieces: Iterable[Sequence[Row]], schema: pa.Schema) -> pa.Table:

@@ -7,6 +7,7 @@ import json
 
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, named
+from bktools.journal.sentences import line_of
 from bktools.journal.writing import open_for_reading
 from bktools.service import Service
 from bktools.visible import first_of
@@ -23,7 +24,7 @@ SHOWN_ENTRIES = 3
 def settle_first(journal: Journal, row: Row, explained: set[str]) -> str:
     """Return the line about a batch whose outcome is unknown; only its first line says how to settle it."""
     if row["batch_id"] in explained:
-        return f"Waiting: first resolve batch {row['batch_id']} (outcome unknown)"
+        return line_of("settle_first", **row)
     explained.add(row["batch_id"])
     return how_to_settle(journal, row)
 
@@ -34,18 +35,9 @@ def how_to_settle(journal: Journal, row: Row) -> str:
     entries = [entry["entry_id"] for entry in journal.rows(sql, row["batch_id"], SHOWN_ENTRIES)]
     named = first_of(entries, SHOWN_ENTRIES, of=row["entries"])
     listed = journal.command(f"export status --entries --batch {row['batch_id']}", row["company_id"])
-    unbelieved = (
-        ""
-        if is_believed(row["job"])
-        else f"; its job says that it expires after more than {LONGEST_SECONDS // 3600} hours, "
-        "which is not believed"
-    )
-    return (
-        f"batch {row['batch_id']} of company {row['company_id']}, sent {row['sent_at']}, may have been "
-        f"booked: look up its {row['entries']} entries in the accounting system ({named}; full list: "
-        f"{listed}), "
-        f"then record the outcome: {journal.settling(row['batch_id'], row['company_id'])}{unbelieved}"
-    )
+    hours = None if is_believed(row["job"]) else LONGEST_SECONDS // 3600
+    settling = journal.settling(row["batch_id"], row["company_id"])
+    return line_of("settle", **row, named=named, listed=listed, command=settling, hours=hours)
 
 
 def lasts_seconds(job: str | None) -> int:
@@ -82,7 +74,5 @@ def _undelivered(journal: Journal, row: Row) -> str:
     sender = journal.sender_of(row["batch_id"])
     if sender["machine"] == journal.memory().machine:
         return ""
-    return (
-        f"it was sent by {named(sender['login'], sender['machine'])}, where an answer may be that the "
-        "journal does not have: verify it there, or look it up by hand"
-    )
+    name = named(sender["login"], sender["machine"])
+    return line_of("answer_elsewhere", sender=name)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from bktools.errors import JournalError
 from bktools.journal.journal import LOST, Journal
 from bktools.journal.memory import Memory, remember, see
-from bktools.journal.records import Connection, Facts, dumped, now
+from bktools.journal.records import WRITER, Connection, Facts, dumped, now
 from bktools.journal.right_journal import STOPS, is_stopped, require_right
 from bktools.journal.schema import LIVE_STATES, texts
 from bktools.journal.sent_log import SentLine
@@ -27,11 +27,9 @@ class WritableJournal(Journal):
         """Open this journal once more for another thread."""
         return WritableJournal(self.settings)
 
-    @contextmanager
-    def sending(self, company_id: str) -> Iterator[None]:
-        """Hold the company's lock. Raise `JournalBusyError`, with the process, when another one has it."""
-        with self._database.lock(company_id):
-            yield
+    def sending(self, company_id: str) -> AbstractContextManager[None]:
+        """Hold the company's lock. Raise `JournalBusyError` when another process has it."""
+        return self._database.lock(company_id)
 
     @contextmanager
     def right_transaction(self, *, but: Iterable[str] = ()) -> Iterator[Connection]:
@@ -44,15 +42,6 @@ class WritableJournal(Journal):
             with self.transaction() as connection:
                 require_right(self, but=but)
                 yield connection
-        except JournalError as error:
-            if error.code in STOPS:
-                self._stop(error.code)
-            raise
-
-    def require_right(self) -> None:
-        """Raise `JournalError` where this is not the right journal, as every change does."""
-        try:
-            require_right(self)
         except JournalError as error:
             if error.code in STOPS:
                 self._stop(error.code)
@@ -121,23 +110,20 @@ def change_batch(
     Nothing is changed, and False returned, where the batch is in none of the states `before`, or `of_attempt`
     is not its newest attempt. Call it in the transaction that decided.
     """
-    row: dict[str, Any] = {"state": state, "code": code, "facts": dumped(facts), "settled_by": by, **values}
-    row |= {"changed_at": now().isoformat()}
-    row |= dict(zip(("login", "machine", "process"), journal.writer(), strict=True))
+    stamp = now().isoformat()
+    row: dict[str, Any] = {"state": state, "code": code, "facts": dumped(facts), "settled_by": by}
+    row |= {"changed_at": stamp, "settled_at": None if state in {"PLANNED", "SENDING"} else stamp, **values}
+    row |= dict(zip(WRITER, journal.writer(), strict=True))
     names = ", ".join(f"{name} = ${number}" for number, name in enumerate(row, 3))
-    changed = [
-        *connection.execute(
-            f"UPDATE batches SET {names} WHERE batch_id = $1 AND state IN ({texts(before)}) "
-            "AND (CAST($2 AS TEXT) IS NULL OR attempt = $2) RETURNING company_id, attempt",
-            [batch_id, of_attempt, *row.values()],
-        )
-    ]
+    sql = (
+        f"UPDATE batches SET {names} WHERE batch_id = $1 AND state IN ({texts(before)}) "
+        "AND (CAST($2 AS TEXT) IS NULL OR attempt = $2) RETURNING company_id, attempt"
+    )
+    changed = [*connection.execute(sql, [batch_id, of_attempt, *row.values()])]
     if not changed:
         return False
-    live = int(state in LIVE_STATES)
-    connection.execute(
-        "UPDATE batch_entries SET live = $2 WHERE batch_id = $1 AND live <> $2", [batch_id, live]
-    )
+    sql = "UPDATE batch_entries SET live = $2 WHERE batch_id = $1 AND live <> $2"
+    connection.execute(sql, [batch_id, int(state in LIVE_STATES)])
     about = {"company_id": changed[0]["company_id"], "attempt": changed[0]["attempt"]}
     journal.record(connection, code, state=state, batch_id=batch_id, person=by, facts=row["facts"], **about)
     return True

@@ -32,11 +32,13 @@ def open_for_writing(settings: Settings) -> WritableJournal:
     """
     journal = WritableJournal(settings)
     try:
-        journal.require_right()
-        if is_new_restore(journal):
-            with journal.right_transaction() as connection:
+        with journal.right_transaction() as connection:
+            journal.machine = remember(journal.folder).machine
+            if is_new_restore(journal):
                 journal.record_lost(connection)
-        _join(journal)
+            is_newcomer = not journal.memory().journal and not settings.is_sandbox
+            if is_newcomer and journal.has_exports():
+                journal.record(connection, "joined")
         deliver(journal)
         recover_free(journal)
         journal.remember()
@@ -44,15 +46,6 @@ def open_for_writing(settings: Settings) -> WritableJournal:
         journal.close()
         raise
     return journal
-
-
-def _join(journal: WritableJournal) -> None:
-    """Write down a newcomer: a machine that has no memory of a journal with exports."""
-    journal.machine = remember(journal.folder).machine
-    is_newcomer = not journal.memory().journal and not journal.settings.is_sandbox
-    if is_newcomer and journal.has_exports():
-        with journal.right_transaction() as connection:
-            journal.record(connection, "joined")
 
 
 def open_for_reading(settings: Settings) -> Journal:

@@ -225,8 +225,8 @@ class Service:
         """Create a job that transfers accounting entries to the accounting system (interface, section 4.2).
 
         An export books money, cannot be undone and has no idempotency key. Therefore this method sends one
-        request, on a new connection, and never repeats it. Use `bktools.submit_export_jobs`, which keeps a
-        journal.
+        request, on a new connection, and never repeats it. It neither asks the journal nor writes to it, so
+        nothing keeps these entries from being sent again: use `bktools.submit_export_jobs`.
 
         Parameters
         ----------

@@ -11,13 +11,13 @@ import pandas as pd
 from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import InputError
 from bktools.frames.incoming import arrow_of
-from bktools.inputs.options import Columns
 from bktools.inputs.readers.accounts import read_accounts
 from bktools.journal.accounts import key_of, load_accounts, record_accounts
 from bktools.journal.writing import open_for_writing
 from bktools.service import Service
+from bktools.wording import words
 
 # The optional columns of a list of accounts.
 OPTIONAL = ("name", "code", "tax_code_external_id", "archived", "metadata")
@@ -27,10 +27,6 @@ def import_accounts(
     source: str | Path | pd.DataFrame,
     *,
     company: str | None = None,
-    columns: Columns | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | int | None = None,
     complete: bool = False,
     service: Service | None = None,
 ) -> pd.DataFrame:
@@ -40,15 +36,10 @@ def import_accounts(
     ----------
     source : path or DataFrame
         Columns id (UUID) and external_id; optionally name, code, archived, tax_code_external_id, company_id.
+        For a file with headings that are not recognised, read it with pandas and give the frame.
         A field without a column keeps its value in the journal.
     company : str, optional
         UUID or short name of the company, for a list without company_id. Default: the configured company.
-    columns : mapping, optional
-        For a file: field to heading, for headings not recognised. An empty heading leaves the field out.
-    delimiter, encoding : str, optional
-        For a text file.
-    sheet : str or int, optional
-        For a workbook: name of the sheet, or its position from 0.
     complete : bool
         True if the list has all accounts of its companies: accounts of these companies that it lacks are
         known no longer. The journal's events keep them.
@@ -83,19 +74,7 @@ def import_accounts(
     ['IMPORTED']
     """
     service = service_or_default(service)
-    reading: dict[str, Any] = {
-        "columns": columns,
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "sheet": sheet,
-    }
-    if isinstance(source, pd.DataFrame):
-        for argument, value in reading.items():
-            if value is not None:
-                raise ArgumentError(argument, "is for a file, not for a frame", value)
-        frame = source
-    else:
-        frame = read_accounts(source, **reading)
+    frame = source if isinstance(source, pd.DataFrame) else read_accounts(source)
     about = frame.attrs.get("bktools") or {}
     name = str(about.get("source") or "the frame")
     # The reader adds empty columns for missing fields; they must not clear known values.
@@ -106,7 +85,7 @@ def import_accounts(
     with open_for_writing(service.settings) as journal:
         retired = record_accounts(journal, rows, complete=Path(name).name if complete else None)
     accounts = load_accounts(service=service)
-    accounts.attrs["bktools"]["retired"] = [external_id for _, external_id in retired]
+    accounts.attrs["bktools"]["retired"] = retired
     accounts.attrs["bktools"]["imported"] = about
     return accounts
 
@@ -115,34 +94,26 @@ def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterato
     """Yield each account of a list as a checked row for the journal."""
     missing = [column for column in ("id", "external_id") if column not in frame.columns]
     if missing:
-        raise InputError(
-            f"has no column {missing[0]}; it has {', '.join(map(str, frame.columns))}", source=source
-        )
+        columns = ", ".join(map(str, frame.columns))
+        raise InputError(f"has no column {missing[0]}; it has {columns}", source=source)
     seen: dict[tuple[str, str], int] = {}
     for number, row in enumerate(arrow_of(frame).to_pylist(), 1):
         where = f"of account {number} in {source}"
         company_id = row.get("company_id") or fallback
         if company_id is None:
-            raise InputError(
-                "has no company_id: name the company of its accounts with company= (--company)", source=source
-            )
+            raise InputError(words()("submit.no_company"), source=source)
+        name, external_id = f"external_id {where}", row["external_id"]
         account: dict[str, Any] = {
             "company_id": rules.uuid_text(f"company_id {where}", company_id),
-            "external_id": rules.text(
-                f"external_id {where}", row["external_id"], shortest=1, longest=LONGEST_TEXT
-            ),
+            "external_id": rules.text(name, external_id, shortest=1, longest=LONGEST_TEXT),
             "account_id": rules.uuid_text(f"id {where}", row["id"]),
-            "state": "IMPORTED",
-            "facts": {"file": Path(source).name},
         }
+        account |= {"state": "IMPORTED", "facts": {"file": Path(source).name}}
         for name in row.keys() & OPTIONAL:
             check = rules.flag if name == "archived" else rules.text
             account[name] = None if row[name] is None else check(f"{name} {where}", row[name])
         first = seen.setdefault(key_of(account), number)
         if first != number:
-            raise InputError(
-                f"has the external ID {account['external_id']} twice (accounts {first} and {number}): "
-                "keep one of them",
-                source=source,
-            )
+            text = words()("submit.twice", external_id=external_id, first=first, number=number)
+            raise InputError(text, source=source)
         yield account

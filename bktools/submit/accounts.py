@@ -36,6 +36,7 @@ from bktools.service import Service
 from bktools.service.retry import Budget, RetryPolicy, is_repeatable, repeated
 from bktools.settings import require_writable
 from bktools.submit.outcomes import outcome_frame
+from bktools.wording import words
 
 # Most requests for an account. A repeat adds none: (externalId, companyId) is unique in the service.
 ATTEMPTS = 3
@@ -159,14 +160,12 @@ def create_with(
                 wanted.append(_checked(action))
     doubt = "" if rules.flag("new_chart", new_chart) else reconciliation.another_chart
     if not apply:
-        message = (
-            f"would be created with {setting('new_chart', value=True)} only" if doubt else "would be created"
-        )
+        only = f" with {setting('new_chart', value=True)} only" if doubt else ""
+        message = f"would be created{only}"
         return [*rows, *(_row(account, "PLANNED", None, message) for account in wanted)]
     if doubt:
         raise InputError(
-            f"{doubt}. Nothing was written: if it is the wrong file, give the right one; "
-            f"if the company has a new chart, say so with {setting('new_chart', value=True)}"
+            words()("submit.another_chart", doubt=doubt, option=setting("new_chart", value=True))
         )
     with progress_bar("accounts", total=len(wanted), unit="account", shown=progress) as bar:
         for company_id, named in reconciliation.companies_now.items():
@@ -193,9 +192,8 @@ def _checked(account: Mapping[str, Any]) -> dict[str, Any]:
     try:
         body = create_body(company_id=account["company_id"], external_id=account["external_id"], **values)
     except ArgumentError as error:
-        raise InputError(
-            f"account {account['external_id']!r} cannot be created: {error}; nothing was sent"
-        ) from None
+        text = words()("submit.cannot_be_created", account=account["external_id"], reason=error)
+        raise InputError(text) from None
     return {"company_id": body["companyId"], "external_id": body["externalId"], **values}
 
 
@@ -212,15 +210,13 @@ def _created(
         answers: list[dict[str, Any]] = []
         try:
             for account in group:
-                row = existing.get(key_of(account))
-                if row is not None:
+                if row := existing.get(key_of(account)):
                     yield _row(account, row["state"], row["account_id"], "exists already; nothing was sent")
                     continue
-                answers.append(_sent(account, service, budget))
-                last = answers[-1]
-                yield _row(
-                    account, last["state"], last.get("account_id"), sentence_of(last["state"], last["facts"])
-                )
+                answer = _sent(account, service, budget)
+                answers.append(answer)
+                message = sentence_of(answer["state"], answer["facts"])
+                yield _row(account, answer["state"], answer.get("account_id"), message)
         finally:
             # A run that ends before this is written may leave accounts, which are safe to create again.
             record_accounts(journal, answers)
@@ -238,13 +234,11 @@ def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[
     except ServiceError as error:
         # Only an answer of the class 4xx says that the service itself refuses the account.
         is_4xx = isinstance(error, StatusError) and 400 <= error.status < 500
-        return _memory(
-            account, "REJECTED" if is_4xx and not is_repeatable(error) else "UNKNOWN", {"said": str(error)}
-        )
+        state = "REJECTED" if is_4xx and not is_repeatable(error) else "UNKNOWN"
+        return _memory(account, state, {"said": str(error)})
     if (answer.company_id.lower(), answer.external_id) != key_of(account):
-        return _memory(
-            account, "UNKNOWN", {"said": f"the service answered with another account: {answer.id}"}
-        )
+        text = f"the service answered with another account: {answer.id}"
+        return _memory(account, "UNKNOWN", {"said": text})
     row = _memory(account, "MATCHED" if answer.matched else "CREATED", {})
     for name in VALUES:
         value = getattr(answer, name)

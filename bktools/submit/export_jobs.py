@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 
 import pandas as pd
@@ -30,11 +28,14 @@ from bktools.service import Service
 from bktools.service.workers import Stopped, as_they_end, pause
 from bktools.settings import require_writable
 from bktools.submit.outcomes import outcome_frame
-from bktools.submit.rate_limit import RateLimit
-from bktools.submit.sender import OUTCOMES, OutcomeRow, Sender, look_up, row_planned, row_unsent
+from bktools.submit.sender import OUTCOMES, OutcomeRow, Run, Sender, look_up, row_planned, row_unsent
+from bktools.wording import words
 
 # Companies that are sent concurrently. Most of their time they wait for the end of a job.
 COMPANIES = 32
+
+# The IDs of the batches of each company, in their order.
+OfCompany = Mapping[str, Sequence[str]]
 
 
 def submit_export_jobs(
@@ -127,15 +128,7 @@ def submit_export_jobs(
     with open_for_writing(service.settings) as journal:
         for company_id in sorted({*plan.batches["company_id"]}) if apply and says else ():
             record_first_export(journal, company_id, by=says)
-        rows = Submission(
-            journal,
-            plan,
-            service,
-            apply=apply,
-            wait=wait,
-            period=period,
-            progress=progress,
-        ).rows()
+        rows = submit(journal, plan, service, apply=apply, wait=wait, period=period, progress=progress)
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
     about = {"environment": service.settings.environment, "plan": plan.plan_id, "applied": apply}
     return outcome_frame(to_pandas(table, about | {"unchecked": list(plan.unchecked)}))
@@ -150,101 +143,77 @@ def _seconds(wait: float | dt.timedelta) -> float:
     return float(wait)
 
 
-@dataclass
-class Submission:
-    """The submission of a plan for `submit_export_jobs`, with an open journal; its companies share it."""
+def submit(
+    journal: WritableJournal,
+    plan: ExportPlan,
+    service: Service,
+    *,
+    apply: bool,
+    wait: float | dt.timedelta,
+    period: str | None,
+    progress: bool | None = None,
+) -> list[OutcomeRow]:
+    """Send the batches of a plan as `submit_export_jobs` does; return a row for each."""
+    seconds = _seconds(wait)
+    # Only the journal that a plan was composed with knows the earlier exports.
+    if plan.journal not in {"", journal.id}:
+        raise PlanError(
+            words()("submit.another_journal", plan=plan.plan_id, before=plan.journal, now=journal.id)
+        )
+    # Check every batch before sending the first.
+    of_company: dict[str, list[str]] = {}
+    for batch in plan.requests():
+        if reason := journal.obstacle(batch):
+            raise PlanError(str(reason))
+        of_company.setdefault(batch.company_id, []).append(batch.batch_id)
+    if not apply:
+        return _planned(journal, plan, of_company)
+    with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
+        return _sent(journal, Run(plan, service, period, seconds, bar, progress), of_company)
 
-    journal: WritableJournal
-    plan: ExportPlan
-    service: Service
-    _: KW_ONLY
-    apply: bool
-    wait: float | dt.timedelta
-    period: str | None
-    progress: bool | None = None
-    # The reason why nothing more is sent, for any company.
-    stopped: str = ""
-    # Set when nothing more is to be begun.
-    ending: threading.Event = field(default_factory=threading.Event)
-    errors: list[Exception] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.seconds = _seconds(self.wait)
-        self.rate_limit = RateLimit(shown=self.progress)
+def _planned(journal: WritableJournal, plan: ExportPlan, of_company: OfCompany) -> list[OutcomeRow]:
+    rows, explained = [], set[str]()
+    for company_id, batch_ids in of_company.items():
+        shown = look_up(journal, plan, company_id)
+        # Requests are made one at a time, to save memory.
+        for batch in map(plan.request, batch_ids):
+            row = row_unsent(journal, batch, explained, "SENDING")
+            rows.append(row or row_planned(journal, batch, *shown))
+    return rows
 
-    def rows(self) -> list[OutcomeRow]:
-        """Send the batches, or only look what would be sent; return one row per batch, company by company."""
-        plan, journal = self.plan, self.journal
-        # Only the journal that a plan was composed with knows the earlier exports.
-        if plan.journal not in {"", journal.id}:
-            raise PlanError(
-                f"the plan {plan.plan_id} was composed with the journal {plan.journal}, "
-                f"but this is {journal.id}: nothing was sent; submit it with that journal (bktools journal "
-                "shows the current one), or compose it again here"
-            )
-        # Check every batch before sending the first.
-        of_company: dict[str, list[str]] = {}
-        for batch in plan.requests():
-            reason = journal.obstacle(batch)
-            if reason:
-                raise PlanError(reason)
-            of_company.setdefault(batch.company_id, []).append(batch.batch_id)
-        if self.apply:
-            with progress_bar(
-                "export jobs", total=len(plan.batches), unit="batch", shown=self.progress
-            ) as bar:
-                self.bar = bar
-                return self._sent(of_company)
-        rows, explained = [], set[str]()
-        for company_id, batch_ids in of_company.items():
-            shown = look_up(journal, plan, company_id)
-            # Requests are made one at a time, to save memory.
-            for batch in map(plan.request, batch_ids):
-                row = row_unsent(journal, batch, explained, "SENDING")
-                rows.append(row or row_planned(journal, batch, *shown))
-        return rows
 
-    def _sent(self, of_company: Mapping[str, Sequence[str]]) -> list[OutcomeRow]:
-        """Send the batches of each company, given by their IDs."""
-        # The only company is sent in this thread.
-        own = self.journal if len(of_company) == 1 else None
-        calls = [partial(self._company, own, company, batch_ids) for company, batch_ids in of_company.items()]
-        threads = min(len(calls), COMPANIES) or 1
-        with closing(as_they_end(calls, threads, ending=self.ending)) as ended:
-            rows = dict(ended)
-        # A worker that must stop hands on no part of the rows.
-        pause(0)
-        if len(self.errors) > 1:
-            # The errors' lines are the only record of the service's answers.
-            raise StorageError("; ".join(map(str, self.errors))) from self.errors[0]
-        for error in self.errors:
-            raise error
-        return [row for number in sorted(rows) for row in rows[number]]
+def _sent(journal: WritableJournal, run: Run, of_company: OfCompany) -> list[OutcomeRow]:
+    # The only company is sent in this thread.
+    own = journal if len(of_company) == 1 else None
+    calls = [partial(_company, journal, own, run, *of_one) for of_one in of_company.items()]
+    threads = min(len(calls), COMPANIES) or 1
+    with closing(as_they_end(calls, threads, ending=run.ending)) as ended:
+        rows = dict(ended)
+    # A worker that must stop hands on no part of the rows.
+    pause(0)
+    if len(run.errors) > 1:
+        # The errors' lines are the only record of the service's answers.
+        raise StorageError("; ".join(map(str, run.errors))) from run.errors[0]
+    for error in run.errors:
+        raise error
+    return [row for number in sorted(rows) for row in rows[number]]
 
-    def go_on(self) -> None:
-        """Raise `Stopped` when nothing more is to be begun."""
-        if self.ending.is_set():
-            raise Stopped
 
-    def fail(self, error: Exception) -> None:
-        """Begin nothing more, and raise the error when the requests on their way have their outcomes."""
-        self.errors.append(error)
-        self.ending.set()
-
-    def count(self) -> None:
-        """Count a batch that has its outcome."""
-        self.bar.update(1)
-
-    def _company(
-        self, own: WritableJournal | None, company_id: str, batch_ids: Sequence[str]
-    ) -> list[OutcomeRow]:
-        try:
-            self.go_on()
-            # A thread needs its own connection to the journal.
-            with nullcontext(own) if own else self.journal.another_connection() as journal:
-                return Sender(journal, self, company_id).send(batch_ids)
-        except Stopped:
-            pass
-        except Exception as error:  # noqa: BLE001 - raised when the others have ended
-            self.fail(error)
-        return []
+def _company(
+    journal: WritableJournal,
+    own: WritableJournal | None,
+    run: Run,
+    company_id: str,
+    batch_ids: Sequence[str],
+) -> list[OutcomeRow]:
+    try:
+        run.go_on()
+        # A thread needs its own connection to the journal.
+        with nullcontext(own) if own else journal.another_connection() as connected:
+            return Sender(connected, run, company_id).send(batch_ids)
+    except Stopped:
+        pass
+    except Exception as error:  # noqa: BLE001 - raised when the others have ended
+        run.fail(error)
+    return []

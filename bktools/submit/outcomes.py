@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
@@ -13,18 +15,8 @@ from bktools.visible import visible_line
 from bktools.wording import words
 
 # The outcomes, the most urgent last; the section `outcome` of `wording` has what they mean and what to do.
-OUTCOMES = (
-    "ACCEPTED",
-    "CREATED",
-    "MATCHED",
-    "IMPORTED",
-    "PLANNED",
-    "SENDING",
-    "BLOCKED",
-    "REJECTED",
-    "UNKNOWN",
-    "EXISTS",
-)
+DONE = ("ACCEPTED", "CREATED", "MATCHED", "IMPORTED")
+OUTCOMES = (*DONE, "PLANNED", "SENDING", "BLOCKED", "REJECTED", "UNKNOWN", "EXISTS")
 
 NOTHING = "nothing to do: no outcomes"
 COLUMNS = ("outcome", "external_id", "code", "name", "batch_id", "entries", "message")
@@ -100,16 +92,13 @@ class Outcomes:
         return meaning_of(outcome, "do", of_accounts=self._of_accounts)
 
     def _counts(self) -> list[tuple[int, str, str]]:
-        counts = self.frame["outcome"].value_counts()
-        return [
-            (int(count), str(name), meaning_of(str(name), "one", of_accounts=self._of_accounts))
-            for name, count in counts.items()
-        ]
+        counts = self.frame["outcome"].value_counts().items()
+        meaning = partial(meaning_of, form="one", of_accounts=self._of_accounts)
+        return [(int(count), str(name), meaning(str(name))) for name, count in counts]
 
     def __repr__(self) -> str:
-        lines = [
-            f"{count:,} {name}{f': {meaning}' if meaning else ''}" for count, name, meaning in self._counts()
-        ]
+        counts = self._counts()
+        lines = [f"{count:,} {name}{f': {meaning}' if meaning else ''}" for count, name, meaning in counts]
         shown = [*(lines or [NOTHING]), *(f"  next: {step}" for step in self.next_steps), *self._messages()]
         return readable("\n".join(shown))
 
@@ -120,10 +109,8 @@ class Outcomes:
         needs_step = [bool(self._step(outcome)) for outcome in self.frame["outcome"]]
         rows = self.frame[np.array(needs_step, dtype="bool") & self.frame["message"].notna()]
         name = "external_id" if self._of_accounts else "batch_id"
-        lines = [
-            f"  {row[name]}: {visible_line(row['message'])}"
-            for row in rows.head(SHOWN_ROWS).to_dict("records")
-        ]
+        first = rows.head(SHOWN_ROWS).to_dict("records")
+        lines = [f"  {row[name]}: {visible_line(row['message'])}" for row in first]
         more = len(rows) - SHOWN_ROWS
         return [*lines, f"  … and {more:,} more in the column message"] if more > 0 else lines
 
@@ -133,9 +120,7 @@ class Outcomes:
         # Rows that need a next step come first.
         is_done = shown["outcome"].map(lambda name: name in OUTCOMES and not self._step(name))
         rows = shown.loc[is_done.sort_values(kind="stable").index].astype("object")
-        values = (
-            [None if pd.isna(value) else value for value in row] for row in rows.itertuples(index=False)
-        )
+        values = rows.where(rows.notna(), None).itertuples(index=False)
         head = ", ".join(f"{count:,} {name}" for count, name, _ in counts) or NOTHING
         return (
             views.heading(head)

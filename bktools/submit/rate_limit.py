@@ -8,6 +8,7 @@ import time
 
 from bktools.progress import note
 from bktools.service.rate import LONGEST_HOLD
+from bktools.wording import words
 
 # Answers 429 in a row, each after the wait that the one before asked for, that end a run.
 MOST = 3
@@ -48,20 +49,9 @@ class RateLimit:
                 return ""
             self._in_a_row += 1
             if seconds > LONGEST_HOLD:
-                return (
-                    f"the service asks to wait {seconds:,.0f} s because of its rate limit: "
-                    "run again after that"
-                )
+                return words()("submit.wait_too_long", seconds=f"{seconds:,.0f}")
             if self._in_a_row >= MOST:
-                return (
-                    f"the service answered 429 (its rate limit) {MOST} times in a row, "
-                    "each time after the wait that it asked for: another program may use the same token; "
-                    "run again later"
-                )
+                return words()("submit.rate_limited", times=MOST)
             self._until = time.monotonic() + seconds
-        note(
-            f"Waiting {seconds:.0f} s, because the service's rate limit is reached (429); "
-            "then the rest is sent. Ctrl-C ends it",
-            shown=self._shown,
-        )
+        note(words()("submit.waiting_for_rate", seconds=f"{seconds:.0f}"), shown=self._shown)
         return ""

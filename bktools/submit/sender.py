@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
@@ -24,13 +25,14 @@ from bktools.journal.right_journal import closed_since, company_refusal
 from bktools.journal.sentences import sentence_of
 from bktools.journal.unknown_outcomes import lasts_seconds, settle_first
 from bktools.journal.writable import WritableJournal
-from bktools.progress import note
+from bktools.progress import Bar, note
 from bktools.service import Service
 from bktools.service.service import reserve
 from bktools.service.workers import LOOK, Stopped, pause
 from bktools.submit.outcome import Outcome
 from bktools.submit.rate_limit import RateLimit
 from bktools.submit.request import NotRecorded, send_once
+from bktools.wording import words
 
 # States that a submission does not change.
 SETTLED = frozenset({"ACCEPTED", "UNKNOWN"})
@@ -45,26 +47,35 @@ OUTCOMES = pa.schema(
 OutcomeRow = dict[str, Any]
 
 
-class Run(Protocol):
+@dataclass
+class Run:
     """What the companies of a submission share."""
 
     plan: ExportPlan
     service: Service
     period: str | None
+    # Seconds that a company's job gets to end.
     seconds: float
-    progress: bool | None
-    rate_limit: RateLimit
+    bar: Bar
+    shown: bool | None
     # The reason why nothing more is sent, for any company.
-    stopped: str
+    stopped: str = ""
+    # Set when nothing more is to be begun.
+    ending: threading.Event = field(default_factory=threading.Event)
+    errors: list[Exception] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.rate_limit = RateLimit(shown=self.shown)
 
     def go_on(self) -> None:
         """Raise `Stopped` when nothing more is to be begun."""
+        if self.ending.is_set():
+            raise Stopped
 
     def fail(self, error: Exception) -> None:
         """Begin nothing more, and raise the error when the requests on their way have their outcomes."""
-
-    def count(self) -> None:
-        """Count a batch that has its outcome."""
+        self.errors.append(error)
+        self.ending.set()
 
 
 class _RunStopped(Exception):
@@ -109,7 +120,7 @@ class Sender:
             # Meanwhile a person withdrew the batch, or another process sent for the company.
             self.stopped = str(error)
             row = row_of(batch, "BLOCKED", self.stopped)
-        self.run.count()
+        self.run.bar.update(1)
         return row
 
     def _sent(self, batch: BatchRequest) -> OutcomeRow:
@@ -120,9 +131,7 @@ class Sender:
             return row or row_of(batch, "BLOCKED", stopped)
         outcome = self._send_when_free(batch)
         if outcome.state != "ACCEPTED":
-            self.stopped = (
-                f"not sent, because batch {batch.batch_id} before it was not accepted: {outcome.message}"
-            )
+            self.stopped = words()("submit.after", batch=batch.batch_id, reason=outcome.message)
         if outcome.stops_all:
             self.run.stopped = self.stopped
         for doubt in self.journal.unknown(self.company_id):
@@ -158,11 +167,8 @@ class Sender:
         accepted = self.journal.newest_accepted(self.company_id)
         seconds = seconds_to_end(accepted, self.run.seconds)
         if accepted is not None and seconds >= 1:
-            note(
-                f"Waiting {seconds:.0f} s for the export job of batch {accepted['batch_id']} to end, "
-                f"then the next batch of company {self.company_id} is sent. Ctrl-C ends it",
-                shown=self.run.progress,
-            )
+            text = words()("submit.waiting_for_job", **accepted, seconds=f"{seconds:.0f}")
+            note(text, shown=self.run.shown)
         self._wait(seconds)
 
     def _wait(self, seconds: float) -> None:
@@ -220,18 +226,13 @@ def row_unsent(journal: Journal, batch: BatchRequest, explained: set[str], *stat
         return row_of(batch, state, settle_first(journal, row, explained))
     if state == "SENDING":
         sender = named(row["login"], row["machine"], row["process"])
-        return row_of(batch, state, f"{sender} is sending it (since {row['sent_at']})")
+        return row_of(batch, state, words()("submit.sending", sender=sender, since=row["sent_at"]))
     changed = journal.changed_since(batch) if state == "ACCEPTED" else []
     if changed:
-        return row_of(
-            batch,
-            "BLOCKED",
-            f"{len(changed)} of its entries have other data now than when they were exported (the first is "
-            f"{changed[0]}): nothing was sent; compose again with history=load_export_jobs(entries=True), "
-            "which shows both",
-        )
-    message = f"{_sentence(row)} (since {row['settled_at']}; nothing was sent again)"
-    return row_of(batch, state, message, row["job_id"])
+        text = words()("submit.changed_since", count=len(changed), first=changed[0])
+        return row_of(batch, "BLOCKED", text)
+    text = words()("submit.settled_before", outcome=_sentence(row), since=row["settled_at"])
+    return row_of(batch, state, text, row["job_id"])
 
 
 def row_of(batch: BatchRequest, outcome: str, message: str, job_id: str | None = None) -> OutcomeRow:

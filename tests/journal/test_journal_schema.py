@@ -30,9 +30,8 @@ FORBIDDEN = """
 DELETE FROM batches
 DELETE FROM batch_entries
 DELETE FROM events
-DELETE FROM chain
 UPDATE events SET facts = '{}'
-UPDATE chain SET digest = 'x'
+UPDATE events SET digest = 'x'
 UPDATE batches SET body = body || body
 UPDATE batches SET company_id = 'another'
 UPDATE batches SET state = 'SENT'
@@ -47,7 +46,6 @@ UPDATE batches SET state = 'ACCEPTED', job_id = 'job-a' WHERE batch_id = 'doubt'
 UPDATE batch_entries SET entry_id = 'another'
 UPDATE batch_entries SET live = 2
 INSERT INTO batches SELECT * FROM batches
-INSERT INTO chain VALUES (1, 'x')
 """
 # SQLite's way to write a row in the place of another one.
 FORBIDDEN_IN_FILES = """
@@ -82,9 +80,7 @@ def test_only_the_transitions_of_the_table_are_possible(opened, by_hand, today):
         for after in {*TRANSITIONS, "ACCEPTED"} - {before} - {*TRANSITIONS.get(before, ())}:
             values = f"state = '{after}', attempt = 't', job_id = 'job-{after}'"
             refused(by_hand, f"UPDATE batches SET {values} WHERE batch_id = '{name}'")
-    assert {rule.table for rule in RULES} == {
-        *("batches", "batch_entries", "events", "chain", "entry_data", "held_back")
-    }
+    assert {rule.table for rule in RULES} == {"batches", "batch_entries", "events", "entry_data"}
 
 
 BY_HAND = {
@@ -105,12 +101,12 @@ def test_what_an_administrator_changed_is_not_sent_in_any_batch(opened, by_hand,
     for change in changes:
         by_hand.execute(f"UPDATE {change} WHERE batch_id = 'a'")
     for wanted in (batch("a", 0, 1), batch("b", 1, 2), batch("c", 0)):
-        assert "batch a: its state is " in opened.obstacle(wanted)
+        assert "batch a: its state is " in str(opened.obstacle(wanted))
         with pytest.raises(JournalError, match=r"batch a: its state is .*nothing was sent"):
             claim(opened, [batch("e", 3), wanted], "again")
     assert [line for line in problems(opened) if line.startswith("batch a: its state is ")]
     assert state(opened, "e") is None
-    assert opened.obstacle(batch("e", 3)) == ""
+    assert opened.obstacle(batch("e", 3)) is None
 
 
 # What somebody changes with the rules taken away, and the line of `journal`.
@@ -121,7 +117,7 @@ TAMPERED = {
     ),
     "DELETE FROM batch_entries WHERE batch_id = 'b'": "batch b: its entries are not all there",
     "UPDATE batches SET body_sha256 = 'x' WHERE batch_id = 'b'": "batch b: its body was changed",
-    "DELETE FROM chain WHERE event_id = 2": "event 2 of .* was changed after it was written",
+    "UPDATE events SET digest = 'x' WHERE event_id = 2": "was changed after it was written",
 }
 
 
@@ -134,7 +130,7 @@ def test_each_change_by_hand_is_found(opened, by_hand, backend, sql):
     without_triggers(by_hand, backend)
     by_hand.execute(sql)
     (line,) = opened.damage()
-    assert TAMPERED[sql].split(" .* ")[-1] in line
+    assert TAMPERED[sql] in line
 
 
 @BOTH

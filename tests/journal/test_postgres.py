@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import traceback
 from contextlib import nullcontext
 from dataclasses import replace
@@ -44,15 +43,14 @@ def at(settings: Settings, address: str) -> Settings:
 
 
 def test_one_machine_sends_for_a_company(machine):
-    """The lock holds for all machines and names its holder; a connection that ends frees it."""
+    """The lock holds for all machines; a connection that ends frees it."""
     open_for_writing(machine("second")).close()
     with open_for_writing(machine("second")) as second:
         with open_for_writing(machine()) as first:
             claimed(first, batch("a", 1))
             with first.sending(COMPANY):
                 begin(first, "a")
-                message = f"process {os.getpid()} \\(database user {OWNER}\\) is sending"
-                with pytest.raises(JournalBusyError, match=message), second.sending(COMPANY):
+                with pytest.raises(JournalBusyError, match="is sending for company"), second.sending(COMPANY):
                     pass
                 recover_free(second)
                 assert state(second, "a") == "SENDING"
@@ -79,13 +77,11 @@ def test_a_cut_connection_loses_no_outcome(machine, postgres, database, is_back)
 
 
 @pytest.mark.parametrize("whose", ["DATABASE {}", f"ROLE {OWNER} IN DATABASE {{}}"])
-def test_a_commit_that_may_be_lost_is_refused(machine, postgres, database, whose):
-    """Whether the database or the role says so: one line names the setting."""
+def test_every_commit_is_on_the_disk(machine, postgres, database, whose):
+    """Whatever the database or the role says, a session of the journal waits for the disk."""
     postgres.sql(f"ALTER {whose.format(database)} SET synchronous_commit = off")
-    message = "synchronous_commit is off, so a commit may be lost: set it to on"
-    with pytest.raises(StorageError, match=message) as refused:
-        open_for_writing(machine())
-    assert "\n" not in str(refused.value)
+    with open_for_writing(machine()) as journal:
+        assert journal.row("SHOW synchronous_commit") == {"synchronous_commit": "on"}
 
 
 @pytest.mark.parametrize(
@@ -96,13 +92,12 @@ def test_a_commit_that_may_be_lost_is_refused(machine, postgres, database, whose
         ("fsync", "off", "fsync is off"),
         ("full_page_writes", "off", "full_page_writes is off"),
         ("encoding", "LATIN1", "its encoding is LATIN1"),
-        ("standbys", "", ""),
+        ("process", 1, ""),
     ],
 )
 def test_a_server_that_could_lose_something_is_refused(backend, fact, value, message):
     """Each reason has its sentence; a safe server has none."""
     safe = {"process": 1, "is_replica": False, "encoding": "UTF8", "fsync": "on", "full_page_writes": "on"}
-    safe |= {"commits": "on", "standbys": ""}
     refused = (
         pytest.raises(StorageError, match=f"cannot be kept safely: {message}") if message else nullcontext()
     )
@@ -112,7 +107,7 @@ def test_a_server_that_could_lose_something_is_refused(backend, fact, value, mes
 
 def test_a_password_is_never_shown(machine, postgres, database):
     """Neither settings, locations, messages, tracebacks nor the frames' variables have it."""
-    shown = [repr(machine()), machine()._repr_html_(), identity_of(machine())]
+    shown = [repr(machine()), identity_of(machine())]
     with open_for_writing(machine()) as journal:
         send(journal, batch("a", 1))
         shown += [journal.location, str(journal.memory()), repr(vars(journal._database)["_address"])]
@@ -136,7 +131,7 @@ def test_a_password_is_never_shown(machine, postgres, database):
         for path in machine().sent_log_dir.rglob("*"):
             shown.append(f"{name} {path.read_text()}" if path.is_file() else "")
     assert PASSWORD not in "\n".join(shown)
-    assert f"postgresql://127.0.0.1:{postgres.port}/{database}" in shown[2]
+    assert f"postgresql://127.0.0.1:{postgres.port}/{database}" in shown[1]
 
 
 def test_a_forgotten_database_is_known_on_this_machine(machine):
@@ -161,7 +156,7 @@ def test_a_colleague_names_the_address_alone(machine):
     for _ in range(2):
         with open_for_writing(machine("bob")) as journal:
             assert journal.origin()["environment"] == "live"
-            assert "are in batch a" in journal.obstacle(batch("x", 1))
+            assert "are in batch a" in str(journal.obstacle(batch("x", 1)))
     with open_for_writing(machine("bob")) as journal:
         send(journal, batch("b", 2, date="2030-01-01"))
     # With a name for the address the machine's own folders take it, too.

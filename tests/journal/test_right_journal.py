@@ -200,7 +200,7 @@ CHANGES = (_claim, _close, _settle)
 def test_every_condition_of_the_table_has_a_test():
     """The codes above and below are those of the table, and each has a sentence in every language."""
     tested = {code for _, code, _ in FILE_CONDITIONS} - {"missing"}
-    elsewhere = {"replaced", "moved", "history_left_in_file", "unfinished_move", "another_database"}
+    elsewhere = {"replaced", "moved", "history_left_in_file", "another_database"}
     assert {condition.code for condition in right_journal.JOURNAL} == tested | elsewhere
     for language in ("en", "de"):
         texts = bktools.wording.words(language)
@@ -299,7 +299,7 @@ def test_two_environments_that_were_used_stay_two(settings):
     """Both have exported: a rename would forget one of them."""
     used(at(settings, environment="books"))
     other = used(at(settings, environment="production", base_url=OTHER_ADDRESS))
-    with pytest.raises(JournalError, match="exported as 'books' and as 'production': nothing was changed"):
+    with pytest.raises(JournalError, match='exported as "books" and as "production": nothing was changed'):
         rename(other, "books", by="Ada")
 
 
@@ -320,7 +320,7 @@ def test_a_renamed_environment_runs_again_after_a_kill(settings, monkeypatch):
     assert code_of(new) == ""
     with pytest.raises(ConfigurationError, match="give two names"):
         rename(new, "production", by="Ada")
-    with pytest.raises(JournalError, match="there is no journal of 'books'"):
+    with pytest.raises(JournalError, match='there is no journal of "books"'):
         rename(at(settings, environment="third"), "books", by="Ada")
 
 

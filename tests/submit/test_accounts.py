@@ -214,18 +214,6 @@ def test_a_list_that_breaks_a_rule_changes_nothing(imported, service, more, erro
     assert bktools.load_accounts(service=service)["name"].to_list() == ["Bank"]
 
 
-def test_options_of_reading_are_for_files(service, tmp_path):
-    """Columns, delimiter and encoding reach the reader of a file; with a frame they are refused."""
-    path = tmp_path / "konten.csv"
-    path.write_bytes(f"Kennung|Nummer|Name\n{BANK_ID}|0400|Köln\n".encode("cp1252"))
-    options = {"columns": {"id": "Kennung", "external_id": "Nummer"}, "delimiter": "|", "encoding": "cp1252"}
-    known = bktools.import_accounts(path, **options, service=service)
-    assert known[["id", "external_id", "name"]].to_numpy().tolist() == [[BANK_ID, "0400", "Köln"]]
-    for argument, value in (options | {"sheet": "a"}).items():
-        with pytest.raises(ArgumentError, match=f"{argument} is for a file"):
-            bktools.import_accounts(FEES, service=service, **{argument: value})
-
-
 @BOTH
 def test_a_complete_list_retires_the_accounts_that_it_lacks(imported, service):
     """Only accounts that the service may have, of the list's companies, are retired; events keep them."""
