@@ -134,6 +134,8 @@ def texts_of(column: pd.Series, thousands: str, language: str = LANGUAGES[0]) ->
             return day if are_days else f"{day} {value:%H:%M:%S}{'Z' if value.tzinfo else ''}"
         if isinstance(value, Decimal | int) and not isinstance(value, bool):
             return f"{value:{thousands}}".translate(marks)
+        if isinstance(value, float):
+            return str(value).translate(marks)
         # In English a flag is shown as Python has it.
         shown = flags.get(value, value) if isinstance(value, bool) else value
         return visible(BREAKS.sub(" ", str(shown)))

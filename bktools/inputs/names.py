@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -14,7 +16,7 @@ from bktools.contract.rules import UUID_PATTERN
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.reading import Reading
-from bktools.visible import first_of
+from bktools.wording import LANGUAGES, words
 
 _SHOWN = 10
 _FIRST_ROWS = 100
@@ -49,13 +51,16 @@ def identifiers(reading: Reading, field: str, frame: pd.DataFrame, company: str 
         text for text, ids in ids_of.items() if len(ids) > 1 or (not ids and not UUID_PATTERN.match(text))
     ]
     if wrong:
-        remarks = first_of(wrong, _SHOWN, lambda text: _remark(text, ids_of[text], named), between="; ")
+        remarks = [_remark(text, ids_of[text], named) for text in wrong[:_SHOWN]]
+        more = len(wrong) - _SHOWN if len(wrong) > _SHOWN else None
         rows = cells.mask(pc.is_in(column, value_set=pa.array(wrong, schema.TEXT)))
         if len(wrong) == len(ids_of):
+            in_words = partial(words(LANGUAGES[0]), "file.note_part.unknown_name")
+            shown = ", ".join(in_words(**remark) for remark in remarks)
             raise table.error(
-                f"{heading!r} holds unknown or ambiguous names: {remarks}", table.lines_of(rows)[0]
+                f"{heading!r} holds unknown or ambiguous names: {shown}", table.lines_of(rows)[0]
             )
-        reading.note_rows("unknown_names", rows, heading=heading, names=remarks)
+        reading.note_rows("unknown_names", rows, heading=heading, names=remarks, more=more)
     values = [
         next(iter(ids)) if len(ids) == 1 else text.lower() if UUID_PATTERN.match(text) else text
         for text, ids in ids_of.items()
@@ -101,10 +106,10 @@ def _ids_of(text: str, kinds: list[dict[str, set[str]]]) -> set[str]:
     return next((kind[key(text)] for kind in kinds if key(text) in kind), set())
 
 
-def _remark(text: str, ids: set[str], named: Mapping[str, str]) -> str:
-    if ids:
-        shown = ", ".join(sorted(ids)[:_SUGGESTIONS])
-        return f"{cells.quoted(text)} could be {len(ids)} of them ({shown}): give the ID"
-    close = process.extract(key(text), list(named), limit=_SUGGESTIONS, score_cutoff=_SIMILAR)
-    suggested = " or ".join(repr(named[match]) for match, _, _ in close)
-    return f"{cells.quoted(text)}{f' (did you mean {suggested}?)' if suggested else ''}"
+def _remark(text: str, ids: set[str], named: Mapping[str, str]) -> dict[str, Any]:
+    close = process.extract(key(text), [*named], limit=_SUGGESTIONS, score_cutoff=_SIMILAR) if not ids else ()
+    return {
+        "text": text,
+        "ids": sorted(ids) or None,
+        "similar": [named[name] for name, _, _ in close] or None,
+    }
