@@ -29,7 +29,7 @@ from bktools.settings import (
     kept_company_names,
     load_settings,
 )
-from bktools.wording import LANGUAGES, Words, words
+from bktools.wording import LANGUAGES, Words, reader, words
 
 # The sandbox imports a web server, so it is imported only where one is started.
 if TYPE_CHECKING:
@@ -107,7 +107,8 @@ def connect(environment: str | None = None, **overrides: Unpack[Overrides]) -> S
 
 
 def open_service(settings: Settings) -> Service:
-    """Connect to the service of the settings; start the sandbox when they name it."""
+    """Connect to the service of the settings, whose language is the reader's; start a sandbox they name."""
+    reader.language = settings.language
     if not settings.is_sandbox or settings.base_url is not None:
         return Service(settings)
     from bktools.sandbox import Server

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import os
 import shutil
 import signal
@@ -18,15 +17,15 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
+import unwritten
 from hypothesis import HealthCheck, settings
 
 import bktools
 from bktools.close.close import Close
-from bktools.close.request import close_request
-from bktools.close.run import closed_month
 from bktools.sandbox.sample import write_sample_data
 from bktools.service import Service
 from bktools.settings import Secret
+from bktools.wording import reader
 
 # A background shell has the tests ignore Ctrl-C, and so would the programs that they interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -71,6 +70,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads the settings of whoever runs it, or writes to their folders."""
     own = tmp_path_factory.mktemp("own")
+    monkeypatch.setattr(reader, "language", None)
     for name in [name for name in os.environ if name.startswith("BKTOOLS_")]:
         monkeypatch.delenv(name)
     config = own / "config.toml"
@@ -143,12 +143,12 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def closed(service: Service, samples: tuple[Path, Path]) -> Callable[..., Close]:
     """A function that closes the sample month, or other entries, without the folder, which takes longest."""
     chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
-    usual = {name: each.default for name, each in inspect.signature(bktools.close_month).parameters.items()}
 
     def closed(entries: pd.DataFrame | None = None, **options: object) -> Close:
-        given = usual | {"chart": chart, "service": service} | options
-        given["entries"] = bktools.read_entries(samples[1]) if entries is None else entries
-        return closed_month(close_request(given["service"], given))
+        given = {"chart": chart, "service": service} | options
+        return unwritten.closed(
+            entries=bktools.read_entries(samples[1]) if entries is None else entries, **given
+        )
 
     return closed
 

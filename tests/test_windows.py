@@ -56,15 +56,15 @@ def test_two_months_are_closed_under_all_of_it_at_once(tmp_path):
     done = _with_mount(f"-t tmpfs none {ZONES}", *command, **variables)
     assert done.returncode == 0, done.stderr.decode()
     told = done.stdout.decode("cp1252")
-    assert told.count("  exported: ") == 2
+    assert told.count("  exported: ") == 4
     assert "Steuerbüro Hoffmann" in told
     folders = sorted(tmp_path.glob("2026-*"))
     assert [path.name for path in folders] == ["2026-09", "2026-10"]
     for folder in folders:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        assert manifest["run"]["applied"]
+        assert manifest["applied"]
         assert set(manifest["files"]) < {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
-    rows = pd.read_csv(folders[0] / "machine" / "export_jobs.csv")
+    rows = pd.read_csv(folders[0] / "export_jobs.csv")
     assert rows["sent_at"].str.fullmatch(r"2\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z").all()
     assert [path for path in tmp_path.rglob("*") if path.name.startswith((disk.TEMPORARY, ".2026"))] == []
 
@@ -95,10 +95,10 @@ def test_a_month_whose_file_is_open_is_never_half_closed(sandbox, service, given
         said = "1 export job was sent and is recorded in the journal"
         with pytest.raises(StorageError, match=said) as raised:
             bktools.close_month(*given, folder=folder, apply=True, seen=opens, service=service)
-    assert not json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["run"]["applied"]
+    assert not json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["applied"]
     (beside,) = (path for path in tmp_path.iterdir() if path != folder)
     assert f"the close was written to {beside}" in str(raised.value)
-    assert json.loads((beside / MANIFEST).read_text(encoding="utf-8"))["run"]["applied"]
+    assert json.loads((beside / MANIFEST).read_text(encoding="utf-8"))["applied"]
     assert len(sandbox.server.export_jobs()) == 1
 
 

@@ -29,6 +29,7 @@ ACCESS_DENIED, HELD, EXISTS, BAD_NAME = 5, 32, 183, 123
 
 LIBRARIES = ("apsw.sqlite_extra", "polars", "filelock", "matplotlib.pyplot", "python_calamine", "tqdm")
 LIBRARIES += ("truststore", "uvicorn.protocols.http.h11_impl", "uvicorn.server", "xlsxwriter")
+LIBRARIES += ("mcp.server.stdio",)
 
 
 def refuse(patch: Any) -> None:

@@ -24,10 +24,10 @@ from bktools.caller import command, in_shell
 from bktools.errors import ArgumentError
 from bktools.export.plan_file import write_plan
 from bktools.inputs.notes import note_sentences
+from bktools.journal.export_jobs import known_before
 from bktools.journal.journal import Journal
 from bktools.journal.records import this_process
 from bktools.journal.right_journal import first_export
-from bktools.journal.statements import not_booked
 from bktools.ledger.exported import months_of
 
 Kind = Literal["chart", "entries", "ledger"]
@@ -135,15 +135,12 @@ class Desk:
         postings = self._read("ledger", ledger) if ledger else None
         self.step("plan")
         with Journal(self.service.settings) as journal:
-            elsewhere = journal.exported_elsewhere(self.company)
-            cleared = not_booked(journal, self.company)
+            before, question = known_before(journal, self.company), first_export(journal, self.company)
         plan = bktools.compose_export_jobs(
             rows,
             **tables,
-            history=bktools.load_export_jobs(entries=True, service=self.service),
+            **before,
             ledger=postings,
-            exported_elsewhere=[*elsewhere],
-            not_booked=[*cleared],
             company=self.company,
             period=month,
         )
@@ -155,7 +152,7 @@ class Desk:
                 "ready": plan.entries,
             },
             {"plan_id": plan.plan_id, "jobs": len(plan.batches), "nothing_sent": True},
-            not_known=[*plan.unchecked, *self._first_export()],
+            not_known=[*plan.unchecked, *map(str, filter(None, [question]))],
             person_runs=self._plan_file(plan) if len(plan.batches) else None,
         )
 
@@ -165,13 +162,12 @@ class Desk:
         """Prepare the close of a month: reconcile, plan the export, write the report. Nothing is sent."""
         self.step("close")
         folder = self.folders.results() / f"month-end-{month}"
-        files = f"--chart {self._word(chart)} --entries {self._word(entries)}"
-        files += f" --ledger {self._word(ledger)}" if ledger else ""
-        command_line = f"month-end {files} --month {month}{self._company}{self.environment}"
-        close = dry_run([*shlex.split(command_line), "--out", str(folder)])
+        files = {"chart": chart, "entries": entries, "ledger": ledger}
+        named = " ".join(f"--{name} {self._word(path)}" for name, path in files.items() if path)
+        line = f"month-end {named} --month {month}{self._company}"
+        close = dry_run([*shlex.split(f"{line}{self.environment}"), "--out", str(folder)])
         planned = Path(close["folder"])
-        target = in_shell(str(self.folders.roots[0] / folder.name))
-        apply = f"month-end {files} --month {month} --out {target} --apply{self._company}"
+        apply = f"{line} --out {in_shell(str(self.folders.roots[0] / folder.name))} --apply"
         return Answer(
             {name: table_of(planned / f"{name}.csv") for name in ("to_do", "entries")},
             {
@@ -181,7 +177,7 @@ class Desk:
                 "folder": planned,
                 **{name: close[name] for name in ("entries", "reasons", "to_do", "by_role", "against")},
             },
-            not_known=[*close["not_checked"], *self._first_export()],
+            not_known=[*close["not_checked"], *filter(None, [close["question"]])],
             person_runs=self._for_person(apply),
         )
 
@@ -253,12 +249,6 @@ class Desk:
         write_plan(plan, new, made_for=made_for, made_by=f"{this_process()} (bktools mcp)")
         disk.replace(new, file)
         return self._for_person(f"export submit {in_shell(str(file))} --plan {plan.plan_id} --apply")
-
-    def _first_export(self) -> list[str]:
-        """Return the question that a person answers with the company's first export, if it is open."""
-        with Journal(self.service.settings) as journal:
-            question = first_export(journal, self.company)
-        return [str(question)] if question else []
 
     def _for_person(self, text: str) -> Command:
         return Command(f"bktools {text}{self.environment}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import typer
@@ -38,7 +38,8 @@ from bktools.cli.loading import loader
 from bktools.cli.log import LogLevel, logged
 from bktools.cli.options import one_of, option, with_shared_options
 from bktools.contract import NOUNS
-from bktools.wording import LANGUAGE_VARIABLE, LANGUAGES
+from bktools.errors import ConfigurationError
+from bktools.wording import LANGUAGE_VARIABLE, LANGUAGES, reader
 
 # In the order of the help.
 COMMANDS: tuple[Callable[..., Exit | None], ...] = (
@@ -123,17 +124,23 @@ def _version(is_given: bool) -> None:
 
 
 @contextmanager
-def _reading(language: str) -> Iterator[None]:
-    """Make a language the reader's while the context lasts, before that of the variable."""
-    before = os.environ.get(LANGUAGE_VARIABLE)
-    os.environ[LANGUAGE_VARIABLE] = language
+def _reading(language: str | None) -> Iterator[None]:
+    """Make a language, or the configured one, the reader's while the context lasts."""
+    from bktools.settings import load_settings
+
+    before = os.environ.get(LANGUAGE_VARIABLE), reader.language
+    if language is not None:
+        os.environ[LANGUAGE_VARIABLE] = language
+    reader.language = language
+    # Commands that need no service work without settings, too.
+    with suppress(ConfigurationError):
+        reader.language = load_settings().language
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[LANGUAGE_VARIABLE]
-        else:
-            os.environ[LANGUAGE_VARIABLE] = before
+        variable, reader.language = before
+        os.environ.pop(LANGUAGE_VARIABLE, None)
+        os.environ |= {} if variable is None else {LANGUAGE_VARIABLE: variable}
 
 
 @app.callback()
@@ -163,5 +170,4 @@ def every_command(
     Try it without a service: bktools month-end --sandbox. Read more: bktools guide
     """
     context.with_resource(logged(log_level, quiet=quiet))
-    if language is not None:
-        context.with_resource(_reading(language))
+    context.with_resource(_reading(language))

@@ -60,12 +60,6 @@ def compose(
     month: str | None = options.month(
         "The month to export, such as 2026-10: later entries wait, earlier ones get a warning."
     ),
-    currency: str | None = option(
-        "--own-currency CODE", "The company's own currency, such as EUR: entries in others are counted."
-    ),
-    employee_id: str | None = option("--employee UUID", "UUID of the employee who initiates the jobs."),
-    vendor_based_bookkeeping: bool = option("--vendor-based", "Vendor-based bookkeeping.", False),
-    background: bool = option("--background", "The jobs need no user interaction.", False),
     plan_file: Path | None = option("--out FILE", "File of the plan; by default export-PLAN_ID.plan."),
     csv: Path | None = option("--csv FOLDER", "Also write the plan as CSV to this folder; see --profile."),
     profile: options.Profile = "excel",
@@ -75,46 +69,32 @@ def compose(
     Example: bktools export compose entries.csv --out october.plan
     """
     from bktools.export.plan_file import write_plan
-    from bktools.journal.export_jobs import first_export_question
+    from bktools.journal.export_jobs import known_before
     from bktools.journal.journal import Journal
     from bktools.journal.records import this_process
-    from bktools.journal.statements import not_booked
+    from bktools.journal.right_journal import first_export
 
     with books.connected() as service:
         settings = service.settings
         # Cached tables, too, when the service cannot be reached.
-        tables = reading.tables_of(service, settings.company, max_age=0) if settings.company else {}
-        rows = reading.read_entries(
-            entries or [reading.samples(service, "FILE")[1]],
-            mapping,
-            settings.company,
-            tables,
-            required=("category_id",),
-        )
+        tables: Any = reading.tables_of(service, settings.company, max_age=0) if settings.company else {}
+        files = entries or [reading.samples(service, "FILE")[1]]
+        rows = reading.read_entries(files, mapping, settings.company, tables, required=("category_id",))
         text.say(reading.recognised(rows.attrs["bktools"]))
         companies = rows["company_id"].dropna().unique().tolist()
         with Journal(settings) as journal:
-            elsewhere = journal.exported_elsewhere(settings.company)
-            cleared = not_booked(journal, settings.company)
-        for company_id in companies:
-            if question := first_export_question(company_id, service=service):
+            before = known_before(journal, settings.company)
+            for question in filter(None, (first_export(journal, one) for one in companies)):
                 text.say(f"{question}\n")
         plan = bktools.compose_export_jobs(
             rows,
             **(tables or reading.tables_of(service, companies, max_age=0)),
-            # The history of all companies: an entry sent for another one is not sent again.
-            history=bktools.load_export_jobs(entries=True, service=service),
+            **before,
             ledger=reading.read_ledger(ledger, mapping, exported_at),
-            exported_elsewhere=[*elsewhere],
-            not_booked=[*cleared],
             company=settings.company,
             selection=selection,
             max_entries=max_entries,
             period=month,
-            currency=currency,
-            employee_id=employee_id,
-            vendor_based_bookkeeping=vendor_based_bookkeeping,
-            is_interactive=not background,
         )
         _say_plan(text, plan)
         file = plan_file or Path(f"export-{plan.plan_id}.plan")
@@ -173,8 +153,7 @@ def submit(
             service=service,
         )
         questions = _unknown_outcomes(read.plan, service)
-    text.say("")
-    _say_outcomes(text, sent, applied=apply)
+    text.say(f"\n{sent}")
     text.report(**_facts_of(read.plan), applied=apply, outcomes=sent, outcome_unknown=questions)
     if read.plan.batches.empty:
         text.say("Nothing was sent: no entry of the plan is ready.")
@@ -410,17 +389,3 @@ def _facts_of(plan: bktools.ExportPlan) -> dict[str, Any]:
         "findings": plan.needs_action,
         "not_checked": plan.unchecked,
     }
-
-
-def _say_outcomes(text: results.Text, sent: pd.DataFrame, *, applied: bool) -> None:
-    for outcome, rows in sent.groupby("outcome", sort=False):
-        text.say(_batches(rows, outcome))
-    # In a dry run what is planned would be sent.
-    as_wanted = {"ACCEPTED"} if applied else {"ACCEPTED", "PLANNED"}
-    for row in sent[~sent["outcome"].isin(as_wanted)].to_dict("records"):
-        text.say(f"batch {row['batch_id']} {row['outcome']}: {row['message']}")
-
-
-def _batches(rows: pd.DataFrame, state: object) -> str:
-    entries = counted(int(rows["entries"].sum()), "entry", "entries")
-    return f"{counted(len(rows), 'batch', 'batches'):>16}, {entries:>18}  {state}"

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import re
 from collections.abc import Callable, Iterator
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import bktools
-from bktools.visible import visible
-from bktools.wording import LANGUAGES, words
-from bktools.wording.numbers import STYLES
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ROWS_AT_ONCE = 50_000
-
-# Line ends and tabs would split a row or a cell.
-BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
 
 
 def to_json(value: Any) -> bytes:
@@ -96,55 +87,3 @@ def write_table(frame: pd.DataFrame, target: Path | IO[bytes], suffix: str, prof
         bktools.to_excel(frame, target)
     else:
         written(target, partial(WRITERS[suffix], frame))
-
-
-def with_units(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame for people: amounts are decimals with the decimals of their currency."""
-    import pandas as pd
-    import pyarrow as pa
-
-    from bktools.frames.incoming import arrow_of
-    from bktools.frames.money import currency_column, in_units, is_money
-
-    shown = {}
-    for name in filter(is_money, map(str, frame.columns)):
-        currency = currency_column(name, frame.columns)
-        table = arrow_of(frame[[name] if currency is None else [name, currency]])
-        if pa.types.is_decimal(table[name].type):
-            shown[name] = in_units(table[name], None if currency is None else table[currency])
-    return frame.assign(**{name: pd.Series(values, frame.index, "object") for name, values in shown.items()})
-
-
-def texts_of(column: pd.Series, thousands: str, language: str = LANGUAGES[0]) -> list[str]:
-    """Return the cells of a column as people read them; a column of midnights without a zone has days."""
-    style = STYLES[language]
-    marks = str.maketrans(",.", f"{style.thousands}{style.point}")
-    texts = words(language)
-    flags = {} if language == LANGUAGES[0] else {True: texts("report.yes"), False: texts("report.no")}
-    values = [None if none else value for value, none in zip(column, column.isna(), strict=True)]
-    are_days = all(
-        value.tzinfo is None and value.time() == dt.time.min
-        for value in values
-        if isinstance(value, dt.datetime)
-    )
-
-    def text(value: Any) -> str:
-        if isinstance(value, dt.datetime):
-            day = f"{value:{style.day}}"
-            return day if are_days else f"{day} {value:%H:%M:%S}{'Z' if value.tzinfo else ''}"
-        if isinstance(value, Decimal | int) and not isinstance(value, bool):
-            return f"{value:{thousands}}".translate(marks)
-        if isinstance(value, float):
-            return str(value).translate(marks)
-        # In English a flag is shown as Python has it.
-        shown = flags.get(value, value) if isinstance(value, bool) else value
-        return visible(BREAKS.sub(" ", str(shown)))
-
-    return ["" if value is None else text(value) for value in values]
-
-
-def is_number(column: pd.Series) -> bool:
-    """Whether a column is shown on the right."""
-    import pandas as pd
-
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import inspect
+import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -24,18 +25,14 @@ _HELP = """Load all {title}. Uses the cache when newer than --max-age; never ret
     """
 
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-# Seconds of 36500 days: of a much older time there is no date.
-LONGEST_AGE, MOST_DIGITS = 36_500 * 86_400, 10
 
 
 def age(option: str, text: str) -> dt.timedelta:
     """Return an age such as 90s, 30m, 12h or 7d."""
-    number, unit = text[:-1], text[-1:]
-    if unit not in UNITS or not (number.isascii() and number.isdigit()):
+    parts = re.fullmatch(r"(\d{1,5})([smhd])", text, re.ASCII)
+    if parts is None:
         raise ArgumentError(option, "must be a number and a unit, such as 90s, 30m, 12h or 7d", text)
-    if len(number) > MOST_DIGITS or int(number) * UNITS[unit] > LONGEST_AGE:
-        raise ArgumentError(option, "must be at most 36500d", text)
-    return dt.timedelta(seconds=int(number) * UNITS[unit])
+    return dt.timedelta(seconds=int(parts[1]) * UNITS[parts[2]])
 
 
 def loader(noun: Noun[Any]) -> Callable[..., Exit]:

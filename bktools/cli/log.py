@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 
 from bktools.progress import hushed
-from bktools.visible import visible, visible_line
+from bktools.visible import visible_line
 
 
 class LogLevel(StrEnum):
@@ -24,13 +24,11 @@ class LogLevel(StrEnum):
 class _Formatter(logging.Formatter):
     """One line for each record, with the time in UTC; no text controls the terminal."""
 
+    converter = staticmethod(time.gmtime)
+    default_time_format, default_msec_format = "%Y-%m-%dT%H:%M:%S", "%s.%03dZ"
+
     def format(self, record: logging.LogRecord) -> str:
-        moment = dt.datetime.fromtimestamp(record.created, dt.UTC).replace(tzinfo=None)
-        time = moment.isoformat(timespec="milliseconds")
-        line = f"{time}Z {record.levelname} {visible_line(record.getMessage())}"
-        return (
-            line if record.exc_info is None else f"{line}\n{visible(self.formatException(record.exc_info))}"
-        )
+        return visible_line(super().format(record))
 
 
 @contextmanager
@@ -38,7 +36,7 @@ def logged(level: LogLevel | None, *, quiet: bool) -> Iterator[None]:
     """Log this level and worse while the context lasts; then, or when quiet, notes and bars are not shown."""
     log = logging.getLogger("bktools")
     handler, before = logging.StreamHandler(), (log.level, log.propagate)
-    handler.setFormatter(_Formatter())
+    handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(message)s"))
     if level is not None:
         log.addHandler(handler)
         log.setLevel(level.upper())

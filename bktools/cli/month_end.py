@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import option, the_company
-from bktools.wording import Words
+from bktools.wording import Words, words
 from bktools.wording.numbers import number
 
 if TYPE_CHECKING:
@@ -39,9 +39,7 @@ def month_end(
     exported_at: options.ExportedAt = None,
     mapping: reading.Mapping = None,
     apply: options.Apply = False,
-    month: str | None = options.month(
-        "The month, such as 2026-10; by default the last full one with entries."
-    ),
+    month: str | None = options.month("The month, such as 2026-10; by default the only one that has ended."),
     company_name: str | None = option(
         "--company-name NAME", "The company's full name, for titles; kept for the next closes."
     ),
@@ -53,9 +51,6 @@ def month_end(
     ),
     approved_by: str | None = option(
         "--approved-by NAME", "Who approves it; with --apply this closes the period."
-    ),
-    before_month_end: bool = option(
-        "--before-month-end", "With --approved-by: approve a month that has not ended.", False
     ),
     new_chart: options.NewChart = False,
     threshold: options.Threshold = None,
@@ -80,8 +75,8 @@ def month_end(
 
     Example: bktools month-end --sandbox --apply
     """
-    from bktools.connection import keep_company_name, words_for
-    from bktools.journal.export_jobs import first_export_question, open_questions
+    from bktools.connection import keep_company_name
+    from bktools.journal.export_jobs import open_questions
 
     say = text.say
     with books.connected() as service:
@@ -89,11 +84,9 @@ def month_end(
         if company_name is not None:
             service.settings = keep_company_name(service.settings, company_id, company_name)
         settings = service.settings
-        if not first_export and (question := first_export_question(company_id, service=service)):
-            say(f"{question}\n")
         for question in open_questions(company_id, service=service):
             say(f"{question}\n")
-        texts = words_for(None, settings)
+        texts = words()
         place = texts("report.sandbox") if settings.is_sandbox else settings.environment
         say(f"{texts('report.terminal.head', name=settings.title_of(company_id), environment=place)}\n")
         if chart is None or not entries:
@@ -119,7 +112,6 @@ def month_end(
             first_export=first_export,
             by=by,
             approved_by=approved_by,
-            before_month_end=before_month_end,
             new_chart=new_chart,
             threshold=threshold,
             rates=rates,
@@ -137,7 +129,12 @@ def month_end(
         for action, step in zip(close.actions, close.steps, strict=True)
         if action.code == "in_doubt"
     ]
-    text.report(**_facts_of(close), outcome_unknown=questions)
+    text.report(
+        **close.for_programs,
+        folder=close.folder,
+        earlier_folder=close.earlier_folder,
+        outcome_unknown=questions,
+    )
     if questions or (apply and close.run.is_incomplete):
         return Exit.INCOMPLETE
     return Exit.FINDINGS if fail_on is not None and FAIL_ON[fail_on](close) else Exit.DONE
@@ -199,7 +196,7 @@ def _rows(frame: Any, texts: Words) -> str:
 
 # By step of a close: the function that formats its result.
 STEPS: dict[str, Callable[[Any, Words], str]] = {
-    "month": lambda text, _: str(text),
+    "question": lambda text, _: str(text),
     "categories": _rows,
     "employees": _rows,
     "reconciled": _actions,
@@ -212,7 +209,7 @@ STEPS: dict[str, Callable[[Any, Words], str]] = {
 
 def _say_step(say: Say, texts: Words, step: str, result: Any) -> None:
     if step in STEPS:
-        say(_line(texts, step, STEPS[step](result, texts)))
+        say(_line(texts, "" if step == "question" else step, STEPS[step](result, texts)))
 
 
 def _line(texts: Words, step: str, text: str) -> str:
@@ -251,26 +248,3 @@ def _say_to_do(say: Say, close: Close) -> None:
         lines = [*close.changed["headline"], *not_compared] or [texts("report.terminal.nothing_changed")]
         head = texts("report.terminal.since", month=close.last_month)
         say("\n".join([f"\n{head}", *(f"  {line}" for line in lines)]))
-
-
-def _facts_of(close: Close) -> Mapping[str, Any]:
-    run = close.run
-    return {
-        "period": close.period,
-        "environment": close.environment,
-        "company": close.company,
-        "company_name": close.company_name or None,
-        "language": close.words.language,
-        "state": close.state,
-        "approved_by": close.approved_by,
-        **close.for_programs,
-        "applied": run.applied,
-        "prepared_by": run.prepared_by,
-        "stays_open": run.stays_open or None,
-        "folder": close.folder,
-        "earlier_folder": close.earlier_folder,
-        "accounts": run.outcomes("created"),
-        "jobs": run.jobs,
-        "plan_id": run.plan.plan_id,
-        "not_checked": run.unchecked,
-    }

@@ -32,22 +32,13 @@ def show(
     """
     if context.invoked_subcommand is not None:
         return
-    import pandas as pd
-
     with books.connected() as service:
         periods = bktools.load_periods(books.company, service=service)
     if table.is_for_people:
-        texts = words()
-        for column in AMOUNTS:
-            amounts = zip(periods[column], periods["currency"], strict=True)
-            periods[column] = [
-                None if pd.isna(amount) else texts.amount(amount, currency) for amount, currency in amounts
-            ]
-        note(texts("command.periods"))
+        note(words()("command.periods"))
     table.hand_over(periods, columns=COLUMNS)
 
 
-AMOUNTS = ("exported_amount", "in_books_amount", "held_back_amount", "open_amount")
 COLUMNS = [
     *("period", "state", "currency", "exported", "exported_amount", "in_books", "in_books_amount"),
     *("held_back", "held_back_amount"),

@@ -151,15 +151,15 @@ def samples(service: bktools.Service, missing: str) -> tuple[Path, Path]:
     return write_sample_data(service.settings.state_dir / "sample-data")
 
 
-def recognised(about: Facts[str, Any], language: str | None = None) -> str:
-    """Return how a file was read, from `frame.attrs["bktools"]`, with its notes in a language."""
+def recognised(about: Facts[str, Any]) -> str:
+    """Return how a file was read, from `frame.attrs["bktools"]`, with its notes."""
     from bktools.inputs.notes import note_sentences
 
     fields: dict[str, list[str]] = {}
     for field, heading in about["columns"].items():
         fields.setdefault(heading, []).append(field)
     # A heading equal to the field's name is left out.
-    texts = words(language)
+    texts = words()
     both = texts("command.and")
     columns = [f"{heading} → {both.join(names)}" for heading, names in fields.items() if names != [heading]]
     form = [
@@ -174,6 +174,6 @@ def recognised(about: Facts[str, Any], language: str | None = None) -> str:
             file=Path(about["source"]).name,
             how=", ".join([*form, *columns]),
         ),
-        *(texts("command.note", text=text) for text in note_sentences(about, language)),
+        *(texts("command.note", text=text) for text in note_sentences(about)),
     ]
     return "\n                 ".join(lines)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -107,11 +108,18 @@ class Table:
         """Whether the table is shown to a person, not given to a program or written to a file."""
         return self.format is TableFormat.TABLE and self.output is None
 
-    def hand_over(self, frame: pd.DataFrame, *, columns: list[str] | None = None, most: int = 50) -> None:
+    def hand_over(
+        self,
+        frame: pd.DataFrame,
+        *,
+        columns: list[str] | None = None,
+        most: int = 50,
+        titles: Mapping[str, str] | None = None,
+    ) -> None:
         """Write a table to the file, or to standard output in the format.
 
-        People get the given columns, in a terminal at most so many rows. Files, CSV and JSON have all rows
-        and columns; CSV in a file is for spreadsheets, on standard output for programs.
+        People get the given columns with their titles, in a terminal at most so many rows. Files, CSV and
+        JSON have all rows and columns; CSV in a file is for spreadsheets, on standard output for programs.
         """
         from bktools.cli.tables import show
 
@@ -119,7 +127,8 @@ class Table:
             write_table(frame, self.output, self.output.suffix.lower(), "excel")
             note(words()("command.written", count=len(frame), file=self.output))
         elif self.is_for_people:
-            show(frame if columns is None else frame[columns], most=most, whole="--output FILE")
+            shown = frame if columns is None else frame[columns]
+            show(shown, most=most, whole="--output FILE", titles=titles)
         else:
             content = io.BytesIO()
             write_table(frame, content, f".{self.format}", "machine")

@@ -59,11 +59,6 @@ def serve(
         "Fault to inject, such as error:operation=search_categories,times=3,status=503; may be "
         "repeated. bktools guide programs lists them.",
     ),
-    ready: bool = option(
-        "--ready",
-        "Every company takes exports; by default one lacks its contra accounts, another its ERP.",
-        False,
-    ),
 ) -> None:
     """Serve the sandbox until Ctrl-C; print how to connect.
 
@@ -81,9 +76,6 @@ def serve(
         on_request=_on_request,
     )
     with server:
-        if ready:
-            for company in server.companies():
-                server.configure_company(company.id, has_integration=True, has_contra_accounts=True)
         try:
             _report(server, text)
             server.wait()

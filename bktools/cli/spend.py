@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,6 @@ import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.options import Books, option, the_company
 from bktools.progress import note
-from bktools.wording import words
-from bktools.wording.numbers import percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,9 +49,6 @@ def spend(
         largest_first=largest_first,
         **names,
     )
-    if shares and table.is_for_people:
-        of_reader = partial(percent, language=words().language, signed=False)
-        sums["share"] = (100 * sums["share"]).round(1).map(of_reader, na_action="ignore")
     table.hand_over(sums, columns=shown_columns(sums))
 
 

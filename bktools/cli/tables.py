@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import typer
 
-from bktools.cli.formats import is_number, texts_of, with_units
-from bktools.consoles import laid_out, room
 from bktools.wording import LANGUAGES, Words, words
 
 if TYPE_CHECKING:
@@ -30,42 +28,29 @@ def in_order(frame: pd.DataFrame, column: str, values: Iterable[str]) -> pd.Data
     )
 
 
-def show(frame: pd.DataFrame, *, most: int = 50, whole: str = "| cat") -> None:
+def show(
+    frame: pd.DataFrame,
+    *,
+    most: int = 50,
+    whole: str = "| cat",
+    titles: Mapping[str, str] | None = None,
+) -> None:
     """Print a frame: on a terminal what fits, elsewhere every row and column, separated by tabs.
 
-    `whole` is what to add to the command so that it shows everything, for the note.
+    `whole` is what to add to the command so that it shows everything, for the note; `titles` are headings by
+    the names of columns.
     """
-    texts = words()
+    from bktools.frames.incoming import arrow_of
+    from bktools.widgets.show import Shown, in_a_pipe
+
+    texts, table = words(), arrow_of(frame)
+    names = table.column_names
+    headings = {name: _heading(texts, name) for name in names} | {**(titles or {})}
     if sys.stdout.isatty():
-        if frame.empty:
-            typer.echo(texts("command.none"))
-        else:
-            _show_fitted(frame, most, room(), whole)
+        typer.echo(Shown(names, table.slice(0, most), most, len(table), whole=whole, titles=headings))
     else:
-        exact = with_units(frame)
-        cells = [
-            [_heading(texts, name), *texts_of(exact[name], "", texts.language)] for name in frame.columns
-        ]
-        typer.echo("\n".join("\t".join(row) for row in zip(*cells, strict=True)))
-
-
-def _show_fitted(frame: pd.DataFrame, most: int, columns: int | None, whole: str) -> None:
-    says = words()
-    names = [_heading(says, name) for name in frame.columns]
-    exact = with_units(frame.head(most))
-    texts = [texts_of(exact[name], ",", says.language) for name in frame.columns]
-    # A value without spaces is a word, a code or an ID to copy: it is shown whole or not at all.
-    unbroken = [place for place, values in enumerate(texts) if not any(" " in text for text in values)]
-    numbers = [place for place, name in enumerate(frame.columns) if is_number(frame[name])]
-    rows = list(zip(*texts, strict=True))
-    lines, shown = laid_out(rows, columns, headings=names, whole=unbroken, to_the_right=numbers)
-    typer.echo("\n".join(lines))
-    notes = [
-        says("command.more_rows", count=len(frame) - most) if len(frame) > most else "",
-        says("command.left_out", names=", ".join(names[shown:])) if names[shown:] else "",
-    ]
-    if any(notes):
-        typer.echo(says("command.all_of_it", notes="; ".join(filter(None, notes)), way=whole))
+        lines = [[headings[name] for name in names], *in_a_pipe(table)]
+        typer.echo("\n".join("\t".join(line) for line in lines))
 
 
 def _heading(texts: Words, name: str) -> str:

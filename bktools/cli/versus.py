@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.compare import by_name
-from bktools.cli.formats import with_units
 from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.spend import read_sides, shown_columns
 from bktools.errors import ArgumentError
@@ -74,14 +73,9 @@ def versus(
     note(words()("command.differences", count=len(changes), smaller=smaller))
     if not largest_first:
         changes = by_name(changes, shown_columns(changes)[: -len(FIGURES)])
-    shown = shown_columns(changes)
-    if table.is_for_people:
-        titles = {"this": period or _named(this, of_this), "that": before or _named(that, of_that)}
-        if len({*titles.values()}) < len(titles):
-            titles = {}
-        changes = with_units(changes).rename(columns=titles)
-        shown = [titles.get(name, name) for name in shown]
-    table.hand_over(changes, columns=shown)
+    titles = {"this": period or _named(this, of_this), "that": before or _named(that, of_that)}
+    titles = titles if len({*titles.values()}) == len(titles) else {}
+    table.hand_over(changes, columns=shown_columns(changes), titles=titles)
 
 
 def _named(side: pd.DataFrame, files: Sequence[Path]) -> str:

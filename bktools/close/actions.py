@@ -5,7 +5,6 @@ Actions are facts. `sentences.py` makes the words of them in a language.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -176,22 +175,6 @@ class Waiting(Valued):
     errors: int
     warnings: int
     money: Mapping[str, Money]
-
-
-def key_of(company: str, period: str, code: str, facts: str, ids: Mapping[str, str | None]) -> str:
-    """Return the identity of an action, or of one of its things, in a month's close, from codes and IDs.
-
-    `facts` are as `facts_text` returns them.
-    """
-    # Spreadsheet programs keep the letters of a text, and not always its spaces.
-    known = [
-        company,
-        period,
-        code,
-        "".join(facts.split()),
-        *sorted((name, one) for name, one in ids.items() if one),
-    ]
-    return hashlib.sha256(json.dumps(known).encode()).hexdigest()[:12]
 
 
 def facts_text(facts: Facts) -> str:

@@ -184,8 +184,8 @@ def months_between(
         if not len(rows)
     ]
     rows = [row for name in SUMS for row in _exported(name, old, new, words)]
-    rows += _held_back(before, after, words)
-    rows = _largest_first(rows)
+    held = _held_back(before, after, words)
+    rows += sorted(held, key=lambda row: (row["currency"], -abs(row["difference"])))
     moments = [pc.max(rows["sent_at"]).as_py() for rows in (old, new)]
     changes = []
     if None not in moments:
@@ -275,21 +275,6 @@ def _figures(was: Money, now: Money) -> dict[str, Any]:
         "entries_before": was.entries,
         "entries_after": now.entries,
     }
-
-
-def _largest_first(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return each table's rows by currency, largest first, then by size of the difference.
-
-    The largest currency has most entries.
-    """
-    tables = {name: place for place, name in enumerate((*SUMS, HELD_BACK))}
-    entries: Counter[str] = Counter()
-    for row in rows:
-        entries[row["currency"]] += row["entries_before"] + row["entries_after"]
-    ranks = {currency: place for place, (currency, _) in enumerate(entries.most_common())}
-    return sorted(
-        rows, key=lambda row: (tables[row["table"]], ranks[row["currency"]], -abs(row["difference"]))
-    )
 
 
 def _held_back(before: PeriodRecord, after: PeriodRecord, words: Words) -> Iterator[dict[str, Any]]:

@@ -32,7 +32,7 @@ PLANNED, APPLIED, APPROVED = "planned", "applied", "approved"
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class CloseRun:
     """What is about one run of a close, and not about the month.
 
     Parameters
@@ -43,6 +43,8 @@ class Run:
         Its start, in UTC.
     prepared_by, approved_by : str
         Who ran it, and who approved it in this run; stays_open says why an approved period is not closed.
+    question : str
+        Of a dry run, what a person answers before the company's first export; "" where nothing is asked.
     plan : ExportPlan
         The export jobs of this run; jobs and created are the outcome of each job and of each created account.
     unchecked : tuple of str
@@ -56,6 +58,7 @@ class Run:
     prepared_by: str
     approved_by: str | None
     stays_open: str
+    question: str
     plan: ExportPlan
     jobs: list[dict[str, Any]]
     created: list[dict[str, Any]]
@@ -99,7 +102,7 @@ class Close:
         The last month before it that was exported, "" for none.
     before, after : Reconciliation
         The chart of accounts beside the service, before and after accounts were created.
-    run : Run
+    run : CloseRun
         What is about this run.
     tables : mapping of str to pyarrow.Table
         entries, categories, employees, chart, accounts, coverage (of the categories), changes (the large
@@ -126,7 +129,7 @@ class Close:
     last_month: str
     before: Reconciliation
     after: Reconciliation
-    run: Run
+    run: CloseRun
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     folder: Path | None = None
     earlier_folder: Path | None = None
@@ -182,7 +185,7 @@ class Close:
 
     @property
     def state(self) -> str:
-        """One of planned, applied and approved: whether the month was closed, whatever this run did."""
+        """One of planned, applied and approved, over all runs of the month."""
         if self.approved_by:
             return APPROVED
         return APPLIED if len(self.record.tables["closes"]) else PLANNED
@@ -215,12 +218,20 @@ class Close:
 
     @property
     def for_programs(self) -> dict[str, Any]:
-        """The figures for programs: amounts as text, so that none is rounded."""
+        """The month, its run and its figures for programs: amounts as text, so that none is rounded."""
         reasons: dict[str, dict[str, Any]] = {}
         for line in self.statement:
             if line["reason"]:
                 reasons.setdefault(line["fate"], {})[line["reason"]] = line.for_programs
+        run = self.run
         return {
+            "period": self.period,
+            "environment": self.environment,
+            "company": self.company,
+            "company_name": self.company_name or None,
+            "language": self.words.language,
+            "state": self.state,
+            "approved_by": self.approved_by,
             "entries": {line["fate"]: line.for_programs for line in self.statement if not line["reason"]},
             "reasons": reasons,
             "to_do": self.severities,
@@ -237,6 +248,14 @@ class Close:
                     for change in self.figures.against
                 },
             },
+            "applied": run.applied,
+            "prepared_by": run.prepared_by,
+            "stays_open": run.stays_open or None,
+            "question": run.question or None,
+            "accounts": run.outcomes("created"),
+            "jobs": run.jobs,
+            "plan_id": run.plan.plan_id,
+            "not_checked": run.unchecked,
         }
 
     @property

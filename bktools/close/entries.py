@@ -141,7 +141,7 @@ def _facts_of(reason: str, job: Mapping[str, Any]) -> str | None:
     """Return what is known of an entry that was not sent; nothing before the close is applied."""
     if reason in SILENT:
         return None
-    # The way out of a waiting export job is said where jobs are settled.
+    # The action of the export job has its way out.
     return json.dumps({"answer": job["message"] or None} if reason == REFUSED else {})
 
 

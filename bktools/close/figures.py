@@ -40,7 +40,7 @@ GROUPS = [key for key, _ in NEW.values()]
 
 
 @dataclass(frozen=True)
-class Difference:
+class MonthChange:
     """What was spent in a month beside the last month that was closed, in one currency.
 
     `share` is the change in percent of `before`, with one decimal, None where that says nothing. `parts` are
@@ -127,11 +127,11 @@ class Figures:
 
     @cached_property
     def spent(self) -> Sum:
-        """What was spent in the month, whatever became of it."""
+        """All entries of the month, exported or not."""
         return self.of_fate(*SPENT)
 
     @cached_property
-    def against(self) -> tuple[Difference, ...]:
+    def against(self) -> tuple[MonthChange, ...]:
         """What was spent, beside the last closed month, by currency; () without such a month."""
         if not len(self._last):
             return ()
@@ -152,7 +152,7 @@ class Figures:
             }
             if parts:
                 change = change_of(_added(old.values()), _added(new.values()))
-                differences.append(Difference(currency, *change, parts=parts))
+                differences.append(MonthChange(currency, *change, parts=parts))
         return tuple(differences)
 
     @cached_property

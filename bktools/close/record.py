@@ -1,4 +1,4 @@
-"""`record_of`: what a month's close exported and held back, from the journal, whatever files hold now."""
+"""`record_of`: the entries that a month exported and held back, from the journal."""
 
 from __future__ import annotations
 
@@ -103,39 +103,14 @@ class PeriodRecord:
 
     @property
     def lines(self) -> list[str]:
-        """The record in sentences, with the exact amounts by currency."""
-        count = {name: int(self.totals[name].sum()) for name in PARTS}
+        """The number of entries of each part, and their exact amounts by currency."""
+        texts, rows = words(), self.tables["totals"].to_pylist()
         lines = []
-        if count["exported"]:
-            sent = self.exported[self.exported["state"] == "ACCEPTED"]
-            days = sent["sent_at"].dropna().dt.strftime("%Y-%m-%d")
-            first, last = days.min(), days.max()
-            lines.append(
-                words()(
-                    "record.exported" if first == last else "record.exported_on_days",
-                    count=count["exported"],
-                    jobs=sent["job_id"].nunique(),
-                    first=first,
-                    last=last,
-                    by=", ".join(map(str, sorted(sent["sent_by"].dropna().unique()))),
-                )
-            )
-            lines += self._amounts("exported")
-        if count["in_doubt"]:
-            lines += [words()("record.in_doubt", count=count["in_doubt"]), *self._amounts("in_doubt")]
-        if count["in_books"]:
-            lines += [words()("record.in_books", count=count["in_books"]), *self._amounts("in_books")]
-        if count["held_back"]:
-            facts = {"count": count["held_back"], "resolved": count["resolved"], "open": count["open"]}
-            lines += [words()("record.held_back", **facts), *self._amounts("held_back")]
-        return lines
-
-    def _amounts(self, name: str) -> list[str]:
-        lines = []
-        for row in self.totals[self.totals[name] > 0].to_dict("records"):
-            currency, amount = row["currency"], row[f"{name}_amount"]
-            text = words()("record.no_amount") if pd.isna(amount) else words().amount(amount, currency)
-            lines.append(f"  {NO_CURRENCY if pd.isna(currency) else currency} {text}")
+        for part in PARTS:
+            amounts = {row["currency"] or NO_CURRENCY: row[f"{part}_amount"] for row in rows if row[part]}
+            if amounts:
+                count = texts.counted(sum(row[part] for row in rows), "entry")
+                lines.append(f"{texts(f'record.part.{part}')}: {count}, {texts.money(amounts)}")
         return lines
 
     @property
@@ -144,20 +119,11 @@ class PeriodRecord:
         return words()(key, month=self.period, company=self.company, environment=self.environment)
 
     def __repr__(self) -> str:
-        return readable(
-            "\n".join([self._head, *(f"  {line}" for line in self.lines or [words()("record.nothing")])])
-        )
+        return readable("\n  ".join([self._head, *(self.lines or [words()("record.nothing")])]))
 
     def _repr_html_(self) -> str:
-        shown_totals = self.totals.astype("object").where(self.totals.notna(), None)
-        return "".join(
-            [
-                views.heading(self._head),
-                views.table(
-                    list(shown_totals.columns), shown_totals.itertuples(index=False), total=len(shown_totals)
-                ),
-                views.table([""], [[line] for line in self.lines], total=len(self.lines)),
-            ]
+        return views.heading(self._head) + views.table(
+            [""], [[line] for line in self.lines], total=len(self.lines)
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, SupportsIndex, TypeVar
 
 import pandas as pd
@@ -15,20 +16,14 @@ from bktools.connection import company_named, words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.incoming import arrow_of, described, in_memory, source_of
+from bktools.frames.schema import Month
 from bktools.frames.sums import threshold_of
 from bktools.journal.records import this_user
 from bktools.service import Service
-from bktools.spending.rates import Rates, kept_rates, rates_of
+from bktools.spending.rates import ExchangeRates, kept_rates, rates_of
 from bktools.wording import Words
 
 Result = TypeVar("Result")
-
-# A month with less than this share of the busiest month is not closed by default: dates may be mistyped.
-LEAST_SHARE = 0.05
-SHOWN_MONTHS = 3
-
-# Arguments that later steps check.
-AS_GIVEN = ("ledger", "max_entries", "wait", "first_export", "new_chart", "seen")
 
 
 @dataclass(frozen=True)
@@ -39,15 +34,13 @@ class CloseRequest:
     ----------
     company, period : str
         UUID of the company, and the month, as 2026-10.
-    why : str
-        Why this month was chosen, "" where it was given.
     begun_at : datetime
         When the close began, in UTC.
     loaded : mapping of str to DataFrame
         The categories and employees that the caller has loaded already.
     is_large_change : callable, optional
         Whether a change since the last close is listed; None for the default.
-    rates : Rates, optional
+    rates : ExchangeRates, optional
         Rates of exchange of the month, given now or at an earlier close of it.
     budget : pyarrow.Table, optional
         The month's budget.
@@ -58,7 +51,6 @@ class CloseRequest:
     service: Service
     company: str
     period: str
-    why: str
     chart: pa.Table
     entries: pa.Table
     loaded: Mapping[str, pd.DataFrame | None]
@@ -72,7 +64,7 @@ class CloseRequest:
     approved_by: str | None
     new_chart: bool
     is_large_change: Callable[[Any], bool] | None
-    rates: Rates | None
+    rates: ExchangeRates | None
     budget: pa.Table | None
     words: Words
     seen: Callable[[str, Any], None] | None
@@ -84,47 +76,67 @@ class CloseRequest:
         return result
 
 
-def close_request(service: Service, arguments: Mapping[str, Any]) -> CloseRequest:
+def close_request(
+    service: Service,
+    *,
+    chart: pd.DataFrame,
+    entries: pd.DataFrame,
+    month: Month | None,
+    company: str | None,
+    categories: pd.DataFrame | None,
+    employees: pd.DataFrame | None,
+    ledger: pd.DataFrame | None,
+    apply: bool,
+    max_entries: SupportsIndex,
+    wait: float | dt.timedelta,
+    first_export: bool,
+    by: str | None,
+    approved_by: str | None,
+    new_chart: bool,
+    threshold: str | float | Decimal | None,
+    rates: Any,
+    budget: Any,
+    language: str | None,
+    seen: Callable[[str, Any], None] | None,
+) -> CloseRequest:
     """Return the request of `close_month`'s arguments; one that breaks a rule is an `ArgumentError`."""
-    month, by, approved_by = (arguments[name] for name in ("month", "by", "approved_by"))
-    chart, entries = arguments["chart"], arguments["entries"]
-    settings, apply = service.settings, rules.flag("apply", arguments["apply"])
-    company = arguments["company"] or settings.company
+    settings = service.settings
+    company = company or settings.company
     if company is None:
         raise ArgumentError("company", "must name the company to close (or set BKTOOLS_COMPANY)")
-    if rules.flag("first_export", arguments["first_export"]) and by is None:
+    company = company_named(company, settings)
+    if rules.flag("first_export", first_export) and by is None:
         raise ArgumentError(
             name_of("first_export"), f"needs {setting('by')}: who says that nobody exported before"
         )
     tables = {"chart": table_of(chart, "chart"), "entries": table_of(entries, "entries")}
     if "date" in entries and not pd.api.types.is_datetime64_any_dtype(entries["date"]):
         raise InputError("the column date of the entries holds no dates: read them with read_entries")
-    begun_at, words = dt.datetime.now(dt.UTC), words_for(arguments["language"], settings)
+    begun_at, words = dt.datetime.now(dt.UTC), words_for(language, settings)
     # The month is taken from the calendar of this machine, not from UTC.
     today = begun_at.astimezone()
     period = month_of(entries, today) if month is None else rules.month("month", month)
-    is_early = rules.flag("before_month_end", arguments["before_month_end"])
-    approver = None if approved_by is None else rules.a_name("approved_by", approved_by)
-    _refuse_early(period, today, is_approved=approver is not None and not is_early)
-    company, budget = company_named(company, settings), arguments["budget"]
-    rates, threshold = arguments["rates"], arguments["threshold"]
+    _refuse_early(period, today, is_approved=approved_by is not None)
     return CloseRequest(
         service=service,
         company=company,
         period=period,
-        why=why_this_month(entries, period, words) if month is None else "",
-        chart=tables["chart"],
-        entries=tables["entries"],
-        loaded={name: arguments[name] for name in ("categories", "employees")},
-        apply=apply,
+        loaded={"categories": categories, "employees": employees},
+        ledger=ledger,
+        apply=rules.flag("apply", apply),
+        max_entries=max_entries,
+        wait=wait,
+        first_export=first_export,
         begun_at=begun_at,
         prepared_by=this_user() if by is None else rules.a_name("by", by),
-        approved_by=approver,
+        approved_by=None if approved_by is None else rules.a_name("approved_by", approved_by),
+        new_chart=new_chart,
         is_large_change=None if threshold is None else threshold_of(threshold),
         rates=kept_rates(settings, company, period) if rates is None else rates_of(rates),
         budget=None if budget is None else in_memory(budget, "budget"),
         words=words,
-        **{name: arguments[name] for name in AS_GIVEN},
+        seen=seen,
+        **tables,
     )
 
 
@@ -140,45 +152,17 @@ def _refuse_early(period: str, today: dt.datetime, *, is_approved: bool) -> None
     if period == current and is_approved:
         raise ArgumentError(
             name_of("approved_by"),
-            f"closes {current}, which has not ended: approve it when it has, "
-            f"or say that it is meant with {setting('before_month_end', value=True)}",
+            f"closes {current}, which has not ended: approve it when it has",
         )
 
 
 def month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
-    """Return the month to close: never decided by a few entries, and never in the future."""
-    counts = _counts(entries)
-    if counts.empty:
-        raise ArgumentError(name_of("month"), "must be given: the entries have no dates")
+    """Return the only month of the entries that has ended, or the current one where none has; else ask."""
     current = f"{today:%Y-%m}"
-    past = counts[counts.index <= current]
-    if past.empty:
-        first = counts.index.min()
-        raise ArgumentError(
-            name_of("month"),
-            f"must be given: no entry is dated in {current} or before, the first month is {first}",
-        )
-    ended = past[past.index < current]
-    likely = past if ended.empty else ended
-    return str(likely.index[likely >= likely.max() * LEAST_SHARE].max())
-
-
-def why_this_month(entries: pd.DataFrame, period: str, words: Words) -> str:
-    """Return a sentence with the chosen month and the number of entries in other months."""
-    counts = _counts(entries)
-    # The latest months first: their entries wait for the next close, or their dates are mistyped.
-    others = [
-        words("report.terminal.of_month", count=count, month=month)
-        for month, count in counts[counts.index != period][::-1].items()
-    ]
-    outside = words.listed(others, most=SHOWN_MONTHS) or None
-    way = setting("month", "YYYY-MM")
-    return words("report.terminal.chosen_month", period=period, others=outside, way=way)
-
-
-def _counts(entries: pd.DataFrame) -> pd.Series:
-    """Return the number of entries of each month, the earliest first."""
-    if "date" not in entries.columns:
-        return pd.Series(dtype="int64")
-    months: pd.Series = entries["date"].dropna().dt.strftime("%Y-%m").value_counts().sort_index()
-    return months
+    days = entries["date"].dropna() if "date" in entries.columns else pd.Series(dtype="datetime64[s]")
+    months: list[str] = sorted(days.dt.strftime("%Y-%m").unique())
+    likely = [month for month in months if month < current] or [month for month in months if month == current]
+    if len(likely) != 1:
+        which = f"the entries are of {', '.join(months)}" if months else "the entries have no dates"
+        raise ArgumentError(name_of("month"), f"must be given: {which}")
+    return likely[0]

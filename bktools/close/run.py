@@ -1,4 +1,4 @@
-"""`closed_month`: the close, step by step, on one opened journal."""
+"""`run_close`: the close, step by step, on one opened journal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from bktools.close.actions import StepResults, actions_of, waiting_by_role
 from bktools.close.changes import as_entries, large_changes, months_between
-from bktools.close.close import Close, Run
+from bktools.close.close import Close, CloseRun
 from bktools.close.entries import EXPORTED, HELD, IN_BOOKS, entries_of
 from bktools.close.figures import GROUPS, SPENT, spent_table
 from bktools.close.record import PeriodRecord, record_in, verified_months
@@ -27,7 +27,7 @@ from bktools.frames.incoming import arrow_of, described, source_of
 from bktools.frames.schema import ACCOUNTS, TEXT
 from bktools.frames.sums import HOME, NOTHING, money_of
 from bktools.journal.accounts import accounts_in, companies_in_charts
-from bktools.journal.export_jobs import history_of
+from bktools.journal.export_jobs import known_before
 from bktools.journal.periods import (
     CLOSED,
     approve,
@@ -37,7 +37,7 @@ from bktools.journal.periods import (
     state_of,
 )
 from bktools.journal.right_journal import first_export
-from bktools.journal.statements import not_booked, record_first_export
+from bktools.journal.statements import record_first_export
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
 from bktools.reconcile import Reconciliation, reconcile_accounts
@@ -53,47 +53,53 @@ from bktools.submit.export_jobs import submit
 LISTED_SHARE = Decimal("0.01")
 
 
-def closed_month(request: CloseRequest) -> Close:
+def run_close(request: CloseRequest) -> Close:
     """Load, reconcile, create accounts, export the entries that are ready, and return the month."""
     settings = request.service.settings
     if request.apply:
         require_writable(settings)
     with open_for_writing(settings) as journal:
-        begin(request, journal)
+        question = begin(request, journal)
         tables = loaded(request)
         chart = reconciled(request, journal, tables)
-        history = history_of(journal, "sent")
+        before = known_before(journal, request.company)
         home = home_currency(request)
-        plan = composed(request, journal, tables, chart, history)
-        jobs = submitted(request, journal, plan)
-        sent = sent_by_company(request, journal, plan, history)
+        plan = composed(request, tables, chart, before)
+        apply, wait, period = request.apply, request.wait, request.period
+        sent_now = submit(journal, plan, request.service, apply=apply, wait=wait, period=period)
+        jobs = request.step("jobs", sent_now)
+        # What was sent by now, also in this run.
+        history = None if request.apply else before["history"]
+        sent = sent_entries(journal, request.company, history, {plan.plan_id: request.prepared_by})
         entries = entries_of(plan, request.period, sent, jobs, request.words, frozenset(chart.assumed))
         entries = with_home_amounts(request, entries, home)
         stays_open = recorded(request, journal, plan, entries)
-        months = months_of(request, journal, chart, entries, sent)
+        record, last_month, of_months = months_of(request, journal, chart, entries, sent)
         results = step_results(request, journal, chart, plan, entries, sent, jobs)
         actions = actions_of(results)
         sources = {name: source_of(table) for name, table in {**tables, "accounts": chart.accounts}.items()}
+        name = settings.title_of(request.company)
         close = Close(
             period=request.period,
             environment=settings.environment,
             company=request.company,
-            company_name=_name_of(request),
+            company_name="" if name == request.company else name,
             currency=results.own,
             actions=actions,
             home_currency=home,
             by_role=waiting_by_role(results, actions),
             words=request.words,
-            record=months.record,
-            last_month=months.last,
+            record=record,
+            last_month=last_month,
             before=chart.before,
             after=chart.after,
-            run=Run(
+            run=CloseRun(
                 applied=request.apply,
                 begun_at=request.begun_at,
                 prepared_by=request.prepared_by,
                 approved_by=request.approved_by,
                 stays_open=stays_open,
+                question=question,
                 plan=plan,
                 jobs=jobs,
                 created=chart.created,
@@ -107,22 +113,24 @@ def closed_month(request: CloseRequest) -> Close:
                 "coverage": chart.after.table("coverage"),
                 **budget_of(request, entries),
                 **({"rates": request.rates.table} if request.rates else {}),
-                **months.tables,
+                **of_months,
             },
         )
         return request.step("close", close)
 
 
-def begin(request: CloseRequest, journal: WritableJournal) -> None:
-    """Refuse a closed month; ask about a first export, or record the answer; say which month was chosen."""
+def begin(request: CloseRequest, journal: WritableJournal) -> str:
+    """Refuse a closed month, and a first export that nobody answered for; return a dry run's question."""
     if request.apply:
         journal.require_open(request.company, [request.period])
         if request.first_export:
             record_first_export(journal, request.company, by=request.prepared_by)
-        if question := first_export(journal, request.company):
-            raise question
-    if request.why:
-        request.step("month", request.why)
+    question = first_export(journal, request.company)
+    if question and request.apply:
+        raise question
+    if question:
+        request.step("question", str(question))
+    return str(question or "")
 
 
 def loaded(request: CloseRequest) -> dict[str, pa.Table]:
@@ -190,42 +198,24 @@ def reconciled(
 
 def composed(
     request: CloseRequest,
-    journal: WritableJournal,
     tables: Mapping[str, pa.Table],
     chart: ReconciledChart,
-    history: pa.Table,
+    before: Mapping[str, Any],
 ) -> ExportPlan:
-    """Return the export jobs of the month. The history of all companies keeps what was sent out."""
+    """Return the export jobs of the month, without what was sent before."""
     plan = compose_export_jobs(
         tables["entries"],
         categories=tables["categories"],
         accounts=_with_planned(chart.accounts, chart.assumed.values()),
         employees=tables["employees"],
-        history=described(history, {"journal": journal.id}),
+        **before,
         company=request.company,
         period=request.period,
         currency=request.service.settings.currency,
         max_entries=request.max_entries,
         ledger=request.ledger,
-        exported_elsewhere=[*journal.exported_elsewhere(request.company)],
-        not_booked=[*not_booked(journal, request.company)],
     )
     return request.step("plan", plan)
-
-
-def submitted(request: CloseRequest, journal: WritableJournal, plan: ExportPlan) -> list[dict[str, Any]]:
-    """Send the export jobs; return the outcome of each, of a dry run what would be sent."""
-    apply, wait, period = request.apply, request.wait, request.period
-    return request.step("jobs", submit(journal, plan, request.service, apply=apply, wait=wait, period=period))
-
-
-def sent_by_company(
-    request: CloseRequest, journal: WritableJournal, plan: ExportPlan, history: pa.Table
-) -> pa.Table:
-    """Return the entries that the journal knows as sent, also those of this run."""
-    if request.apply:
-        return sent_entries(journal, request.company, None, {plan.plan_id: request.prepared_by})
-    return sent_entries(journal, request.company, history)
 
 
 def recorded(request: CloseRequest, journal: WritableJournal, plan: ExportPlan, entries: pa.Table) -> str:
@@ -248,29 +238,20 @@ def recorded(request: CloseRequest, journal: WritableJournal, plan: ExportPlan, 
     return approve(journal, request.company, request.period, plan_id=plan.plan_id, by=request.approved_by)
 
 
-@dataclass(frozen=True, eq=False)
-class Months:
-    """The record of the month, and the last month before it that exported anything, "" for none.
-
-    `tables` are last (its entries with their fates), earlier (entries of all months before), counted_before
-    (the IDs of entries that they held back), expected (what comes every month and is missing), verified (the
-    last verification of each month), and where there is a last month, changes since then: the large ones, and
-    all_changes.
-    """
-
-    record: PeriodRecord
-    last: str
-    tables: dict[str, pa.Table]
-
-
 def months_of(
     request: CloseRequest,
     journal: WritableJournal,
     chart: ReconciledChart,
     of_month: pa.Table,
     sent: pa.Table,
-) -> Months:
-    """Return what the journal knows of the month, whose entries are `of_month`, and of those before."""
+) -> tuple[PeriodRecord, str, dict[str, pa.Table]]:
+    """Return the record of the month, the last month before it that exported anything, and tables of both.
+
+    The tables are last (entries of the last month, with their fates), earlier (entries of all months before),
+    counted_before (the IDs of entries that they held back), expected (what comes every month and is missing),
+    verified (the last verification of each month), and where there is a last month, changes since then: the
+    large ones, and all_changes. `of_month` are the entries of the month.
+    """
     environment = request.service.settings.environment
     record = record_in(journal, request.period, request.company, environment, sent)
     entries = as_entries(sent)
@@ -291,7 +272,7 @@ def months_of(
         changes = months_between(before, record, chart.accounts, request.service, request.words)
         is_large = request.is_large_change or _large_share(request, of_month)
         tables |= {"all_changes": changes, "changes": large_changes(changes, is_large)}
-    return Months(record, last, tables)
+    return record, last, tables
 
 
 def _large_share(request: CloseRequest, entries: pa.Table) -> Callable[[Mapping[str, Any]], bool]:
@@ -420,12 +401,6 @@ def _unchecked(request: CloseRequest, chart: ReconciledChart, plan: ExportPlan) 
         *(words(f"not_compared.{code}") for code in chart.after.not_compared),
         *(words.name("unchecked", code) for code in plan.unchecked),
     )
-
-
-def _name_of(request: CloseRequest) -> str:
-    """Return the company's name for titles, "" where the settings have none."""
-    name = request.service.settings.title_of(request.company)
-    return "" if name == request.company else name
 
 
 def _with_planned(accounts: pa.Table, assumed: Iterable[str]) -> pa.Table:

@@ -7,18 +7,14 @@ from collections.abc import Sequence
 import polars as pl
 
 from bktools.export.keys import joined, lower, plain
-from bktools.frames.schema import MAYBE_SENT
+from bktools.frames.schema import COMPARED, MAYBE_SENT
 
 c = pl.col
 
 # The facts that are compared when an entry comes again, with their columns in the file and in the history.
-COMPARED = {
-    "date": "day",
-    "amount": "amount",
-    "currency": "currency",
-    "category": "category_key",
-    "tax_code": "tax_code",
-    "supplier": "supplier",
+FACT_COLUMNS = {
+    fact: {"date": "day", "category": "category_key"}.get(fact, fact)
+    for fact in (name.removesuffix("_id") for name in COMPARED)
 }
 
 
@@ -49,7 +45,7 @@ def _changes(rows: pl.DataFrame, history: pl.DataFrame, categories: pl.DataFrame
         split_line=c.split_line.fill_null(0),
     )
     before = _lines(sent).join(after, on="id", how="semi")
-    facts = [name for name, column in COMPARED.items() if column in rows.columns]
+    facts = [name for name, column in FACT_COLUMNS.items() if column in rows.columns]
     facts += ["lines"] if {"amount", "category"} <= {*facts} else []
     if not facts:
         return pl.DataFrame(schema={"id": pl.String, "changes": pl.String})
@@ -80,7 +76,7 @@ def _lines(rows: pl.DataFrame) -> pl.DataFrame:
         return pl.when(column != "").then(column)
 
     lines = rows.select(
-        "id", "split_line", "category_name", **{fact: text(name) for fact, name in COMPARED.items()}
+        "id", "split_line", "category_name", **{fact: text(name) for fact, name in FACT_COLUMNS.items()}
     )
     # In a split entry, each amount is compared with its category.
     is_part = (c.split_line > 0) & c.category.is_not_null()

@@ -14,7 +14,6 @@ from bktools.contract import rules
 from bktools.frames import schema
 from bktools.inputs.notes import Note, note
 from bktools.inputs.table import Mask, Table
-from bktools.wording import words
 
 _SHOWN_LINES = 3
 _FIRST_ROWS, _MANY_ROWS, _FEW_TEXTS = 1000, 50_000, 200
@@ -102,7 +101,7 @@ def quoted(value: object) -> str:
 def refuse(table: Table, place: int, wrong: Mask, code: str, /, **facts: Any) -> None:
     """Raise an error that names the first wrong cell and how many there are; do nothing when none is wrong.
 
-    `code` is that of a sentence of `file.cell`.
+    `code` is that of a sentence of `file.error`.
     """
     lines = table.lines_of(wrong)
     if lines:
@@ -114,7 +113,7 @@ def refuse(table: Table, place: int, wrong: Mask, code: str, /, **facts: Any) ->
             "count": len(lines),
             "more": len(lines) if len(lines) > 1 else None,
         }
-        raise table.error(words()(f"file.cell.{code}", **facts), lines[0])
+        raise table.error(code, lines[0], **facts)
 
 
 def uuids(table: Table, place: int, *, required: bool) -> pa.ChunkedArray:
@@ -130,5 +129,5 @@ def without_blank_rows(table: Table, places: Collection[int]) -> Table:
     """Return the rows in which at least one of the columns holds something."""
     filled = any_filled(table, (table.columns[place] for place in places))
     if not filled.any():
-        raise table.error("no row below the headings holds anything", table.heading_line)
+        raise table.error("no_rows", table.heading_line)
     return table.rows(filled)

@@ -220,6 +220,16 @@ def _says_another(heading: str) -> bool:
     return words.are_inside(heading, words_of_others)
 
 
+def ask_of_net(reading: Reading) -> None:
+    """Ask which column is the amount where a net amount stands beside others that no heading settles."""
+    table, net = reading.table, reading.places["amount"]
+    others = [place for place in can_be("amount", reading) if not _says_another(table.headings[place])]
+    if others and has_heading(table.headings[net], ["net_amount"]) and not reading.is_asked("amount"):
+        choices = [table.choice("amount", place) for place in (*others, net)]
+        headings = [table.headings[place] for place in (*others, net)]
+        reading.problems.ask("several_columns", choices, field="amount", headings=headings)
+
+
 def ask_amount(reading: Reading) -> None:
     """Ask for the amount: two columns, or one."""
     table, both = reading.table, _pairs(reading)

@@ -6,8 +6,10 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,7 +18,7 @@ from bktools.errors import InputError
 from bktools.frames.delimited import SIGNS
 from bktools.inputs import cells, words
 from bktools.inputs.encoding import Reading, read_text
-from bktools.inputs.notes import note
+from bktools.inputs.notes import damaged, note
 from bktools.inputs.regular_text import regular_body
 from bktools.inputs.table import HEAD_ROWS, Body, Grid, Rows, stacked
 
@@ -34,18 +36,30 @@ _KEPT = r'(?s)^="((?:[^"]|"")+)"$'
 _LED = f"^'('*{SIGNS})"
 _FORMULA, _NUMBER = f"^{SIGNS}", r"^[+-][\d.,]+$"
 
+# A row and the line of the file that it starts on.
+_Row: TypeAlias = tuple[int, list[str]]
+
 
 def read_delimited(
-    data: bytes, kind: str, *, delimiter: str | None, encoding: str | None, source: str
+    data: bytes,
+    kind: str,
+    *,
+    source: str,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    has_quotes: bool = True,
 ) -> tuple[Grid, Reading]:
-    """Return the cells of a delimited text, and how its bytes were read."""
+    """Return the cells of a delimited text, and how its bytes were read.
+
+    Without `has_quotes`, a quote is a character like any other.
+    """
     reading = read_text(data, encoding, source, lambda text: _known(text, kind))
     text = reading.text
     if (first := re.match(rb"sep=(.)\r?\n", text)) and delimiter is None:
         delimiter, text = first[1].decode(), b"\n" + text[first.end() :]
     mark = delimiter or delimiter_of(text, kind)
     try:
-        grid = _grid(text, mark, source)
+        grid = _grid(text, mark, source, has_quotes=has_quotes)
     except InputError as error:
         grid = _by_lines(text, mark, error)
     return _as_shown(replace(grid, encoding=reading.encoding), text), reading
@@ -83,10 +97,10 @@ def _rows_of(text: str, mark: str) -> Iterator[list[str]]:
         return
 
 
-def _grid(text: bytes, mark: str, source: str) -> Grid:
+def _grid(text: bytes, mark: str, source: str, *, has_quotes: bool) -> Grid:
     """Return the first rows as Python reads them; the others by Arrow where all have one width."""
     head, widths = Rows(), []
-    careful = _careful_rows(text, mark, source)
+    careful = _careful_rows(text, mark, source, has_quotes=has_quotes)
     for line, row in careful:
         if row:
             head.add(line, *row)
@@ -97,42 +111,46 @@ def _grid(text: bytes, mark: str, source: str) -> Grid:
     body = head.body()
     if following:
         usual = Counter(widths).most_common(1)[0][0]
-        others = regular_body(text, first_line=following[0], width=usual, delimiter=mark)
-        body = stacked(body, others or _careful_body(text, following[0], mark, source))
+        others = regular_body(
+            text, first_line=following[0], width=usual, delimiter=mark, has_quotes=has_quotes
+        )
+        body = stacked(body, others or _careful_body(following, careful, source))
     return Grid(body.columns, body.lines, widths, delimiter=mark)
 
 
-def _careful_body(text: bytes, first_line: int, mark: str, source: str) -> Body:
+def _careful_body(first: _Row, others: Iterable[_Row], source: str) -> Body:
     rows = Rows()
     cells_left = _MOST_CELLS
-    for line, row in _careful_rows(text, mark, source):
+    for line, row in chain([first], others):
         cells_left -= len(row)
         if cells_left < 0:
-            why = f"would have more than {_MOST_CELLS:,} cells: split it, by month or company"
-            raise InputError(why, source=source)
-        if line >= first_line and row:
+            raise damaged(source, "too_many_cells", most=_MOST_CELLS)
+        if row:
             rows.add(line, *row)
     return rows.body()
 
 
-def _careful_rows(text: bytes, mark: str, source: str) -> Iterator[tuple[int, list[str]]]:
+def _careful_rows(text: bytes, mark: str, source: str, *, has_quotes: bool = True) -> Iterator[_Row]:
     """Yield each row and the line it starts on."""
     line = 1
     stream = io.TextIOWrapper(io.BytesIO(text), "utf-8", newline="")
     # Where quotes stand behind a space, the space is none of the cell.
     is_spaced = f'{mark} "'.encode() in text[:_SAMPLE_BYTES]
     # A quote that is not closed would swallow rows.
-    reader = csv.reader(stream, delimiter=mark, skipinitialspace=is_spaced, strict=True)
+    reader = csv.reader(
+        stream,
+        delimiter=mark,
+        skipinitialspace=is_spaced,
+        strict=True,
+        quoting=csv.QUOTE_MINIMAL if has_quotes else csv.QUOTE_NONE,
+    )
     try:
         for row in reader:
             yield line, row
             line = reader.line_num + 1
     except csv.Error as error:
-        why = f"a quoted cell that starts here is not closed ({error}): double the quotes inside it"
-        if "field limit" in str(error):
-            most = csv.field_size_limit()
-            why = f"a cell has more than {most:,} characters: is a quote before it not closed?"
-        raise InputError(why, source=source, line=line) from None
+        code = "long_cell" if "field limit" in str(error) else "unclosed_quote"
+        raise damaged(source, code, line, why=str(error), most=csv.field_size_limit()) from None
 
 
 def _by_lines(text: bytes, mark: str, error: InputError) -> Grid:

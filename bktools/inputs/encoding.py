@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from bktools.caller import name_of
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import ArgumentError
 from bktools.inputs import words
+from bktools.inputs.notes import damaged
 
 _ENCODINGS = (
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1257", "cp850", "cp852", "cp437"),
@@ -69,9 +70,7 @@ def read_text(
     nul = reading.text.find(b"\0")
     if nul >= 0:
         line = reading.text.count(b"\n", 0, nul) + 1
-        raise InputError(
-            "is no text, it holds NUL bytes: export it again as CSV (UTF-8)", source=source, line=line
-        )
+        raise damaged(source, "no_text", line)
     return reading
 
 
@@ -87,16 +86,6 @@ def utf8_error(body: bytes) -> int | None:
             return start + error.start
         start = end
     return None
-
-
-def recoded(data: bytes, encoding: str, source: str) -> bytes:
-    """Return bytes of an encoding that a format states as UTF-8; other bytes are an `InputError`."""
-    reading = _asked(data, encoding)
-    if not reading.is_whole:
-        place = reading.text.find("\ufffd".encode())
-        line = reading.text.count(b"\n", 0, place) + 1
-        raise InputError(f"is not valid {encoding}: choose another encoding", source=source, line=line)
-    return reading.text
 
 
 def _asked(data: bytes, encoding: str) -> Reading:

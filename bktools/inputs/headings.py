@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.errors import InputError
 from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.amounts import has_digits
 from bktools.inputs.columns import assign
 from bktools.inputs.days import is_day
+from bktools.inputs.notes import damaged
 from bktools.inputs.options import Options
 from bktools.inputs.question import Problems, question
 from bktools.inputs.reading import Reading
@@ -101,8 +101,7 @@ def find_headings(grid: Grid, kind: str, options: Options, source: str) -> tuple
     """Return the place of the row of headings (-1: none), and whether it is known rather than proposed."""
     if options.headings is not None:
         if options.headings and options.headings not in grid.head_lines:
-            why = f"the line {options.headings} is none of the first lines of the file"
-            raise InputError(why, source=source)
+            raise damaged(source, "headings_too_low", line=options.headings)
         return (grid.head_lines.index(options.headings) if options.headings else -1), True
     named = {words.normal(heading): field for field, heading in options.columns.items() if heading}
     with_two: list[int] = []
@@ -357,5 +356,5 @@ def read_headed(path: str | PathLike[str], headings: Collection[str], sheet: str
     top = max(range(len(grid.head)), key=lambda at: len(known.intersection(grid.head[at])))
     table = rows_below(grid, top, top + 1, source.name)
     for (line, _), text in table.broken().items():
-        raise table.error(f"the cell {text}: save the workbook in a spreadsheet", line)
+        raise table.error("broken_cell", line, value=text)
     return replace(table, sha256=source.file.sha256)

@@ -18,6 +18,7 @@ from bktools.inputs.columns import (
     are_amounts,
     ask_amount,
     ask_column,
+    ask_of_net,
     can_be,
     has_heading,
     most,
@@ -59,6 +60,8 @@ def find_money(reading: Reading) -> list[str]:
         reading.leave(*MONEY)
         if columns.get("amount") != "":
             ask_amount(reading)
+    if reading.has("amount"):
+        ask_of_net(reading)
     return [name for name in MONEY if name in places]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -16,7 +15,6 @@ from bktools.contract.rules import UUID_PATTERN
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.reading import Reading
-from bktools.wording import LANGUAGES, words
 
 _SHOWN = 10
 _FIRST_ROWS = 100
@@ -55,10 +53,8 @@ def identifiers(reading: Reading, field: str, frame: pd.DataFrame, company: str 
         more = len(wrong) - _SHOWN if len(wrong) > _SHOWN else None
         rows = cells.mask(pc.is_in(column, value_set=pa.array(wrong, schema.TEXT)))
         if len(wrong) == len(ids_of):
-            in_words = partial(words(LANGUAGES[0]), "file.note_part.unknown_name")
-            shown = ", ".join(in_words(**remark) for remark in remarks)
             raise table.error(
-                f"{heading!r} holds unknown or ambiguous names: {shown}", table.lines_of(rows)[0]
+                "unknown_names", table.lines_of(rows)[0], heading=heading, names=remarks, more=more
             )
         reading.note_rows("unknown_names", rows, heading=heading, names=remarks, more=more)
     values = [

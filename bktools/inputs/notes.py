@@ -1,13 +1,11 @@
-"""Notes: facts about a reading that a person should know, as codes; their sentences are in the wording."""
+"""Notes and errors of a reading: facts as codes, whose sentences are in the wording."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, NamedTuple
 
-from bktools.errors import ConfigurationError
-from bktools.settings import load_settings
+from bktools.errors import InputError
 from bktools.wording import words
 
 # Notes that nobody needs to act on: they stand with the others, and warn of nothing.
@@ -35,6 +33,11 @@ def note(code: str, **facts: Any) -> Note:
     return Note(code, facts)
 
 
+def damaged(source: str, code: str, line: int | None = None, /, **facts: Any) -> InputError:
+    """Return the error of a file that cannot be read, which names the file and a line of it."""
+    return InputError(words()(f"file.error.{code}", **facts), source=source, line=line)
+
+
 def note_sentence(stated: Mapping[str, Any], language: str | None = None) -> str:
     """Return the sentence of a note as `frame.attrs["bktools"]["note_facts"]` has it."""
     facts = dict(stated)
@@ -43,10 +46,6 @@ def note_sentence(stated: Mapping[str, Any], language: str | None = None) -> str
     return f"{file}: {sentence}" if file else sentence
 
 
-def note_sentences(about: Mapping[str, Any], language: str | None = None) -> list[str]:
-    """Return the notes of `frame.attrs["bktools"]` in a language, by default that of the settings."""
-    if language is None:
-        # A file can be read without a service: then the reader's language alone counts.
-        with suppress(ConfigurationError):
-            language = load_settings().language
-    return [note_sentence(stated, language) for stated in about["note_facts"]]
+def note_sentences(about: Mapping[str, Any]) -> list[str]:
+    """Return the notes of `frame.attrs["bktools"]` in the reader's language."""
+    return [note_sentence(stated) for stated in about["note_facts"]]

@@ -104,6 +104,8 @@ class Options:
     def __post_init__(self) -> None:
         # A scalar of NumPy is a number.
         object.__setattr__(self, "sheet", rules.plain(self.sheet))
+        # What stands for the year in a printed call is text.
+        object.__setattr__(self, "year", int(str(self.year)) if str(self.year).isdecimal() else self.year)
         object.__setattr__(self, "currency", self.currency and str(self.currency).upper())
         _check(self)
 

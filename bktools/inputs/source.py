@@ -54,9 +54,7 @@ class Source:
         file = self.file
         refuse_not_read(file)
         if file.path.suffix.casefold() not in _SUFFIXES:
-            raise file.error(
-                f"has none of the suffixes {' '.join(_SUFFIXES)}: save it as CSV (UTF-8), XLSX or Parquet"
-            )
+            raise file.error("suffix", suffixes=" ".join(_SUFFIXES))
         for name in ("delimiter", "encoding", "sheet"):
             value = getattr(options, name)
             if value is not None and name not in _OPTIONS_OF[file.kind]:
@@ -66,7 +64,7 @@ class Source:
     def _parsed(self, options: Options) -> Read:
         file, data = self.file, self.file.data()
         if not data or data.isspace():
-            raise file.error("the file is empty: export it again")
+            raise file.error("empty_file")
         if file.kind == "workbook":
             from bktools.inputs.workbook import read_workbook
 

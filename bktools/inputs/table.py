@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
@@ -15,9 +17,9 @@ import pyarrow as pa
 from bktools.contract.accounts import CompanyInFile
 from bktools.errors import InputError
 from bktools.frames import schema
-from bktools.inputs.notes import Note
+from bktools.inputs.notes import Note, damaged
 
-ROWS_A_CHUNK = 1 << 16
+ROWS_A_CHUNK = 1 << 13
 # The rows in which headings are looked for, and those whose cells show the type of a column.
 HEAD_ROWS, SAMPLE_ROWS = 200, 3000
 
@@ -87,9 +89,9 @@ class Table:
     currency: tuple[str, ...] = ()
     broken: Callable[[], Mapping[tuple[int, int], str]] = dict
 
-    def error(self, why: str, line: int | None = None) -> InputError:
+    def error(self, code: str, line: int | None = None, /, **facts: Any) -> InputError:
         """Return an error that names the file and a line of it."""
-        return InputError(why, source=self.source, line=line)
+        return damaged(self.source, code, line, **facts)
 
     def rows(self, chosen: Mask) -> Table:
         """Return the table with those rows alone."""
@@ -125,6 +127,18 @@ class Table:
     def skip(self, rows: Mask) -> dict[str, Any]:
         """Return the option that leaves rows out."""
         return {"skip_rows": ranges(self.lines_of(rows))}
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Look for no garbage meanwhile: cells are new objects by the million, and all of them are used."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def ranges(lines: Sequence[int]) -> str:

@@ -222,7 +222,8 @@ _LONGEST_REPORT_TEXT = 90
 @lru_cache(1 << 18)
 def report_rank(text: str) -> int:
     """Return whether a text is a word of a report, begins with one for a balance, or with another one."""
-    if len(text) > _LONGEST_REPORT_TEXT:
+    # One word with figures is an ID, such as BALANCE-123456.
+    if len(text) > _LONGEST_REPORT_TEXT or re.fullmatch(r"\S*[^\W\d_]\S*\d\S*", text):
         return NO_REPORT
     plain, rank = normal(text), NO_REPORT
     for word, is_balance in _report_words().get(plain[:2], ()):

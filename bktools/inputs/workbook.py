@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-import gc
 import io
 import posixpath
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from decimal import Decimal
 from functools import cache, lru_cache, partial
 from typing import Any
@@ -22,7 +21,8 @@ import python_calamine as calamine
 from bktools.errors import InputError, SheetNotFoundError
 from bktools.frames import schema
 from bktools.frames.parquet import MIB, UNPACKED
-from bktools.inputs.table import Grid, Mask
+from bktools.inputs.notes import damaged
+from bktools.inputs.table import Grid, Mask, no_collection
 
 _ZIP = b"PK"
 # A sheet as Excel's own limits have it would fill the memory; a table of a million rows has few columns.
@@ -55,36 +55,22 @@ def read_workbook(data: bytes, sheet: str | int | None, source: str) -> list[Gri
         names = _asked(book, sheet, source)
         for name in names:
             parts.refuse_cells(name)
-        with _no_collection():
+        with no_collection():
             grids = [_grid(book, name, parts) for name in names]
     except InputError:
         raise
     except calamine.PasswordError:
-        raise InputError("the workbook is locked with a password: save it without", source=source) from None
+        raise damaged(source, "locked") from None
     # A panic of the parser is no Exception.
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise
         why = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InputError(
-            f"is not a readable workbook ({why}); save it again as XLSX", source=source
-        ) from None
+        raise damaged(source, "no_workbook", why=why) from None
     filled = [grid for grid in grids if any(map(any, grid.head))]
     if not filled:
-        raise InputError("the workbook has no cells on a sheet that is shown", source=source)
+        raise damaged(source, "empty_workbook")
     return filled
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Look for no garbage meanwhile: cells are new objects by the million, and all of them are used."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _asked(book: Any, sheet: str | int | None, source: str) -> list[str]:
@@ -164,17 +150,12 @@ class _Parts:
         """Refuse a workbook by the sizes that its archive states; an old one unpacks to about four times."""
         sizes = [part.file_size for part in self._archive.infolist()] if self._archive else [4 * self._stored]
         if sum(sizes) > UNPACKED:
-            why = f"unpacks to more than {UNPACKED // MIB:,} MB, too much for a workbook: split it, by month"
-            raise InputError(why, source=self._source)
+            raise damaged(self._source, "large_workbook", most=UNPACKED // MIB)
 
     def refuse_cells(self, name: str) -> None:
         """Refuse a sheet with cells far below or far to the right, which would fill the memory."""
         if self._count(name) > _MOST_CELLS:
-            why = (
-                f"the sheet {name!r} takes up more than {_MOST_CELLS:,} cells: delete what lies far below "
-                "and to the right of the table, or save the table as CSV (UTF-8)"
-            )
-            raise InputError(why, source=self._source)
+            raise damaged(self._source, "large_sheet", sheet=name, most=_MOST_CELLS)
 
     def _target(self, name: str) -> str:
         """Return the part of a sheet, "" in a workbook of another kind."""

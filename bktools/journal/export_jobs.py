@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -10,12 +11,13 @@ import pyarrow as pa
 from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError
+from bktools.frames.incoming import described
 from bktools.frames.schema import EXPORT_EVENTS, EXPORT_JOBS, EXPORTED_ENTRIES, TEXT
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, loaded, named
 from bktools.journal.resolving import resolve
-from bktools.journal.right_journal import first_export
 from bktools.journal.sentences import line_of, sentence_of
+from bktools.journal.statements import not_booked
 from bktools.journal.tables import frame_of, opened, table_of, with_words
 from bktools.journal.unknown_outcomes import how_to_settle
 from bktools.journal.writing import open_for_writing
@@ -139,11 +141,16 @@ def open_questions(
         ]
 
 
-def first_export_question(company: str, *, service: Service) -> str:
-    """Return the question before the first export of a company from here, "" where none is open."""
-    with opened(company, service) as (journal, company_id):
-        question = first_export(journal, company_id or company)
-    return "" if question is None else str(question)
+def known_before(journal: Journal, company_id: str | None) -> dict[str, Any]:
+    """Return what `compose_export_jobs` is given of earlier exports, by the names of its arguments.
+
+    The history is of all companies: an entry that was sent for another one is not sent again.
+    """
+    return {
+        "history": described(history_of(journal, "sent"), {"journal": journal.id}),
+        "exported_elsewhere": [*journal.exported_elsewhere(company_id)],
+        "not_booked": [*not_booked(journal, company_id)],
+    }
 
 
 def _late_answer(journal: Journal, row: Row) -> str:

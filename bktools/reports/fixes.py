@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -14,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools import disk
-from bktools.close.actions import IDS, MAPPINGS, key_of
+from bktools.close.actions import IDS, MAPPINGS
 from bktools.connection import company_named
 from bktools.contract import rules
 from bktools.errors import InputError, SheetNotFoundError, StorageError
@@ -29,10 +28,10 @@ from bktools.settings import Settings
 from bktools.wording import LANGUAGES, words
 
 # The columns of the sheet that are read; `report.column` of the wording has their headings.
-COLUMNS = ("to_do", "about", "new_account", "note", "check", *IDS, "facts", "line_id")
+COLUMNS = ("to_do", "about", "new_account", "note", "check", *IDS)
 # The company, month and environment of a workbook's lines.
 BOOKS = {"company_id": TEXT, "period": TEXT, "environment": TEXT}
-FIXES = pa.schema({"line": COUNT} | dict.fromkeys(COLUMNS, TEXT) | BOOKS | {"problem": TEXT})
+FIXES = pa.schema({"line": COUNT} | dict.fromkeys(COLUMNS, TEXT) | BOOKS)
 
 OPEN, DONE, DIFFERENT, NOTED, WRONG = "open", "done", "done_differently", "note", "not_valid"
 CHECKED = pa.schema(
@@ -40,7 +39,7 @@ CHECKED = pa.schema(
         ("outcome", "about", "to_do", "account_now", "new_account", "note", "message", "period"), TEXT
     )
     | {"line": COUNT}
-    | dict.fromkeys(("category_id", "account_id", "line_id"), TEXT)
+    | dict.fromkeys(("category_id", "account_id"), TEXT)
 )
 
 FOLDER = "fixes"
@@ -63,10 +62,9 @@ def read_fixes(
     Returns
     -------
     DataFrame
-        One row per line with an account or a note, and per line that was changed, added or removed: line (of
-        the sheet, of a removed one where it was), to_do, about, new_account and note (as filled in), check,
-        category_id, account_id (the category's account at the close), external_id, entry_id, batch_id, facts
-        (JSON), line_id, company_id, period, environment, problem (null for a line as it was written).
+        One row per line with an account or a note: line (of the sheet), to_do, about, new_account and note
+        (as filled in), check, category_id, account_id (the category's account at the close), external_id,
+        entry_id, batch_id, company_id, period, environment.
 
     Raises
     ------
@@ -91,7 +89,7 @@ def read_fixes(
     """
     company = None if company is None else company_named(company)
     period = None if period is None else rules.month("period", period)
-    hidden, source = _hidden_sheet(path), str(path)
+    hidden, source = _identity(path), str(path)
     if company not in {None, hidden["company_id"]}:
         raise InputError(
             f"is of company {hidden['company_id']}, not of {company}: name its company with --company",
@@ -104,9 +102,9 @@ def read_fixes(
     headings = {name: words(hidden["language"])(f"report.column.{name}") for name in COLUMNS}
     sheet = words(hidden["language"])("report.sheet.to_do")
     table = read_headed(path, headings.values(), sheet)
-    rows = list(_lines(table, headings, hidden))
-    fixes = pa.Table.from_pylist(rows, schema=FIXES)
     about = {name: hidden[name] for name in BOOKS}
+    rows = list(_lines(table, headings, about))
+    fixes = pa.Table.from_pylist(rows, schema=FIXES)
     return to_pandas(fixes, {"source": source, "sha256": table.sha256, "rows": len(rows), **about})
 
 
@@ -125,7 +123,7 @@ def check_fixes(fixes: pd.DataFrame, categories: Any, accounts: Any) -> pd.DataF
     DataFrame
         One row per line: outcome (open, done, done_differently, note for a line with nothing but a note,
         not_valid), about, to_do, account_now, new_account, note, message, period, line, category_id,
-        account_id (of the new account), line_id.
+        account_id (of the new account).
 
     Raises
     ------
@@ -154,7 +152,7 @@ def check_fixes(fixes: pd.DataFrame, categories: Any, accounts: Any) -> pd.DataF
     ['done']
     """
     for name, frame, needed, source in (
-        ("fixes", fixes, ("new_account", "category_id", "company_id"), "read_fixes"),
+        ("fixes", fixes, ("new_account", "check", "category_id", "company_id"), "read_fixes"),
         ("categories", categories, ("id", "company_id", "account_id"), "load_categories"),
         ("accounts", accounts, ("id", "company_id", "external_id", "code", "name", "state"), "load_accounts"),
     ):
@@ -178,12 +176,13 @@ def keep_fixes(fixes: pd.DataFrame, settings: Settings) -> Path:
 
 def kept_fixes(settings: Settings, company: str, period: str | None = None) -> pd.DataFrame:
     """Return the lines kept for a company, by default of all months; the newest word on a line counts."""
-    lines: dict[str, dict[str, Any]] = {}
+    lines: dict[tuple[str, ...], dict[str, Any]] = {}
     for path in sorted((settings.state_dir / FOLDER).glob("*.json")):
         try:
             for line in json.loads(path.read_text(encoding="utf-8"))["lines"]:
                 if line["company_id"] == company and period in {None, line["period"]}:
-                    lines[line["line_id"]] = {name: line.get(name) for name in FIXES.names}
+                    key = line["period"], line["check"], line["category_id"] or line["about"]
+                    lines[key] = {name: line.get(name) for name in FIXES.names}
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StorageError(
                 f"{path} cannot be read ({error}): move it away and read its workbook again"
@@ -196,23 +195,21 @@ def _records(frame: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _hidden_sheet(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return the contents of the hidden sheet by name; `lines` has the subject of each line by its ID."""
+def _identity(path: str | PathLike[str]) -> dict[str, Any]:
+    """Return the contents of the hidden sheet by name."""
     try:
         table = read_headed(path, ("fact", "value"), LINES)
     except SheetNotFoundError as error:
         raise InputError("is not the workbook of a close (month-end.xlsx)", source=str(path)) from error
-    pairs = list(zip(*(column.to_pylist() for column in table.columns[:2]), strict=True))
-    hidden: dict[str, Any] = {name: value for name, value in pairs if name != "line"}
+    hidden = dict(zip(*(column.to_pylist() for column in table.columns[:2]), strict=True))
     is_known = hidden.get("format") == FORMAT and hidden.get("language") in LANGUAGES
     if not is_known or not hidden.keys() >= BOOKS.keys():
         raise InputError(f"has no sheet {LINES!r} that this version of bktools can read", source=str(path))
-    hidden["lines"] = dict(value.split(" ", 1) for name, value in pairs if name == "line")
     return hidden
 
 
-def _lines(table: Table, named: Mapping[str, str], hidden: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield each line that says something or is not as it was written, then those that were removed."""
+def _lines(table: Table, named: Mapping[str, str], books: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Yield each line with an account or a note."""
     headings = [normal(heading) for heading in table.headings]
     missing = [heading for heading in named.values() if normal(heading) not in headings]
     if missing:
@@ -220,55 +217,22 @@ def _lines(table: Table, named: Mapping[str, str], hidden: Mapping[str, Any]) ->
             f"the sheet to fill in has no column {missing[0]!r}: take a new copy of the workbook",
             source=table.source,
         )
-    places = {name: headings.index(normal(heading)) for name, heading in named.items()}
-    cells = {name: table.columns[place].to_pylist() for name, place in places.items()}
-    rows = [dict(zip(cells, values, strict=True)) for values in zip(*cells.values(), strict=True)]
-    counts = Counter(row["line_id"] for row in rows)
-    company = {name: hidden[name] for name in BOOKS}
-    for number, row in zip(table.lines.tolist(), rows, strict=True):
-        filled_in = {
-            name: value.strip() if name in {"new_account", "note"} else value for name, value in row.items()
-        }
-        problem = _problem(filled_in, hidden, counts)
-        if filled_in["new_account"] or filled_in["note"] or problem:
-            yield (
-                {name: value or None for name, value in filled_in.items()}
-                | company
-                | {"line": number, "problem": problem}
-            )
-    for number, (key, about) in enumerate(hidden["lines"].items(), 2):
-        if key not in counts:
-            yield {
-                "line": number,
-                "about": about,
-                "line_id": key,
-                "problem": words()("fix.removed"),
-            } | company
-
-
-def _problem(row: Mapping[str, str], hidden: Mapping[str, Any], counts: Mapping[str, int]) -> str | None:
-    key = row["line_id"]
-    if key not in hidden["lines"]:
-        return words()("fix.added")
-    if counts[key] > 1:
-        return words()("fix.twice")
-    ids = {name: row[name] or None for name in IDS}
-    if key_of(hidden["company_id"], hidden["period"], row["check"], row["facts"], ids) != key:
-        return words()("fix.changed", about=hidden["lines"][key])
-    if row["new_account"] and (row["check"] not in MAPPINGS or not row["category_id"]):
-        return words()("fix.not_asked")
-    return None
+    columns = (table.columns[headings.index(normal(heading))].to_pylist() for heading in named.values())
+    for number, *values in zip(table.lines.tolist(), *columns, strict=True):
+        row = {name: value.strip() or None for name, value in zip(named, values, strict=True)}
+        if row["new_account"] or row["note"]:
+            yield {**row, **books, "line": number}
 
 
 def _checked(
     line: Mapping[str, Any], category: Mapping[str, Any] | None, chart: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    names = ("about", "to_do", "note", "period", "line", "category_id", "line_id", "new_account")
+    names = ("about", "to_do", "note", "period", "line", "category_id", "new_account")
     row = {name: line.get(name) for name in names}
-    if line.get("problem"):
-        return row | {"outcome": WRONG, "message": line["problem"]}
     if not line["new_account"]:
         return row | {"outcome": NOTED, "message": words()("fix.note")}
+    if line.get("check") not in MAPPINGS or not line["category_id"]:
+        return row | {"outcome": WRONG, "message": words()("fix.not_asked")}
     own = [account for account in chart if account["company_id"] == line["company_id"]]
     chosen, why = _chosen(line["new_account"], own)
     if chosen is None:

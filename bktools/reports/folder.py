@@ -6,19 +6,14 @@ and their sources, and by whom and when they were made.
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
-import glob
 import hashlib
 import importlib.metadata
 import io
 import json
 import platform
-import re
 import secrets
 import shutil
-import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,7 +23,7 @@ import pyarrow as pa
 from bktools import disk
 from bktools.caller import in_shell
 from bktools.close.changes import COLUMNS as CHANGES
-from bktools.close.close import Close, Run
+from bktools.close.close import Close, CloseRun
 from bktools.close.sentences import table_of
 from bktools.errors import InputError, StorageError
 from bktools.frames.delimited import to_csv
@@ -38,11 +33,10 @@ from bktools.reports.html import report_of
 from bktools.reports.pictures import PICTURES, pictures_of
 from bktools.reports.workbook import workbook_of
 
-# Seconds after which a folder of a close that was killed is no longer being written.
-LEFT_OVER = 3600.0
-
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 2
+# What a later close reads of it.
+READ = ("applied", "begun_at", "environment", "company", "company_name", "files")
 LIBRARIES = ("httpx", "jinja2", "msgspec", "pandas", "polars", "pyarrow")
 
 WORKBOOK = "month-end.xlsx"
@@ -99,9 +93,9 @@ def check_target(folder: Path, environment: str, company: str, name: str = "") -
         why = "is a file"
     elif (folder / MANIFEST).is_file():
         earlier = _read_manifest(folder)
-        books = earlier["environment"], earlier["company_id"]
+        books = earlier["environment"], earlier["company"]
         if books[0] != "sandbox" and books != (environment, company):
-            why = f"holds the close of {earlier['company'] or f'company {books[1]}'} in {books[0]}"
+            why = f"holds the close of {earlier['company_name'] or f'company {books[1]}'} in {books[0]}"
     elif folder.is_dir() and any(folder.iterdir()):
         why = "holds something else than a close"
     if why:
@@ -131,7 +125,6 @@ def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
         earlier one is open in a program that keeps it from being moved, the new folder is named after the
         time of its start.
     """
-    _remove_left_over(folder)
     staging = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
     files: dict[str, dict[str, Any]] = {}
 
@@ -169,15 +162,6 @@ def tables_of(close: Close) -> dict[str, pa.Table]:
     return {name: table for name, table in tables.items() if table is not None}
 
 
-def _remove_left_over(folder: Path) -> None:
-    """Remove what a close that was killed left beside the folder, an hour later."""
-    name = re.compile(rf"\.{re.escape(folder.name)}\.[0-9a-f]{{8}}")
-    for path in folder.absolute().parent.glob(f".{glob.escape(folder.name)}.*"):
-        with contextlib.suppress(OSError):
-            if name.fullmatch(path.name) and time.time() - path.stat().st_mtime > LEFT_OVER:
-                shutil.rmtree(path)
-
-
 def _csv(table: pa.Table, profile: str) -> bytes:
     content = io.BytesIO()
     to_csv(table, content, profile)
@@ -191,7 +175,7 @@ def earlier_close(folder: Path, *, applied: bool) -> Path | None:
     """
     if not folder.exists() or not any(folder.iterdir()) or (not applied and _is_untouched_plan(folder)):
         return None
-    return _dated(folder, dt.datetime.fromisoformat(_read_manifest(folder)["run"]["begun_at"]))
+    return _dated(folder, dt.datetime.fromisoformat(_read_manifest(folder)["begun_at"]))
 
 
 def _is_untouched_plan(folder: Path) -> bool:
@@ -200,7 +184,7 @@ def _is_untouched_plan(folder: Path) -> bool:
     files = {name: about["sha256"] for name, about in manifest["files"].items()}
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
     return (
-        not manifest["run"]["applied"]
+        not manifest["applied"]
         and names == {*files, MANIFEST}
         and all(
             hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
@@ -216,7 +200,7 @@ def _dated(folder: Path, begun: dt.datetime) -> Path:
 def planned_beside(folder: Path) -> Path:
     """Return the folder for a dry run: beside a close that was applied, never in its place."""
     manifest = folder / MANIFEST
-    is_applied = manifest.is_file() and _read_manifest(folder)["run"]["applied"]
+    is_applied = manifest.is_file() and _read_manifest(folder)["applied"]
     return folder.with_name(f"{folder.name}.planned") if is_applied else folder
 
 
@@ -224,15 +208,15 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of an earlier close; refuse one that lacks what is read here."""
     try:
         manifest = dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
-        dt.datetime.fromisoformat(manifest["run"]["begun_at"])
-        return {name: manifest[name] for name in ("run", "environment", "company_id", "company", "files")}
+        dt.datetime.fromisoformat(manifest["begun_at"])
+        return {name: manifest[name] for name in READ}
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise StorageError(
             f"the manifest in {folder} cannot be read, so the folder is not moved: {error}"
         ) from error
 
 
-def _put_in_place(staging: Path, folder: Path, run: Run) -> None:
+def _put_in_place(staging: Path, folder: Path, run: CloseRun) -> None:
     try:
         kept = earlier_close(folder, applied=run.applied)
         if kept is not None:
@@ -282,33 +266,10 @@ def _manifest(
 ) -> dict[str, Any]:
     return {
         "manifest_version": MANIFEST_VERSION,
-        "period": close.period,
-        "environment": close.environment,
-        "company_id": close.company,
-        "company": close.company_name,
-        "language": close.words.language,
-        "state": close.state,
-        "approved_by": close.approved_by,
-        "figures": close.for_programs,
-        "counts": {
-            "categories": len(close.tables["categories"]),
-            "employees": len(close.tables["employees"]),
-            "chart_accounts": len(close.tables["chart"]),
-            "findings_before": Counter(close.before.table("findings")["check"].to_pylist()),
-            "findings_after": Counter(close.after.table("findings")["check"].to_pylist()),
-        },
-        "run": {
-            "applied": close.run.applied,
-            "begun_at": close.run.begun_at.isoformat(),
-            "written_at": dt.datetime.now(dt.UTC).isoformat(),
-            "done_by": this_process(),
-            "prepared_by": close.run.prepared_by,
-            "approved_by": close.run.approved_by,
-            "plan_id": close.run.plan.plan_id,
-            "accounts": close.run.outcomes("created"),
-            "export_jobs": close.run.outcomes("jobs"),
-            "not_checked": close.run.unchecked,
-        },
+        **close.for_programs,
+        "begun_at": close.run.begun_at.isoformat(),
+        "written_at": dt.datetime.now(dt.UTC).isoformat(),
+        "done_by": this_process(),
         "sources": close.run.sources,
         "inputs": inputs,
         "csv_profile": profile,

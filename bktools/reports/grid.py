@@ -14,7 +14,7 @@ from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.frames.excel import is_exact, write_cell
 from bktools.reports.pictures import DPI
 from bktools.wording import Words
-from bktools.wording.numbers import MINUS, STYLES
+from bktools.wording.numbers import MINUS, NUMBER_STYLES
 
 NAVY, RED, QUIET, PALE, GREY = "#1F3A5F", "#D55E00", "#BBBBBB", "#FFF7D6", "#F2F2F2"
 # Text is at the left whatever its script, so that a column stays a column.
@@ -220,7 +220,7 @@ def _cell(value: Value, words: Words) -> tuple[Value, Look]:
         return words.amount(*value) if is_text else value.amount, {**RIGHT, "num_format": _money(*value)}
     if isinstance(value, Share):
         share = None if value.percent is None else value.percent / 100
-        return share, {**RIGHT, "num_format": STYLES[words.language].share_in_cells}
+        return share, {**RIGHT, "num_format": NUMBER_STYLES[words.language].share_in_cells}
     if isinstance(value, bool):
         return words("report.yes" if value else "report.no"), {}
     if isinstance(value, int):
@@ -228,7 +228,7 @@ def _cell(value: Value, words: Words) -> tuple[Value, Look]:
     if isinstance(value, str):
         # Excel's text format: a value typed over a code stays text.
         return value, {"num_format": "@"}
-    return value, {} if value is None else {"num_format": STYLES[words.language].day_in_cells}
+    return value, {} if value is None else {"num_format": NUMBER_STYLES[words.language].day_in_cells}
 
 
 def _side(column: Iterable[Value]) -> Look:

@@ -27,7 +27,7 @@ from bktools.close.entries import BEFORE, EXPORTED
 from bktools.reports.pictures import PICTURES
 from bktools.visible import visible
 from bktools.wording import Words, numbers, words
-from bktools.wording.numbers import STYLES, capitalized
+from bktools.wording.numbers import NUMBER_STYLES, capitalized
 
 # Rows of a table in the page, and in print, where the style has the same number.
 SHOWN_ROWS = 2000
@@ -158,7 +158,7 @@ def _pages(language: str) -> Environment:
         name: partial(function, texts)
         for name, function in (
             ("label", sentences.label_of),
-            ("said", sentences.step_of),
+            ("step", sentences.step_of),
             ("valued", sentences.valued),
             ("thing_name", sentences.name_of),
             ("detail", sentences.detail_of),
@@ -173,7 +173,7 @@ def _report_text(texts: Words, key: str, **facts: object) -> str:
 
 def _script_words(texts: Words) -> dict[str, str]:
     """Return the words and signs that the page's script writes."""
-    style = STYLES[texts.language]
+    style = NUMBER_STYLES[texts.language]
     keys = ("find", "all", "none", "show_all", "no_currency", "rows", "of_page")
     return {key: texts(f"report.script.{key}") for key in keys} | {
         "thousands": style.thousands,
@@ -233,7 +233,7 @@ def _source_of(texts: Words, about: Mapping[str, Any]) -> str:
 
 
 def _css(text: str) -> str:
-    """Return a text for a string of CSS: whatever it holds, it ends neither the string nor the style."""
+    """Return a text for a string of CSS, with escapes for signs that would end it."""
     return "".join(
         letter if letter.isascii() and letter.isalnum() else f"\\{ord(letter):06x}"
         for letter in visible(text)

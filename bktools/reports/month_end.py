@@ -13,7 +13,7 @@ import pandas as pd
 
 from bktools.close.close import Close
 from bktools.close.request import close_request
-from bktools.close.run import closed_month
+from bktools.close.run import run_close
 from bktools.connection import service_or_default
 from bktools.errors import StorageError
 from bktools.frames.delimited import profile_named
@@ -39,7 +39,6 @@ def close_month(
     first_export: bool = False,
     by: str | None = None,
     approved_by: str | None = None,
-    before_month_end: bool = False,
     new_chart: bool = False,
     threshold: str | float | Decimal | None = None,
     rates: Any = None,
@@ -58,9 +57,9 @@ def close_month(
     entries : DataFrame
         As `read_entries` returns it; those dated after the month wait for the next close.
     month : str, Period, date or datetime, optional
-        As 2026-10. By default the last month that has ended and has entries, where a month with less than a
-        twentieth of the busiest month's entries does not count; the current month where none has ended. A
-        month that has not begun is refused, also for a dry run, because nothing of it can be closed yet.
+        As 2026-10. By default the only month of the entries that has ended, or the current one where none
+        has; of several it must be given. A month that has not begun is refused, also for a dry run, because
+        nothing of it can be closed yet.
     company : str, optional
         UUID or short name of the company; the configured one by default.
     categories, employees : DataFrame, optional
@@ -89,14 +88,12 @@ def close_month(
     approved_by : str, optional
         Name of the person who approves it. With `apply` the period is closed, unless a batch of it is not
         sent or has an unknown outcome: then nothing can be sent into it any more, until it is reopened.
-    before_month_end : bool
-        True to approve a month that has not ended.
     new_chart : bool
         True when the company really has the chart that looks like another company's, see `create_accounts`.
     threshold : str, float or Decimal, optional
         The least change since the last close that has a row, such as 500 or "5%", as in `compare`. Default:
         1% of what was spent in the company's currency. All changes are in changes.csv.
-    rates : mapping, DataFrame or path, optional
+    rates : mapping or path, optional
         What one unit of each currency is worth in the company's own, as in `spend`: the report then has all
         amounts in the company's own currency, too. They are kept with the month, for its next close.
     budget : DataFrame, optional
@@ -107,8 +104,8 @@ def close_month(
     profile : str
         Of the CSV files, see `to_csv`.
     seen : callable, optional
-        Called with the name and the result of each step as it ends: month (a sentence, where it was chosen by
-        default), categories, employees, reconciled, created, remaining, plan, jobs, close.
+        Called with the name and the result of each step as it ends: question (of a dry run, before the first
+        export of the company), categories, employees, reconciled, created, remaining, plan, jobs, close.
     service : Service, optional
         By default the one the configuration describes.
 
@@ -145,17 +142,35 @@ def close_month(
     >>> close.period, close.state, written[0]
     ('2026-10', 'planned', 'README.txt')
     """
-    arguments = {
-        name: value for name, value in locals().items() if name not in {"folder", "profile", "service"}
-    }
     profile_named(profile)
-    request = close_request(service_or_default(service), arguments)
+    request = close_request(
+        service_or_default(service),
+        chart=chart,
+        entries=entries,
+        month=month,
+        company=company,
+        categories=categories,
+        employees=employees,
+        ledger=ledger,
+        apply=apply,
+        max_entries=max_entries,
+        wait=wait,
+        first_export=first_export,
+        by=by,
+        approved_by=approved_by,
+        new_chart=new_chart,
+        threshold=threshold,
+        rates=rates,
+        budget=budget,
+        language=language,
+        seen=seen,
+    )
     # Folders are checked before anything is sent, too.
     target = Path(folder or f"month-end-{request.period}")
     target = target if apply else planned_beside(target)
     settings = request.service.settings
     check_target(target, settings.environment, request.company, settings.name_of(request.company))
-    close = closed_month(request)
+    close = run_close(request)
     earlier = earlier_close(target, applied=apply)
     try:
         written = write_folder(close, target, profile)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from bktools.close.actions import ENTRY, IDS, Action, Thing, facts_text, key_of
+from bktools.close.actions import ENTRY, IDS, Action, Thing
 from bktools.close.close import Close
 from bktools.close.entries import HELD
 from bktools.close.figures import ALL, LARGEST
@@ -48,7 +48,7 @@ CHOICES = "accounts_to_choose"
 OF_FILE = "file_"
 # Between code and name of an account to choose.
 BETWEEN = " · "
-FORMAT = "bktools to do 2"
+FORMAT = "bktools to do 3"
 FILL, CLOSED = (
     {"bg_color": colour, "border": 1, "border_color": "#DDDDDD", **grid.WRAPPED}
     for colour in (grid.PALE, grid.GREY)
@@ -103,7 +103,7 @@ def workbook_of(close: Close, pictures: Mapping[str, bytes] | None = None) -> by
         for name, table in tables.items():
             if name not in omitted:
                 listing(book, name, table, TABLES[name].split(), labels if name == CHART else ())
-        _lines(book, close)
+        _identity(book, close)
     return file.getvalue()
 
 
@@ -299,13 +299,12 @@ FOR_PROGRAMS = {"command": 12, "check": 12}
 def _to_do(book: Book, close: Close, *, has_list: bool) -> None:
     """Write the sheet to fill in: a row an action, with a row beneath it for each of several things."""
     words, currencies = close.words, close.figures.currencies
-    identity = (*IDS, "facts", "line_id")
-    widths = [*PRINTED.values(), *[12] * len(currencies), *FOR_PROGRAMS.values(), *[12] * len(identity)]
+    widths = [*PRINTED.values(), *[12] * len(currencies), *FOR_PROGRAMS.values(), *[12] * len(IDS)]
     sheet = book.grid(words("report.sheet.to_do"), grid.RED, widths)
     titles = [
         *(words(f"report.column.{name}") for name in PRINTED),
         *currencies,
-        *(words(f"report.column.{name}") for name in (*FOR_PROGRAMS, *identity)),
+        *(words(f"report.column.{name}") for name in (*FOR_PROGRAMS, *IDS)),
     ]
     lines = list(lines_of(close))
     written = sheet.table(titles, [line.cells for line in lines])
@@ -319,11 +318,9 @@ def _to_do(book: Book, close: Close, *, has_list: bool) -> None:
 
 
 class Line(NamedTuple):
-    """A row of the sheet to fill in: its cells, identity and subject, and whether it is beneath another."""
+    """A row of the sheet to fill in: its cells, whether an account is asked, and whether it is beneath."""
 
     cells: list[Value]
-    key: str
-    about: str
     wants_account: bool
     is_beneath: bool
 
@@ -333,13 +330,11 @@ def lines_of(close: Close) -> Iterator[Line]:
     for action in close.actions:
         step = step_of(close.words, action)
         several = action.things if len(action.things) > 1 else ()
-        wants = action.wants_account and not several
-        yield _line(close, action, (step.about, step.why), action, action.ids, wants_account=wants)
+        yield _line(close, action, (step.about, step.why), action, wants_account=not several)
         for place, thing in enumerate(several):
             texts = name_of(close.words, thing), detail_of(close.words, action, thing)
-            if thing.kind == ENTRY and (not texts[1] or place >= SHOWN_ENTRIES):
-                continue
-            yield _line(close, action, texts, thing, thing.ids, wants_account=action.wants_account, of=thing)
+            if thing.kind != ENTRY or (texts[1] and place < SHOWN_ENTRIES):
+                yield _line(close, action, texts, thing)
 
 
 def _line(
@@ -347,24 +342,13 @@ def _line(
     action: Action,
     texts: tuple[str, str],
     value: Action | Thing,
-    ids: Mapping[str, str],
     *,
-    wants_account: bool,
-    of: Thing | None = None,
+    wants_account: bool = True,
 ) -> Line:
-    words = close.words
-    step, look = step_of(words, action), QUIET if of else {**grid.WRAPPED, **BOLD}
-    # Two actions of one code have other facts, another severity, or stand apart.
-    facts = facts_text(
-        {
-            **action.facts,
-            "severity": action.severity,
-            "apart": action.is_apart,
-            **({"line": of.name["line"]} if of and not ids else {}),
-        }
-    )
-    key = key_of(close.company, close.period, action.code, facts, ids)
+    words, is_beneath = close.words, value is not action
+    step, look = step_of(words, action), QUIET if is_beneath else {**grid.WRAPPED, **BOLD}
     about, why = texts
+    is_asked = action.wants_account and wants_account
     cells: list[Value] = [
         (words.name("severity", action.severity), look),
         (step.who, look),
@@ -373,16 +357,14 @@ def _line(
         (why or None, grid.WRAPPED),
         value.entries or None,
         (_values(words, value), {**grid.WRAPPED, **grid.RIGHT}),
-        (None, FILL if wants_account else CLOSED),
+        (None, FILL if is_asked else CLOSED),
         (None, FILL),
         *(Money(value.amounts.get(name), name) for name in close.figures.currencies),
         action.command or None,
         action.code,
-        *map(ids.get, IDS),
-        facts,
-        key,
+        *map(value.ids.get, IDS),
     ]
-    return Line(cells, key, about or step.to_do, wants_account, of is not None)
+    return Line(cells, is_asked, is_beneath)
 
 
 def _values(words: Words, value: Action | Thing) -> str | None:
@@ -442,22 +424,19 @@ def listing(
     sheet.listing(len(titles), printed=len(first) or len(names))
 
 
-def _lines(book: Book, close: Close) -> None:
-    """Write a hidden sheet that identifies the file and its lines, so that a missing line is noticed."""
+def _identity(book: Book, close: Close) -> None:
+    """Write a hidden sheet that identifies the file."""
     facts = {
         "fact": "value",
         "format": FORMAT,
         "company_id": close.company,
         "environment": close.environment,
         "period": close.period,
-        "begun_at": close.run.begun_at.isoformat(),
         "language": close.words.language,
     }
     sheet = book.grid(LINES, grid.QUIET, [10, grid.WIDEST])
     for pair in facts.items():
         sheet.write(pair)
-    for line in lines_of(close):
-        sheet.write(("line", f"{line.key} {line.about}"))
     sheet.sheet.hide()
 
 

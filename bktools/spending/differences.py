@@ -111,7 +111,7 @@ def versus(
     that = _in_currency_of(this, that, *sources)
     frames = {"categories": categories, "accounts": accounts, "employees": employees}
     sides = [
-        grouped_by(rows, by, source=source, given=[*given.values()], **frames)
+        grouped_by(rows, by, source=source, **frames)
         for source, rows in zip(sources, (this, that), strict=True)
     ]
     # Sums name no entries.
@@ -123,7 +123,7 @@ def versus(
 
 
 @dataclass(frozen=True)
-class Difference:
+class GroupChange:
     """A group that differs in one currency.
 
     Parameters
@@ -155,7 +155,7 @@ class Difference:
 
 def differences(
     sides: Sequence[Grouped], words: Words, signs: Sequence[int] = (1, -1), *, every: bool = False
-) -> list[Difference]:
+) -> list[GroupChange]:
     """Return the groups whose number or amount differs, by currency, then the largest change first.
 
     The two sides are this and that. The currency with most entries is the first. Groups are the same where
@@ -175,7 +175,7 @@ def differences(
             amounts = change_of(old, new)
             if every or amounts[2] or old.entries != new.entries:
                 largest = _largest(drivers.get((*group, currency), ()), amounts[2], currency, words)
-                one = Difference(labels[group], currency, new, old, *amounts, drivers=largest)
+                one = GroupChange(labels[group], currency, new, old, *amounts, drivers=largest)
                 made.append(((ranks[currency], -abs(one.change), group), one))
     return [one for _, one in sorted(made, key=itemgetter(0))]
 
@@ -281,7 +281,7 @@ def _largest(entries: Sequence[Driver], difference: Decimal, currency: str, word
     return "; ".join(names)
 
 
-def _table(rows: Sequence[Difference], side: Grouped) -> pa.Table:
+def _table(rows: Sequence[GroupChange], side: Grouped) -> pa.Table:
     """Return the differences as a table: keys as text, exact amounts in one scale, IDs last."""
     labels = {name: [row.labels[name] or text for row in rows] for name, text in side.missing.items()}
     columns = {name: pa.array(texts, TEXT) for name, texts in labels.items()}

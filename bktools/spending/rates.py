@@ -20,7 +20,6 @@ from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import amounts_of, days_of, text_of
 from bktools.frames.delimited import to_csv
-from bktools.frames.incoming import in_memory
 from bktools.frames.schema import MONEY, TEXT
 from bktools.settings import Settings
 
@@ -33,7 +32,7 @@ Row = tuple[Any, Any, Any]
 
 
 @dataclass(frozen=True)
-class Rates:
+class ExchangeRates:
     """What one unit of each currency is worth in the company's own: by currency, the days and their rates."""
 
     days: Mapping[str, Sequence[dt.date]]
@@ -61,37 +60,35 @@ class Rates:
         )
 
 
-def rates_of(rates: Any) -> Rates:
-    """Return rates that were given as a mapping, as a frame, or as a CSV or Parquet file.
+def rates_of(rates: Any) -> ExchangeRates:
+    """Return rates that were given as a mapping, or as a CSV file.
 
     Raises
     ------
     ArgumentError
-        When the argument is none of these, or a rate is not a number above zero.
+        When the argument is neither, or a rate is not a number above zero.
     InputError
-        When the file or frame lacks a column.
+        When the file cannot be read, or lacks a column.
     """
     if isinstance(rates, Mapping):
         rows = [(ALWAYS, currency, rate) for currency, rate in rates.items()]
-    elif isinstance(rates, str | Path) and Path(rates).suffix.lower() != ".parquet":
+    elif isinstance(rates, str | Path):
         rows = _rows_of_csv(Path(rates))
     else:
-        table = in_memory(rates, "rates", {*COLUMNS})
-        _require(table.column_names, "rates")
-        rows = [*zip(*(table[name].to_pylist() for name in COLUMNS), strict=True)]
+        raise ArgumentError("rates", f"must be a mapping or a CSV file, {EXAMPLE}", type(rates).__name__)
     by_currency: dict[str, dict[dt.date, Decimal]] = defaultdict(dict)
     for row in rows:
         day, currency, rate = _checked(row)
         if by_currency[currency].setdefault(day, rate) != rate:
             raise ArgumentError("rates", f"has two rates for {currency} on {day}")
     ordered = {currency: dict(sorted(own.items())) for currency, own in by_currency.items()}
-    return Rates(
+    return ExchangeRates(
         {currency: [*own] for currency, own in ordered.items()},
         {currency: [*own.values()] for currency, own in ordered.items()},
     )
 
 
-def in_own_currency(rows: pa.Table, rates: Rates, own: str | None = None) -> tuple[pa.Array, str]:
+def in_own_currency(rows: pa.Table, rates: ExchangeRates, own: str | None = None) -> tuple[pa.Array, str]:
     """Return each amount in the company's own currency, rounded to its units, and that currency.
 
     By default the own currency is the one of the entries that has no rate, or the one whose rate is 1. An
@@ -113,7 +110,7 @@ def in_own_currency(rows: pa.Table, rates: Rates, own: str | None = None) -> tup
     return amounts, own
 
 
-def converted(rows: pa.Table, rates: Rates, own: str) -> pa.Array:
+def converted(rows: pa.Table, rates: ExchangeRates, own: str) -> pa.Array:
     """Return each amount in the company's own currency; null where amount or rate are missing."""
     unit = Decimal(1).scaleb(-MINOR_UNITS.get(own, USUAL))
     amounts: list[Decimal | None] = []
@@ -125,7 +122,7 @@ def converted(rows: pa.Table, rates: Rates, own: str) -> pa.Array:
     return pa.array(amounts, None if any(amount is not None for amount in amounts) else MONEY)
 
 
-def keep_rates(rates: Rates, settings: Settings, company: str, month: str) -> Path:
+def keep_rates(rates: ExchangeRates, settings: Settings, company: str, month: str) -> Path:
     """Keep the rates of a company's month, for the next close of it."""
     path = _path_of(settings, company, month)
     with disk.storage_errors(path):
@@ -133,7 +130,7 @@ def keep_rates(rates: Rates, settings: Settings, company: str, month: str) -> Pa
     return disk.write_whole(path, lambda file: to_csv(rates.table, file, "machine"))
 
 
-def kept_rates(settings: Settings, company: str, month: str) -> Rates | None:
+def kept_rates(settings: Settings, company: str, month: str) -> ExchangeRates | None:
     """Return the rates that were kept for a company's month, None where there are none."""
     path = _path_of(settings, company, month)
     return rates_of(path) if path.is_file() else None
@@ -143,7 +140,7 @@ def _path_of(settings: Settings, company: str, month: str) -> Path:
     return settings.state_dir / "rates" / f"{company}-{month}.csv"
 
 
-def _own(currencies: Sequence[str | None], rates: Rates) -> str:
+def _own(currencies: Sequence[str | None], rates: ExchangeRates) -> str:
     """Return the company's own currency: the one without a rate, else the one whose rate is always 1."""
     without = sorted({currency or "no currency" for currency in currencies} - {*rates.days})
     if len(without) > 1:
@@ -160,18 +157,14 @@ def _rows_of_csv(path: Path) -> list[Row]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.DictReader(file)
-            _require(lines.fieldnames or (), path.name)
+            if missing := {*COLUMNS} - {*(lines.fieldnames or ())}:
+                raise InputError(
+                    f"has no column {', '.join(sorted(missing))}; rates have date, currency, rate",
+                    source=path.name,
+                )
             return [(line["date"], line["currency"], line["rate"]) for line in lines]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"cannot be read ({error})", source=str(path)) from None
-
-
-def _require(columns: Sequence[str], source: str) -> None:
-    missing = [name for name in COLUMNS if name not in columns]
-    if missing:
-        raise InputError(
-            f"has no column {', '.join(missing)}; rates have date, currency, rate", source=source
-        )
 
 
 def _checked(row: Row) -> tuple[dt.date, str, Decimal]:
@@ -179,13 +172,9 @@ def _checked(row: Row) -> tuple[dt.date, str, Decimal]:
     written_day, currency, written_rate = row
     try:
         rate = Decimal(str(written_rate))
-        day = (
-            written_day
-            if isinstance(written_day, dt.date)
-            else dt.date.fromisoformat(str(written_day).strip())
-        )
+        day = dt.date.fromisoformat(str(written_day).strip())
     except (InvalidOperation, ValueError):
         raise ArgumentError("rates", f"must be days such as 2026-10-31 and numbers, {EXAMPLE}", row) from None
     if not rate.is_finite() or rate <= 0 or not isinstance(currency, str):
         raise ArgumentError("rates", f"must be numbers above zero by currency, {EXAMPLE}", row)
-    return day.date() if isinstance(day, dt.datetime) else day, currency.strip().upper(), rate
+    return day, currency.strip().upper(), rate

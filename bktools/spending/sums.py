@@ -21,7 +21,7 @@ from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.names import month_and_company, with_names
 from bktools.frames.schema import COUNT, TEXT, TEXTS, Month, to_pandas
 from bktools.frames.sums import NO_CURRENCY, shares_of, summed, total
-from bktools.spending.rates import Rates, in_own_currency, rates_of
+from bktools.spending.rates import ExchangeRates, in_own_currency, rates_of
 
 # A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
 KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
@@ -79,11 +79,11 @@ def spend(
         Only the entries of a month, a quarter, a year or several months: 2026-10, 2026-Q3, 2026,
         2026-01..2026-10. `frame.attrs["bktools"]["without_date"]` counts the entries without a date, which
         are left out.
-    rates : mapping, DataFrame or path, optional
+    rates : mapping or path, optional
         What one unit of each other currency is worth in the company's own, such as {"USD": 0.8712}, or a
-        table with the columns date, currency and rate, of which the last one until an entry's day holds. The
-        own currency is the one without a rate, or with the rate 1. Adds `home_amount` and `home_currency`.
-        Default: nothing is converted.
+        CSV file with the columns date, currency and rate, of which the last one until an entry's day holds.
+        The own currency is the one without a rate, or with the rate 1. Adds `home_amount` and
+        `home_currency`. Default: nothing is converted.
     shares : bool
         Whether to add the column `share`.
     largest_first : bool
@@ -104,8 +104,8 @@ def spend(
         of their total. A row of the other sign (such as a credit among expenses) has none, nor has any row
         where the total is zero; such shares add up to 1, apart from rounding.
 
-        The currency with most entries comes first; within it the keys in their order: months, numbers, dates
-        and ordered categories by value, texts by the alphabet, and missing values last.
+        The currency with most entries comes first; within it the keys in their order: months, numbers and
+        dates by value, texts by the alphabet, and missing values last.
 
     Raises
     ------
@@ -193,19 +193,17 @@ def of_period(entries: Any, by: str | Sequence[str], period: Month | None) -> tu
     return described(rows.filter(is_inside), source_of(entries)), months.null_count
 
 
-def with_home(sums: pa.Table, grouped: Grouped, rates: Rates) -> pa.Table:
+def with_home(sums: pa.Table, grouped: Grouped, rates: ExchangeRates) -> pa.Table:
     """Return sums, in the order of their groups, with the amounts in the company's own currency."""
     amounts, own = in_own_currency(grouped.rows, rates)
     sums = with_column(sums, HOME[0], grouped.summed(amounts)["amount"])
     return with_column(sums, HOME[1], pa.repeat(pa.scalar(own, TEXT), len(sums)))
 
 
-def grouped_by(
-    entries: Any, by: str | Sequence[str], *, source: str = "", given: Sequence[Any] = (), **frames: Any
-) -> Grouped:
+def grouped_by(entries: Any, by: str | Sequence[str], *, source: str = "", **frames: Any) -> Grouped:
     """Return entries with the columns of the keys, with the names of categories, accounts and employees.
 
-    A message names the entries by their `source`, and the keys that all frames `given` by the user have.
+    A message names the entries by their `source`.
     """
     keys = keys_of(by, entries)
     rows = in_memory(entries, "the entries", columns_of(keys))
@@ -227,8 +225,8 @@ def grouped_by(
         names, _ = KEYS.get(key, ((key,), None))
         if not (of_key := _key(rows, key)):
             raise InputError(
-                f"the entries have no {key.replace('_', ' ')}: "
-                f"{ADVICE.get(key, '')}{_keys_of(*(given or [entries]))}",
+                f"the entries have no {key.replace('_', ' ')}: {ADVICE.get(key, '')}add them up by one of "
+                f"their columns ({', '.join(_columns_of(entries))}), or by nothing (by=[])",
                 source=source,
             )
         shown |= of_key
@@ -287,20 +285,6 @@ def _months(rows: pa.Table) -> pa.ChunkedArray:
     return pc.utf8_slice_codeunits(pc.cast(days_of(rows), TEXT), 0, len("2026-10"))
 
 
-def _keys_of(*frames: Any) -> str:
-    """Return the keys that the entries of all frames can be added up by, as an advice."""
-    first, *others = map(_columns_of, frames)
-    columns = [name for name in first if all(name in other for other in others)]
-    keys = [key for key, (names, identifier) in KEYS.items() if {names[0], identifier} & {*columns}]
-    keys += ["month"] if "date" in columns else []
-    of_keys = {name for names, identifier in KEYS.values() for name in (*names, identifier)}
-    own = [name for name in columns if name not in {*of_keys, *MONEY, "id", "date", "line"}]
-    return (
-        "add them up by "
-        f"{', '.join(dict.fromkeys([*keys, *own])) or 'nothing (by=[]), for the total of each currency'}"
-    )
-
-
 def _columns_of(frame: Any) -> list[str]:
     # Columns that are not used may hold values of several types.
     is_pandas = isinstance(frame, pd.DataFrame)
@@ -318,18 +302,11 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _ranks(column: pa.ChunkedArray) -> dict[str | None, int]:
-    """Return the place of each text in a column of numbers, dates or ordered categories; else nothing."""
-    if pa.types.is_dictionary(column.type) and column.type.ordered:
-        values = (
-            pa.chunked_array([column.unify_dictionaries().chunk(0).dictionary])
-            if column.num_chunks
-            else column
-        )
-    elif column.type in TEXTS or pa.types.is_dictionary(column.type) or pa.types.is_null(column.type):
+    """Return the place of each text in a column of numbers or dates; of other columns nothing."""
+    if column.type in TEXTS or pa.types.is_dictionary(column.type) or pa.types.is_null(column.type):
         return {}
-    else:
-        unique = pc.unique(column)
-        values = pa.chunked_array([unique.take(pc.sort_indices(unique))])
+    unique = pc.unique(column)
+    values = pa.chunked_array([unique.take(pc.sort_indices(unique))])
     return {text: place for place, text in enumerate(_text(values).to_pylist())}
 
 

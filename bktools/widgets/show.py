@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,13 @@ from bktools.contract.rules import whole_number
 from bktools.frames.columns import dated
 from bktools.frames.incoming import in_memory, parquet, source_of
 from bktools.frames.names import IDENTIFIERS, in_reading_order
+from bktools.visible import visible_line
 from bktools.widgets.grid import cell, display_grid, grid_class, grid_of, instead_of
-from bktools.wording.numbers import shown
+from bktools.wording import Words, words
+from bktools.wording.numbers import MINUS, NUMBER_STYLES, number, percent
 
 SHOWN_ROWS = 20
 GRID_ROWS = 5_000
-LONGEST_TEXT = 60
 
 # The looks of columns. Longer text wraps, and has room for some words beside columns that do not.
 TO_THE_RIGHT = views.TO_THE_RIGHT + views.ON_ONE_LINE
@@ -42,26 +43,34 @@ class Shown:
     table: pa.Table
     count: int
     total: int
-    title: str
+    title: str = ""
+    # What to add to a command so that it shows everything, and its headings by the names of columns.
+    whole: str = ""
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        rows = _texts(self.table.slice(0, self.count), self.columns)
-        head, *cells = ([views.short(text, LONGEST_TEXT) for text in line] for line in (self.columns, *rows))
-        numbers = {place for place, name in enumerate(self.columns) if self._is_number(name)}
-        whole = {place for place, name in enumerate(self.columns) if name in WHOLE}
-        lines, drawn = laid_out(cells, room(), headings=head, whole=whole, to_the_right=numbers)
-        left_out = ", ".join(head[drawn:])
-        notes = filter(None, [self._more(self.count), f"left out: {left_out}" if left_out else ""])
-        return readable("\n".join([*([self.title] if self.title else []), *lines, *notes]))
+        texts = words()
+        rows = _texts(self.table.slice(0, self.count), self.columns, texts)
+        headings = [self.titles.get(name, name) for name in self.columns]
+        head, *cells = ([views.short(text) for text in line] for line in (headings, *rows))
+        numbers = {place for place, name in enumerate(self.columns) if _is_number(self.table, name)}
+        # A value without spaces is a word, a code or an ID to copy: it is shown whole or not at all.
+        unbroken = {place for place, own in enumerate(zip(*cells, strict=True)) if " " not in "".join(own)}
+        lines, drawn = laid_out(cells, room(), headings=head, whole=unbroken, to_the_right=numbers)
+        left_out = texts("command.left_out", names=", ".join(head[drawn:])) if head[drawn:] else ""
+        notes = "; ".join(filter(None, [self._more(self.count), left_out]))
+        if notes and self.total and self.whole:
+            notes = texts("command.all_of_it", notes=notes, way=self.whole)
+        return readable("\n".join([*filter(None, [self.title]), *lines, *filter(None, [notes])]))
 
     def _repr_html_(self) -> str:
-        rows = _texts(self.table.slice(0, self.count), self.columns)
+        rows = _texts(self.table.slice(0, self.count), self.columns, words("en"))
         longest = [max(map(len, cells), default=0) for cells in zip(*rows, strict=True)] or [0] * len(
             self.columns
         )
         looks = [
             TO_THE_RIGHT
-            if self._is_number(name)
+            if _is_number(self.table, name)
             else views.ON_ONE_LINE
             if name in WHOLE or letters <= LONGEST_ON_ONE_LINE
             else AS_TEXT
@@ -74,11 +83,11 @@ class Shown:
         columns = [
             {
                 "label": name,
-                "kind": "number" if self._is_number(name) else "date" if name == "date" else "text",
+                "kind": "number" if _is_number(self.table, name) else "date" if name == "date" else "text",
             }
             for name in self.columns
         ]
-        rows = [[cell(text) for text in row] for row in _texts(self.table, self.columns)]
+        rows = [[cell(text) for text in row] for row in _texts(self.table, self.columns, words("en"))]
         summary = " · ".join(filter(None, [self.title, self._more(len(self.table))]))
         return grid_of(columns, rows, page=self.count, summary=summary)
 
@@ -95,11 +104,27 @@ class Shown:
 
     def _more(self, drawn: int) -> str:
         left = self.total - drawn
-        return f"… and {left:,} more of {self.total:,} rows" if left > 0 else "" if self.total else "no rows"
+        return words()("command.more_rows", count=left) if left > 0 else "" if self.total else "no rows"
 
-    def _is_number(self, name: str) -> bool:
-        kind, types = self.table.schema.field(name).type, pa.types
-        return bool(types.is_decimal(kind) or types.is_integer(kind) or types.is_floating(kind))
+
+def _is_number(table: pa.Table, name: str) -> bool:
+    kind, types = table.schema.field(name).type, pa.types
+    return bool(types.is_decimal(kind) or types.is_integer(kind) or types.is_floating(kind))
+
+
+def in_a_pipe(table: pa.Table) -> list[list[str]]:
+    """Return rows as text in the reader's language for a program: numbers without groups of thousands."""
+    texts = words()
+    plainly = str.maketrans({NUMBER_STYLES[texts.language].thousands: "", MINUS: "-"})
+    names = table.column_names
+    numbers = [_is_number(table, name) for name in names]
+    return [
+        [
+            text.translate(plainly) if is_number else visible_line(" ".join(text.split()))
+            for text, is_number in zip(row, numbers, strict=True)
+        ]
+        for row in _texts(table, names, texts)
+    ]
 
 
 def show(frame: Any, rows: int = SHOWN_ROWS, *, title: str = "") -> Shown:
@@ -121,7 +146,7 @@ def show(frame: Any, rows: int = SHOWN_ROWS, *, title: str = "") -> Shown:
         first 5,000 rows. Without the extra `notebook`, and where the notebook is opened again, a table of the
         first rows; text with `print`. Money has thousands separators and the decimals of its currency, a
         column `share` is in percent, dates are ISO, flags are yes and no, a missing value is empty. Printed
-        text is cut after 60 letters. On a terminal, and in a notebook, a line is no longer than its width:
+        text is cut after 300 letters. On a terminal, and in a notebook, a line is no longer than its width:
         texts go on in the next line of their column, then the last columns are left out and named.
 
         A frame whose first column is an identifier is arranged: money and names first, identifiers last.
@@ -142,7 +167,7 @@ def show(frame: Any, rows: int = SHOWN_ROWS, *, title: str = "") -> Shown:
     date        amount  currency  id
     2026-10-24  108.33  EUR       c01e13ec-a01a-4e84-a1e0-d06c7ae97acb
     2026-10-31  109.43  EUR       b192d9f1-b568-44d3-bc24-8b8f8476dacd
-    … and 318 more of 320 rows
+    … and 318 more rows
     """
     count = whole_number("rows", rows, smallest=1)
     most = max(count, GRID_ROWS)
@@ -160,35 +185,37 @@ def show(frame: Any, rows: int = SHOWN_ROWS, *, title: str = "") -> Shown:
     )
 
 
-def _texts(table: pa.Table, columns: Sequence[str]) -> list[tuple[str, ...]]:
+def _texts(table: pa.Table, columns: Sequence[str], texts: Words) -> list[tuple[str, ...]]:
     """Return rows as text."""
     currencies = table.column("currency").to_pylist() if "currency" in columns else [None] * len(table)
-    return list(zip(*(_column(name, table.column(name), currencies) for name in columns), strict=True))
+    cells = (_column(name, table.column(name), currencies, texts) for name in columns)
+    return list(zip(*cells, strict=True))
 
 
-def _column(name: str, column: pa.ChunkedArray, currencies: Sequence[str | None]) -> list[str]:
+def _column(name: str, column: pa.ChunkedArray, currencies: Sequence[str | None], texts: Words) -> list[str]:
     kind = column.type
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     if pa.types.is_decimal(kind) or (name == "amount" and is_number):
-        return [
-            shown(value, currency) for value, currency in zip(column.to_pylist(), currencies, strict=True)
-        ]
+        pairs = zip(column.to_pylist(), currencies, strict=True)
+        return [texts.amount(value, currency) for value, currency in pairs]
+    values = dated(column).to_pylist()
     if name == SHARE and pa.types.is_floating(kind):
-        return ["" if value is None else f"{value:.1%}" for value in column.to_pylist()]
-    return [_text(value) for value in dated(column).to_pylist()]
+        shares = (None if value is None else round(Decimal(str(100 * value)), 1) for value in values)
+        return [percent(share, texts.language, signed=False) for share in shares]
+    return [_text(value, texts) for value in values]
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, texts: Words) -> str:
     match value:
         case None:
             return ""
         case bool():
-            return "yes" if value else "no"
-        case int() | Decimal():
-            return f"{value:,}"
-        case float():
-            return f"{value:,.10g}"
+            return texts("report.yes" if value else "report.no")
+        case int() | float() | Decimal():
+            return number(Decimal(f"{value:.10g}") if isinstance(value, float) else value, texts.language)
         case dt.datetime():
-            return value.isoformat(sep=" ", timespec="seconds")
+            return f"{texts.day(value)} {value:%H:%M:%S}{'Z' if value.tzinfo else ''}"
+        case dt.date():
+            return texts.day(value)
         case _:
             return str(value)

@@ -47,7 +47,7 @@ class Style:
 _ENGLISH = "January February March April May June July August September October November December"
 _GERMAN = "Januar Februar März April Mai Juni Juli August September Oktober November Dezember"
 
-STYLES: Mapping[str, Style] = {
+NUMBER_STYLES: Mapping[str, Style] = {
     "en": Style(
         ",",
         ".",
@@ -90,7 +90,7 @@ def shown(amount: Any, currency: str | None, language: str = "en") -> str:
     number = amount if isinstance(amount, Decimal) else Decimal(str(amount))
     whole, _, decimals = f"{number:,f}".partition(".")
     decimals = decimals.rstrip("0").ljust(MINOR_UNITS.get(currency or "", USUAL), "0")
-    style = STYLES[language]
+    style = NUMBER_STYLES[language]
     text = style.point.join(filter(None, (whole.replace(",", style.thousands), decimals)))
     return text.replace("-", MINUS if number else "")
 
@@ -103,7 +103,7 @@ def quoted(text: str, language: str = "en") -> str:
     >>> quoted("0400"), quoted("0400", "de")
     ('"0400"', '„0400“')
     """
-    quotes = STYLES[language].quotes
+    quotes = NUMBER_STYLES[language].quotes
     return f"{quotes[0]}{text}{quotes[1]}"
 
 
@@ -115,7 +115,7 @@ def number(value: Any, language: str = "en") -> str:
     >>> number(1234), number(Decimal("1234.5"), "de")
     ('1,234', '1.234,5')
     """
-    style = STYLES[language]
+    style = NUMBER_STYLES[language]
     whole, _, decimals = f"{value if isinstance(value, int) else Decimal(str(value)):,}".partition(".")
     text = style.point.join(filter(None, (whole.replace(",", style.thousands), decimals)))
     return text.replace("-", MINUS)
@@ -132,7 +132,7 @@ def percent(value: Any, language: str = "en", *, signed: bool = True) -> str:
     if value is None:
         return ""
     sign = "+" if signed and value > 0 else ""
-    return f"{sign}{number(value, language)}{STYLES[language].percent}"
+    return f"{sign}{number(value, language)}{NUMBER_STYLES[language].percent}"
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
@@ -153,7 +153,7 @@ def day(value: dt.date | str, language: str = "en") -> str:
     >>> day("2026-10-06"), day(dt.date(2026, 10, 6), "de")
     ('2026-10-06', '06.10.2026')
     """
-    return _date(value).strftime(STYLES[language].day)
+    return _date(value).strftime(NUMBER_STYLES[language].day)
 
 
 def moment(value: dt.datetime | str, language: str = "en") -> str:
@@ -165,7 +165,7 @@ def moment(value: dt.datetime | str, language: str = "en") -> str:
     '06.10.2026 08:05 UTC'
     """
     time = dt.datetime.fromisoformat(value) if isinstance(value, str) else value
-    return time.astimezone(dt.UTC).strftime(STYLES[language].moment)
+    return time.astimezone(dt.UTC).strftime(NUMBER_STYLES[language].moment)
 
 
 def month(value: dt.date | str, language: str = "en") -> str:
@@ -177,7 +177,7 @@ def month(value: dt.date | str, language: str = "en") -> str:
     ('October 2026', 'März 2026')
     """
     date = _date(value)
-    return f"{STYLES[language].months[date.month - 1]} {date.year}"
+    return f"{NUMBER_STYLES[language].months[date.month - 1]} {date.year}"
 
 
 def _date(value: dt.date | str) -> dt.date:

@@ -44,7 +44,7 @@ from bktools import caller
 from bktools.visible import one_line, visible_line
 from bktools.wording import numbers
 
-LANGUAGES = tuple(numbers.STYLES)
+LANGUAGES = tuple(numbers.NUMBER_STYLES)
 LANGUAGE_VARIABLE = "BKTOOLS_LANGUAGE"
 
 # The things that a list in a sentence names; the others are counted.
@@ -202,11 +202,20 @@ _WRITERS: Mapping[str, Callable[[Words, Any, str, Mapping[str, Any]], str]] = {
 }
 
 
+@dataclass
+class Reader:
+    """Who reads the sentences. A command and `connect` set the language once, where they begin."""
+
+    language: str | None = None
+
+
+reader = Reader()
+
+
 def words(language: str | None = None) -> Words:
-    """Return the sentences of a language, by default the reader's: of BKTOOLS_LANGUAGE, else English."""
-    # The settings refuse a language that there is not.
-    readers = os.environ.get(LANGUAGE_VARIABLE, "").strip().lower()
-    return _sentences(language or (readers if readers in LANGUAGES else LANGUAGES[0]))
+    """Return the sentences of a language, by default the reader's; before that is set, BKTOOLS_LANGUAGE."""
+    language = language or reader.language or os.environ.get(LANGUAGE_VARIABLE, "").strip().lower()
+    return _sentences(language if language in LANGUAGES else LANGUAGES[0])
 
 
 @functools.cache

@@ -169,20 +169,6 @@ def test_names_with_instructions_stay_values(assistant, world, not_ready):
         assert text.replace("\n", "").isprintable()
 
 
-def test_a_plan_of_another_company_is_empty(assistant, world):
-    """Entries of another company are never in a plan of this one."""
-    text = (world.folder / ENTRIES).read_text(encoding="utf-8")
-    other = text.replace(world.server.company_id, "00000000-0000-4000-8000-000000000001")
-    (world.folder / "other.csv").write_text(other, encoding="utf-8")
-
-    async def talk(client):
-        return answered(await client.call_tool("plan_export", {"entries": "other.csv"}))
-
-    facts = spoken(assistant, talk)
-    assert facts["jobs"] == 0
-    assert "person_runs" not in facts
-
-
 def test_what_is_asked_is_answered_by_a_person(assistant, world):
     """A file that is not understood is asked about; the mapping that a person saves is used from then on."""
     text = (world.folder / ENTRIES).read_text(encoding="utf-8").replace("amount", "Wert X", 1)
@@ -199,35 +185,6 @@ def test_what_is_asked_is_answered_by_a_person(assistant, world):
     asked, facts = spoken(assistant, talk)
     assert "amount" in asked["message"]
     assert facts["tables"][0]["amounts"]["EUR"] == "127687.41"
-
-
-def test_a_plan_is_sent_by_a_person_as_it_was_prepared(assistant, world):
-    """A changed plan, another plan of its name, or one that the journal overtook is not sent; others once."""
-
-    def plan_of(path):
-        async def talk(client):
-            return answered(await client.call_tool("plan_export", {"entries": path}))
-
-        return spoken(assistant, talk)
-
-    lines = (world.folder / ENTRIES).read_text(encoding="utf-8").splitlines(keepends=True)
-    (world.folder / "half.csv").write_text("".join(lines[:160]), encoding="utf-8")
-    whole, half = plan_of(ENTRIES), plan_of("half.csv")
-    results = world.folder / "bktools-prepared"
-    file, other = (results / f"export-{each['plan_id']}.plan" for each in (whole, half))
-    content = file.read_bytes()
-    for changed in (content[:-200], content.replace(b"EUR", b"USD"), b"", other.read_bytes()):
-        assert changed != content
-        file.write_bytes(changed)
-        assert world.person(whole["person_runs"]).code == 4
-    file.write_bytes(content)
-    assert world.created == []
-    assert world.person(half["person_runs"]).code == 0
-    # The journal knows entries of the plan as sent by now.
-    assert "nothing was sent" in world.person(whole["person_runs"]).errors
-    assert plan_of("half.csv")["jobs"] == 0
-    assert world.person(half["person_runs"]).code == 0
-    assert len(world.created) == half["jobs"] == 1
 
 
 def test_an_installation_without_the_extra_says_so(world, monkeypatch):

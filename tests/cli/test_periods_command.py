@@ -52,11 +52,11 @@ def test_a_closed_month_is_shown_and_not_sent_again(command, samples, sandbox):
     assert "bktools periods reopen 2026-10 comes first" in shown
 
     listed = [line.split("\t") for line in command("periods")[1].splitlines()[2:]]
-    assert [f"{line[2]} {line[4]}" for line in listed] == exported
+    assert [f"{line[2]} {line[4]}" for line in listed] == [text.replace(",", "") for text in exported]
     held = bktools.record_of("2026-10").held_back
     counts = held[held["currency"] == "EUR"]
     assert [line[7:9] for line in listed if line[2] == "EUR"] == [
-        [str(len(counts)), f"{counts['amount'].sum():,.2f}"]
+        [str(len(counts)), f"{counts['amount'].sum():.2f}"]
     ]
     assert {(line[0], line[1]) for line in listed} == {("2026-10", "CLOSED")}
     assert command('periods reopen 2026-10 --by Grace --reason "a late invoice"') == (

@@ -21,7 +21,6 @@ from typer.testing import CliRunner
 import bktools
 from bktools.cli.app import app
 from bktools.cli.exits import Exit
-from bktools.cli.formats import write_table
 
 # By command: its arguments, and its exit code besides 0. {…} stands for something of the world.
 MAIN_PATHS = {
@@ -240,11 +239,3 @@ def test_formats_agree(world, tmp_path):
     book = pd.read_excel(tmp_path / "history.xlsx", engine="calamine")
     for frame in (book, pd.read_parquet(tmp_path / "history.parquet")):
         assert frame["entry_id"].to_list() == [row["entry_id"] for row in rows]
-
-
-def test_hostile_text_is_text_in_json(tmp_path):
-    """Markup, escapes and direction marks are characters of a cell."""
-    hostile = "<script>|`x`|\x1b[31m\u202eabc\nnext"
-    frame = pd.DataFrame({"a_b": [hostile, None], "n": [1, 2]})
-    write_table(frame, tmp_path / "t.json", ".json", "")
-    assert json.loads((tmp_path / "t.json").read_bytes()) == [{"a_b": hostile, "n": 1}, {"a_b": None, "n": 2}]

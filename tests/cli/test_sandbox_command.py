@@ -13,13 +13,10 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-import uuid
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
-import bktools
 from bktools.cli.exits import Exit
 from bktools.cli.guide import text_of
 from bktools.sandbox import parse_fault, write_account_list, write_sample_data
@@ -100,19 +97,6 @@ def test_port_and_faults():
             with pytest.raises(urllib.error.HTTPError, match=status):
                 search(variables)
         assert search(variables, "?limit=1")["data"]
-
-
-def test_a_sandbox_whose_companies_are_ready_takes_their_exports(tmp_path):
-    """With --ready, an export job of every company is accepted, also of those that are refused otherwise."""
-    with served("--ready") as (variables, _, _):
-        folders = {f"{name}_dir": tmp_path / name for name in ("data", "cache", "sent_log")}
-        address, token = variables["BKTOOLS_BASE_URL"], variables["BKTOOLS_TOKEN"]
-        companies = sorted({row["companyId"] for row in get(f"{address}/v2/employees", token)["data"]})
-        entries = pd.DataFrame({"company_id": companies, "id": [str(uuid.uuid4()) for _ in companies]})
-        with bktools.connect(address, token=token, **folders) as service:
-            plan = bktools.compose_export_jobs(entries)
-            sent = bktools.submit_export_jobs(plan, apply=True, first_export=True, by="Ada", service=service)
-        assert sent["outcome"].to_list() == ["ACCEPTED"] * 3
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
+from unwritten import closed
 
 import bktools
 from bktools.close.close import Close
-from bktools.close.request import close_request
-from bktools.close.run import closed_month
 from bktools.errors import InputError
 from bktools.journal.statements import record_verification
 from bktools.journal.writing import open_for_writing
@@ -64,12 +61,6 @@ def entries_of(month: pd.Period, sample: pd.DataFrame, number: int) -> pd.DataFr
     return pd.concat([own, usual], ignore_index=True)
 
 
-def closed(service: bktools.Service, chart: pd.DataFrame, entries: pd.DataFrame, **options: Any) -> Close:
-    """Close a month without writing its folder."""
-    arguments = {one.name: one.default for one in inspect.signature(bktools.close_month).parameters.values()}
-    return closed_month(close_request(service, arguments | {"chart": chart, "entries": entries} | options))
-
-
 @pytest.fixture(scope="module")
 def months(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Months:
     root = tmp_path_factory.mktemp("months")
@@ -82,7 +73,8 @@ def months(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory)
         for number, month in enumerate(pd.period_range("2026-07", "2026-11", freq="M")):
             entries = entries_of(month, sample, number)
             entries.attrs = sample.attrs
-            options = {"month": str(month), "by": "Ada"}
+            options = {"month": str(month), "by": "Ada", "service": service, "chart": chart}
+            options["entries"] = entries
             if str(month) == "2026-10":
                 budget = bktools.spend(entries, "category", categories=categories).dropna(subset="amount")
                 budget = budget.assign(amount=(budget["amount"] * 1.25).round(0))
@@ -99,19 +91,19 @@ def months(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory)
                         differences=[{"check": "missing", "about": "x", "reason": "known"}],
                     )
                 with pytest.raises(InputError, match="the rates have none for"):
-                    closed(service, chart, entries, apply=True, rates={"CHF": 1}, **options)
+                    closed(apply=True, rates={"CHF": 1}, **options)
                 options |= {"rates": RATES, "budget": budget}
             if str(month) < "2026-10":
-                closed(service, chart, entries, apply=True, **options)
+                closed(apply=True, **options)
                 if str(month) == "2026-07":
                     bktools.close_period("2026-07", by="Grace", service=service)
                 continue
             folder = root / str(month)
-            shown = {"folder": folder, "apply": True, "profile": "machine", "service": service}
-            closes[str(month)] = bktools.close_month(chart, entries, **shown, **options)
+            shown = {"folder": folder, "apply": True, "profile": "machine"}
+            closes[str(month)] = bktools.close_month(**shown, **options)
             if str(month) == "2026-10":
                 del options["rates"], options["budget"]
-                again = closed(service, chart, entries, **options)
+                again = closed(**options)
     return Months(closes, budget, again)
 
 

@@ -115,7 +115,7 @@ def test_what_was_sent_outside_of_a_close_is_in_the_month_of_its_date(sandbox, s
         bktools.submit_export_jobs(bktools.compose_export_jobs(part), apply=True, wait=5, service=service)
     record = bktools.record_of("2026-09", company, service=service)
     assert record.exported["entry_id"].to_list() == entries["id"].to_list()[:1]
-    assert "no amount" in repr(record)
+    assert "exported: 1 entry" in repr(record)
     assert "\x1b" not in repr(record) + record._repr_html_()
     assert len(bktools.record_of("2026-10", company, service=service).exported) == 0
     assert bktools.load_periods(company, service=service)["period"].to_list() == ["2026-09"]

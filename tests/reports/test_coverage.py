@@ -5,12 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
 from matplotlib.colors import to_hex
 
 import bktools
 from bktools.close.close import Close
-from bktools.errors import ArgumentError
 from bktools.reports.bars import DONE, WAITING
 
 
@@ -38,12 +36,6 @@ def test_categories_of_a_close(close: Close):
     assert _title(axes) == f"Company {close.company[:8]}: categories and their accounts"
     named = bktools.plot_coverage(close.after, title="October 2026, Muster GmbH")
     assert _title(named) == "October 2026, Muster GmbH: categories and their accounts"
-
-
-def test_wrong_things_are_refused(close: Close):
-    """A frame in place of a result is an error that says what is needed."""
-    with pytest.raises(ArgumentError, match="must be a Reconciliation, as reconcile_accounts returns it"):
-        bktools.plot_coverage(close.entries)
 
 
 def test_no_window_and_no_state_outside_of_notebooks():

@@ -18,10 +18,8 @@ from python_calamine import CalamineWorkbook
 
 from bktools.close.actions import ACCOUNT, MAPPINGS, Thing
 from bktools.close.close import Close
-from bktools.close.sentences import label_of
-from bktools.reports.workbook import CHOICES, lines_of, workbook_of
+from bktools.reports.workbook import CHOICES, workbook_of
 from bktools.wording import words
-from bktools.wording.numbers import capitalized
 
 Rows = list[list[Any]]
 
@@ -51,73 +49,9 @@ def _table(book: Path | bytes, heading: str) -> dict[str, list[Any]]:
     return {row[0]: row[1:] for row in rows[at + 1 : end]}
 
 
-def _written(line: Any, close: Close) -> list[Any]:
-    """Return number and amounts of a line as a workbook has them: floats, nothing without an amount."""
-    amounts = (line.amounts.get(name) for name in close.figures.currencies)
-    return [line.entries, *("" if amount is None else float(amount) for amount in amounts)]
-
-
 def _xml(path: Path, name: str) -> str:
     with zipfile.ZipFile(path) as book:
         return book.read(name).decode()
-
-
-def test_the_sheets_are_in_the_order_of_reading(book: Path):
-    """Figures first, then what is to do; the sheet for bktools is hidden."""
-    found = CalamineWorkbook.from_path(book)
-    assert found.sheet_names == SHEETS
-    visible = [str(one.visible).rpartition(".")[2] for one in found.sheets_metadata]
-    assert visible == ["Visible"] * 6 + ["Hidden"]
-
-
-def test_the_first_sheet_has_the_figures_of_the_month(book: Path, close: Close):
-    """Fates, reasons, first steps, roles and jobs: numbers and amounts by currency, own one first."""
-    fates = {capitalized(label_of(ENGLISH, line)): line for line in close.statement if not line["reason"]}
-    held = [line for line in close.statement if line["fate"] == "held_back" and line["reason"]]
-    reasons = {capitalized(label_of(ENGLISH, line)): line for line in held}
-    first = {
-        f"{told.to_do}: {told.about} ({told.who})": action
-        for action, told in zip(close.actions[:3], close.steps, strict=False)
-    }
-    roles = {
-        f"{capitalized(ENGLISH.name('role', one.role))} (errors: {one.errors}, warnings: {one.warnings})": one
-        for one in close.by_role
-    }
-    jobs = {f"{job['sent_at']:%Y-%m-%d %H:%M} UTC, Ada: exported": job for job in close.figures.jobs}
-    for heading, lines in (
-        ("Entries and amounts", fates),
-        ("Held back, by reason", reasons | {"Held back": fates["Held back"]}),
-        ("What to do first", first),
-        ("Who has to act", roles),
-        ("Export jobs of October 2026", jobs),
-    ):
-        table = _table(book, heading)
-        assert table.pop("") == ["entries", *close.figures.currencies]
-        assert table == {label: _written(line, close) for label, line in lines.items()}, heading
-    assert close.figures.currencies[0] == "EUR"
-    head = [row[0] for row in _rows(book, "close")[:2]]
-    assert head == ["Month-end October 2026", f"{close.name} · applied, not approved"]
-
-
-def test_each_action_and_its_things_have_rows(book: Path, close: Close):
-    """A row an action, with who, what, why and its money by currency; below it a row for each thing."""
-    head, *rows = _rows(book, "to do")
-    found = [dict(zip(head, row, strict=True)) for row in rows]
-    lines = list(lines_of(close))
-    assert [(row["line id"], row["about"]) for row in found] == [(line.key, line.about) for line in lines]
-    wholes = [row for row, line in zip(found, lines, strict=True) if not line.is_beneath]
-    for row, action, told in zip(wholes, close.actions, close.steps, strict=True):
-        assert (row["who"], row["to do"], row["about"], row["why"]) == told
-        facts = (action.severity, action.command, action.code)
-        assert (row["severity"], row["command"], row["check"]) == facts
-        amounts = {name: row[name] for name in close.figures.currencies if row[name] != ""}
-        assert amounts == {name: float(amount) for name, amount in action.amounts.items()}
-    [without] = [action for action in close.actions if action.code == "no_account"]
-    beneath = [row for row in found if row["check"] == "no_account" and row["category id"]]
-    assert sorted(row["category id"] for row in beneath) == sorted(without.category_ids)
-    assert sum(row["entries"] for row in beneath) == without.entries
-    assert len({row["line id"] for row in found}) == len(found) > 10
-    assert all(row["new account"] == row["note"] == "" for row in found)
 
 
 def test_accounts_are_chosen_from_a_list(book: Path, close: Close):

@@ -126,7 +126,7 @@ def test_bad_input_is_one_line(tmp_path: Path):
         versus(both, budget)
     assert error.value.source == "that"
     assert versus(both, budget.assign(currency="EUR"))["that"].to_list() == [1.0, 0.0, 0.0]
-    with pytest.raises(InputError, match=r"add them up by category$"):
+    with pytest.raises(InputError, match="that: the entries have no supplier"):
         versus(NOVEMBER, budget, by="supplier")
     file = tmp_path / "budget.csv"
     file.write_text("Category;Amount\nRent;1,00\n", encoding="utf-8")

@@ -66,7 +66,7 @@ def test_a_notebook_shows_names_and_money_first():
     shown = r"<script>alert('x')</script> & \x1b[31m\u202ered"
     assert [text for text, _ in rows[0]] == [
         *("2026-10-31", "1,234,567.50", "EUR", shown, "yes"),
-        *("2026-10-31 12:30:00+00:00", "25.0%", "1,234", ID, ID),
+        *("2026-10-31 12:30:00Z", "25.0%", "1,234", ID, ID),
     ]
     assert [text for text, _ in rows[1]] == ["", "1,200", "JPY", "two lines", "no", "", "", "2", ID, ""]
     assert [text for text, _ in rows[2]] == ["2026-11-01", "", "", "", "", "", "100.0%", "3", ID, ID]
@@ -86,10 +86,10 @@ def test_nothing_runs_and_every_page_suits():
 
 def test_a_terminal_shows_columns():
     """Every cell stands below its heading, however wide its letters are; long text is shortened."""
-    frame = pd.DataFrame({"amount": [Decimal(1), Decimal("2.5"), None], "name": ["会議費", "a" * 99, None]})
+    frame = pd.DataFrame({"amount": [Decimal(1), Decimal("2.5"), None], "name": ["会議費", "a" * 399, None]})
     first, *rows = repr(show(frame)).split("\n")
     assert first == "amount  name"
-    assert rows == ["  1.00  会議費", f"  2.50  {'a' * 59}…", ""]
+    assert rows == ["  1.00  会議費", f"  2.50  {'a' * 299}…", ""]
     assert width("会議費") == 6
     assert "\u202e" not in repr(show(FRAME))
 
@@ -98,9 +98,9 @@ def test_rows_are_bounded():
     """Only the first rows are shown, with how many there are; a frame without rows says so."""
     frame = pd.DataFrame({"number": range(1000)})
     shown = show(frame, rows=3)
-    assert repr(shown) == "number\n     0\n     1\n     2\n… and 997 more of 1,000 rows"
+    assert repr(shown) == "number\n     0\n     1\n     2\n… and 997 more rows"
     assert shown._repr_html_().count("<tr>") == 4
-    assert "… and 997 more of 1,000 rows" in shown._repr_html_()
+    assert "… and 997 more rows" in shown._repr_html_()
     assert show(frame)._repr_html_().count("<tr>") == 21
     assert repr(show(frame[:0])).splitlines() == ["number", "no rows"]
     assert "no rows" in show(frame[:0])._repr_html_()

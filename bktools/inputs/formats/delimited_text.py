@@ -1,4 +1,4 @@
-"""What the formats that are delimited text share: headings in the first lines, and columns by headings."""
+"""What the formats that are delimited text share: the cells of the first line, and columns by headings."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 
 _DELIMITERS = "\t|;,"
-# A heading, headings of which a file has one, or new cells.
-Column: TypeAlias = str | tuple[str, ...] | pa.ChunkedArray
+# A heading, or new cells.
+Column: TypeAlias = str | pa.ChunkedArray
 
 
 def first_cells(file: File) -> list[str]:
@@ -29,57 +29,54 @@ def first_cells(file: File) -> list[str]:
     return max((next(csv.reader(line, delimiter=one), []) for one in _DELIMITERS), key=len)
 
 
-def table_of(file: File, headings: Sequence[str], encoding: str | None, *notes: Note) -> Table:
-    """Return the rows that hold something, below the row with most of these headings."""
-    known = {normal(heading) for heading in headings}
+def table_of(file: File, heading_line: int, encoding: str | None, form: str, *, has_quotes: bool) -> Table:
+    """Return the rows below a line of headings that hold something."""
     grid, reading = read_delimited(
-        file.data(), "ledger", delimiter=None, encoding=file.encoding or encoding, source=file.source
+        file.data(), "ledger", encoding=file.encoding or encoding, source=file.source, has_quotes=has_quotes
     )
-    top = max(range(len(grid.head)), key=lambda at: len({normal(cell) for cell in grid.head[at]} & known))
-    table = rows_below(grid, top, top + 1, file.source)
-    if not len(table.lines):
-        raise file.error("the file has headings but no rows below them")
-    table = replace(table, sha256=file.sha256, encoding=reading.encoding, notes=(*table.notes, *notes))
+    if len(grid.head) < heading_line:
+        raise file.error("no_rows")
+    table = rows_below(grid, heading_line - 1, heading_line, file.source)
+    table = replace(
+        table, sha256=file.sha256, encoding=reading.encoding, notes=(*grid.notes, note("format", name=form))
+    )
     return cells.without_blank_rows(table, range(len(table.headings)))
 
 
-def place_of(table: Table, *headings: str) -> int | None:
-    """Return the first column with one of these headings."""
+def place_of(table: Table, heading: str) -> int | None:
+    """Return the first column with a heading."""
     own = [normal(heading) for heading in table.headings]
-    return next((own.index(normal(one)) for one in headings if normal(one) in own), None)
+    return own.index(normal(heading)) if normal(heading) in own else None
 
 
-def required(table: Table, *headings: str) -> int:
-    """Return the first column with one of these headings; none is an `InputError`."""
-    place = place_of(table, *headings)
+def required(table: Table, heading: str) -> int:
+    """Return the first column with a heading; a table without one is an `InputError`."""
+    place = place_of(table, heading)
     if place is None:
-        wanted = " or ".join(map(repr, headings))
-        raise table.error(
-            f"has no column {wanted}, which its format has: export it again", table.heading_line
-        )
+        raise table.error("no_column", table.heading_line, heading=heading)
     return place
 
 
-def chosen(table: Table, fields: Mapping[str, Column], *notes: Note) -> Table:
-    """Return a table of the fields' columns, headed as in the table they come from; the notes are added."""
+def chosen(table: Table, fields: Mapping[str, Column], notes: Sequence[Note] = ()) -> Table:
+    """Return a table of the fields' columns; a heading that is not there is an `InputError`."""
     headings, columns = [], []
     for field, column in fields.items():
-        if isinstance(column, pa.ChunkedArray):
-            headings.append(field)
-            columns.append(column)
-        else:
-            place = required(table, *([column] if isinstance(column, str) else column))
+        if isinstance(column, str):
+            place = required(table, column)
             headings.append(table.headings[place])
             columns.append(table.columns[place])
+        else:
+            headings.append(field)
+            columns.append(column)
     places = {field: place for place, field in enumerate(fields)}
     return replace(
         table, headings=tuple(headings), columns=columns, places=places, notes=(*table.notes, *notes)
     )
 
 
-def accounts_of(table: Table, code: Column, name: Column, *notes: Note) -> Table:
+def accounts_of(table: Table, code: Column, name: str, notes: Sequence[Note] = ()) -> Table:
     """Return the rows that show an account first, with its code and name."""
-    accounts = chosen(table, {"code": code, "name": name}, *notes)
+    accounts = chosen(table, {"code": code, "name": name}, notes)
     pairs = list(zip(*(column.to_pylist() for column in accounts.columns), strict=True))
     first = {own: row for row, (own, _) in reversed([*enumerate(pairs)])}
     if renamed := len({*pairs}) - len(first):

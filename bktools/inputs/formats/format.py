@@ -5,8 +5,6 @@ from __future__ import annotations
 import codecs
 import datetime as dt
 import hashlib
-import io
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -18,15 +16,15 @@ from typing import Any, NamedTuple
 from bktools.contract.accounts import CompanyInFile
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.parquet import MIB
-from bktools.inputs.notes import Note
+from bktools.inputs.days import parsed
+from bktools.inputs.notes import Note, damaged, note
 from bktools.inputs.table import Grid, Rows, Table
 
 LARGEST = 2 << 30
-HEAD, _PIECE = 1 << 16, 1 << 24
+_HEAD, _PIECE = 1 << 16, 1 << 24
 _MAGIC = {b"PK\x03\x04": "workbook", b"\xd0\xcf\x11\xe0": "workbook", b"PAR1": "Parquet"}
-# For `re` and for Arrow.
+# A number such as 1234.50, for `re` and for Arrow.
 NUMBER = r"[+-]?[0-9]{1,28}(?:\.[0-9]{1,10})?"
-_NUMBER = re.compile(NUMBER)
 
 
 @dataclass(frozen=True)
@@ -38,14 +36,11 @@ class File:
     encoding: str | None = None
 
     @classmethod
-    def at(cls, path: str | PathLike[str], encoding: str | None = None) -> File:
+    def at(cls, path: object, encoding: str | None = None) -> File:
         """Look into a file; one that is not there or cannot be read is an `InputError`."""
         if not isinstance(path, str | PathLike):
-            raise ArgumentError(
-                "path",
-                "must be the path of one file: read several apart, and join them by pandas.concat",
-                path,
-            )
+            rule = "must be the path of one file: read several apart, and join them by pandas.concat"
+            raise ArgumentError("path", rule, path)
         path = Path(path)
         try:
             # A pipe would be waited for until somebody writes to it, and cannot be looked through first.
@@ -54,12 +49,7 @@ class File:
         except (OSError, ValueError) as error:
             raise _unreadable(path, error) from None
         if is_special:
-            what = (
-                "a directory, not a file"
-                if path.is_dir()
-                else "a device or a pipe, not a file: save it first"
-            )
-            raise InputError(f"is {what}", source=str(path))
+            raise damaged(str(path), "folder" if path.is_dir() else "pipe")
         return cls(path, head, encoding)
 
     @property
@@ -67,9 +57,9 @@ class File:
         """The file, for errors."""
         return str(self.path)
 
-    def error(self, why: str, line: int | None = None) -> InputError:
+    def error(self, code: str, line: int | None = None, /, **facts: Any) -> InputError:
         """Return an error that names the file, and a line of it."""
-        return InputError(why, source=self.source, line=line)
+        return damaged(self.source, code, line, **facts)
 
     @property
     def kind(self) -> str:
@@ -93,9 +83,7 @@ class File:
         """Yield the file's bytes; refuse a file that is larger than it may be."""
         try:
             if self.path.stat().st_size > LARGEST:
-                raise self.error(
-                    f"has more than {LARGEST // MIB:,} MB: export it again in parts, by month or company"
-                )
+                raise self.error("too_large", most=LARGEST // MIB)
             with self.path.open("rb") as stream:
                 while piece := stream.read(_PIECE):
                     yield piece
@@ -106,30 +94,30 @@ class File:
         """Return the file's bytes."""
         return b"".join(self.pieces())
 
-    def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the file's lines with their numbers from 1, without their ends."""
-        for number, line in enumerate(io.BytesIO(self.data()), 1):
-            yield number, line.rstrip(b"\r\n")
-
-    def table(self, rows: Rows, nothing: str, *notes: Note, **about: Any) -> Table:
-        """Return rows headed by fields as this file's table; `nothing` is the error if there are no rows."""
+    def table(self, rows: Rows, form: str, *notes: Note, **about: Any) -> Table:
+        """Return rows headed by fields as the table of a format; a file without rows is an `InputError`."""
         if not rows:
-            raise self.error(nothing)
-        places = {field: place for place, field in enumerate(rows.headings)}
-        about_rows = {"heading_line": 0, "places": places, "notes": notes, "sha256": self.sha256}
-        return rows.table(self.source, **about_rows | about)
+            raise self.error("no_accounts" if "code" in rows.headings else "no_postings", form=form)
+        return rows.table(
+            self.source,
+            heading_line=0,
+            places={field: place for place, field in enumerate(rows.headings)},
+            notes=(note("format", name=form), *notes),
+            sha256=self.sha256,
+            **about,
+        )
 
 
 def _beginning(path: Path) -> bytes:
     with path.open("rb") as raw:
-        return raw.read(HEAD)
+        return raw.read(_HEAD)
 
 
 def _unreadable(path: Path, error: OSError | ValueError) -> InputError:
     if isinstance(error, FileNotFoundError):
-        return InputError("there is no such file", source=str(path))
+        return damaged(str(path), "no_file")
     # A path with a NUL byte is a ValueError.
-    return InputError(f"cannot be read ({getattr(error, 'strerror', None) or error})", source=str(path))
+    return damaged(str(path), "unreadable", why=getattr(error, "strerror", None) or str(error))
 
 
 class Total(NamedTuple):
@@ -142,13 +130,12 @@ class Total(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Ledger:
-    """Postings as cells, and the totals that the file states, which are held to the postings.
+class Books:
+    """Accounts or postings as cells, and the totals that the file states, which prove the postings.
 
-    The table has columns for `account_code`, `date`, `debit` and `credit` or `amount` with or without `side`,
-    and some of `account_name`, `currency`, `text`, `document_number`, `voucher_id`, `tax_code`,
-    `cost_centre`, `foreign_amount` and `foreign_currency`: what was paid in another currency than that of the
-    books.
+    Accounts have columns for `code`, `name` and `type`, or some of them; postings have those of `POSTING`,
+    and `debit` and `credit`, or `amount` with or without `side`. Foreign amounts are what was paid in
+    another currency than that of the books.
     """
 
     table: Table
@@ -168,36 +155,15 @@ class Ledger:
     is_whole: bool = True
 
 
-def day_of(text: str | None) -> dt.date | None:
+POSTING = (
+    *("account_code", "account_name", "date", "currency", "text", "document_number", "voucher_id"),
+    *("tax_code", "cost_centre", "foreign_amount", "foreign_currency"),
+)
+
+
+def day_of(text: str) -> dt.date | None:
     """Return the day of a header's time, such as 20261003 or 2026-10-03T08:00; None where there is none."""
-    try:
-        return dt.datetime.strptime((text or "").strip().replace("-", "")[:8], "%Y%m%d").date()  # noqa: DTZ007 - a day alone
-    except ValueError:
-        return None
-
-
-class Format(NamedTuple):
-    """A format: its name, how its first bytes look, and its readers.
-
-    A chart has columns for `external_id`, `code`, `name`, `type` and `archived`, or some of them.
-
-    Each file of this folder names its formats in `FORMATS`; nothing else is needed for them to be read.
-    """
-
-    name: str
-    recognises: Callable[[File], bool]
-    chart: Callable[[File], Table]
-    ledger: Callable[[File], Ledger]
-
-
-class TableFormat(NamedTuple):
-    """A format that is a report as a table: its name, and its postings, None for another table.
-
-    Files of this folder name these formats in `TABLE_FORMATS`.
-    """
-
-    name: str
-    ledger: Callable[[File, Grid], Ledger | None]
+    return parsed(text.strip().replace("-", "")[:8], "%Y%m%d")
 
 
 def company_in_file(number: str, name: str) -> CompanyInFile | None:
@@ -205,45 +171,17 @@ def company_in_file(number: str, name: str) -> CompanyInFile | None:
     return CompanyInFile(number.strip(), name.strip()) if number.strip() or name.strip() else None
 
 
-def is_number(text: str) -> bool:
-    """Whether a text is a number of the form 1234.50."""
-    return _NUMBER.fullmatch(text) is not None
+class Format(NamedTuple):
+    """A format: its name, how its first bytes look, and what reads the file as a "chart" or a "ledger".
 
-
-class Record(NamedTuple):
-    """A record of a file with its texts by their names, and the records around it, outermost first."""
+    Each file of this folder names its formats in `FORMATS`; nothing else is needed for them to be read.
+    """
 
     name: str
-    source: str
-    line: int
-    texts: dict[str, str]
-    around: tuple[Record, ...] = ()
-
-    def text(self, *names: str) -> str:
-        """Return the first of these texts that is not empty."""
-        return next((self.texts[name] for name in names if self.texts.get(name)), "")
-
-    def text_around(self, record: str, *names: str) -> str:
-        """Return a text of the record of that name around this one."""
-        return next((one.text(*names) for one in self.around if one.name == record), "")
-
-    def number(self, name: str, called: str = "") -> Decimal:
-        """Return a text of the form 1234.50; anything else is an `InputError` that names it."""
-        text = self.text(name)
-        if not is_number(text):
-            raise self.error(f"{called or name} is {text[:40]!r}, must be a number such as 1234.50")
-        return Decimal(text)
-
-    def totals(self, **counted: str | Decimal) -> list[Total]:
-        """Return those of these totals that the record states."""
-        return [Total(name, self.number(name), value) for name, value in counted.items() if self.text(name)]
-
-    def error(self, why: str) -> InputError:
-        """Return an error that names the record's line."""
-        return InputError(why, source=self.source, line=self.line)
+    recognises: Callable[[File], bool]
+    read: Callable[[File, str], Books]
 
 
-POSTING = (
-    *("account_code", "account_name", "date", "currency", "text", "document_number", "voucher_id"),
-    *("tax_code", "cost_centre", "foreign_amount", "foreign_currency"),
-)
+# What reads the postings of a report that is a table; None for another table. Files of this folder name them
+# in `REPORTS`.
+Report = Callable[[File, Grid], Books | None]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from bktools.inputs.formats.format import POSTING, File, Format, Ledger, Record, Total
-from bktools.inputs.formats.xml_records import from_first_element, records
-from bktools.inputs.notes import note
-from bktools.inputs.table import Rows, Table
+from bktools.inputs.formats.format import POSTING, Books, File, Format, Total
+from bktools.inputs.formats.xml_records import Record, from_first_element, records
+from bktools.inputs.table import Rows
 
 _SIDES = {"Winien": "debit", "Ma": "credit"}
 _RECORDS = frozenset({"Naglowek", "ZOiS", "Dziennik", "DziennikCtrl", "KontoZapis", "KontoZapisCtrl"})
@@ -18,21 +17,11 @@ def recognises(file: File) -> bool:
     return from_first_element(file).startswith("<JPK") and 'kodSystemowy="JPK_KR (' in file.text
 
 
-def chart(file: File) -> Table:
-    """Return the accounts of the statement of balances (ZOiS)."""
-    rows = Rows("code", "name", "type")
-    for record in records(file, frozenset({"ZOiS"})):
-        rows.add(record.line, record.text("KodKonta"), record.text("OpisKonta"), record.text("TypKonta"))
-    return file.table(
-        rows, "is a JPK_KR file without accounts (ZOiS): export it whole", note("format", name="JPK_KR")
-    )
-
-
-def ledger(file: File) -> Ledger:
-    """Return the postings (KontoZapis) with the date, document and text of their voucher (Dziennik)."""
+def read(file: File, kind: str) -> Books:
+    """Return the accounts (ZOiS), or the postings (KontoZapis) with what their voucher (Dziennik) says."""
+    accounts, postings = Rows("code", "name", "type"), Rows(*POSTING, "debit", "credit")
     names: dict[str, str] = {}
     vouchers: dict[str, dict[str, str]] = {}
-    rows = Rows(*POSTING, "debit", "credit")
     currency = "PLN"
     journal_sum, journal_rows, lines = Decimal(), 0, 0
     totals: list[Total] = []
@@ -41,7 +30,8 @@ def ledger(file: File) -> Ledger:
             case "Naglowek":
                 currency = record.text("DomyslnyKodWaluty") or currency
             case "ZOiS":
-                names[record.text("KodKonta")] = record.text("OpisKonta")
+                code, names[code], account_type = map(record.text, ("KodKonta", "OpisKonta", "TypKonta"))
+                accounts.add(record.line, code, names[code], account_type)
             case "Dziennik":
                 journal_rows += 1
                 journal_sum += record.number("DziennikKwotaOperacji")
@@ -52,37 +42,30 @@ def ledger(file: File) -> Ledger:
                 }
             case "KontoZapis":
                 lines += 1
-                _add(rows, record, vouchers, names)
+                _add(postings, record, vouchers, names)
             case "DziennikCtrl":
-                totals += record.totals(
-                    LiczbaWierszyDziennika=Decimal(journal_rows), SumaKwotOperacji=journal_sum
-                )
+                counted = Decimal(journal_rows)
+                totals += record.totals(LiczbaWierszyDziennika=counted, SumaKwotOperacji=journal_sum)
             case "KontoZapisCtrl":
-                totals += record.totals(
-                    LiczbaWierszyKontoZapisj=Decimal(lines), SumaWinien="debit", SumaMa="credit"
-                )
-    nothing = "is a JPK_KR file without postings (KontoZapis): export it whole"
-    return Ledger(file.table(rows, nothing, note("format", name="JPK_KR")), currency=currency, totals=totals)
+                counted = Decimal(lines)
+                sides = {"SumaWinien": "debit", "SumaMa": "credit"}
+                totals += record.totals(LiczbaWierszyKontoZapisj=counted, **sides)
+    table = file.table(accounts if kind == "chart" else postings, "JPK_KR")
+    return Books(table, currency=currency, totals=totals)
 
 
 def _add(rows: Rows, record: Record, vouchers: dict[str, dict[str, str]], names: dict[str, str]) -> None:
     number = record.text("NrZapisu")
     voucher = vouchers.get(number)
     if voucher is None:
-        raise record.error(
-            f"NrZapisu {number[:40]!r} is not in the journal (Dziennik), so that its date is unknown: "
-            "export the file whole"
-        )
+        raise record.error("jpk_voucher", value=number[:40])
     for side, column in _SIDES.items():
-        account = record.text(f"KodKonta{side}")
+        account, amount = record.text(f"KodKonta{side}"), record.text(f"Kwota{side}")
         # A posting has two sides, and a filler stands where it has one alone.
-        if record.text(f"Kwota{side}") and (account in names or record.number(f"Kwota{side}")):
+        if amount and (account in names or record.number(f"Kwota{side}")):
             own = {"account_code": account, "account_name": names.get(account, ""), "voucher_id": number}
-            own |= {
-                "text": record.text(f"OpisZapisu{side}") or voucher["text"],
-                column: record.text(f"Kwota{side}"),
-            }
+            own |= {"text": record.text(f"OpisZapisu{side}") or voucher["text"], column: amount}
             rows.add_fields(record.line, **voucher | own)
 
 
-FORMATS = (Format("JPK_KR", recognises, chart, ledger),)
+FORMATS = (Format("JPK_KR", recognises, read),)

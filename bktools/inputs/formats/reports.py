@@ -1,43 +1,152 @@
-"""What the formats that are reports share: their headings, their rows, and the amount of a row."""
+"""Ledgers of Xero and QuickBooks that are reports: by account, or a journal by transaction.
+
+By account, the account stands alone in a row above its postings, and its total below them. In a journal, the
+first row of a transaction has its date, and its total stands below the last. The totals prove the postings.
+QuickBooks Online writes amounts by the nature of each account, positive where it grows: the signs are those
+under which all vouchers balance.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
+from typing import NamedTuple
 
+from bktools.inputs import words
 from bktools.inputs.amounts import EACH, money, number
-from bktools.inputs.table import Grid
-from bktools.inputs.words import normal
+from bktools.inputs.days import is_day, lacks_year
+from bktools.inputs.formats.format import Books, File, Total
+from bktools.inputs.notes import note
+from bktools.inputs.table import Grid, Rows
 
 # The lines of a report's title.
 _HEAD = 20
 _CODE = re.compile(r"(\d[\d.\-]*)\s*[·:-]?\s+(.+)")
+_TOTAL = re.compile(r"total\s+(?:for\s+)?", re.IGNORECASE)
+_COLUMNS = {
+    "date": ("date",),
+    "amount": ("amount",),
+    "debit": ("debit",),
+    "credit": ("credit",),
+    "balance": ("runningbalance", "balance"),
+    "kind": ("transactiontype", "type", "source"),
+    "number": ("num", "no", "reference"),
+    "party": ("name",),
+    "text": ("memodescription", "description", "memo"),
+    "account": ("account", "accountname", "accountfullname", "accountcode"),
+}
+# Accounts whose nature their name says; that of others follows by the vouchers.
+_DEBIT = re.compile(r"(?i)\b(?:bank|checking|savings|cash|receivable|undeposited|expenses?|cost of)\b")
+_CREDIT = re.compile(r"(?i)\b(?:payable|income|revenue|sales|equity|credit card|loan|retained)\b")
 
 
-def columns_named(
-    grid: Grid, named: Mapping[str, Sequence[str]], needed: Collection[str], never: Collection[str] = ()
-) -> tuple[int, dict[str, int]] | None:
-    """Return the row with the needed headings and the column of each name, None where no row has them."""
+class _Row(NamedTuple):
+    """A row of a report: its cells by column, those that hold something, and its amount, if it has one."""
+
+    line: int
+    cells: Mapping[str, str]
+    filled: Sequence[str]
+    amount: Decimal | None
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether it has a day, with or without a year."""
+        return is_day(self.cells["date"]) or lacks_year(self.cells["date"])
+
+
+class _Posting(NamedTuple):
+    """A row that is a posting, with its account, the date and number of its voucher, and the voucher."""
+
+    row: _Row
+    account: str
+    head: Mapping[str, str]
+    voucher: str
+
+    def add_to(self, rows: Rows, sign: int = 1) -> None:
+        parts = _CODE.fullmatch(self.account)
+        party = self.row.cells.get("party") or self.head.get("party")
+        rows.add_fields(
+            self.row.line,
+            account_code=parts[1] if parts else self.account,
+            account_name=parts[2] if parts else self.account,
+            date=self.head["date"],
+            document_number=self.head.get("number", ""),
+            voucher_id=self.voucher,
+            text=" ".join(filter(None, (party, self.row.cells.get("text")))),
+            amount=f"{sign * (self.row.amount or 0):f}",
+        )
+
+
+def by_account(file: File, grid: Grid) -> Books | None:
+    """Return the postings of a report by account with the totals of its accounts, None for another table."""
+    top, places = _columns(grid, {"date", "balance"})
+    if "account" in places or not ({"debit", "credit"} <= places.keys() or "amount" in places):
+        return None
+    read = _under_accounts(_rows(grid, top, places))
+    if read is None:
+        return None
+    postings, totals = read
+    is_by_nature = "debit" not in places
+    signs = _signs(postings) if is_by_nature else {}
+    rows = Rows("account_code", "account_name", "date", "document_number", "text", "amount")
+    for posting in postings:
+        posting.add_to(rows, signs.get(posting.account, 1))
+    doubts = [note("signs_by_nature")] if is_by_nature and not _balance(postings, signs) else []
+    table = file.table(rows, "ledger by account of Xero or QuickBooks")
+    return Books(table, date_format=None, totals=totals, doubts=doubts)
+
+
+def journal(file: File, grid: Grid) -> Books | None:
+    """Return the postings of a journal, each with the date of its transaction; None for another table."""
+    top, places = _columns(grid, {"date", "kind", "account", "debit", "credit"})
+    rows = Rows("account_code", "account_name", "date", "document_number", "voucher_id", "text", "amount")
+    totals: list[Total] = []
+    opened: _Row | None = None
+    debit, are_ordinary = Decimal(), False
+    for row in _rows(grid, top, places) if places else ():
+        if row.is_dated:
+            # Where each row has its date it is an ordinary table.
+            are_ordinary |= opened is not None and row.line == opened.line + 1
+            opened, debit = row, Decimal()
+        if row.amount is None or opened is None:
+            continue
+        if row.cells["account"]:
+            debit += max(row.amount, Decimal())
+            _Posting(row, row.cells["account"], opened.cells, f"line {opened.line}").add_to(rows)
+        elif row.cells["debit"] and row.cells["credit"] and debit:
+            # A row with both sums and no account is the total of the transaction.
+            stated = _amount([row.cells["debit"]], {"amount": 0})
+            totals.append(Total(f"line {opened.line}", stated or Decimal(), debit))
+            debit = Decimal()
+    if not rows or are_ordinary:
+        return None
+    return Books(file.table(rows, "QuickBooks journal"), date_format=None, totals=totals)
+
+
+def _columns(grid: Grid, needed: Collection[str]) -> tuple[int, dict[str, int]]:
+    """Return the first row with the needed headings, and the column of each name; no columns without one."""
     for top, row in enumerate(grid.head[:_HEAD]):
-        own = [normal(cell) for cell in row]
+        own = [words.normal(cell) for cell in row]
         # The first of a name's headings that the row has.
         places = {
-            name: own.index(text) for name, texts in named.items() for text in texts[::-1] if text in own
+            name: own.index(text) for name, texts in _COLUMNS.items() for text in texts[::-1] if text in own
         }
-        if {*needed} <= places.keys() and not {*never} & {*own}:
+        if {*needed} <= places.keys():
             return top, places
-    return None
+    return 0, {}
 
 
-def rows_of(grid: Grid, first: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line and the cells of each row from a place of the head on, all of one width."""
-    columns = [column.slice(first).to_pylist() for column in grid.columns]
-    for line, *texts in zip(grid.lines[first:].tolist(), *columns, strict=True):
-        yield line, [text.strip() for text in texts]
+def _rows(grid: Grid, top: int, places: Mapping[str, int]) -> Iterator[_Row]:
+    columns = [column.slice(top + 1).to_pylist() for column in grid.columns]
+    for line, *row in zip(grid.lines[top + 1 :].tolist(), *columns, strict=True):
+        texts = [text.strip() for text in row]
+        cells = {name: texts[place] for name, place in places.items()}
+        yield _Row(line, cells, [text for text in texts if text], _amount(texts, places))
 
 
-def amount_of(texts: Sequence[str], places: Mapping[str, int]) -> Decimal | None:
+def _amount(texts: Sequence[str], places: Mapping[str, int]) -> Decimal | None:
     """Return the amount of a row, debit less credit where it has two columns; None without any."""
     pair = [("debit", 1), ("credit", -1)] if {"debit", "credit"} <= places.keys() else [("amount", 1)]
     amounts = [
@@ -48,7 +157,64 @@ def amount_of(texts: Sequence[str], places: Mapping[str, int]) -> Decimal | None
     return sum(amounts, Decimal()) if amounts else None
 
 
-def account_parts(text: str) -> tuple[str, str]:
-    """Return code and name of an account, such as 1010 Checking; without a code the name stands for it."""
-    parts = _CODE.fullmatch(text)
-    return (parts[1], parts[2]) if parts else (text, text)
+def _under_accounts(rows: Iterator[_Row]) -> tuple[list[_Posting], list[Total]] | None:
+    """Return the postings and the totals of accounts; None where a row has no account, or without totals."""
+    postings: list[_Posting] = []
+    totals: list[Total] = []
+    # The accounts that are open, outermost first, each with the place of its first posting.
+    opened: list[tuple[str, int]] = []
+    for row in rows:
+        first = row.filled[0] if row.filled else ""
+        if total := _TOTAL.match(first):
+            names = [name for name, _ in opened]
+            if first[total.end() :] in names:
+                at = names.index(first[total.end() :])
+                summed = sum((own.row.amount or Decimal() for own in postings[opened[at][1] :]), Decimal())
+                totals += [] if row.amount is None else [Total(first, row.amount, summed)]
+                opened = opened[:at]
+        elif row.amount is not None and row.is_dated:
+            if not opened:
+                return None
+            voucher = " ".join(row.cells.get(name, "") for name in ("date", "kind", "number", "party"))
+            postings.append(_Posting(row, opened[-1][0], row.cells, voucher))
+        elif len(row.filled) == 1 and not is_day(first) and not words.report_rank(first):
+            opened.append((first, len(postings)))
+    return (postings, totals) if postings and totals else None
+
+
+def _sums(postings: Sequence[_Posting]) -> list[dict[str, Decimal]]:
+    """Return what each voucher posts to each account."""
+    vouchers: dict[str, dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
+    for posting in postings:
+        vouchers[posting.voucher][posting.account] += posting.row.amount or 0
+    return [*vouchers.values()]
+
+
+def _signs(postings: Sequence[_Posting]) -> dict[str, int]:
+    """Return 1 or -1 for each account: by its name, else so that vouchers balance."""
+    accounts = {posting.account for posting in postings}
+    signs = {
+        account: -1 if _CREDIT.search(account) else 1
+        for account in accounts
+        if _DEBIT.search(account) or _CREDIT.search(account)
+    }
+    known, vouchers = -1, _sums(postings)
+    while known < len(signs):
+        known = len(signs)
+        for amounts in vouchers:
+            unknown = [account for account in amounts if account not in signs]
+            balance = sum(signs[account] * amount for account, amount in amounts.items() if account in signs)
+            if len(unknown) == 1 and balance and abs(balance) == abs(amounts[unknown[0]]):
+                signs[unknown[0]] = -1 if balance == amounts[unknown[0]] else 1
+    return signs
+
+
+def _balance(postings: Sequence[_Posting], signs: Mapping[str, int]) -> bool:
+    return all(
+        account in signs and not sum(signs.get(one, 0) * amount for one, amount in amounts.items())
+        for amounts in _sums(postings)
+        for account in amounts
+    )
+
+
+REPORTS = (by_account, journal)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import Unpack
@@ -17,7 +16,7 @@ from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.account_fields import account_fields, duplicated
 from bktools.inputs.columns import ask_for, most
-from bktools.inputs.formats.registry import recognised
+from bktools.inputs.formats.registry import books_of
 from bktools.inputs.headings import opened
 from bktools.inputs.options import ChartOptions, Options, takes_options
 from bktools.inputs.question import answered
@@ -96,16 +95,15 @@ def read_chart_of_accounts(
 
 
 def _read(source: Source, options: Options, *, company: str | None) -> pd.DataFrame:
-    file = replace(source.file, encoding=options.encoding)
-    form = recognised(file, options)
-    if form is None:
+    books = books_of(source, options)
+    if books is None:
         reading = opened(source, options)
         split_accounts(reading, "code", "name")
         _ask_of_columns(reading)
         reading.raise_problems()
         reading.table = reading.table.rows(_accounts_only(reading))
     else:
-        table = form.chart(file)
+        table = books[1].table
         reading = Reading(source, options, table, dict(table.places))
     reading.places.setdefault("external_id", reading.places["code"])
     fields = account_fields(reading, company)

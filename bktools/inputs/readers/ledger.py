@@ -26,8 +26,8 @@ from bktools.inputs.amounts import LONGEST, Figures
 from bktools.inputs.columns import ask_for, has_cents, has_heading, most, says_balance
 from bktools.inputs.currencies import own_currency
 from bktools.inputs.days import is_day
-from bktools.inputs.formats.format import Ledger
-from bktools.inputs.formats.registry import ledger_of
+from bktools.inputs.formats.format import Books
+from bktools.inputs.formats.registry import books_of
 from bktools.inputs.headings import opened
 from bktools.inputs.money import read_money, read_stated, total
 from bktools.inputs.notes import Note, note
@@ -153,28 +153,28 @@ def _read(
     verify: str,
     money: str,
 ) -> pd.DataFrame:
-    name, ledger = ledger_of(source, options) or (None, None)
-    if ledger is None:
+    name, books = books_of(source, options) or (None, None)
+    if books is None:
         reading = opened(source, options)
-        ledger = _of_table(reading)
+        books = _of_table(reading)
     else:
-        reading = Reading(source, options, ledger.table, dict(ledger.table.places))
-    sums = _read_postings(reading, ledger, own)
+        reading = Reading(source, options, books.table, dict(books.table.places))
+    sums = _read_postings(reading, books, own)
     result = reading.result
     postings = pa.table({field.name: result[field.name] for field in schema.LEDGER if field.name in result})
-    failed = [*_failed_checks(reading, ledger, postings, sums)]
+    failed = [*_failed_checks(reading, books, postings, sums)]
     reading.notes += failed
     if failed:
         _tell(failed, reading, verify)
-    elif ledger.totals or ledger.movements:
-        names = [stated.name for stated in ledger.totals]
-        reading.note("verified", names=names, balances=len(ledger.movements) or None)
-    if ledger.exported_at:
-        reading.note("exported_at", day=f"{ledger.exported_at:%Y-%m-%d}")
+    elif books.totals or books.movements:
+        names = [stated.name for stated in books.totals]
+        reading.note("verified", names=names, balances=len(books.movements) or None)
+    if books.exported_at:
+        reading.note("exported_at", day=f"{books.exported_at:%Y-%m-%d}")
     about = reading.provenance(
         postings.num_rows,
         reading.places,
-        exported_at=f"{ledger.exported_at:%Y-%m-%d}" if ledger.exported_at else None,
+        exported_at=f"{books.exported_at:%Y-%m-%d}" if books.exported_at else None,
         format=name,
         failed_checks=[one.sentence() for one in failed],
         # As text: pandas keeps what JSON can hold when a frame is copied or written.
@@ -185,7 +185,7 @@ def _read(
     return schema.to_pandas(postings, about, money=money)
 
 
-def _of_table(reading: Reading) -> Ledger:
+def _of_table(reading: Reading) -> Books:
     """Find the accounts of a table."""
     split_accounts(reading, "account_code", "account_name")
     _take_two_postings(reading)
@@ -196,7 +196,7 @@ def _of_table(reading: Reading) -> Ledger:
             reading.note("accounts_by_name", heading=reading.heading("account_code"))
     else:
         _ask_account(reading)
-    return Ledger(reading.table, is_whole=False)
+    return Books(reading.table, is_whole=False)
 
 
 def _ask_account(reading: Reading) -> None:
@@ -241,10 +241,10 @@ def _are_both_filled(reading: Reading, debit: str, credit: str) -> bool:
     return sum(bool(own.strip() and other.strip()) for own, other in rows) * 2 > len(rows)
 
 
-def _read_postings(reading: Reading, ledger: Ledger, own: str | None) -> dict[str, Decimal]:
+def _read_postings(reading: Reading, books: Books, own: str | None) -> dict[str, Decimal]:
     """Read the typed columns of postings, and return the sums of both sides; raise all that is open."""
-    if ledger.is_whole:
-        sums = _read_format(reading, ledger, own)
+    if books.is_whole:
+        sums = _read_format(reading, books, own)
     else:
         sums = read_money(reading, own)
         _ask_of_accounts(reading)
@@ -261,17 +261,17 @@ def _read_postings(reading: Reading, ledger: Ledger, own: str | None) -> dict[st
         if field in reading.places and not reading.blank(field).all()
     }
     if "foreign_currency" in result and "foreign_amount" in reading.places:
-        _read_foreign(reading, ledger)
+        _read_foreign(reading, books)
     result["line"] = reading.lines()
     return sums
 
 
-def _read_format(reading: Reading, ledger: Ledger, own: str | None) -> dict[str, Decimal]:
+def _read_format(reading: Reading, books: Books, own: str | None) -> dict[str, Decimal]:
     """Read the days and amounts of a format, which says how they are written."""
     for field in ("account_code", "date"):
         reading.refuse(field, reading.blank(field), f"empty_{field}")
-    sums = read_stated(reading, ledger.decimal, ledger.date_format)
-    currency = ledger.currency or own
+    sums = read_stated(reading, books.decimal, books.date_format)
+    currency = books.currency or own
     if "currency" in reading.places:
         stated = cells.or_null(cells.trimmed(reading.column("currency")))
         reading.result["currency"] = pc.fill_null(stated, currency) if currency else stated
@@ -316,11 +316,11 @@ def _twice(reading: Reading) -> dict[str, Decimal]:
     return dict.fromkeys(("debit", "credit"), total(positive))
 
 
-def _read_foreign(reading: Reading, ledger: Ledger) -> None:
+def _read_foreign(reading: Reading, books: Books) -> None:
     """Read the amounts in other currencies. A file may write them without a sign: it is the amount's."""
     result = reading.result
     figures = Figures.of(reading.column("foreign_amount"))
-    decimal = ledger.decimal if ledger.is_whole else reading.options.decimal or "."
+    decimal = books.decimal if books.is_whole else reading.options.decimal or "."
     foreign, bad = figures.values(decimal)
     if bad.any():
         # The amounts in the currency of the books are whole without them.
@@ -349,27 +349,25 @@ def _tell(failed: Sequence[Note], reading: Reading, verify: str) -> None:
         else f"(bktools ledger {in_shell(reading.table.source)} --verify warn --save-mapping {name}, "
         f"then run this again with --mapping {name})"
     )
-    raise reading.table.error(
-        f"{first}: correct it in the accounting system and export again, or read it anyway {anyway}"
-    )
+    raise reading.table.error("check_failed", finding=first, anyway=anyway)
 
 
 def _failed_checks(
-    reading: Reading, ledger: Ledger, postings: pa.Table, sums: Mapping[str, Decimal]
+    reading: Reading, books: Books, postings: pa.Table, sums: Mapping[str, Decimal]
 ) -> Iterator[Note]:
     """Yield what the postings contradict: totals that a format states, and rules of any whole ledger."""
-    yield from ledger.doubts
-    if not ledger.is_whole:
+    yield from books.doubts
+    if not books.is_whole:
         yield from _doubts_of_table(reading, postings)
     elif "voucher_id" in postings.column_names:
         yield from (note("voucher_unbalanced", **facts) for facts in _unbalanced(postings))
-    for stated in ledger.totals:
+    for stated in books.totals:
         summed = sums[stated.counted] if isinstance(stated.counted, str) else stated.counted
         if summed != stated.stated:
             yield note("total_differs", name=stated.name, stated=str(stated.stated), summed=str(summed))
-    moved = postings.group_by("account_code").aggregate([("amount", "sum")] if ledger.movements else [])
+    moved = postings.group_by("account_code").aggregate([("amount", "sum")] if books.movements else [])
     moves = {row["account_code"]: row.get("amount_sum", Decimal()) for row in moved.to_pylist()}
-    for account, movement in ledger.movements.items():
+    for account, movement in books.movements.items():
         summed = moves.get(account, Decimal())
         if summed != movement:
             yield note("movement_differs", account=account, stated=str(movement), summed=str(summed))
