@@ -46,8 +46,6 @@ CLOCK_TOLERANCE = 60.0
 # Bytes that a close needs, with room to spare.
 SPACE = 1 << 30
 LIMITS = Limits(connect=10.0, read=20.0, whole=30.0)
-# Employees whose companies are named where none is configured.
-LOOKED_AT = 100
 
 LOOK = "bktools config shows the address and the sources of the credentials"
 
@@ -151,8 +149,7 @@ def _of_service(settings: Settings) -> Iterator[Checked]:
     yield Checked("credential", OK, f"{name}, set and not shown ({settings.sources[name]})")
     host = urlsplit(str(settings.base_url))
     body = None if company is None else msgspec.json.encode({"companyId": company})
-    limit = LOOKED_AT if company is None else 1
-    request = request_of(endpoint, settings, query=[("limit", str(limit))], body=body)
+    request = request_of(endpoint, settings, query=[("limit", "1")], body=body)
     begun = time.monotonic()
     try:
         with closing(Transport(settings)) as transport:
@@ -173,21 +170,13 @@ def _company(
     try:
         rows = read_answer(answer, Page, endpoint).data
     except ServiceError as error:
-        if isinstance(error, ScopeError):
-            yield _failed(
-                "company",
-                error,
-                "ask for access to the company, or choose another one (--company, BKTOOLS_COMPANY)",
-            )
-        else:
-            yield _failed("access", error, LOOK)
+        is_scope = isinstance(error, ScopeError)
+        ask = "ask for access to the company, or choose another one (--company, BKTOOLS_COMPANY)"
+        yield _failed("company" if is_scope else "access", error, ask if is_scope else LOOK)
         return
     yield Checked("access", OK, f"the credential is accepted ({answer[0]})")
     if company is None:
-        companies = sorted({str(row["companyId"]) for row in rows if row.get("companyId")})
         to_do = "set BKTOOLS_COMPANY, or give --company"
-        if companies:
-            to_do += f"; the employees are of {', '.join(map(settings.name_of, companies))}"
         yield Checked("company", WARNING, "no company is configured", to_do)
         return
     name = settings.name_of(company)

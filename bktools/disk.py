@@ -43,8 +43,6 @@ CLOSE_IT = "close it there (in Excel, a viewer or a notebook) and run again"
 # Devices in every folder of Windows, with any extension: a file of such a name is written to the device.
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
 _NOT_IN_NAMES = re.compile(r'[<>:"|?*\\/\x00-\x1f]')
-# Characters of a path, where Windows is not configured for long paths.
-_LONGEST_PATH = 260
 
 _FREE_SPACE = "; free some space on its drive and run again"
 _ALLOW = "; grant yourself access to it and its folder, or choose another place"
@@ -271,19 +269,9 @@ def storage_errors(path: Path, then: str = "") -> Iterator[None]:
     except OSError as error:
         if isinstance(error, BktoolsError):
             raise
-        raise StorageError(f"{path} cannot be written: {_reason(path, error)}{then}") from error
-
-
-def _reason(path: Path, error: OSError) -> str:
-    if is_held(error):
-        return f"it is open in another program, or you may not change it; {CLOSE_IT}"
-    length = len(str(path.absolute()))
-    if ON_WINDOWS and error.errno == errno.ENOENT and length >= _LONGEST_PATH:
-        return (
-            f"its path has {length} characters, more than Windows allows; use a shorter folder, "
-            "or turn on long paths"
-        )
-    return reason_of(error)
+        held = f"it is open in another program, or you may not change it; {CLOSE_IT}"
+        reason = held if is_held(error) else reason_of(error)
+        raise StorageError(f"{path} cannot be written: {reason}{then}") from error
 
 
 def reason_of(error: OSError) -> str:

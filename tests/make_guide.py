@@ -16,7 +16,7 @@ from bktools.close.entries import FATES
 from bktools.export.checks import CHECKS as OF_ENTRIES
 from bktools.findings.check import SEVERITIES, Check
 from bktools.journal.schema import ACCOUNT_STATES, BATCH_STATES
-from bktools.ledger.finding_codes import FINDINGS as OF_LEDGERS
+from bktools.ledger.findings import FINDINGS as OF_LEDGERS
 from bktools.reconcile.checks import CHECKS as OF_ACCOUNTS
 from bktools.reports.folder import TABLES
 from bktools.sandbox.faults import KINDS, OPTIONS

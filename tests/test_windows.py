@@ -144,13 +144,6 @@ def test_a_table_is_never_written_to_a_device(name, tmp_path, on_windows):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_path_that_is_too_long_says_so(tmp_path, monkeypatch):
-    """Windows tells of a missing folder when a path is too long; the length is what helps."""
-    monkeypatch.setattr(disk, "ON_WINDOWS", True)
-    with pytest.raises(StorageError, match=r"its path has \d{3} characters, more than Windows allows"):
-        bktools.to_csv(CODES, tmp_path / ("a" * 200) / ("b" * 100))
-
-
 def test_a_code_page_without_a_letter_is_no_error(monkeypatch):
     """What standard output cannot show is an escape or a plain sign; everything else stays."""
     text = "✖ 0400 → Größe 会議\x1b[0m …"

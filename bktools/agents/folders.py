@@ -57,13 +57,11 @@ class Folders:
 
     def table(self, name: str) -> Path:
         """Return the file of a table of an earlier answer."""
-        if name not in self.present():
+        path = self.tables.get(name)
+        # A file that was replaced by a link may lead out of the folders.
+        if path is None or not path.is_file() or path.resolve() != path:
             raise ArgumentError("table", "must be the name of a table of an earlier answer", name)
-        return self.tables[name]
-
-    def present(self) -> dict[str, Path]:
-        """Return the tables whose file is still there: neither removed nor replaced by a link."""
-        return {name: path for name, path in self.tables.items() if path.is_file() and path.resolve() == path}
+        return path
 
     def results(self) -> Path:
         """Return the folder of the results, without a link in it, which could lead out of the folders."""

@@ -185,12 +185,7 @@ def _since(service: bktools.Service, company: str, month: str | None, postings: 
     changes = moved(last.facts["entries"], remembered(postings, month))
     head = texts(f"verification.{'moved_since' if changes else 'nothing_moved'}", at=last.at, by=last.person)
     lines = [
-        texts(
-            "verification.moved",
-            account=change.account,
-            postings=change.postings,
-            amount=texts.amount(change.amount, None),
-        )
+        texts("verification.moved", **{**change, "amount": texts.amount(change["amount"], None)})
         for change in changes
     ]
     return [f"\n{head}", *(f"  {line}" for line in lines)]

@@ -14,7 +14,7 @@ from bktools.contract.rules import UUID_REGEX
 from bktools.currencies import MINOR_UNITS
 from bktools.export.sent_before import TWIN
 from bktools.findings.check import EMPLOYEE, ERP, INFO, PREPARER, WARNING, Check
-from bktools.ledger.before_sending import Held
+from bktools.ledger.holdings import Held
 
 c = pl.col
 

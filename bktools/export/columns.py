@@ -18,6 +18,7 @@ from bktools.export.keys import joined, lower
 from bktools.export.repeats import with_repeats, with_twins
 from bktools.export.sent_before import with_history, with_sent_twins
 from bktools.export.usual import with_usual
+from bktools.frames.names import import_of
 
 c = pl.col
 
@@ -182,11 +183,7 @@ def _with_accounts(rows: pl.DataFrame, accounts: pl.DataFrame) -> pl.DataFrame:
         account_found=pl.lit(value=True),
     )
     rows = joined(rows, known.filter(c.account_key.is_not_null()), "account_key")
-    is_listed = accounts["state"].null_count() < len(accounts) or accounts.is_empty()
-    last = (
-        accounts.filter(c.state == "IMPORTED").select(c.updated_at.cast(pl.String).str.head(10).max()).item()
-    )
+    imported = import_of(accounts.to_arrow())
     return rows.with_columns(
-        known_since=pl.lit(last, pl.String),
-        none_imported=pl.lit(True if is_listed and last is None else None, pl.Boolean),
+        known_since=pl.lit(imported.day, pl.String), none_imported=pl.lit(imported.none, pl.Boolean)
     )

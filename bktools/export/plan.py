@@ -392,29 +392,11 @@ def plan_digest(batch_ids: list[str], options: ExportOptions, rows: pa.Table) ->
     digest = hashlib.sha256(json.dumps([[*vars(options).values()], batch_ids]).encode())
     texts = {name: rows.column(name).cast(TEXT) for name in ENTRY_DATA if name in rows.column_names}
     kept = pa.table({name: text for name, text in texts.items() if text.null_count < len(text)})
-    digest.update(json.dumps(kept.column_names).encode())
     if kept.num_columns:
-        with csv.CSVWriter(_Digesting(digest), kept.schema) as writer:
-            writer.write_table(kept, max_chunksize=_ROWS_AT_ONCE)
+        data = io.BytesIO()
+        csv.write_csv(kept, data)
+        digest.update(data.getbuffer())
     return digest.hexdigest()[:20]
-
-
-# Rows that are text at once.
-_ROWS_AT_ONCE = 65_536
-
-
-class _Digesting(io.RawIOBase):
-    """A file that keeps the digest of what is written to it."""
-
-    def __init__(self, digest: Any) -> None:
-        self._digest = digest
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self._digest.update(data)
-        return len(data)
 
 
 def as_exported(not_ready: pa.Table) -> pa.Table:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -148,13 +147,6 @@ def with_column(table: pa.Table, name: str, values: pa.Array | pa.ChunkedArray) 
     return table.set_column(table.column_names.index(name), name, values)
 
 
-def in_lower_case(table: pa.Table, columns: Collection[str]) -> pa.Table:
-    """Return a table whose columns of these names, texts, are in lower case."""
-    for name in columns:
-        table = with_column(table, name, pc.ascii_lower(table.column(name)))
-    return table
-
-
 def without_columns(table: pa.Table, columns: Collection[str]) -> pa.Table:
     """Return a table without the columns of these names, where it has them."""
     return table.drop_columns([name for name in columns if name in table.column_names])
@@ -186,11 +178,6 @@ def tables_in_one_scale(*tables: pa.Table, column: str = "amount") -> list[pa.Ta
     ):
         scaled[place] = with_column(scaled[place], column, amounts)
     return scaled
-
-
-def numbered(table: pa.Table, name: str, *, first: int = 0) -> pa.Table:
-    """Return a table with a column that counts its rows."""
-    return table.append_column(name, pa.array(np.arange(first, first + len(table))))
 
 
 def split_lines(table: pa.Table, name: str = "split_line") -> pa.ChunkedArray:

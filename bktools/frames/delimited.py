@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, overload
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,7 +19,6 @@ from bktools.frames.columns import dated, wall_times
 from bktools.frames.incoming import arrow_of
 from bktools.frames.money import currency_column
 from bktools.frames.schema import BYTES, TEXT, TEXTS
-from bktools.progress import progress as progress_bar
 
 # A spreadsheet reads a cell that begins with one of these signs as a formula, or hides the sign. The
 # full-width signs come from East Asian keyboards. Text that begins with apostrophes and a sign gets one more,
@@ -55,7 +53,6 @@ WRITTEN_PLAINLY = (
 )
 
 LARGEST_PLAIN_SCALE = 6
-ROWS_AT_ONCE = 50_000
 
 
 class Profile(NamedTuple):
@@ -73,12 +70,18 @@ PROFILES = {
 }
 
 
+@overload
+def to_csv(frame: pd.DataFrame, path: str | PathLike[str], profile: str = "excel") -> Path: ...
+
+
+@overload
+def to_csv(frame: pd.DataFrame, path: IO[bytes], profile: str = "excel") -> None: ...
+
+
 def to_csv(
     frame: pd.DataFrame,
     path: str | PathLike[str] | IO[bytes],
     profile: str = "excel",
-    *,
-    progress: bool | None = None,
 ) -> Path | None:
     """Write a frame as CSV. The file is written completely or not at all.
 
@@ -95,8 +98,6 @@ def to_csv(
         headings that a spreadsheet would read as a formula get an apostrophe in front; codes such as 0400 are
         written as ="0400", and so is every number of such a column.
         "machine": UTF-8 without BOM, comma, LF, unchanged values.
-    progress : bool, optional
-        Show a bar. Default: in a terminal or a notebook.
 
     Returns
     -------
@@ -130,30 +131,19 @@ def to_csv(
     table = arrow_of(frame)
     names = table.column_names
     columns = {name: as_text(column, form, name) for name, column in zip(names, table.columns, strict=True)}
-    headings = pa.chunked_array([pa.array(names, TEXT)])
-    first = as_text(headings, form, "").to_pylist()
-    encoding, line_end = ("utf-8-sig", "\r\n") if form.for_spreadsheet else ("utf-8", "\n")
     columns |= in_minor_units(table, columns, form.decimal)
-    # Python's writer quotes only the characters of its own line end, but every reader ends a line at a CR.
-    texts = (headings, *columns.values())
-    is_split = "\r" not in line_end and any(pc.any(pc.match_substring(text, "\r")).as_py() for text in texts)
+    headings = as_text(pa.chunked_array([pa.array(names, TEXT)]), form, "").to_pylist()
+    rows = pl.DataFrame(pa.table([*columns.values()], headings)).with_columns(pl.all().replace("", None))
 
     def write(file: IO[bytes]) -> None:
-        text = io.TextIOWrapper(file, encoding, newline="")
-        lines = csv.writer(
-            text,
-            delimiter=form.delimiter,
-            lineterminator=line_end,
-            quoting=csv.QUOTE_ALL if is_split else csv.QUOTE_MINIMAL,
+        rows.write_csv(
+            file,
+            include_bom=form.for_spreadsheet,
+            separator=form.delimiter,
+            line_terminator="\r\n" if form.for_spreadsheet else "\n",
+            # An empty cell alone in its line would be no row.
+            quote_style="always" if rows.width == 1 and rows.to_series().has_nulls() else "necessary",
         )
-        with progress_bar("write CSV", total=len(table), shown=progress) as bar:
-            lines.writerow(first)
-            for begin in range(0, len(table), ROWS_AT_ONCE):
-                parts = [column.slice(begin, ROWS_AT_ONCE).to_numpy().tolist() for column in columns.values()]
-                lines.writerows(zip(*parts, strict=True))
-                bar.update(min(ROWS_AT_ONCE, len(table) - begin))
-        # The file stays open for its caller.
-        text.detach()
 
     return written(path, write)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, overload
 
 import pandas as pd
 import pyarrow as pa
@@ -34,6 +34,21 @@ NUMBERS = (Decimal, float, int)
 FIRST_DATE = dt.date(1900, 3, 1)
 NARROWEST, WIDEST = 8, 60
 WIDTH_SAMPLE = 500
+
+
+@overload
+def to_excel(
+    tables: pd.DataFrame | Mapping[str, pd.DataFrame],
+    path: str | PathLike[str],
+    *,
+    progress: bool | None = None,
+) -> Path: ...
+
+
+@overload
+def to_excel(
+    tables: pd.DataFrame | Mapping[str, pd.DataFrame], path: IO[bytes], *, progress: bool | None = None
+) -> None: ...
 
 
 def to_excel(

@@ -13,6 +13,7 @@ from decimal import Context, Decimal
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -74,8 +75,9 @@ def floats(amounts: pa.ChunkedArray) -> pa.ChunkedArray | None:
     if not _are_short(amounts):
         # By their text: Arrow's own cast of a decimal is not always the nearest float.
         return None if longest(amounts) is not None else pc.cast(pc.cast(amounts, pa.string()), pa.float64())
-    exact = pc.cast(amounts, pa.decimal128(DIGITS, amounts.type.scale))
-    return pa.chunked_array([_quotients(chunk) for chunk in exact.chunks], pa.float64())
+    # Polars divides two whole numbers that floats keep, so the quotient is the nearest float.
+    exact = pl.Series(pc.cast(amounts, pa.decimal128(DIGITS, amounts.type.scale)))
+    return pa.chunked_array([exact.cast(pl.Float64).to_arrow()], pa.float64())
 
 
 def longest(amounts: pa.ChunkedArray) -> Decimal | None:
@@ -162,16 +164,6 @@ def _are_short(amounts: pa.ChunkedArray) -> bool:
     ends = pc.min_max(amounts).as_py()
     limit = Decimal(10) ** (FLOAT_DIGITS - amounts.type.scale)
     return ends["max"] is None or bool(max(abs(ends["min"]), abs(ends["max"])) < limit)
-
-
-def _quotients(amounts: pa.Array) -> pa.Array:
-    """Return short decimals as floats: the quotient of two whole numbers that floats keep is the nearest."""
-    if not len(amounts):
-        return pa.array([], pa.float64())
-    halves = np.frombuffer(amounts.buffers()[1], np.int64).reshape(-1, 2)
-    low = halves[amounts.offset : amounts.offset + len(amounts), 0]
-    is_null = amounts.is_null().to_numpy(zero_copy_only=False) if amounts.null_count else None
-    return pa.array(low / 10.0**amounts.type.scale, mask=is_null)
 
 
 def _of_units(whole: npt.NDArray[np.float64], is_used: npt.NDArray[np.bool_], places: int) -> pa.Array:

@@ -128,8 +128,15 @@ ENTRIES = _schema(
     "cost_centre text, tax_code text, split_line count, split_lines count, line count",
 )
 
-# The unit that has one posting in a general ledger.
-STYLES = ("entry", "supplier_day", "account_day", "document", "batch", "month")
+# How a general ledger books, as a person says it: the units that have one posting (`ledger.booking_units`).
+STYLES: Mapping[str, tuple[str, ...]] = {
+    "entry": ("entry", "receipt"),
+    "supplier_day": ("supplier_day",),
+    "account_day": ("day", "work_day", "open_day"),
+    "document": ("document",),
+    "batch": ("batch", "batch_supplier", "batch_employee"),
+    "month": ("month",),
+}
 
 # Postings of a general ledger as read from a file: debit is positive.
 LEDGER = _schema(

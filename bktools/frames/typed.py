@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.frames.columns import (
-    in_lower_case,
-    numbered,
     require_columns,
+    with_column,
     with_missing,
     with_types,
     without_columns,
 )
 from bktools.frames.incoming import in_memory
-from bktools.frames.schema import COUNT, DATE, FLAG, MONEY, TEXT
+from bktools.frames.schema import ACCOUNTS, CATEGORIES, ENTRIES, EXPORTED_ENTRIES, TEXT
 
 
 @dataclass(frozen=True)
@@ -54,50 +55,15 @@ SHAPES: Mapping[str, Shape] = {
         ("code", "external_id", "name", "tax_code_external_id", "state", "updated_at"),
     ),
     "employees": Shape("load_employees", ("id",), ("first_name", "last_name", "email")),
-    "history": Shape(
-        "load_export_jobs(entries=True)",
-        ("entry_id", "state"),
-        (
-            "company_id",
-            "batch_id",
-            "period",
-            "date",
-            "amount",
-            "currency",
-            "category_id",
-            "category_name",
-            "employee_id",
-            "supplier",
-            "tax_code",
-            "split_line",
-        ),
-    ),
+    "history": Shape("load_export_jobs(entries=True)", ("entry_id", "state"), tuple(EXPORTED_ENTRIES.names)),
 }
 
-# The types of columns in every frame.
+# The types of columns in every frame; a line may be anything that names it.
 TYPES: Mapping[str, pa.DataType] = {
-    "date": DATE,
-    **dict.fromkeys(("approved", "archived"), FLAG),
-    **dict.fromkeys(("split_line", "split_lines"), COUNT),
-    **dict.fromkeys(
-        (
-            "id",
-            "company_id",
-            "category_id",
-            "employee_id",
-            "account_id",
-            "entry_id",
-            "state",
-            "tax_code_external_id",
-            "currency",
-            "category_name",
-            "tax_code",
-            "supplier",
-            "description",
-            "export_status",
-        ),
-        TEXT,
-    ),
+    field.name: field.type
+    for columns in (CATEGORIES, ACCOUNTS, EXPORTED_ENTRIES, ENTRIES)
+    for field in columns
+    if field.name != "line"
 }
 
 
@@ -114,12 +80,16 @@ def typed(frame: Any, name: str) -> pa.Table:
         When a required column is missing, or a column has the wrong type.
     """
     shape = SHAPES[name]
-    columns = None if shape.kept is None else [*shape.needed, *shape.kept]
+    columns = None if shape.kept is None else [*dict.fromkeys((*shape.needed, *shape.kept))]
     table = in_memory(frame, f"the {name}", columns)
     require_columns(name, table.column_names, shape.needed, shape.source)
     if columns is not None:
         table = with_missing(table, pa.schema(dict.fromkeys(columns, TEXT))).select(columns)
         return with_types(table, TYPES, name)
     table = without_columns(table, shape.left_out)
-    table = in_lower_case(with_types(table, {**TYPES, "amount": MONEY}, name), shape.needed)
-    return table if "line" in table.column_names else numbered(table, "line", first=1)
+    table = with_types(table, TYPES, name)
+    for column in shape.needed:
+        table = with_column(table, column, pc.ascii_lower(table.column(column)))
+    if "line" in table.column_names:
+        return table
+    return table.append_column("line", pa.array(np.arange(1, len(table) + 1)))

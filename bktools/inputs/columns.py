@@ -26,6 +26,8 @@ _MOST = 0.8
 # Cells that tell the type of a column.
 _TELLING = 400
 _FIGURES_OF_CODES = 9
+# Headings of what an amount may be a part of.
+_TOTALS = ("total_amount", "paid_amount")
 
 
 def most(texts: Iterable[str], test: Callable[[str], object], share: float = _MOST) -> bool:
@@ -220,13 +222,25 @@ def _says_another(heading: str) -> bool:
     return words.are_inside(heading, words_of_others)
 
 
-def ask_of_net(reading: Reading) -> None:
-    """Ask which column is the amount where a net amount stands beside others that no heading settles."""
-    table, net = reading.table, reading.places["amount"]
-    others = [place for place in can_be("amount", reading) if not _says_another(table.headings[place])]
-    if others and has_heading(table.headings[net], ["net_amount"]) and not reading.is_asked("amount"):
-        choices = [table.choice("amount", place) for place in (*others, net)]
-        headings = [table.headings[place] for place in (*others, net)]
+def ask_of_totals(reading: Reading) -> None:
+    """Ask which column is the amount where another one may be the whole of it.
+
+    That is a total beside an amount, or any amount beside a net one; a gross amount beside it is known.
+    """
+    table, own = reading.table, reading.places["amount"]
+    if has_heading(table.headings[own], ["net_amount"]):
+        others = [place for place in can_be("amount", reading) if not _says_another(table.headings[place])]
+    else:
+        others = [
+            place
+            for place in reading.free()
+            if has_heading(table.headings[place], _TOTALS)
+            and are_amounts(table.samples[place])
+            and not table.columns[place].equals(table.columns[own])
+        ]
+    if others and not reading.is_asked("amount"):
+        choices = [table.choice("amount", place) for place in (own, *others)]
+        headings = [table.headings[place] for place in (own, *others)]
         reading.problems.ask("several_columns", choices, field="amount", headings=headings)
 
 

@@ -18,9 +18,8 @@ from bktools.inputs.columns import (
     are_amounts,
     ask_amount,
     ask_column,
-    ask_of_net,
+    ask_of_totals,
     can_be,
-    has_heading,
     most,
     side_of,
 )
@@ -41,11 +40,6 @@ def find_money(reading: Reading) -> list[str]:
     places, columns = reading.places, reading.options.columns
     if "date" not in {*places, *reading.may_lack} and columns.get("date") != "":
         ask_column("date", reading)
-    if reading.has("debit", "credit") and not reading.is_asked("amount"):
-        # Two columns say more than one.
-        reading.leave("amount")
-    elif reading.has("amount"):
-        reading.leave("debit", "credit")
     for name in [name for name in MONEY if name in places]:
         filled = [cell for cell in reading.sample(name) if cell.strip()]
         if filled and not are_amounts(filled, 0.5) and not reading.is_asked(name):
@@ -54,31 +48,24 @@ def find_money(reading: Reading) -> list[str]:
     if reading.has("debit", "credit") and not reading.is_asked("debit") and _are_both_filled(reading):
         # They are accounts, or balances.
         reading.leave("debit", "credit")
-        _take_amount(reading)
+    if reading.has("debit", "credit") and not reading.is_asked("amount"):
+        # Two columns say more than one.
+        reading.leave("amount")
+    elif reading.has("amount"):
+        reading.leave("debit", "credit")
     is_half = sum(map(reading.has, MONEY)) == 1 and not reading.has("amount")
     if not any(map(reading.has, MONEY)) or (is_half and not {"debit", "credit"} & columns.keys()):
         reading.leave(*MONEY)
         if columns.get("amount") != "":
             ask_amount(reading)
     if reading.has("amount"):
-        ask_of_net(reading)
+        ask_of_totals(reading)
     return [name for name in MONEY if name in places]
 
 
 def _are_both_filled(reading: Reading) -> bool:
     rows = list(zip(reading.sample("debit"), reading.sample("credit"), strict=True))
     return sum(is_not_zero(debit) and is_not_zero(credit) for debit, credit in rows) * 2 > len(rows)
-
-
-def _take_amount(reading: Reading) -> None:
-    """Take the one column with a heading of amounts that was left for debit and credit."""
-    table = reading.table
-    for group in words.fields(reading.kind)["amount"]:
-        headed = [place for place, heading in enumerate(table.headings) if has_heading(heading, group)]
-        fitting = [place for place in headed if are_amounts(table.samples[place])]
-        if len(fitting) == 1:
-            reading.places["amount"] = fitting[0]
-            return
 
 
 def _figures(reading: Reading, fields: Sequence[str]) -> dict[str, Figures]:

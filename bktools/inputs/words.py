@@ -86,8 +86,13 @@ def two_meanings() -> frozenset[str]:
 
 @lru_cache(1 << 14)
 def forms(heading: str) -> tuple[str, ...]:
-    """Return a heading for comparison: whole, without text in brackets, and without its currency."""
+    """Return a heading for comparison: whole, without text in brackets, and without its currency.
+
+    Brackets that say "without tax" make it the heading of a net amount.
+    """
     bare = _BRACKETS.sub(" ", heading)
+    if any(are_inside(part, headings("without_tax")) for part in _BRACKETS.findall(heading)):
+        return normal(heading), "netamount"
     parts = bare.replace("_", " ").split()
     plain = [word for word in parts if not currencies_of(word)]
     if len(plain) < len(parts) and plain[-1:] == ["in"]:

@@ -23,6 +23,7 @@ from bktools.frames import schema
 from bktools.frames.parquet import MIB, UNPACKED
 from bktools.inputs.notes import damaged
 from bktools.inputs.table import Grid, Mask, no_collection
+from bktools.wording import words
 
 _ZIP = b"PK"
 # A sheet as Excel's own limits have it would fill the memory; a table of a million rows has few columns.
@@ -75,13 +76,10 @@ def read_workbook(data: bytes, sheet: str | int | None, source: str) -> list[Gri
 
 def _asked(book: Any, sheet: str | int | None, source: str) -> list[str]:
     names: list[str] = book.sheet_names
-    if isinstance(sheet, int) and not 0 <= sheet < len(names):
-        why = f"there is no sheet {sheet}, positions are 0 to {len(names) - 1}"
+    is_there = 0 <= sheet < len(names) if isinstance(sheet, int) else sheet in names
+    if sheet is not None and not is_there:
+        why = words()("file.error.no_sheet", sheet=repr(sheet), names=", ".join(map(repr, names)))
         raise SheetNotFoundError(why, source=source)
-    if isinstance(sheet, str) and sheet not in names:
-        raise SheetNotFoundError(
-            f"there is no sheet {sheet!r}; found: {', '.join(map(repr, names))}", source=source
-        )
     if sheet is not None:
         return [names[sheet] if isinstance(sheet, int) else sheet]
     shown = (calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -29,6 +30,7 @@ from bktools.ledger.whole_numbers import (
 LONGEST_VOUCHER = 20
 
 
+@dataclass(eq=False)
 class AnnotatedPostings:
     """The ledger as vouchers with their cost sides, in whole numbers.
 
@@ -61,21 +63,24 @@ class AnnotatedPostings:
         -1 where credits are costs.
     """
 
-    def __init__(
-        self,
-        lines: Columns,
-        mix: Numbers,
-        is_used: Flags,
-        is_contra: Flags,
-        family: Numbers,
-        is_tax: Flags | None = None,
-        rates: Iterable[int] = (),
-        sign: int = 1,
-    ) -> None:
-        self.lines, self.mix, self.is_used, self.is_contra = lines, mix, is_used, is_contra
-        self._family, self.sign, self.slack = family, sign, 0
-        self.rates = tuple(sorted({*rates}))
-        self.is_cost = ~is_contra if is_tax is None else ~is_contra & ~is_tax
+    lines: Columns
+    mix: Numbers
+    is_used: Flags
+    is_contra: Flags
+    is_cost: Flags
+    family: Numbers
+    sign: int
+    rates: tuple[int, ...] = ()
+    slack: int = 0
+
+    def __post_init__(self) -> None:
+        lines, mix, is_used, is_contra, family = (
+            self.lines,
+            self.mix,
+            self.is_used,
+            self.is_contra,
+            self.family,
+        )
         v, count = lines.v, int(lines.v.max(initial=-1)) + 1
         self.count = count
         cost_v, cost_account = v[self.is_cost], lines.account[self.is_cost]
@@ -100,24 +105,13 @@ class AnnotatedPostings:
 
     def without_tax(self, is_tax: Flags, rates: Iterable[int]) -> AnnotatedPostings:
         """Return the ledger without the tax beside its costs."""
-        return AnnotatedPostings(
-            self.lines, self.mix, self.is_used, self.is_contra, self._family, is_tax, rates, self.sign
-        )
+        return replace(self, is_cost=self.is_cost & ~is_tax, rates=tuple(sorted({*rates})))
 
     def by_lines(self) -> AnnotatedPostings:
         """Return the ledger with each line of a cost side as a voucher, where contra accounts balance it."""
         v, row = self.lines.v, self.count + np.arange(len(self.lines))
         own, first = number(np.where(self.is_cost & (self.kind[v] != 0), row, v))
-        lines = AnnotatedPostings(
-            self.lines.also(v=own),
-            self.mix,
-            self.is_used,
-            self.is_contra,
-            self._family,
-            None,
-            self.rates,
-            self.sign,
-        )
+        lines = replace(self, lines=self.lines.also(v=own), is_cost=~self.is_contra)
         lines.kind, lines.centre = self.kind[v[first]], self.centre[v[first]]
         return lines
 
@@ -203,7 +197,7 @@ def annotated_postings(entries: Columns, lines: Columns, sign: int | None = None
     is_contra = contra_accounts(lines, is_used, accounts)[lines.account] & ~is_used
     mix = np.random.default_rng(7).integers(1 << 62, size=accounts)
     family = families_of(lines, is_contra, accounts)
-    return AnnotatedPostings(lines, mix, is_used, is_contra, family, sign=sign)
+    return AnnotatedPostings(lines, mix, is_used, is_contra, ~is_contra, family, sign)
 
 
 def with_account_numbers(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bktools.frames.schema import STYLES
+
 # What of a voucher holds one group of entries.
 OWN = "own"  # one account's entry; beside it the voucher may have more, such as tax or another line
 ACCOUNT = "account"  # one account's part of a voucher
@@ -71,16 +73,6 @@ UNITS = (
 )
 # The days from which a voucher's delay may count.
 CLOCKS = ("day", "work_day", "open_day", "week_end", "month_end", "sent_day")
-
-# The units of each style that a person may give.
-STYLES = {
-    "entry": ("entry", "receipt"),
-    "supplier_day": ("supplier_day",),
-    "account_day": ("day", "work_day", "open_day"),
-    "document": ("document",),
-    "batch": ("batch", "batch_supplier", "batch_employee"),
-    "month": ("month",),
-}
 
 
 def units_of_style(style: str | None) -> tuple[BookingUnit, ...]:

@@ -44,8 +44,6 @@ class Case:
         The pieces by each of their accounts, and by their cost side.
     names : mapping
         The open entries that the text of a piece names.
-    opened : mapping
-        The open groups by the amounts of their entries.
     """
 
     gate: Gate
@@ -61,7 +59,6 @@ class Case:
     by_account: Mapping[int, list[Piece]] = field(default_factory=lambda: defaultdict(list))
     by_gross: Mapping[int, list[Piece]] = field(default_factory=lambda: defaultdict(list))
     names: Mapping[PieceId, set[int]] = field(default_factory=dict)
-    opened: Mapping[int, list[Group]] = field(default_factory=dict)
 
     def add(self, pieces: Iterable[Piece]) -> None:
         """Add the pieces that may hold open groups."""
@@ -98,11 +95,6 @@ class Case:
         is_after = piece.day >= x.day and piece.day - max(group.due, x.day) <= CORRECTED
         is_small = piece.gross * x.cents <= 0 or 2 * abs(piece.gross) < abs(x.cents)
         return is_after and (piece.is_move or is_small)
-
-    def may_be_of_others(self, group: Group, cents: int, pieces: Iterable[Piece]) -> bool:
-        """Whether an amount that pieces have beside a group's may be an entry of another open group."""
-        others = (other for other in self.opened.get(cents, ()) if other is not group)
-        return any(self.is_on_time(other, piece) for other in others for piece in pieces)
 
     def missing(self, group: Group) -> Status:
         """Return MISSING if habits and days are known, and a posting is due at all; else OPEN."""

@@ -7,6 +7,7 @@ compared one for each reason.
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,23 +20,47 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.findings.check import SEVERITIES
-from bktools.frames.schema import IN_DOUBT, TEXT
-from bktools.ledger.finding_codes import (
-    ANOTHER_COST_CENTRE,
-    ANOTHER_MONTH,
-    CURRENCY_UNKNOWN,
-    FINDINGS,
-    MISSING_IN_DOUBT,
-    NOT_SHOWN,
-    ORDERS,
-    SUM_OF_CURRENCIES,
-)
+from bktools.findings.check import ERP, ERROR, INFO, PREPARER, SERVICE, SEVERITIES, WARNING
+from bktools.frames.schema import IN_DOUBT
+from bktools.ledger.entry_names import FIELDS
+from bktools.ledger.entry_names import words as words_of
+from bktools.ledger.gates import LATEST
 from bktools.ledger.inputs import EPOCH
-from bktools.ledger.judged import Judged
-from bktools.ledger.lookalikes import Lookalikes
-from bktools.ledger.outcome import OpenGroup, Reason, Status
+from bktools.ledger.judged import Judged, values_at
+from bktools.ledger.outcome import ARRIVED, OpenGroup, Reason, Status
+from bktools.ledger.whole_numbers import Flags
 from bktools.wording import Words
+
+# Codes of findings that no status or reason has alone.
+MISSING_IN_DOUBT, ANOTHER_MONTH, ANOTHER_COST_CENTRE = (
+    "missing_in_doubt",
+    "another_month",
+    "another_cost_centre",
+)
+NOT_SHOWN, SUM_OF_CURRENCIES, CURRENCY_UNKNOWN = "not_shown", "sum_of_currencies", "currency_unknown"
+
+# By code of a finding: how severe it is, and who acts.
+FINDINGS: Mapping[str, tuple[str, str]] = {
+    Status.MISSING.code: (ERROR, SERVICE),
+    MISSING_IN_DOUBT: (ERROR, PREPARER),
+    Status.BOOKED_TWICE.code: (ERROR, ERP),
+    Status.REVERSED.code: (ERROR, ERP),
+    Status.ANOTHER_AMOUNT.code: (ERROR, ERP),
+    Status.ANOTHER_ACCOUNT.code: (WARNING, ERP),
+    ANOTHER_MONTH: (WARNING, ERP),
+    ANOTHER_COST_CENTRE: (INFO, ERP),
+    Reason.SEVERAL_STORIES: (WARNING, PREPARER),
+    Reason.MAY_BE_IN: (WARNING, PREPARER),
+    Reason.STYLE_UNKNOWN: (WARNING, PREPARER),
+    NOT_SHOWN: (WARNING, PREPARER),
+    SUM_OF_CURRENCIES: (WARNING, PREPARER),
+    Reason.OTHER_CURRENCY: (WARNING, PREPARER),
+    CURRENCY_UNKNOWN: (WARNING, PREPARER),
+    Reason.NOT_COVERED: (WARNING, PREPARER),
+    Reason.VALUE_UNKNOWN: (WARNING, PREPARER),
+}
+# Findings that order a correction of the books: only where no other posting may be the entry's.
+ORDERS = ("missing", "booked_twice", "another_amount", "another_account")
 
 # Postings that a finding names; the others are counted.
 MOST_POSTINGS = 5
@@ -43,29 +68,6 @@ MOST_POSTINGS = 5
 MOST_CANDIDATES = 3
 # How a posting is named, by the columns that the ledger has.
 NAMES = ("voucher_id", "document_number", "text", "line")
-# The columns of an entry that sentences name, and those of its posting in the same row.
-NAMED = (
-    "date",
-    "supplier",
-    "description",
-    "account_code",
-    "account_name",
-    "amount",
-    "currency",
-    "state",
-    "batch_id",
-    "job_id",
-    "cost_centre",
-    "booked_date",
-    "booked_account_code",
-    "booked_account_name",
-    "booked_amount",
-    "booked_cost_centre",
-)
-# The codes and facts of a finding, with its sentences.
-OUTCOME = pa.schema(
-    dict.fromkeys(("check", "reason", "severity", "who", "facts", "about", "message", "to_do"), TEXT)
-)
 # What an entry needs to be compared: the name of each field, and its column.
 NEEDED = {"date": "day", "amount": "cents", "account": "account"}
 JSON = json.JSONEncoder(ensure_ascii=False, default=str)
@@ -88,11 +90,6 @@ class Finding:
         """One of SEVERITIES."""
         return FINDINGS[self.reason][0]
 
-    @property
-    def who(self) -> str:
-        """Who acts, one of ROLES."""
-        return FINDINGS[self.reason][1]
-
     def row(self, words: Words) -> dict[str, str]:
         """Return its codes, facts and sentences."""
         facts = {"currency": None, **self.facts, "entries": len(self.entries)}
@@ -106,7 +103,7 @@ class Finding:
             "about": self.about,
             "message": words(f"{key}.one", **facts),
             "to_do": to_do,
-            "who": self.who,
+            "who": FINDINGS[self.reason][1],
             "reason": self.reason,
             "facts": JSON.encode({**facts, "look_first": [*self.first] or None}),
         }
@@ -125,7 +122,7 @@ def findings_of(judged: Judged, entries: pa.Table, words: Words) -> list[Finding
         The language.
     """
     maker = _Findings(judged, entries, words)
-    findings = [*maker.of_entries(), *maker.of_open_groups(), *maker.not_compared()]
+    findings = [*maker.of_entries(), *map(maker.of_group, judged.open_groups), *maker.not_compared()]
     return sorted(findings, key=lambda one: (SEVERITIES.index(one.severity), one.check, one.entries[:1]))
 
 
@@ -137,54 +134,41 @@ class _Findings:
         self._entries = entries
         self._lookalikes = Lookalikes(judged)
 
-    # ---- entries
-
     def of_entries(self) -> Iterator[Finding]:
         """Yield the findings that are about one entry each."""
-        codes = self._codes()
-        for entry, row in zip(codes, self._rows([*codes]), strict=True):
-            for code in codes[entry]:
-                yield self._of_entry(entry, code, row)
+        status, is_shown = self._judged.verdict.status, self._judged.is_shown
+        is_quiet = self._judged.verdict.has(*ARRIVED, Status.OPEN, Status.NOT_COMPARABLE)
+        wrong = np.flatnonzero(is_shown & ~is_quiet).tolist()
+        own = [(entry, Status(int(status[entry])).code) for entry in wrong]
+        is_booked = is_shown & (status == Status.BOOKED)
+        own += [
+            (entry, ANOTHER_MONTH) for entry in np.flatnonzero(is_booked & self._in_other_months()).tolist()
+        ]
+        own += [
+            (entry, ANOTHER_COST_CENTRE)
+            for entry in np.flatnonzero(is_booked & self._on_other_centres()).tolist()
+        ]
+        rows = self._entries.take(pa.array([entry for entry, _ in own], pa.int64())).to_pylist()
+        for (entry, code), row in zip(own, rows, strict=True):
+            yield self._of_entry(entry, code, row)
 
-    def _codes(self) -> dict[int, list[str]]:
-        """Return by entry the codes of what is found of it alone, with the rows in their order."""
-        judged, status = self._judged, self._judged.status
-        quiet = (Status.BOOKED, Status.IN_A_SUM, Status.OPEN, Status.NOT_COMPARABLE)
-        wrong = np.flatnonzero(judged.is_shown & ~np.isin(status, quiet))
-        codes: dict[int, list[str]] = defaultdict(list)
-        for entry in wrong.tolist():
-            codes[entry].append(Status(int(status[entry])).code)
-        for code, entries in (
-            (ANOTHER_MONTH, self._in_other_months()),
-            (ANOTHER_COST_CENTRE, self._on_other_centres()),
-        ):
-            for entry in entries:
-                codes[entry].append(code)
-        return dict(sorted(codes.items()))
-
-    def _in_other_months(self) -> list[int]:
-        """Return the entries that are booked on their own, in another month."""
+    def _in_other_months(self) -> Flags:
+        """Return which entries have their posting in another month."""
         judged = self._judged
-        own = judged.is_shown & (judged.status == Status.BOOKED) & (judged.posting >= 0)
-        entries = np.flatnonzero(own)
-        booked = judged.posting_month.gather(judged.posting[entries])
-        is_other = (booked != judged.month.gather(entries)).fill_null(value=False)
-        return entries[is_other.to_numpy()].tolist()  # type: ignore[no-any-return]
+        booked = values_at(judged.posting_month, judged.posting)
+        return (booked != judged.month).fill_null(value=False).to_numpy()
 
-    def _on_other_centres(self) -> list[int]:
-        """Return the entries that are booked on their own, on another cost centre."""
-        names = {"cost_centre", "booked_cost_centre"}
-        if not names <= {*self._entries.column_names}:
-            return []
-        own, booked = (self._entries.column(name) for name in ("cost_centre", "booked_cost_centre"))
-        is_other = pc.fill_null(pc.not_equal(own, booked), False).to_numpy()
-        is_own = self._judged.is_shown & (self._judged.status == Status.BOOKED)
-        return np.flatnonzero(is_own & is_other).tolist()
+    def _on_other_centres(self) -> Flags:
+        """Return which entries have their posting on another cost centre."""
+        names = ("cost_centre", "booked_cost_centre")
+        if not {*names} <= {*self._entries.column_names}:
+            return np.zeros(len(self._entries), dtype=bool)
+        is_other = pc.not_equal(*map(self._entries.column, names))
+        return np.asarray(pc.fill_null(is_other, False).to_numpy())
 
     def _of_entry(self, entry: int, code: str, row: Mapping[str, Any]) -> Finding:
         is_in_doubt = code == Status.MISSING.code and row.get("state") in IN_DOUBT
         reason = MISSING_IN_DOUBT if is_in_doubt else code
-        postings = self._judged.verdict.postings(entry)
         look_first = self._lookalikes.of(entry) if reason in ORDERS else []
         amount, booked = row.get("amount"), row.get("booked_amount")
         facts = {
@@ -201,43 +185,46 @@ class _Findings:
             "of_batch": None if row.get("job_id") else row.get("batch_id"),
             "cost_centre": row.get("cost_centre"),
             "booked_cost_centre": row.get("booked_cost_centre"),
-            "places": self._places(postings) or None,
+            "places": self._places(self._judged.verdict.postings(entry)) or None,
         }
-        status = Status(int(self._judged.status[entry])).code
-        check = reason if reason == ANOTHER_COST_CENTRE else status
-        return Finding(
-            check, reason, (entry,), about(row, self._words), facts, tuple(self._places(look_first))
-        )
+        check = code if reason == ANOTHER_COST_CENTRE else row["status"]
+        where = about(row, self._words)
+        return Finding(check, reason, (entry,), where, facts, tuple(self._places(look_first)))
 
-    # ---- what is open
-
-    def of_open_groups(self) -> Iterator[Finding]:
-        """Yield a finding for each open group."""
-        for group in self._judged.open_groups:
-            named = of_group(self._judged, group, self._words)
-            first, last = str(day_of(group.first_day)), str(day_of(group.last_day))
-            facts = {
-                "accounts": named.accounts,
-                "first": first,
-                "last": last,
-                "exported": named.exported,
-                "booked": _text(self._judged.money(group.booked)),
-                "difference": _text(self._judged.money(group.difference)),
-                "currency": self._judged.currency,
-                "places": self._places(group.postings) or None,
-                "candidates": named.candidates,
-            }
-            until = last if last != first else None
-            where = self._words("ledger_part.group", accounts=named.accounts, first=first, until=until)
-            yield Finding(Status.OPEN.code, named.reason, group.entries, where, facts)
-
-    # ---- what cannot be compared
+    def of_group(self, group: OpenGroup) -> Finding:
+        """Return the finding of an open group."""
+        judged, words, reason = self._judged, self._words, str(group.reason)
+        if group.reason is Reason.OTHER_CURRENCY:
+            reason = SUM_OF_CURRENCIES
+        elif group.reason is not Reason.STYLE_UNKNOWN and not group.postings:
+            reason = NOT_SHOWN
+        rows = judged.inputs.entries.take(pa.array(group.entries, pa.int64())).to_pylist()
+        names = {row["account_code"]: account_of(row) for row in rows if row.get("account_code")}
+        accounts = [names.get(code) or code for code in group.accounts if code]
+        is_home = {row.get("currency") for row in rows} <= {judged.currency, None}
+        exported = {judged.currency or "": judged.money(group.exported)}
+        first, last = str(day_of(group.first_day)), str(day_of(group.last_day))
+        facts = {
+            "accounts": accounts,
+            "first": first,
+            "last": last,
+            "exported": words.money(exported if is_home else _money(judged, group.entries)),
+            "booked": _text(judged.money(group.booked)),
+            "difference": _text(judged.money(group.difference)),
+            "currency": judged.currency,
+            "places": self._places(group.postings) or None,
+            "candidates": [about(row, words) for row in rows[:MOST_CANDIDATES]],
+        }
+        until = last if last != first else None
+        where = words("ledger_part.group", accounts=accounts, first=first, until=until)
+        return Finding(Status.OPEN.code, reason, group.entries, where, facts)
 
     def not_compared(self) -> Iterator[Finding]:
         """Yield a finding for each reason why entries cannot be compared."""
         judged = self._judged
         by_reason: dict[str, list[int]] = defaultdict(list)
-        for entry in np.flatnonzero(judged.is_shown & (judged.status == Status.NOT_COMPARABLE)).tolist():
+        is_shown = judged.is_shown & (judged.verdict.status == Status.NOT_COMPARABLE)
+        for entry in np.flatnonzero(is_shown).tolist():
             by_reason[judged.verdict.reasons[entry]].append(entry)
         for reason, entries in by_reason.items():
             own = judged.entries[entries]
@@ -253,47 +240,50 @@ class _Findings:
                 "ledger_currency": judged.currency,
                 "fields": [field for field, name in NEEDED.items() if own[name].null_count()],
             }
-            is_unknown = reason == Reason.OTHER_CURRENCY and facts["ledger_currency"] is None
+            is_unknown = reason == Reason.OTHER_CURRENCY and judged.currency is None
             code = CURRENCY_UNKNOWN if is_unknown else str(reason)
             yield Finding(Status.NOT_COMPARABLE.code, code, tuple(entries), "", facts)
-
-    # ---- values
-
-    def _rows(self, entries: Sequence[int]) -> list[dict[str, Any]]:
-        return _rows_of(self._entries, entries)
 
     def _places(self, postings: Sequence[int]) -> list[str]:
         return places_of(self._judged.inputs.ledger, [*postings], self._words)
 
 
-@dataclass(frozen=True)
-class NamedGroup:
-    """An open group in words: its reason, its accounts, what was exported, and its likeliest entries."""
+class Lookalikes:
+    """The free postings with an entry's amount, or with the words of one of its texts, near its day.
 
-    reason: str
-    accounts: list[str]
-    exported: str
-    candidates: list[str]
+    Parameters
+    ----------
+    judged : Judged
+        Both tables and the verdict.
+    """
 
+    def __init__(self, judged: Judged) -> None:
+        self._judged = judged
 
-def of_group(judged: Judged, group: OpenGroup, words: Words) -> NamedGroup:
-    """Return an open group in words."""
-    reason = str(group.reason)
-    if group.reason is Reason.OTHER_CURRENCY:
-        reason = SUM_OF_CURRENCIES
-    elif group.reason is not Reason.STYLE_UNKNOWN and not group.postings:
-        reason = NOT_SHOWN
-    rows = _rows_of(judged.inputs.entries, group.entries)
-    names = {row["account_code"]: account_of(row) for row in rows if row.get("account_code")}
-    accounts = [names.get(code) or code for code in group.accounts if code]
-    currencies = {row.get("currency") for row in rows}
-    home = judged.currency
-    if currencies <= {home, None}:
-        sums = {str(home or ""): judged.money(group.exported)}
-    else:
-        sums = _money(judged, group.entries)
-    candidates = [about(row, words) for row in rows[:MOST_CANDIDATES]]
-    return NamedGroup(reason, accounts, words.money(sums), candidates)
+    def of(self, entry: int) -> list[int]:
+        """Return the rows of the free postings that look like an entry's."""
+        row = self._judged.entries.row(entry, named=True)
+        # An amount, and its net at each rate of tax that the ledger shows; a sign is not compared.
+        cents, rates = abs(row["cents"]), self._judged.verdict.habits.tax_rates
+        amounts = (cents, *(round(cents * 1000 / (1000 + rate)) for rate in rates))
+        rows = {posting for amount in amounts for posting in self._free.get(amount, ())}
+        for text in filter(None, (words_of(row[name]) for name in FIELDS)):
+            rows |= set.intersection(*(self._free.get(word, set()) for word in text))
+        days = self._judged.postings["day"]
+        return sorted(posting for posting in rows if abs(days[posting] - row["day"]) <= LATEST)
+
+    @functools.cached_property
+    def _free(self) -> dict[int | str, set[int]]:
+        """The free postings by their amounts and by their words."""
+        judged, postings = self._judged, self._judged.postings
+        rows = np.flatnonzero(judged.is_free & postings["day"].is_not_null().to_numpy())
+        texts = map(words_of, *(postings[name][rows] for name in ("text", "document")))
+        amounts = (np.abs(one[rows]).tolist() for one in (judged.cents, judged.gross))
+        free: dict[int | str, set[int]] = defaultdict(set)
+        for posting, text, *sizes in zip(rows.tolist(), texts, *amounts, strict=True):
+            for key in (*text, *sizes):
+                free[key].add(posting)
+        return free
 
 
 def _money(judged: Judged, entries: Sequence[int]) -> dict[str, Decimal | None]:
@@ -301,12 +291,6 @@ def _money(judged: Judged, entries: Sequence[int]) -> dict[str, Decimal | None]:
     own = judged.entries[[*entries]].select("currency", pl.col("cents").fill_null(0))
     sums = own.group_by("currency", maintain_order=True).agg(pl.sum("cents"))
     return {currency or "": judged.money(cents) for currency, cents in sums.iter_rows()}
-
-
-def _rows_of(table: pa.Table, entries: Sequence[int]) -> list[dict[str, Any]]:
-    names = [name for name in NAMED if name in table.column_names]
-    rows: list[dict[str, Any]] = table.select(names).take(pa.array([*entries], pa.int64())).to_pylist()
-    return rows
 
 
 def places_of(

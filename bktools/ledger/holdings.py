@@ -1,8 +1,12 @@
-"""What the books hold already of entries that were not sent: asked before anything is sent."""
+"""What the books hold already of entries that were not sent: asked before anything is sent.
+
+One verdict is made over sent and unsent entries together: each posting is used once.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,16 +16,27 @@ import polars as pl
 import pyarrow as pa
 
 from bktools.frames.schema import COUNT, TEXT
-from bktools.ledger.before_sending import BeforeSending, Held, before_sending
 from bktools.ledger.findings import day_of
+from bktools.ledger.gates import EARLIER, LATEST
 from bktools.ledger.inputs import Inputs, options_of, read
+from bktools.ledger.model import verdict_of
 from bktools.ledger.outcome import BOOKED, Reason, Status, Verdict
+from bktools.ledger.tax_rates import net_of
 from bktools.ledger.two_tables import entries_of, postings_of
+from bktools.ledger.whole_numbers import Flags
 
 # How a posting is named, by the first of these that the ledger has.
 NAMES = ("voucher_id", "document_number", "line")
 # Units whose group an entry that was not sent has not yet: its posting may follow until the month is over.
 OF_BATCHES = ("batch", "batch_week", "batch_supplier", "batch_employee")
+
+
+class Held(enum.StrEnum):
+    """Whether an entry that was not sent is in the books already."""
+
+    READY = "ready"
+    ALREADY_BOOKED = "already_booked"  # proven
+    MAYBE_BOOKED = "maybe_booked"  # a free posting has its amount, or an open sum may hold it
 
 
 @dataclass(frozen=True)
@@ -72,44 +87,74 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None, currency: str |
     """
     own = read(entries, ledger, are_sent=False)
     sent = read(exported, ledger) if exported is not None else None
-    before = before_sending(
-        entries_of(own.entries, sent=False),
-        postings_of(own.ledger),
-        None if sent is None else entries_of(sent.entries),
-        until=own.until,
-        **options_of(ledger, currency=currency),
-    )
-    verdict = before.verdict
-    first = np.array([rows[0] if rows else -1 for rows in before.postings], dtype=np.int64)
+    unsent, postings = entries_of(own.entries, sent=False), postings_of(own.ledger)
+    both = [unsent] if sent is None else [unsent, entries_of(sent.entries)]
+    options = {**options_of(ledger, currency=currency), "until": own.until}
+    verdict = verdict_of(pl.concat(both), postings, **options)
+    is_of_sent = np.isin(verdict.posting_group, verdict.group[unsent.height :]) & (verdict.posting_group >= 0)
+    # Booked by hand, in whatever way: judged by themselves, with what the sent ones leave.
+    by_hand = verdict_of(unsent, postings, explained=np.flatnonzero(is_of_sent).tolist(), **options)
+    looked = [_looked_at(unsent, e, postings, verdict, by_hand, ~is_of_sent) for e in range(unsent.height)]
+    is_booked = verdict.has(*BOOKED).tolist()
+    held = [
+        Held.ALREADY_BOOKED if is_booked[e] else Held.MAYBE_BOOKED if rows else Held.READY
+        for e, rows in enumerate(looked)
+    ]
+    first = np.array([rows[0] if rows else -1 for rows in looked], dtype=np.int64)
     return Holdings(
-        pa.table({"held": pa.array([*before.held], TEXT), "voucher": _vouchers(own.ledger, first)}),
-        verdict.habits is not None and verdict.habits.is_known,
+        pa.table({"held": pa.array([*held], TEXT), "voucher": _vouchers(own.ledger, first)}),
+        verdict.habits.is_known,
         () if sent is None else _whole_batches(sent, verdict),
-        _missing(own, before),
+        _missing(own.entries.column("entry_id").to_pylist(), unsent, held, verdict),
         tuple(map(day_of, verdict.covered)) if verdict.covered else (),
     )
 
 
-def _missing(own: Inputs, before: BeforeSending) -> dict[str, dt.date]:
+def _looked_at(
+    unsent: pl.DataFrame, e: int, postings: pl.DataFrame, verdict: Verdict, by_hand: Verdict, is_free: Flags
+) -> tuple[int, ...]:
+    """Return the rows of the postings that hold an entry, or that may: no entry that was sent has them.
+
+    They have its very amount or its net, on its account, or, in a ledger of sums, are an open sum of its
+    account and days.
+    """
+    status, habits = Status(int(verdict.status[e])), verdict.habits
+    if status in BOOKED:
+        return verdict.postings(e)
+    if status in (Status.REVERSED, Status.ANOTHER_ACCOUNT) and verdict.postings(e):
+        return verdict.postings(e)
+    if Status(int(by_hand.status[e])) in (*BOOKED, Status.ANOTHER_ACCOUNT):
+        return by_hand.postings(e)
+    account, cents, day = (unsent[name][e] for name in ("account", "cents", "day"))
+    if None in (account, cents, day, habits.unit):
+        return ()
+    late = (postings["day"] - day).fill_null(LATEST + 1).to_numpy()
+    is_on_account = (postings["account"] == account).fill_null(value=False).to_numpy() & is_free
+    amounts = [cents, *(net_of(cents, rate) for rate in habits.tax_rates)]
+    own = postings["cents"].fill_null(0).to_numpy() * habits.sign
+    is_equal = np.isin(own, amounts) | np.isin(verdict.gross, amounts)
+    first, last = min(habits.gate[0], -EARLIER), max(habits.gate[1], LATEST)
+    near = is_on_account & is_equal & (late >= first) & (late <= last)
+    may_be_in_a_sum = status != Status.MISSING and (
+        verdict.reasons.get(e) == Reason.OTHER_CURRENCY or habits.unit not in ("entry", "receipt")
+    )
+    if may_be_in_a_sum and not near.any():
+        # A credit note may be in a sum of costs.
+        near = is_on_account & (late >= 0) & (late <= LATEST)
+    return tuple(np.flatnonzero(near).tolist())
+
+
+def _missing(ids: list[str], days: pl.DataFrame, held: list[Held], verdict: Verdict) -> dict[str, dt.date]:
     """Return until which day the posting of each missing entry may follow, by the ledger's habits."""
-    verdict = before.verdict
-    if verdict.habits is None or not verdict.habits.is_known:
-        return {}
-    ids = own.entries.column("entry_id").to_pylist()
-    days = entries_of(own.entries, sent=False)
     clock = "month_end" if verdict.habits.unit in OF_BATCHES else verdict.habits.clock
-    if clock not in days.columns:
+    if not verdict.habits.is_known or clock == "sent_day":
         return {}
-    due = {}
-    for entry, held in enumerate(before.held):
-        begins = days[clock][entry] if clock != "sent_day" else None
-        # The voucher of an entry that is not covered yet may follow on a day that the ledger lacks.
-        is_not_there = (
-            verdict.status[entry] == Status.MISSING or verdict.reasons.get(entry) == Reason.NOT_COVERED
-        )
-        if held == Held.READY and is_not_there and begins is not None:
-            due[ids[entry]] = day_of(begins + verdict.habits.gate[1])
-    return due
+    # The voucher of an entry that is not covered yet may follow on a day that the ledger lacks.
+    return {
+        ids[e]: day_of(days[clock][e] + verdict.habits.gate[1])
+        for e in np.flatnonzero([one is Held.READY for one in held]).tolist()
+        if verdict.status[e] == Status.MISSING or verdict.reasons.get(e) == Reason.NOT_COVERED
+    }
 
 
 def _whole_batches(sent: Inputs, verdict: Verdict) -> tuple[str, ...]:

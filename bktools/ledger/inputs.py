@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,31 +20,28 @@ from bktools.frames.columns import (
     require_kinds,
     split_lines,
     tables_in_one_scale,
-    with_column,
+    texts_of,
+    with_types,
+    without_columns,
 )
 from bktools.frames.incoming import in_memory, source_of
 
 EPOCH = dt.date(1970, 1, 1)
 
 # The kinds of the used columns by frame, in the words of `frames.columns.KINDS`.
-TEXTS = ("entry_id", "batch_id", "company_id", "state", "account_code", "currency", "supplier", "description")
-POSTING_TEXTS = (
-    "account_code",
-    "currency",
-    "text",
-    "document_number",
-    "voucher_id",
-    "foreign_currency",
-    "cost_centre",
+TEXTS = (
+    "entry_id batch_id company_id state account_code currency supplier description document_number "
+    "employee_id tax_code cost_centre period"
 )
+POSTING_TEXTS = "account_code currency text document_number voucher_id foreign_currency cost_centre"
 DATE_AND_AMOUNT = {"date": "a date", "amount": "an exact number"}
 USED: Mapping[str, Mapping[str, str]] = {
-    "exported": dict.fromkeys(
-        (*TEXTS, "document_number", "employee_id", "tax_code", "cost_centre", "period"), "text"
-    )
-    | DATE_AND_AMOUNT,
-    "ledger": dict.fromkeys(POSTING_TEXTS, "text") | DATE_AND_AMOUNT | {"foreign_amount": "an exact number"},
+    "exported": dict.fromkeys(TEXTS.split(), "text") | DATE_AND_AMOUNT,
+    "ledger": dict.fromkeys(POSTING_TEXTS.split(), "text")
+    | DATE_AND_AMOUNT
+    | {"foreign_amount": "an exact number"},
 }
+TYPES = {"text": schema.TEXT, "a date": schema.DATE}
 # The columns that each frame must have, without gaps, and the function that returns such a frame.
 REQUIRED = {
     "exported": (("entry_id",), "load_export_jobs(entries=True)"),
@@ -51,19 +49,7 @@ REQUIRED = {
 }
 
 # The columns that a match adds to entries, besides the posting's; an entry has no others of these names.
-ADDED = (
-    "status",
-    "days_late",
-    "differences",
-    "check",
-    "reason",
-    "severity",
-    "about",
-    "message",
-    "to_do",
-    "who",
-    "facts",
-)
+ADDED = ("status", "days_late", "differences", "reason", "to_do", "who")
 OF_POSTING = "booked_"
 # Columns without which less is compared, by frame.
 COMPARED = {
@@ -114,13 +100,12 @@ def read(exported: Any, ledger: Any, explained: Sequence[str] = (), *, are_sent:
 
     Of entries that `are_sent` those of batches that were not sent are left out.
     """
-    entries, postings = _table(exported, "exported"), _table(ledger, "ledger")
+    entries, postings = in_memory(exported, "exported"), in_memory(ledger, "ledger")
     if "entry_id" not in entries.column_names and "id" in entries.column_names:
         names = ["entry_id" if name == "id" else name for name in entries.column_names]
         entries = entries.rename_columns(names)
-    entries = entries.drop_columns(
-        [name for name in entries.column_names if name in ADDED or name.startswith(OF_POSTING)]
-    )
+    of_posting = [name for name in entries.column_names if name.startswith(OF_POSTING)]
+    entries = without_columns(entries, [*ADDED, *of_posting])
     entries, postings, _ = tables_in_one_scale(
         _checked(entries, "exported"), _checked(postings, "ledger"), CENTS
     )
@@ -169,34 +154,21 @@ def _last_day(ledger: Any, postings: pa.Table) -> int | None:
 
 
 def _explained_rows(ledger: pa.Table, explained: Sequence[str]) -> frozenset[int]:
-    rows: set[int] = set()
-    for name in explained:
-        number = " ".join(name.split())
-        own = {
-            row
-            for column in ("voucher_id", "document_number")
-            if has_values(ledger, column)
-            for row, value in enumerate(ledger.column(column).to_pylist())
-            if value and " ".join(value.split()) == number
-        }
-        if not own:
+    """Return the rows of vouchers, or documents, by their names."""
+    by_name = defaultdict(set)
+    for column in ("voucher_id", "document_number") if explained else ():
+        for row, value in enumerate(texts_of(ledger, column)):
+            by_name[" ".join((value or "").split())].add(row)
+    names = [" ".join(name.split()) for name in explained]
+    for name in names:
+        if not name or name not in by_name:
             raise ArgumentError(name_of("explained"), "must name a voucher or a document of the ledger", name)
-        rows |= own
-    return frozenset(rows)
+    return frozenset().union(*(by_name[name] for name in names))
 
 
 def has_values(table: pa.Table, name: str) -> bool:
     """Whether a table has a column with a value; the journal has all columns, empty ones, too."""
     return name in table.column_names and (not len(table) or table.column(name).null_count < len(table))
-
-
-def _table(frame: Any, name: str) -> pa.Table:
-    table = in_memory(frame, name)
-    # Arrow takes no rows of the texts of Polars.
-    is_view = pa.types.is_string_view
-    return table.cast(
-        pa.schema([field.with_type(schema.TEXT) if is_view(field.type) else field for field in table.schema])
-    )
 
 
 def _checked(table: pa.Table, name: str) -> pa.Table:
@@ -205,13 +177,8 @@ def _checked(table: pa.Table, name: str) -> pa.Table:
     require_columns(name, table.column_names, needed, source)
     require_kinds(name, table.schema, USED[name])
     refuse_gaps(name, {column: table.column(column).null_count for column in needed})
-    for column in table.column_names:
-        wanted = USED[name].get(column)
-        if wanted == "a date":
-            table = with_column(table, column, pc.cast(table.column(column), schema.DATE, safe=False))
-        elif wanted == "text":
-            table = with_column(table, column, pc.cast(table.column(column), schema.TEXT))
-    return table
+    types = {column: TYPES[kind] for column, kind in USED[name].items() if kind in TYPES}
+    return with_types(table, types, name)
 
 
 def _sent(entries: pa.Table) -> tuple[pa.Table, dict[str, int]]:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.ledger.inputs import Inputs, has_values
 from bktools.ledger.outcome import NO_COST, THERE, OpenGroup, Reason, Verdict
-
-Numbers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from bktools.ledger.whole_numbers import Flags, Numbers, first_rows, sums
 
 NOTHING = -1
 MONTHS = 12  # of a year
@@ -37,8 +35,6 @@ class Judged:
         Of all entries.
     months : tuple of str or None
         The first and the last month that are shown; None for all.
-    given_currency : str or None
-        The ledger's currency, as a person says.
     """
 
     inputs: Inputs
@@ -46,14 +42,8 @@ class Judged:
     postings: pl.DataFrame
     verdict: Verdict
     months: tuple[str, str] | None
-    given_currency: str | None = None
 
     # ---- entries
-
-    @functools.cached_property
-    def status(self) -> Numbers:
-        """The `Status` of each entry, as a number."""
-        return self.verdict.status.astype(np.int64)
 
     @functools.cached_property
     def month(self) -> pl.Series:
@@ -69,91 +59,53 @@ class Judged:
     def is_shown(self) -> Flags:
         """Which entries are of the months that are shown."""
         if self.months is None:
-            return np.ones(len(self.status), dtype=bool)
+            return np.ones(self.entries.height, dtype=bool)
         first, last = map(month_number, self.months)
         return self.month.is_between(first, last).fill_null(value=False).to_numpy()
 
     @functools.cached_property
     def posting(self) -> Numbers:
         """The row of the first posting that has each entry; -1 without one."""
-        group, of = self.verdict.group, self.verdict.posting_group
-        first = np.full(int(max(group.max(initial=NOTHING), of.max(initial=NOTHING))) + 2, len(of))
-        own = np.flatnonzero(of >= 0)
-        np.minimum.at(first, of[own], own)
-        first[first == len(of)] = NOTHING
-        posting = np.where(group >= 0, first[group], NOTHING)
-        for entry, rows in self.verdict.evidence.items():
-            if posting[entry] < 0 and self.status[entry] in THERE:
+        verdict = self.verdict
+        posting: Numbers = first_rows(verdict.posting_group, verdict.groups)[verdict.group]
+        for entry, rows in verdict.evidence.items():
+            if posting[entry] < 0 and verdict.status[entry] in THERE:
                 posting[entry] = rows[0]
         return posting
 
     @functools.cached_property
     def booked(self) -> pl.Series:
         """What the ledger has for each entry, with its tax; of a sum all of it. Null without a posting."""
-        own = (
-            pl.Series(self.gross[np.maximum(self.posting, 0)]) if len(self.gross) else pl.Series(self.status)
-        )
-        frame = pl.DataFrame(
-            {
-                "group": self.verdict.group,
-                "cents": self.entries["cents"],
-                "is_home": self.is_home,
-                "own": own,
-                "posting": self.posting,
-            }
-        )
-        in_group = pl.col("group") >= 0
-        whole = pl.col("cents").sum().over("group")
-        converted = frame["group"].replace_strict(
-            self._sums.select("group").to_series(), self._sums["cents"], default=None
-        )
-        return frame.select(
-            pl.when(in_group & pl.col("is_home").all().over("group"))
-            .then(whole)
-            .when(in_group)
-            .then(converted)
-            .when(pl.col("posting") >= 0)
-            .then("own")
-        ).to_series()
+        group, count = self.verdict.group, self.verdict.groups + 1  # what is in no group counts as the last
+        exported = sums(group, count, self.entries["cents"].fill_null(0).to_numpy())
+        foreign = sums(group, count, ~self.is_home.to_numpy())
+        booked = sums(self.verdict.posting_group, count, self.cents)
+        own = np.append(self.gross, 0)[self.posting]
+        amounts = np.where(group >= 0, np.where(foreign == 0, exported, booked)[group], own)
+        return pl.Series(amounts).set(pl.Series((group < 0) & (self.posting < 0)), None)
 
     @functools.cached_property
     def is_home(self) -> pl.Series:
         """Whether each entry is in the ledger's own currency."""
         own = self.entries["currency"]
-        if self.currency is None:
-            return own.is_null() | own.is_not_null()
-        return (own == self.currency).fill_null(value=True)
-
-    @functools.cached_property
-    def currency(self) -> str | None:
-        """The ledger's own currency, None where it is not known."""
-        if self.verdict.habits is not None:
-            return self.verdict.habits.currency
-        named = self.postings["currency"].drop_nulls().unique().sort()
-        return named[0] if len(named) == 1 else self.given_currency
-
-    # ---- postings
+        return own.is_null() | own.eq_missing(self.currency)
 
     @property
-    def sign(self) -> int:
-        """-1 where credits of the ledger are costs."""
-        return self.verdict.habits.sign if self.verdict.habits else 1
+    def currency(self) -> str | None:
+        """The ledger's own currency, None where it is not known."""
+        return self.verdict.habits.currency
+
+    # ---- postings
 
     @functools.cached_property
     def cents(self) -> Numbers:
         """The amount of each posting with the sign of the entries."""
-        return self.postings["cents"].fill_null(0).to_numpy() * self.sign
+        return self.postings["cents"].fill_null(0).to_numpy() * self.verdict.habits.sign
 
     @functools.cached_property
     def gross(self) -> Numbers:
         """The amount of each posting with its voucher's tax, and with the sign of the entries."""
         return np.where(self.verdict.gross == NO_COST, self.cents, self.verdict.gross)
-
-    @functools.cached_property
-    def _sums(self) -> pl.DataFrame:
-        """The sum of the postings of each matched group."""
-        frame = pl.DataFrame({"group": self.verdict.posting_group, "cents": self.cents})
-        return frame.filter(pl.col("group") >= 0).group_by("group").agg(pl.sum("cents"))
 
     @functools.cached_property
     def is_looked_at(self) -> Flags:
@@ -204,7 +156,7 @@ class Judged:
         """All open groups; where the ledger does not show how it books, one an account."""
         by_account: dict[tuple[str, ...], list[OpenGroup]] = {}
         groups = []
-        is_known = self.verdict.habits is not None and self.verdict.habits.is_known
+        is_known = self.verdict.habits.is_known
         for group in self.verdict.open_groups:
             is_sum = group.reason is Reason.OTHER_CURRENCY
             if group.reason is Reason.STYLE_UNKNOWN or not (is_known or is_sum or group.postings):
@@ -218,7 +170,7 @@ class Judged:
     def _on_accounts(self, groups: Sequence[OpenGroup]) -> OpenGroup:
         """Return groups of the same accounts as one, with the unmatched postings on these near their days."""
         first, last = min(one.first_day for one in groups), max(one.last_day for one in groups)
-        gate = self.verdict.habits.gate if self.verdict.habits else (0, 0)
+        gate = self.verdict.habits.gate
         on_accounts = self.postings["account"].is_in(groups[0].accounts).fill_null(value=False)
         near = self.postings["day"].is_between(first + gate[0], last + gate[1]).fill_null(value=False)
         rows = np.flatnonzero((on_accounts & near).to_numpy() & (self.verdict.posting_group < 0))
@@ -245,38 +197,19 @@ class Judged:
     def column_of(self, cents: pl.Series) -> pa.Array:
         """Return whole numbers as exact amounts."""
         kind = pa.decimal128(38, self.inputs.scale)
-        low = cents.fill_null(0).cast(pl.Int64).to_numpy()
-        data = np.ascontiguousarray(np.stack([low, low >> 63], axis=1))
-        amounts = pa.Array.from_buffers(kind, len(low), [None, pa.py_buffer(data)])
-        missing = cents.is_null()
-        if not missing.any():
-            return amounts
-        return pc.if_else(pa.array(missing.to_numpy()), pa.scalar(None, kind), amounts)
+        whole = cents.cast(pl.Int64).to_arrow().cast(pa.decimal128(19, 0))
+        return pc.multiply(whole, Decimal(1).scaleb(-self.inputs.scale)).cast(kind)
 
-    def habits(self) -> Mapping[str, object]:
+    def habits(self) -> dict[str, Any]:
         """Return how the ledger books, as codes and numbers."""
         habits = self.verdict.habits
-        if habits is None:
-            unknown: dict[str, object] = {
-                "unit": None,
-                "is_known": False,
-                "share": 0,
-                "sign": 1,
-                "tax_rates": [],
-            }
-            return {**unknown, "currency": self.currency}
-        return {
-            "unit": habits.unit,
-            "by_account": habits.by_account,
-            "clock": habits.clock,
-            "gate": habits.gate,
-            "share": int(100 * habits.share),
-            "is_known": habits.is_known,
-            "tax_rates": [rate / 10 for rate in habits.tax_rates],
-            "sign": habits.sign,
-            "currency": self.currency,
-            "texts": habits.texts,
-        }
+        rates = [rate / 10 for rate in habits.tax_rates]
+        return {**asdict(habits), "share": int(100 * habits.share), "tax_rates": rates}
+
+
+def values_at(values: pl.Series, rows: Numbers) -> pl.Series:
+    """Return the values of rows, null for row -1."""
+    return pl.concat([values, pl.Series([None], dtype=values.dtype)]).gather(rows)
 
 
 def month_number(month: str) -> int:

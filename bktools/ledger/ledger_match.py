@@ -17,9 +17,11 @@ from bktools.frames.incoming import arrow_of
 from bktools.frames.results import Result
 from bktools.frames.schema import IN_DOUBT
 from bktools.frames.sums import NOTHING, money_of
-from bktools.ledger.finding_codes import ARRIVED, STATUSES
+from bktools.ledger.outcome import ARRIVED, Status
 from bktools.wording import Words
 
+STATUSES = [status.code for status in Status]
+ARRIVED_CODES = {status.code for status in ARRIVED}
 # The sums of an open account, with their names in the section `total` of the sentences.
 TOTALS = ("exported", "foreign", "ledger", "on_other_accounts", "not_from_export", "difference")
 SHOWN = 10
@@ -125,7 +127,7 @@ class LedgerMatch(Result):
     @property
     def has_arrived(self) -> bool:
         """Whether every entry is booked once, alone or in a sum, with its account and amount."""
-        return set(self.counts) <= ARRIVED
+        return set(self.counts) <= ARRIVED_CODES
 
     def __repr__(self) -> str:
         others = [*self.remarks, *self.account_lines(".open_accounts")]
@@ -134,17 +136,11 @@ class LedgerMatch(Result):
         return readable("\n".join([self.headline, *sums, *findings, *others]))
 
     def _repr_html_(self) -> str:
-        money, rows, right = self._money(), self._open_rows(), views.TO_THE_RIGHT
-        of_money, of_totals = ["", right, right, right], ["", views.ON_ONE_LINE, "", *[right] * len(TOTALS)]
-        headings = ["account", "month", "currency", *(self.words.name("total", name) for name in TOTALS)]
+        lines = [*self.sums, *self.account_lines(".open_accounts"), *self.remarks]
         parts = [
             views.heading(self.headline),
-            views.table(
-                ["currency", "exported", "booked once", "missing"], money, total=len(money), looks=of_money
-            ),
             as_html(self._named, self.words, "ledger", "entries", ".findings"),
-            views.table(headings, rows, total=len(rows), where=".open_accounts", looks=of_totals),
-            views.table([""], [[line] for line in self.remarks], total=len(self.remarks)),
+            views.table([""], [[line] for line in lines], total=len(lines)),
         ]
         return "".join(parts)
 
@@ -181,29 +177,24 @@ class LedgerMatch(Result):
             reversed=True if habits["sign"] < 0 else None,
         )
 
-    def _money(self) -> list[tuple[str, ...]]:
-        """Return by currency the amounts that were exported, booked once, and missing."""
-        if not {"amount", "currency"} <= set(self.entries.columns):
-            return []
-        status = self.entries["status"]
-        frames = (self.entries, self.entries[status.isin(ARRIVED)], self.entries[status == "missing"])
-        exported, *others = (money_of(arrow_of(frame[["amount", "currency"]])) for frame in frames)
-        return [
-            (
-                currency,
-                *(
-                    self.words.amount(sums.get(currency, NOTHING).amount or 0, currency)
-                    for sums in (exported, *others)
-                ),
-            )
-            for currency in sorted(exported)
-        ]
-
     @property
     def sums(self) -> list[str]:
         """A line for each currency: the amounts exported, booked once, and missing."""
-        names = ("currency", "exported", "booked", "missing")
-        return [self.words("match.money", **dict(zip(names, row, strict=True))) for row in self._money()]
+        entries, status = self.entries, self.entries["status"]
+        if not {"amount", "currency"} <= {*entries}:
+            return []
+        frames = {
+            "exported": entries,
+            "booked": entries[status.isin(ARRIVED_CODES)],
+            "missing": entries[status == "missing"],
+        }
+        sums = {name: money_of(arrow_of(own[["amount", "currency"]])) for name, own in frames.items()}
+        lines = []
+        for currency in sorted(sums["exported"]):
+            amounts = {name: own.get(currency, NOTHING).amount or 0 for name, own in sums.items()}
+            texts = {name: self.words.amount(amount, currency) for name, amount in amounts.items()}
+            lines.append(self.words("match.money", currency=currency, **texts))
+        return lines
 
     @property
     def remarks(self) -> list[str]:
@@ -220,33 +211,24 @@ class LedgerMatch(Result):
             ]
         return [*lines, *(words("match.not_compared", what=phrase) for phrase in self.unchecked)]
 
-    def _open_rows(self) -> list[tuple[str, ...]]:
-        """Return open accounts as text: account, month, currency, then the sums of TOTALS, "" for zero."""
-        rows = []
-        for row in self.open_accounts.to_dict("records"):
-            account, month, currency = (
+    def account_lines(self, where: str) -> list[str]:
+        """Return a line for each of the first open accounts; `where` names the place of the others."""
+        rows, words = self.open_accounts, self.words
+        if rows.empty:
+            return [words("total.agree", count=len(self.totals))] if len(self.totals) else []
+        lines = [words("total.open", count=len(rows), of=len(self.totals))]
+        for row in rows.head(SHOWN).to_dict("records"):
+            account, *others = (
                 " ".join(str(row[name]) for name in names if not pd.isna(row[name]))
                 for names in (("account_code", "account_name"), ("month",), ("currency",))
             )
-            sums = [
-                "" if not row[name] else self.words.amount(row[name], currency or None) for name in TOTALS
-            ]
-            rows.append((account or self.words("total.no_account"), month, currency, *sums))
-        return rows
-
-    def account_lines(self, where: str) -> list[str]:
-        """Return a line for each of the first open accounts; `where` names the place of the others."""
-        rows, words = self._open_rows(), self.words
-        if not rows:
-            return [words("total.agree", count=len(self.totals))] if len(self.totals) else []
-        lines = [words("total.open", count=len(rows), of=len(self.totals))]
-        for account, month, currency, *sums in rows[:SHOWN]:
-            values = ", ".join(
-                f"{words.name('total', name)} {value}"
-                for value, name in zip(sums, TOTALS, strict=True)
-                if value
-            )
-            lines.append(f"  {', '.join(filter(None, (account, month, currency)))}: {values}")
+            named = ", ".join(filter(None, (account or words("total.no_account"), *others)))
+            sums = {
+                words.name("total", name): words.amount(row[name], others[-1] or None)
+                for name in TOTALS
+                if row[name]
+            }
+            lines.append(f"  {named}: {', '.join(f'{name} {amount}' for name, amount in sums.items())}")
         more = [f"  {words('total.more', count=len(rows) - SHOWN, where=where)}"] if len(rows) > SHOWN else []
         return [*lines, *more]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from bktools.ledger.entry_names import Entry
 from bktools.ledger.gates import CORRECTED, EARLIER, LATEST
 from bktools.ledger.matching import Matching
 from bktools.ledger.study import Study
-from bktools.ledger.whole_numbers import NONE, Flags, Numbers, among
+from bktools.ledger.whole_numbers import NONE, Flags, Numbers, among, places
 
 # What fewer of the proven vouchers have is no kind of them: a single pair may be of others by chance.
 SELDOM = 0.02
@@ -110,7 +110,7 @@ def pieces_left(study: Study, kinds: Kinds) -> list[Piece]:
     left = whole_pieces(study, np.flatnonzero(is_near & ~is_used), kinds).values()
     opened = study.of(entries.e[entries.is_home & ~matching.has_pair].tolist())
     pieces: list[Piece] = []
-    for piece in without_corrected(study, [*left]):
+    for piece in left:
         on_used = sum(net for account, net in piece.nets.items() if account in used)
         is_plain = on_used == piece.gross or not study.case.rates.has_tax
         can_be_cut = is_of_parts and is_plain and not used.isdisjoint(piece.nets)
@@ -138,46 +138,35 @@ def _ends_of_move(piece: Piece, opened: Sequence[Entry], used: frozenset[int]) -
     return ends
 
 
-def without_corrected(study: Study, pieces: Sequence[Piece]) -> list[Piece]:
-    """Leave out pieces that take back one another: moves to an account and back, and corrected mistakes.
+# ---- proven pairs that are judged again
 
-    An amount that an entry has on one of the accounts is left: it may be the entry that is taken back. It is
-    not where the texts of all pieces deny it.
-    """
-    equal: dict[tuple[frozenset[tuple[int, int]], int], list[Piece]] = defaultdict(list)
+
+def reopened(study: Study, pieces: Sequence[Piece]) -> Matching:
+    """Give up the pairs beside which a free piece has their amount, or its opposite."""
+    matching, entries, slack = study.matching, study.entries, study.case.slack
+    free = defaultdict(list)
     for piece in pieces:
-        accounts = frozenset((account, abs(net)) for account, net in piece.nets.items() if net)
-        equal[accounts, abs(piece.gross)].append(piece)
-    candidates = {lot: own for lot, own in equal.items() if len(own) > 1 and _is_corrected(own)}
-    if not candidates:
-        return [*pieces]
-    sizes = _sizes(study)
-    corrected = set()
-    for (accounts, gross), own in candidates.items():
-        near = [e for account, _ in accounts for e in sizes.get((account, gross), ())] if gross else []
-        if not near or (
-            study.case.carried and all(study.case.denies(study.of(near), piece.text) for piece in own)
-        ):
-            corrected |= {piece.id for piece in own}
-    return [piece for piece in pieces if piece.id not in corrected]
+        for account in piece.nets.keys() & study.case.used if piece.gross else ():
+            for size in range(abs(piece.gross) - slack, abs(piece.gross) + slack + 1):
+                free[account, size].append(piece)
+    sizes = np.unique(np.array([size for _, size in free], np.int64))
+    of_entry, groups = matching.groups.of_entry, set()
+    # A receipt of several lines is taken back, or repeated, as a whole.
+    totals, has_several = study.receipts
+    for amounts in (entries.cents, totals) if has_several else (entries.cents,):
+        beside = np.flatnonzero(matching.has_pair & (places(np.abs(amounts), sizes) >= 0))
+        own = study.of(entries.e[beside].tolist())
+        rows = zip(of_entry[beside].tolist(), amounts[beside].tolist(), own, strict=True)
+        for group, cents, x in rows:
+            due, near = int(matching.groups.due[group]), free.get((x.account, abs(cents)), ())
+            if any(_may_be_about(x, due, cents, piece) for piece in near):
+                groups.add(group)
+    return matching.without([*groups])
 
 
-def _is_corrected(pieces: list[Piece]) -> bool:
-    """Whether pieces are nothing together, on each account, and what takes back comes after."""
-    pieces.sort(key=lambda piece: (piece.day, piece.v))
-    nets: Counter[int] = Counter()
-    for piece in pieces:
-        nets.update(piece.nets)
-    is_in_time = pieces[-1].day - pieces[0].day <= LATEST
-    return not any(nets.values()) and pieces[0].gross >= 0 and is_in_time
-
-
-def _sizes(study: Study) -> Mapping[tuple[int, int], list[int]]:
-    """Return the entries by account and by the size of their amount, their receipt and their group."""
-    entries, groups = study.entries, study.matching.groups
-    sizes = defaultdict(list)
-    for amounts in (entries.cents, study.receipts[0], groups.total[groups.of_entry]):
-        rows = zip(entries.account.tolist(), np.abs(amounts).tolist(), entries.e.tolist(), strict=True)
-        for account, size, e in rows:
-            sizes[account, size].append(e)
-    return sizes
+def _may_be_about(x: Entry, due: int, cents: int, piece: Piece) -> bool:
+    """Whether a piece may take back an entry, or book it again."""
+    # What takes back comes after what it takes back.
+    earliest = x.day if cents * piece.gross < 0 else x.day - EARLIER
+    is_near = earliest <= piece.day <= max(due, x.day) + LATEST
+    return is_near and (piece.is_kind or x.is_named_in(piece.text))

@@ -7,10 +7,10 @@ from typing import Any
 
 from bktools.contract import rules
 from bktools.frames.schema import Month
-from bktools.ledger.arrived_batches import verdict_by_batches
 from bktools.ledger.inputs import options_of, read
 from bktools.ledger.judged import Judged
 from bktools.ledger.ledger_match import LedgerMatch
+from bktools.ledger.model import verdict_by_batches
 from bktools.ledger.tables import match_of
 from bktools.ledger.two_tables import entries_of, postings_of
 from bktools.wording import words
@@ -106,7 +106,7 @@ def match_ledger(
     entries, postings = entries_of(inputs.entries), postings_of(inputs.ledger)
     known = {"explained": inputs.explained, "until": inputs.until}
     verdict = verdict_by_batches(entries, postings, **known, **options)
-    judged = Judged(inputs, entries, postings, verdict, months, currency)
+    judged = Judged(inputs, entries, postings, verdict, months)
     return match_of(judged, words(language))
 
 

@@ -15,16 +15,15 @@ group's last day, the end of its week or month, or the day of sending: whichever
    days. The text denies an equal amount, where nine in ten vouchers carry the text of their entry.
 4. Tax: rates are solved from all vouchers together, and used only if they give the postings to the cent. Then
    each account of a voucher, or each line, is a voucher of its own.
-5. Foreign entries compare by original amounts, where the ledger keeps them. Else an entry is booked at what
+5. Foreign entries compare by original amounts, where the ledger keeps them: an account has such amounts as
+   an account of its own. Else an entry is booked at what
    the one voucher shows that only it can have; in a sum, two vouchers have to show a rate within 3%.
-6. Postings that undo each other on one account, such as a move and its way back, or a mistake and its
-   correction, cancel each other. A proven pair is judged again if a free posting near it, on its account, has
-   its amount (it may be a second booking) or the opposite (it may take the entry back).
+6. A proven pair is judged again if a free posting near it, on its account, of the entries' kind or with the
+   entry's text, has its amount (it may be a second booking) or the opposite (it may take the entry back).
 7. STORIES tell each open group: booked, left out, on another account, twice, taken back, of another amount. A
    story costs one for each mistake, and one for each posting of the entries' kind (contra accounts and cost
    centre of proven vouchers) that it leaves unexplained; two, if that names an entry. A status is given where
-   ALL CHEAPEST STORIES AGREE on it. A difference that is the amount of an entry in another open group may
-   be that entry, and decides nothing. Everything else is open: its group, its difference, its candidates.
+   ALL CHEAPEST STORIES AGREE on it. Everything else is open: its group, its difference, its candidates.
 8. Missing is the last word: the unit explains 80% of the entries, the ledger covers the gate, and no free
    posting of the kind, and no open sum nearby, may hold the entry. No text alone makes it missing.
 
@@ -42,6 +41,7 @@ one group; an entry gets its status once, and each gets one.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -53,19 +53,18 @@ from bktools.ledger.annotated_postings import (
     with_account_numbers,
 )
 from bktools.ledger.booking_units import ACCOUNT, VOUCHER
-from bktools.ledger.candidates import Group, Piece
+from bktools.ledger.candidates import Piece
 from bktools.ledger.carried_texts import carried_texts, without_denied
 from bktools.ledger.foreign_facts import at_their_rates
 from bktools.ledger.gates import EARLIER, FEW, LATEST, Gate, covered_by
-from bktools.ledger.leftovers import Kinds, on_their_accounts, pieces_left
+from bktools.ledger.leftovers import Kinds, on_their_accounts, pieces_left, reopened
 from bktools.ledger.matching import Matching, matching_of, ranked_matchings
 from bktools.ledger.missing import decide_missing
 from bktools.ledger.net_views import on_lines, on_nets
-from bktools.ledger.outcome import NO_COST, Habits, Reason, Status, Verdict
-from bktools.ledger.reopening import reopened
+from bktools.ledger.outcome import NO_COST, THERE, Habits, Reason, Status, Verdict
 from bktools.ledger.study import Study
 from bktools.ledger.tax_rates import rates_of
-from bktools.ledger.telling import leave_open, names_of, opened_by_amount, tell
+from bktools.ledger.telling import Telling, leave_open, names_of
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, among
 
 # So many of the entries must have a voucher of the booking unit before one is called missing.
@@ -109,12 +108,35 @@ def verdict_of(
     theirs = Columns(postings, row=np.arange(postings.height))
     theirs = theirs.take((theirs.day > NONE) & (theirs.cents > NONE) & ~among(postings.height, [*explained]))
     verdict = Verdict(entries.height, postings.height)
+    verdict.habits = Habits(currency=currency)
     verdict.decide(np.flatnonzero(~has_values), Status.NOT_COMPARABLE, Reason.VALUE_UNKNOWN)
     if has_values.any():
         sign = None if reverse_sign is None else -1 if reverse_sign else 1
         verdict.habits, verdict.covered = _judge(verdict, ours, theirs, style, sign, currency, until)
     assert (verdict.status >= 0).all(), "each entry has a status"
     return verdict
+
+
+def verdict_by_batches(entries: pl.DataFrame, postings: pl.DataFrame, **options: Any) -> Verdict:
+    """Return the verdict; where too few entries agree, by the habits that the arrived batches show.
+
+    Parameters
+    ----------
+    entries, postings : DataFrame
+        As `entries_of` and `postings_of` return them.
+    **options
+        As of `verdict_of`.
+    """
+    verdict = verdict_of(entries, postings, **options)
+    if verdict.habits.is_known:
+        return verdict
+    is_there = pl.Series(verdict.has(*THERE))
+    batches = entries.select("batch", is_there=is_there)
+    has_arrived = batches.select(pl.col("is_there").any().over("batch")).to_series()
+    if has_arrived.all() or is_there.sum() < FEW:
+        return verdict
+    by_arrived = verdict_of(entries.with_columns(sent=has_arrived), postings, **options)
+    return by_arrived if by_arrived.habits.is_known else verdict
 
 
 def _judge(
@@ -125,7 +147,7 @@ def _judge(
     sign: int | None,
     currency: str | None,
     until: int | None,
-) -> tuple[Habits | None, Gate]:
+) -> tuple[Habits, Gate]:
     """Judge entries and postings in the ledger's currency; foreign ones by their original amounts."""
     lines = lines.also(v=vouchers_of(lines))
     entries, lines = with_account_numbers(entries, lines, entries.table["account"], lines.table["account"])
@@ -141,7 +163,7 @@ def _judge(
     ranked = ranked_matchings(home, books, style) if len(home) else []
     if not ranked:
         draft.decide(entries.e, Status.NOT_COMPARABLE, Reason.OTHER_CURRENCY)
-        return None, covered
+        return Habits(currency=currency, sign=books.sign), covered
     entries, books, ranked = _without_tax(entries, books, ranked, style)
     matching = ranked[0]
     if not entries.is_home.all():
@@ -298,34 +320,16 @@ def _decide_proven(study: Study) -> None:
 def _decide_foreign(study: Study, pieces: Sequence[Piece], currency: str | None) -> None:
     """Give entries without an amount in the ledger's currency their status.
 
-    One that no piece can hold, by its text and its days, is missing. One in the ledger's currency has no
-    known rate of tax, and is open.
+    One in the ledger's currency has no known rate of tax, and is open.
     """
-    case, entries, groups = study.case, study.entries, study.matching.groups
-    money = entries.table["currency"]
-    for at in np.flatnonzero(~entries.is_home).tolist():
+    entries, money = study.entries, study.entries.table["currency"]
+    is_foreign = ~entries.is_home & ~_is_of(money, currency)
+    study.draft.decide(entries.e[is_foreign], Status.NOT_COMPARABLE, Reason.OTHER_CURRENCY)
+    for at in np.flatnonzero(~entries.is_home & ~is_foreign).tolist():
         (x,) = study.of([int(entries.e[at])])
-        number = int(groups.of_entry[at])
-        own = study.group(number, [x])
-        if currency is not None and money[at] in (None, currency):
-            rows = study.first_rows(p for p in pieces if x.account in p.nets and case.is_on_time(own, p))
-            leave_open(study, own, [x], Reason.SEVERAL_STORIES, rows)
-            continue
-        can_miss = case.carried is not None and not case.is_of_sums and groups.size[number] == 1
-        status = Status.NOT_COMPARABLE
-        if can_miss and not any(_may_hold_foreign(study, own, piece) for piece in pieces):
-            status = case.missing(own)
-        study.draft.decide(x.e, status, Reason.OTHER_CURRENCY)
-
-
-def _may_hold_foreign(study: Study, group: Group, piece: Piece) -> bool:
-    """Whether a piece may hold a foreign entry: by its text, on its account, or in its gate."""
-    case, (x,) = study.case, group.entries
-    if piece.gross * x.cents <= 0:
-        return False
-    is_on_account = x.account in piece.nets and -EARLIER <= piece.day - x.day <= LATEST
-    is_in_place = piece.is_kind and case.is_on_time(group, piece) and not case.denies([x], piece.text)
-    return is_on_account or is_in_place or x.is_named_in(piece.text)
+        own = study.group(int(study.matching.groups.of_entry[at]), [x])
+        near = (piece for piece in pieces if x.account in piece.nets and study.case.is_on_time(own, piece))
+        leave_open(study, own, [x], Reason.SEVERAL_STORIES, study.first_rows(near))
 
 
 def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
@@ -344,7 +348,6 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
     foreign += [study.group(number, study.members(number)) for number in decided]
     case.add(pieces)
     case.names = names_of(pieces, opened)
-    case.opened = opened_by_amount(opened)
     # Fewer entries than show a habit are told by the plainest one.
     if share < DECIDABLE and study.compared.sum() >= FEW:
         for own in opened:
@@ -353,4 +356,4 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
                 single = study.group(own.number, [x])
                 leave_open(study, single, [x], Reason.STYLE_UNKNOWN, study.first_rows(near))
         return
-    decide_missing(study, tell(study, opened, pieces), foreign)
+    decide_missing(study, Telling(study, opened, pieces), foreign)

@@ -16,17 +16,17 @@ NO_COST = int(np.iinfo(np.int64).min)
 
 
 class Status(enum.IntEnum):
-    """What became of an entry."""
+    """What became of an entry, the best first."""
 
-    OPEN = 0
-    BOOKED = 1
-    IN_A_SUM = 2
-    MISSING = 3
-    BOOKED_TWICE = 4
-    ANOTHER_ACCOUNT = 5
-    ANOTHER_AMOUNT = 6
+    BOOKED = 0
+    IN_A_SUM = 1
+    NOT_COMPARABLE = 2
+    OPEN = 3
+    ANOTHER_ACCOUNT = 4
+    ANOTHER_AMOUNT = 5
+    BOOKED_TWICE = 6
     REVERSED = 7
-    NOT_COMPARABLE = 8
+    MISSING = 8
 
     @property
     def code(self) -> str:
@@ -34,8 +34,10 @@ class Status(enum.IntEnum):
         return self.name.lower()
 
 
+# Each as it was exported.
+ARRIVED = (Status.BOOKED, Status.IN_A_SUM)
 # An entry with one of these is in the books, once or more often.
-BOOKED = (Status.BOOKED, Status.IN_A_SUM, Status.BOOKED_TWICE)
+BOOKED = (*ARRIVED, Status.BOOKED_TWICE)
 # An entry with one of these has a posting of its own, right or not.
 THERE = (*BOOKED, Status.ANOTHER_ACCOUNT, Status.ANOTHER_AMOUNT, Status.REVERSED)
 
@@ -92,10 +94,10 @@ class Habits:
 
     Parameters
     ----------
-    unit : str
+    unit : str or None
         What has one voucher, or one account's part of a voucher: "entry", "receipt", "document",
         "supplier_day", "day", "work_day", "open_day", "week", "batch_week", "batch_supplier",
-        "batch_employee", "batch" or "month".
+        "batch_employee", "batch" or "month". None where nothing can be compared.
     by_account : bool
         Whether each account has a voucher, or a part of one, of its own.
     clock : str
@@ -116,16 +118,16 @@ class Habits:
         The texts of entries that vouchers carry: "description", "document", "supplier".
     """
 
-    unit: str
-    by_account: bool
-    clock: str
-    gate: tuple[int, int]
-    share: float
-    is_known: bool
-    tax_rates: tuple[int, ...]
-    sign: int
-    currency: str | None
-    texts: tuple[str, ...]
+    unit: str | None = None
+    by_account: bool = False
+    clock: str = "day"
+    gate: tuple[int, int] = (0, 0)
+    share: float = 0
+    is_known: bool = False
+    tax_rates: tuple[int, ...] = ()
+    sign: int = 1
+    currency: str | None = None
+    texts: tuple[str, ...] = ()
 
 
 class Verdict:
@@ -149,8 +151,8 @@ class Verdict:
         Rows of the postings to look at, for each entry without a matched group.
     open_groups : list of OpenGroup
         What is open, one for each group.
-    habits : Habits or None
-        How the ledger books; None where nothing can be compared.
+    habits : Habits
+        How the ledger books.
     covered : tuple of int or None
         The first and the last day that the ledger shows, as days since 1970-01-01.
     """
@@ -164,14 +166,9 @@ class Verdict:
         self.reasons: dict[int, Reason] = {}
         self.evidence: dict[int, tuple[int, ...]] = {}
         self.open_groups: list[OpenGroup] = []
-        self.habits: Habits | None = None
+        self.habits = Habits()
         self.covered: tuple[int, int] | None = None
         self.groups = 0
-
-    @property
-    def is_known(self) -> bool:
-        """Whether enough entries agree to tell how the ledger books."""
-        return self.habits is not None and self.habits.is_known
 
     def has(self, *statuses: Status) -> Flags:
         """Return which entries have one of some statuses."""

@@ -21,7 +21,7 @@ from bktools.frames.schema import IN_DOUBT
 from bktools.ledger.findings import account_of, day_of, place_of, places_of
 from bktools.ledger.inputs import EPOCH, options_of, read
 from bktools.ledger.model import verdict_of
-from bktools.ledger.outcome import BOOKED, Status, Verdict
+from bktools.ledger.outcome import ARRIVED, BOOKED, Status, Verdict
 from bktools.ledger.two_tables import entries_of, postings_of
 from bktools.ledger.whole_numbers import Numbers
 from bktools.wording import Words, words
@@ -179,18 +179,18 @@ class _Evidence:
         if not sent.any():
             return _Proof(None, "no_earlier_batch")
         with_it, without = (verdict_of(some, self._postings, **self._options) for some in (entries, others))
-        arrived = without.has(Status.BOOKED, Status.IN_A_SUM)
+        arrived = without.has(*ARRIVED)
         whole = (
             others.select("batch", arrived=pl.Series(arrived) & sent).group_by("batch").agg(pl.all().all())
         )
-        if not without.is_known or not whole["arrived"].any():
+        if not without.habits.is_known or not whole["arrived"].any():
             return _Proof(None, "no_earlier_batch")
-        ends = max(own["day"]) + (max(with_it.habits.gate[1], 0) if with_it.habits else 0)
+        ends = max(own["day"]) + max(with_it.habits.gate[1], 0)
         if self._options["until"] <= ends:
             return _Proof(None, "ends_early", facts={"until": str(day_of(ends))})
         rows, there = np.flatnonzero(is_own.to_numpy()), without.has(*BOOKED)
         status, postings = with_it.status[rows], _postings(with_it, rows)
-        if np.isin(status, (Status.BOOKED, Status.IN_A_SUM)).all():
+        if np.isin(status, ARRIVED).all():
             is_moved = (without.status != np.delete(with_it.status, rows))[there].any()
             if is_moved or postings & _postings(without, np.flatnonzero(there)):
                 return _Proof(None, "others_in_its_vouchers", postings)

@@ -107,8 +107,6 @@ class _Telling:
             return
         if self.is_sum and len(self.pieces) > 1:
             yield from self._taken_back()
-            if self._is_named_taken_back():
-                return
         single = [*self._on_another_account(), *self._left_out_or_twice()]
         yield from single
         if self.off == 0:
@@ -123,9 +121,6 @@ class _Telling:
             first = min(other.day for other in self.pieces if other is not piece)
             if piece.day >= first and self._takes_back(part, piece):
                 yield part, piece
-
-    def _is_named_taken_back(self) -> bool:
-        return any(part[0].is_named_in(piece.text) for part, piece in self._reversals())
 
     def _taken_back(self) -> Iterator[Story]:
         """Yield the stories without a piece that takes back an entry, with the entry reversed."""
@@ -168,10 +163,7 @@ class _Telling:
                 is_told = is_told or part[0].is_named_in(pieces[0].text)
                 if is_told and case.agree(again, pieces):
                     # A second posting may come after the gate. A week later it is as likely of others.
-                    has_own_text = case.carried is not None and not case.is_of_sums
-                    is_unclear = not has_own_text and case.may_be_of_others(self.group, cents, pieces)
-                    own = Status.OPEN if is_unclear else Status.BOOKED_TWICE
-                    twice = self.booked | {x.e: own for x in part}
+                    twice = self.booked | {x.e: Status.BOOKED_TWICE for x in part}
                     yield self.story(1 - self.lateness + self.far, twice)
 
     def _of_another_amount(self, *, is_explained: bool) -> Iterator[Story]:
@@ -187,8 +179,7 @@ class _Telling:
         if not self.is_sum and is_explained:
             return  # twice its amount is no slip of the pen
         if not self.is_sum and is_own and piece.gross * group.total > 0:
-            is_unclear = case.may_be_of_others(group, self.off, [piece])
-            yield self.story(1, {x.e: Status.OPEN if is_unclear else Status.ANOTHER_AMOUNT}, off=self.off)
+            yield self.story(1, {x.e: Status.ANOTHER_AMOUNT}, off=self.off)
         elif self.is_sum or case.is_of_sums:
             # A round difference may be the slip of the pen of any entry: as likely as the mistakes above.
             mistakes = 1 if is_explained and case.is_round(self.off) else 2

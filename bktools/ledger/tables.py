@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import itertools
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -11,14 +14,15 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from bktools.frames.columns import with_column
+from bktools.frames.columns import with_column, without_columns
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import COUNT, DATE, TEXT, to_pandas
-from bktools.ledger.findings import OUTCOME, Finding, day_of, findings_of, of_group, places_of
+from bktools.ledger.findings import Finding, day_of, findings_of
 from bktools.ledger.inputs import OF_POSTING
-from bktools.ledger.judged import NOTHING, Judged, month_number, month_text
+from bktools.ledger.judged import NOTHING, Judged, month_number, month_text, values_at
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.outcome import Reason, Status
+from bktools.ledger.outcome import Status
+from bktools.ledger.whole_numbers import first_rows
 from bktools.wording import Words
 
 # The posting's columns that an entry gets as evidence, with OF_POSTING in front.
@@ -34,6 +38,12 @@ EVIDENCE = (
     "line",
 )
 NOT_FROM_EXPORT = "not from an export"
+OPEN_GROUPS = (
+    *("accounts", "first_day", "last_day", "entries", "exported", "ledger", "difference", "reason"),
+    *("vouchers", "likeliest", "entry_ids"),
+)
+# The codes and facts of a finding, with its sentences.
+FINDING = ("check", "severity", "about", "message", "to_do", "who", "reason")
 
 
 def match_of(judged: Judged, words: Words) -> LedgerMatch:
@@ -43,7 +53,8 @@ def match_of(judged: Judged, words: Words) -> LedgerMatch:
     sentences = [finding.row(words) for finding in findings]
     shown = pa.array(np.flatnonzero(judged.is_shown))
     entries = _with_findings(everything, findings, sentences).take(shown)
-    rows, groups = _findings(everything, findings, sentences), _open_groups(judged, words)
+    rows = _findings(everything, findings, sentences)
+    groups = _open_groups(findings, everything.column("entry_id"), everything.schema.field("amount").type)
     first, last = map(day_of, judged.verdict.covered) if judged.verdict.covered else (None, None)
     return LedgerMatch(
         entries=to_pandas(entries.select(in_reading_order(entries.column_names))),
@@ -70,10 +81,10 @@ def _with_evidence(judged: Judged) -> pa.Table:
     codes = pa.array([status.code for status in Status], TEXT)
     reasons = judged.verdict.reasons
     own = [None if one is None else str(one) for one in map(reasons.get, range(len(entries)))]
-    is_late = judged.status == Status.BOOKED
+    is_late = judged.verdict.status == Status.BOOKED
     late = pa.array(judged.verdict.days_late, COUNT, mask=~is_late)
     return (
-        entries.append_column("status", codes.take(pa.array(judged.status)))
+        entries.append_column("status", codes.take(pa.array(judged.verdict.status)))
         .append_column("days_late", late)
         .append_column("reason", pa.array(own, TEXT))
     )
@@ -97,60 +108,36 @@ def _findings(
     entries: pa.Table, findings: Sequence[Finding], sentences: Sequence[Mapping[str, str]]
 ) -> pa.Table:
     """Return the findings with the columns of their entry, where they have one alone, the facts last."""
-    rows = pa.Table.from_pylist(sentences, OUTCOME)
+    rows = pa.Table.from_pylist(sentences, pa.schema(dict.fromkeys((*FINDING, "facts"), TEXT)))
     alone = np.array([one.entries[0] if len(one.entries) == 1 else NOTHING for one in findings], np.int64)
-    own = entries.drop_columns(["status", "reason"]).take(_rows_of(alone))
+    own = without_columns(entries, ["status", *rows.column_names]).take(_rows_of(alone))
     for name in rows.column_names:
         own = own.append_column(name, rows.column(name))
-    first = ["check", "severity", "about", "message", "to_do", "who", "reason"]
-    others = [name for name in in_reading_order(own.column_names) if name not in {*first, "facts"}]
-    return own.select([*first, *others, "facts"])
+    others = [name for name in in_reading_order(own.column_names) if name not in rows.column_names]
+    return own.select([*FINDING, *others, "facts"])
 
 
-def _open_groups(judged: Judged, words: Words) -> pa.Table:
+def _open_groups(findings: Sequence[Finding], ids: pa.ChunkedArray, money: pa.DataType) -> pa.Table:
     """Return what is open, one row a group, with the likeliest entries and the vouchers to look at."""
-    rows: dict[str, list[Any]] = {name: [] for name in OPEN_GROUPS.names}
-    for group in judged.open_groups:
-        named = of_group(judged, group, words)
-        values = {
-            "accounts": ", ".join(named.accounts),
-            "first_day": day_of(group.first_day),
-            "last_day": day_of(group.last_day),
-            "entries": len(group.entries),
-            "exported": named.exported,
-            "ledger": judged.money(group.booked),
-            "difference": judged.money(group.difference),
-            "reason": named.reason,
-            "vouchers": "; ".join(places_of(judged.inputs.ledger, group.postings, words)) or None,
-            "likeliest": "; ".join(named.candidates),
-            "entry_ids": " ".join(
-                judged.inputs.entries.column("entry_id").take(pa.array(group.entries)).to_pylist()
-            ),
+    rows = [
+        {
+            "accounts": ", ".join(one.facts["accounts"]),
+            "first_day": dt.date.fromisoformat(one.facts["first"]),
+            "last_day": dt.date.fromisoformat(one.facts["last"]),
+            "entries": len(one.entries),
+            "exported": one.facts["exported"],
+            "ledger": one.facts["booked"] and Decimal(one.facts["booked"]),
+            "difference": one.facts["difference"] and Decimal(one.facts["difference"]),
+            "reason": one.reason,
+            "vouchers": one.facts["places"] and "; ".join(one.facts["places"]),
+            "likeliest": "; ".join(one.facts["candidates"]),
+            "entry_ids": " ".join(ids.take(pa.array(one.entries)).to_pylist()),
         }
-        for name, value in values.items():
-            rows[name].append(value)
-    money = judged.inputs.ledger.schema.field("amount").type
-    kinds = pa.schema(
-        [field.with_type(money) if pa.types.is_decimal(field.type) else field for field in OPEN_GROUPS]
-    )
-    return pa.table(rows, kinds)
-
-
-OPEN_GROUPS = pa.schema(
-    {
-        "accounts": TEXT,
-        "first_day": DATE,
-        "last_day": DATE,
-        "entries": COUNT,
-        "exported": TEXT,
-        "ledger": pa.decimal128(38, 2),
-        "difference": pa.decimal128(38, 2),
-        "reason": TEXT,
-        "vouchers": TEXT,
-        "likeliest": TEXT,
-        "entry_ids": TEXT,
-    }
-)
+        for one in findings
+        if one.check == Status.OPEN.code
+    ]
+    days = {"first_day": DATE, "last_day": DATE, "entries": COUNT, "ledger": money, "difference": money}
+    return pa.Table.from_pylist(rows, pa.schema(dict.fromkeys(OPEN_GROUPS, TEXT) | days))
 
 
 def _unchecked(judged: Judged, words: Words) -> list[str]:
@@ -173,7 +160,8 @@ def _totals(judged: Judged) -> pd.DataFrame:
 
     What a voucher has of a group stands in the month of the group, whenever it was booked.
     """
-    entries, postings = _entries_with_months(judged), _postings_with_months(judged)
+    entries = _entries_with_months(judged)
+    postings = _postings_with_months(judged, entries)
     ours = entries.group_by(BY, maintain_order=True).agg(
         entries=pl.col("is_compared").sum(),
         not_compared=(~pl.col("is_compared")).sum(),
@@ -210,44 +198,30 @@ def _totals(judged: Judged) -> pd.DataFrame:
 
 
 def _entries_with_months(judged: Judged) -> pl.DataFrame:
-    """Return the shown entries with their months, those of a group with the month of the group."""
-    not_comparable = (Reason.NOT_COVERED, Reason.VALUE_UNKNOWN, Reason.OTHER_CURRENCY)
-    is_not_comparable = np.zeros(len(judged.status), dtype=bool)
-    for entry, reason in judged.verdict.reasons.items():
-        is_not_comparable[entry] = reason in not_comparable and judged.status[entry] == Status.NOT_COMPARABLE
+    """Return the entries with their months, those of a group with the month of the group."""
     frame = judged.entries.select("account", "cents").with_columns(
         month=judged.month,
         group=pl.Series(judged.verdict.group),
         is_home=judged.is_home,
-        is_compared=pl.Series(~is_not_comparable),
-        is_shown=pl.Series(judged.is_shown),
+        is_compared=pl.Series(judged.verdict.status != Status.NOT_COMPARABLE),
     )
     of_group = pl.when(pl.col("group") >= 0).then(pl.col("month").min().over("group"))
     return frame.with_columns(month=pl.coalesce(of_group, "month"))
 
 
-def _postings_with_months(judged: Judged) -> pl.DataFrame:
+def _postings_with_months(judged: Judged, entries: pl.DataFrame) -> pl.DataFrame:
     """Return the postings with the month of their entries, else with their own one."""
-    verdict, unknown = judged.verdict, np.iinfo(np.int64).max
-    month = judged.posting_month.fill_null(unknown).to_numpy().copy()
-    months = judged.month.fill_null(unknown).to_numpy()
-    of_group = np.full(int(verdict.group.max(initial=NOTHING)) + 1, unknown)
-    own = np.flatnonzero(verdict.group >= 0)
-    np.minimum.at(of_group, verdict.group[own], months[own])
-    matched = np.flatnonzero(verdict.posting_group >= 0)
-    month[matched] = of_group[verdict.posting_group[matched]]
+    verdict, is_looked_at = judged.verdict, judged.is_looked_at
+    first = first_rows(verdict.group, verdict.groups)[verdict.posting_group]
     for entry, rows in verdict.evidence.items():
-        for row in rows:
-            if verdict.posting_group[row] < 0 and months[entry] < unknown:
-                month[row] = months[entry]
-    is_looked_at = judged.is_looked_at
-    beside = np.where(is_looked_at, judged.gross - judged.cents, 0)
+        own = [row for row in rows if verdict.posting_group[row] < 0]
+        first[own] = entry
     return judged.postings.select("account").with_columns(
-        month=pl.Series(month).replace(unknown, None),
+        month=values_at(entries["month"], first).fill_null(judged.posting_month),
         cents=pl.Series(judged.cents),
-        group=pl.Series(judged.verdict.posting_group),
-        is_other=pl.Series((judged.verdict.posting_group < 0) & ~is_looked_at),
-        beside=pl.Series(beside),
+        group=pl.Series(verdict.posting_group),
+        is_other=pl.Series((verdict.posting_group < 0) & ~is_looked_at),
+        beside=pl.Series(np.where(is_looked_at, judged.gross - judged.cents, 0)),
     )
 
 
@@ -267,14 +241,11 @@ def _of_groups(entries: pl.DataFrame, postings: pl.DataFrame) -> pl.DataFrame:
 
 def _account_names(judged: Judged) -> dict[str, str]:
     """Return the names of accounts, those of the entries first."""
-    names: dict[str, str] = {}
-    for table in (judged.inputs.entries, judged.inputs.ledger):
-        if {"account_code", "account_name"} <= {*table.column_names}:
-            both = table.select(["account_code", "account_name"]).drop_null()
-            pairs = both.group_by(["account_code", "account_name"]).aggregate([]).to_pylist()
-            for pair in pairs:
-                names.setdefault(pair["account_code"], pair["account_name"])
-    return names
+    names = ["account_code", "account_name"]
+    tables = (judged.inputs.entries, judged.inputs.ledger)
+    both = [table.select(names).drop_null() for table in tables if {*names} <= {*table.column_names}]
+    pairs = (table.group_by(names).aggregate([]).to_pylist() for table in both)
+    return {pair["account_code"]: pair["account_name"] for pair in reversed([*itertools.chain(*pairs)])}
 
 
 # ---- postings
@@ -283,16 +254,13 @@ def _account_names(judged: Judged) -> dict[str, str]:
 def _postings(judged: Judged) -> pd.DataFrame:
     """Return the postings with the entry of each (of a sum the first one), and its status."""
     verdict, ledger = judged.verdict, judged.inputs.ledger
-    entries = np.flatnonzero(verdict.group >= 0)[::-1]
-    first = np.full(int(verdict.group.max(initial=0)) + 1, NOTHING)
-    first[verdict.group[entries]] = entries
-    owner = np.where(verdict.posting_group >= 0, first[verdict.posting_group], NOTHING)
+    owner = first_rows(verdict.group, verdict.groups)[verdict.posting_group]
     for entry, rows in verdict.evidence.items():
         for row in rows:
             owner[row] = entry if owner[row] < 0 else owner[row]
     at = _rows_of(owner)
     codes = pa.array([status.code for status in Status], TEXT)
-    status = codes.take(pa.array(judged.status)).take(at).to_pandas().to_numpy(dtype=object)
+    status = codes.take(pa.array(judged.verdict.status)).take(at).to_pandas().to_numpy(dtype=object)
     status[judged.is_not_from_export] = NOT_FROM_EXPORT
     table = with_column(ledger, "status", pa.array(status, TEXT, from_pandas=True))
     table = with_column(table, "entry_id", judged.inputs.entries.column("entry_id").take(at))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -12,32 +11,10 @@ from bktools.ledger.candidates import Group, Piece, PieceId
 from bktools.ledger.case import may_hold
 from bktools.ledger.entry_names import Entry
 from bktools.ledger.gates import CORRECTED, EARLIER, LATEST, WEEK
-from bktools.ledger.outcome import OpenGroup, Reason, Status
+from bktools.ledger.outcome import ARRIVED, OpenGroup, Reason, Status
 from bktools.ledger.solving import Search, components
-from bktools.ledger.stories import Story, stories_of
+from bktools.ledger.stories import stories_of
 from bktools.ledger.study import SHOWN, Study
-
-
-@dataclass
-class Telling:
-    """What the stories leave.
-
-    Attributes
-    ----------
-    groups : sequence of Group
-        The groups that were told.
-    pieces : mapping
-        The pieces of the ledger, by their ID.
-    explained : set
-        The pieces that each solution uses: they are of no other entry.
-    differences : mapping
-        What the pieces of an open group have more than the group, where it is known.
-    """
-
-    groups: Sequence[Group]
-    pieces: Mapping[PieceId, Piece]
-    explained: set[PieceId] = field(default_factory=set)
-    differences: dict[int, int | None] = field(default_factory=dict)
 
 
 def names_of(pieces: Iterable[Piece], groups: Iterable[Group]) -> dict[PieceId, set[int]]:
@@ -55,58 +32,48 @@ def names_of(pieces: Iterable[Piece], groups: Iterable[Group]) -> dict[PieceId, 
     return names
 
 
-def opened_by_amount(groups: Iterable[Group]) -> dict[int, list[Group]]:
-    """Return groups by the amounts of their entries."""
-    by_amount = defaultdict(list)
-    for group in groups:
-        for cents in {x.cents for x in group.entries}:
-            by_amount[cents].append(group)
-    return by_amount
+class Telling:
+    """The stories of open groups, and what they leave.
 
+    Each entry gets a status where all cheapest stories agree, OPEN where they do not. An entry that is
+    missing in all of them has no status yet.
 
-def tell(study: Study, groups: Sequence[Group], pieces: Sequence[Piece]) -> Telling:
-    """Give each entry of open groups a status where all cheapest stories agree, OPEN where they do not.
-
-    An entry that is missing in all of them has no status yet.
+    Attributes
+    ----------
+    groups : sequence of Group
+        The groups that are told.
+    pieces : mapping
+        The pieces of the ledger, by their ID.
+    explained : set
+        The pieces that each solution uses: they are of no other entry.
+    differences : mapping
+        What the pieces of an open group have more than the group, where it is known.
     """
-    case, telling = study.case, Telling(groups, {piece.id: piece for piece in pieces})
-    holds = {group.number: may_hold(case, group) for group in groups}
-    stories = {group.number: stories_of(case, group, holds[group.number]) for group in groups}
-    for together in components(groups, holds):
-        _Component(study, telling, together, holds, stories).decide()
-    return telling
 
+    def __init__(self, study: Study, groups: Sequence[Group], pieces: Sequence[Piece]) -> None:
+        self.study, self.case, self.groups = study, study.case, groups
+        self.pieces = {piece.id: piece for piece in pieces}
+        self.explained: set[PieceId] = set()
+        self.differences: dict[int, int | None] = {}
+        self._holds = {group.number: may_hold(self.case, group) for group in groups}
+        self._stories = {
+            group.number: stories_of(self.case, group, self._holds[group.number]) for group in groups
+        }
+        for together in components(groups, self._holds):
+            self._decide(together)
 
-class _Component:
-    """Groups that compete for pieces."""
-
-    def __init__(
-        self,
-        study: Study,
-        telling: Telling,
-        groups: Sequence[Group],
-        holds: Mapping[int, Sequence[Piece]],
-        stories: Mapping[int, Sequence[Story]],
-    ) -> None:
-        self.study, self.case, self.telling, self.groups, self.holds = (
-            study,
-            study.case,
-            telling,
-            groups,
-            holds,
-        )
-        self.pieces = {piece.id: piece for group in groups for piece in holds[group.number]}
-        prices = {piece.id: self._price(piece) for piece in self.pieces.values()}
-        self.search = Search(groups, stories, prices)
-
-    def decide(self) -> None:
-        possible = self.search.possible() if self.search.is_complete else {}
-        always = self.search.always_used() if self.search.is_complete else frozenset()
+    def _decide(self, groups: Sequence[Group]) -> None:
+        """Decide groups that compete for pieces."""
+        pieces = {piece.id: piece for group in groups for piece in self._holds[group.number]}
+        prices = {number: self._price(groups, piece) for number, piece in pieces.items()}
+        search = Search(groups, self._stories, prices)
+        possible = search.possible() if search.is_complete else {}
+        always = search.always_used() if search.is_complete else frozenset()
         # No entry is decided while a piece that names it is left unexplained.
-        unexplained = [piece for number, piece in self.pieces.items() if number not in always]
+        unexplained = [piece for number, piece in pieces.items() if number not in always]
         named = {e: piece for piece in unexplained for e in self.case.names.get(piece.id, ())}
-        for group in self.groups:
-            shown = [self.pieces[one] for one in self.search.used(group.number)] if possible else []
+        for group in groups:
+            shown = [pieces[one] for one in search.used(group.number)] if possible else []
             opened = []
             for x in group.entries:
                 states = possible.get(x.e, set())
@@ -116,10 +83,11 @@ class _Component:
                 elif Status.MISSING not in states:
                     self._give(x, states, shown)
             if opened:
-                self._leave(group, opened, shown)
+                offs = {one[group.number].off for one in search.solutions} - {0}
+                self._leave(group, opened, shown, offs)
             elif always.issuperset(piece.id for piece in shown):
                 self._match(group, shown)
-        self.telling.explained |= always
+        self.explained |= always
 
     def _give(self, x: Entry, states: set[Status], shown: Sequence[Piece]) -> None:
         draft = self.study.draft
@@ -132,41 +100,41 @@ class _Component:
     def _match(self, group: Group, shown: Sequence[Piece]) -> None:
         """Make a group, and what is booked of it in all stories, a matched one."""
         draft, numbers = self.study.draft, [x.e for x in group.entries]
-        if np.isin(draft.status[numbers], (Status.BOOKED, Status.IN_A_SUM)).all():
+        if np.isin(draft.status[numbers], ARRIVED).all():
             rows = np.unique(np.concatenate([self.study.books.rows_of_part(*piece.id) for piece in shown]))
             # The other end of a move may be of another group.
             draft.match(numbers, 0, rows[draft.posting_group[rows] < 0].tolist(), 0)
 
-    def _leave(self, group: Group, opened: Sequence[Entry], shown: Sequence[Piece]) -> None:
+    def _leave(
+        self, group: Group, opened: Sequence[Entry], shown: Sequence[Piece], differences: set[int]
+    ) -> None:
         """Leave entries open, with the difference of their group where it is known."""
-        chosen = [one[group.number] for one in self.search.solutions]
-        differences = {story.off for story in chosen if story.off}
-        held = self.holds[group.number]
+        held = self._holds[group.number]
         on_time = [piece for piece in held if self.case.is_on_time(group, piece)]
         off = None
         if len(differences) == 1:
             (off,) = differences
         elif len(on_time) == 1:
             off = on_time[0].gross - group.total
-        self.telling.differences[group.number] = off
+        self.differences[group.number] = off
         rows = self.study.first_rows([*shown, *held])
         leave_open(self.study, group, _ranked(opened, off), Reason.SEVERAL_STORIES, rows, off)
 
     # ---- what a piece costs that no story explains
 
-    def _price(self, piece: Piece) -> int:
+    def _price(self, groups: Sequence[Group], piece: Piece) -> int:
         """Return 2 for a piece that names an entry or can only be of one, 1 for one of the entries' kind."""
         if any(
             x.is_named_in(piece.text) and self.case.is_near(group, piece, x)
-            for group in self.groups
+            for group in groups
             for x in group.entries
         ):
             return 2
-        if not piece.is_kind or all(self._is_denied(group, piece) for group in self.groups):
+        if not piece.is_kind or all(self._is_denied(group, piece) for group in groups):
             return 0
-        if any(self._can_only_be_of(group, piece) for group in self.groups):
+        if any(self._can_only_be_of(group, piece) for group in groups):
             return 2
-        return int(any(self._is_beside(group, piece) for group in self.groups))
+        return int(any(self._is_beside(group, piece) for group in groups))
 
     def _is_denied(self, group: Group, piece: Piece) -> bool:
         return self.case.denies(group.entries, piece.text) and abs(piece.gross) not in group.amounts

@@ -101,3 +101,11 @@ def largest(numbers: npt.NDArray[Any], count: int, values: npt.NDArray[Any]) -> 
     most = np.full(count, NONE)
     np.maximum.at(most, numbers, values)
     return most
+
+
+def first_rows(numbers: Numbers, count: int) -> Numbers:
+    """Return by number the first row that has it, -1 where there is none; the last is for the number -1."""
+    first = np.full(count + 1, -1)
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    first[-1] = -1
+    return first

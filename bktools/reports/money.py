@@ -22,7 +22,7 @@ from bktools.frames.names import month_and_company
 from bktools.frames.schema import TEXT
 from bktools.frames.sums import shares_of, total
 from bktools.ledger import LedgerMatch
-from bktools.ledger.finding_codes import ARRIVED as STATUSES_OF_ARRIVED
+from bktools.ledger.ledger_match import ARRIVED_CODES
 from bktools.reports import bars
 from bktools.reports.bars import DONE, INK, NEUTRAL, STRIPES, WAITING, Chart, Look
 from bktools.spending import spend
@@ -50,9 +50,7 @@ STATES: dict[str, Look] = {
 WITH_REASONS = {HELD, MISSING}
 # The state by the outcome of the batch of an entry, and by its status in a match.
 OF_OUTCOMES = {"ACCEPTED": EXPORTED, "SENDING": IN_DOUBT, "UNKNOWN": IN_DOUBT}
-OF_STATUSES = dict.fromkeys(STATUSES_OF_ARRIVED, ARRIVED) | dict.fromkeys(
-    ("not_comparable", "open"), NOT_COMPARED
-)
+OF_STATUSES = dict.fromkeys(ARRIVED_CODES, ARRIVED) | dict.fromkeys(("not_comparable", "open"), NOT_COMPARED)
 
 # Parts of spend have no meaning that other pictures share: the largest is the darkest.
 TINTS: tuple[Look, ...] = (("#2B3138", ""), (NEUTRAL, ""), ("#8E98A2", ""), ("#C3CAD1", ""))

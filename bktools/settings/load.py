@@ -13,8 +13,8 @@ the same source, or in the table of its environment.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
-import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,6 +52,10 @@ ADDRESSES = ("base_url", "balance_url")
 ADDRESS_OF = {"balance_url": "balance_url", "balance_token": "balance_url"}
 # A company of the config file may have one of these of its own.
 OWN_CREDENTIALS = {"token", "token_command", "api_key"}
+# The settings that stand above the tables of the config file.
+TOP = tuple(name for name in SETTINGS if name not in CONNECTION)
+
+_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 # A value with its source, and all values of one source, by the name of the setting.
 Sourced = tuple[Any, str]
@@ -70,13 +74,12 @@ class ConfigFile(NamedTuple):
         table = self.content.get(environment, {})
         if not isinstance(table, dict):
             raise ConfigurationError(f"{where} must be a table")
-        _refuse_unknown(table.keys() - {COMPANIES}, where)
+        _refuse_unknown(table.keys() - {COMPANIES}, where, *SETTINGS)
         return _values({name: value for name, value in table.items() if name != COMPANIES}, where)
 
     def top(self) -> Values:
         """Return the settings above the tables, which are of no connection."""
-        settings = {name: self.content.get(name) for name in SETTINGS if name not in CONNECTION}
-        return _values(settings, str(self.path))
+        return _values({name: self.content.get(name) for name in TOP}, str(self.path))
 
     def tables_at(self, address: str) -> list[str]:
         """Return the environments that have an address."""
@@ -122,8 +125,7 @@ def load_settings(
 
 
 def _resolved(environment: str | None, env: Mapping[str, str], overrides: Mapping[str, Any]) -> Settings:
-    if unknown := sorted(set(overrides) - set(SETTINGS)):
-        raise ConfigurationError(f"no such setting: {', '.join(unknown)} (there are {', '.join(SETTINGS)})")
+    _refuse_unknown(overrides, "bktools", *SETTINGS)
     _refuse_misspelt(env)
     file = _read_config(env)
     arguments = _values(overrides, "argument")
@@ -133,11 +135,6 @@ def _resolved(environment: str | None, env: Mapping[str, str], overrides: Mappin
     foreign: Values = {}
     if owner is None or owner[0] != name:
         foreign = {setting: variables.pop(setting) for setting in CONNECTION if setting in variables}
-    if owner is None and foreign and name != SANDBOX:
-        raise ConfigurationError(
-            f"{next(iter(foreign.values()))[1]} does not say which environment it is for: "
-            "set BKTOOLS_ENVIRONMENT or BKTOOLS_BASE_URL as well"
-        )
     own = {"base_url": named} if "://" in name else file.table(name)
     layers = (arguments, variables, own, file.top())
     addresses = _addresses(name, layers, file)
@@ -332,13 +329,13 @@ def _companies(environment: str, file: ConfigFile) -> tuple[dict[str, str], dict
         raise ConfigurationError(f'{where} must be a table, with a line such as acme = "UUID of the company"')
     companies, credentials = dict[str, str](), dict[str, Values]()
     for name, value in table.items():
-        if name == "all" or _uuid(name):
+        if name == "all" or _UUID.fullmatch(name):
             raise ConfigurationError(
                 f"{name} ({where}) is a UUID, or means every company: choose another name"
             )
         own = dict(value) if isinstance(value, dict) else {"id": value}
-        company_id = _uuid(str(own.pop("id", "")))
-        if company_id is None:
+        company_id = str(own.pop("id", "")).lower()
+        if not _UUID.fullmatch(company_id):
             raise ConfigurationError(f"{name} ({where}) must be the UUID of the company, got {value!r}")
         if len(own) > 1 or not own.keys() <= OWN_CREDENTIALS:
             raise ConfigurationError(
@@ -348,15 +345,6 @@ def _companies(environment: str, file: ConfigFile) -> tuple[dict[str, str], dict
         companies[name] = company_id
         credentials[company_id] = _values(own, f"{name} of {where}")
     return companies, credentials
-
-
-def _uuid(text: str) -> str | None:
-    """Return a UUID in lower case, None for another text."""
-    try:
-        canonical = str(uuid.UUID(text))
-    except ValueError:
-        return None
-    return canonical if canonical == text.lower() else None
 
 
 def _read_config(env: Mapping[str, str]) -> ConfigFile:
@@ -370,25 +358,16 @@ def _read_config(env: Mapping[str, str]) -> ConfigFile:
         return ConfigFile({}, path)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigurationError(f"the config file {path} cannot be read: {error}") from error
-    settings = {name: value for name, value in tables.items() if not isinstance(value, dict)}
-    _refuse_unknown(settings, str(path), "environment")
-    if any("://" in name for name in tables):
-        raise ConfigurationError(
-            f"{path}: a table needs a name, such as [production]; write the address as its base_url"
-        )
-    if misplaced := [name for name in settings if name in CONNECTION]:
-        raise ConfigurationError(
-            f"{path} has {misplaced[0]!r} above its tables, where it belongs to no environment: "
-            "put it into the table of one, such as [production], below its base_url"
-        )
+    above = {name for name, value in tables.items() if not isinstance(value, dict)}
+    _refuse_unknown(above, f"{path}, above its tables,", "environment", *TOP)
     return ConfigFile(tables, path)
 
 
-def _refuse_unknown(names: Iterable[str], where: str, *others: str) -> None:
-    if unknown := sorted(set(names) - {*SETTINGS, *others}):
-        raise ConfigurationError(
-            f"{where} has no setting {unknown[0]!r}; there are {', '.join((*others, *SETTINGS))}"
-        )
+def _refuse_unknown(names: Iterable[str], where: str, *known: str) -> None:
+    for name in sorted({*names} - {*known}):
+        table = ", which belongs in the table of an environment, such as [production]"
+        why = table if name in CONNECTION else ""
+        raise ConfigurationError(f"{where} has no setting {name!r}{why}; there are {', '.join(known)}")
 
 
 def _refuse_misspelt(env: Mapping[str, str]) -> None:

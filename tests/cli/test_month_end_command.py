@@ -77,7 +77,10 @@ def test_an_unknown_outcome_comes_first(run, sandbox, access, samples):
     """A close says first that an export job's outcome is unknown; the command in that line settles it."""
     sandbox.server.inject(Fault("drop", "create_export_job", times=1))
     word = ("--first-export", "--by", "Ada")
-    close = ("--month", "2026-10", "--chart", samples[0], "--entries", samples[1], *word)
+    close = ("--month", "2026-10", "--chart", samples[0], "--entries", samples[1])
+    # A dry run asks what a person answers with the first export.
+    assert run("month-end", *close, **access).stdout.count("--first-export") == 1
+    close += word
     assert run("month-end", "--apply", *close, **access).returncode == Exit.INCOMPLETE
     again = run("month-end", "--apply", *close, **access)
     assert again.returncode == Exit.INCOMPLETE

@@ -91,13 +91,6 @@ def test_what_was_not_checked_is_named(entries, columns, given, expected):
     assert repr(plan).count("not checked: ") == len(plan.unchecked)
 
 
-def test_the_line_told_is_that_of_the_file(entries):
-    """Entries that know their line in the file are told by it, others by the number of their row."""
-    frame = entries(3, approved=[True, False, False])
-    assert compose_export_jobs(frame).not_ready["line"].to_list() == [2, 3]
-    assert compose_export_jobs(frame.assign(line=[4, 9, 17])).not_ready["line"].to_list() == [9, 17]
-
-
 def test_a_plan_names_the_journal_of_its_history(entries):
     """The journal that the history is of is the one that the plan is for; without history there is none."""
     history = pd.DataFrame({"entry_id": [], "state": []}, dtype="str")

@@ -123,7 +123,7 @@ def test_amounts_have_the_decimals_of_their_currency(tmp_path: Path):
         assert [row[0] for row in written] == ["3590", "-12.50", "100.000", "1.250", "0", "12.345", ""]
         assert [row[2] for row in written] == ["3590", "-12.500", "100", "1.250", "0", "12.345", ""]
     plain = bktools.to_csv(frame[["amount"]], tmp_path / "plain.csv").read_text("utf-8-sig")
-    assert plain.splitlines()[1] == "3590.000"
+    assert plain.splitlines()[1] == '"3590.000"'
 
 
 def test_headings_keep_their_zeros(tmp_path: Path):

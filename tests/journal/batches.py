@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pyarrow as pa
 
 from bktools.export.plan import BatchRequest
 from bktools.journal.attempts import Attempt, BatchOutcome, begin, record_outcome
-from bktools.journal.claims import LookedUp, claim
+from bktools.journal.claims import claim
 from bktools.journal.resolving import resolve
 from bktools.journal.statements import record_first_export
 from bktools.journal.writable import WritableJournal
@@ -44,9 +45,8 @@ def batch(name: str, *numbers: int, company: str = COMPANY, **columns: object) -
 
 def answer(state: str, job_id: str | None = None) -> BatchOutcome:
     """Return an outcome of a state."""
-    return BatchOutcome(
-        state, CODES[state], {"said": "said", "job_id": job_id, "status": "new"}, job_id=job_id
-    )
+    facts = {"said": "said", "job_id": job_id, "status": "new"}
+    return BatchOutcome(state, CODES[state], facts, job_id)
 
 
 def claimed(journal: WritableJournal, *batches: BatchRequest, period: str | None = None) -> None:
@@ -55,17 +55,11 @@ def claimed(journal: WritableJournal, *batches: BatchRequest, period: str | None
     claim(journal, batches, "plan", period)
 
 
-def begun(
-    journal: WritableJournal,
-    wanted: BatchRequest,
-    *,
-    period: str | None = None,
-    looked_up: LookedUp | None = None,
-) -> Attempt:
+def begun(journal: WritableJournal, wanted: BatchRequest, **options: Any) -> Attempt:
     """Claim and begin a batch, after a person said that nothing was exported before."""
     record_first_export(journal, wanted.company_id, by="Ada")
     with journal.sending(wanted.company_id):
-        claim(journal, [wanted], "plan", period, looked_up)
+        claim(journal, [wanted], "plan", **options)
         return begin(journal, wanted.batch_id)
 
 
@@ -74,15 +68,14 @@ def send(
     wanted: BatchRequest,
     state: str = "ACCEPTED",
     *,
-    period: str | None = None,
     job_id: str | None = None,
-    looked_up: LookedUp | None = None,
+    **options: Any,
 ) -> Attempt | None:
     """Bring a batch to a state; BOOKED is one without an answer that a person found booked."""
     if state == "PLANNED":
-        claimed(journal, wanted, period=period)
+        claimed(journal, wanted, **options)
         return None
-    attempt = begun(journal, wanted, period=period, looked_up=looked_up)
+    attempt = begun(journal, wanted, **options)
     answered = "UNKNOWN" if state in SETTLED_BY_HAND else state
     job = (job_id or f"job-{wanted.batch_id}") if state == "ACCEPTED" else None
     if answered != "SENDING":

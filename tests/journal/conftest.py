@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from batches import ADDRESS
-from postgres_server import PASSWORD
 
 from bktools.journal import attempts, claims, records, resolving, restores, writable
 from bktools.journal.writable import WritableJournal
@@ -65,19 +63,3 @@ def today(monkeypatch) -> Callable[[str], None]:
             monkeypatch.setattr(module, "now", lambda: now)
 
     return set_to
-
-
-@pytest.fixture
-def role(postgres, database) -> Iterator[Callable[[str], str]]:
-    """A function that makes a user of the database without rights, and gives the user's address."""
-    made = []
-
-    def role(name: str) -> str:
-        made.append(f"{name}_{os.getpid()}")
-        postgres.sql(f"CREATE ROLE {made[-1]} LOGIN PASSWORD '{PASSWORD}'", database)
-        return postgres.address(database, made[-1])
-
-    yield role
-    for name in made:
-        postgres.sql(f"DROP OWNED BY {name}", database)
-        postgres.sql(f"DROP ROLE {name}")

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 
 import pytest
 from backends import BOTH, refused, typed_by_hand, without_triggers
 from batches import COMPANY, ENTRIES, batch, begun, claimed, send, state
 
-from bktools.errors import BktoolsError, JournalError, StorageError
+from bktools.errors import JournalError, StorageError
 from bktools.journal.attempts import begin
 from bktools.journal.claims import claim
 from bktools.journal.right_journal import problems
 from bktools.journal.schema import RULES, TRANSITIONS
 from bktools.journal.writing import open_for_writing
-
-# Damaged bytes that are tried.
-FLIPS = 60
 
 
 @pytest.fixture
@@ -45,6 +41,7 @@ UPDATE batches SET state = 'ACCEPTED', settled_by = 'Ada', facts = '{}' WHERE ba
 UPDATE batches SET state = 'ACCEPTED', job_id = 'job-a' WHERE batch_id = 'doubt'
 UPDATE batch_entries SET entry_id = 'another'
 UPDATE batch_entries SET live = 2
+UPDATE entry_data SET amount = '9.99'
 INSERT INTO batches SELECT * FROM batches
 """
 # SQLite's way to write a row in the place of another one.
@@ -59,7 +56,7 @@ INSERT OR REPLACE INTO batch_entries SELECT batch_id, entry_id, 0 FROM batch_ent
 def test_what_happened_cannot_be_undone(opened, by_hand, backend):
     """Nothing is deleted or rewritten; one request a company, one live batch an entry, one batch a job."""
     send(opened, batch("a", 0, 1))
-    claimed(opened, batch("b", 2))
+    claimed(opened, batch("b", 2, amount="1"))
     send(opened, batch("doubt", 3), "UNKNOWN")
     own = "" if backend else FORBIDDEN_IN_FILES
     for sql in f"{FORBIDDEN.strip()}{own}".splitlines():
@@ -118,6 +115,8 @@ TAMPERED = {
     "DELETE FROM batch_entries WHERE batch_id = 'b'": "batch b: its entries are not all there",
     "UPDATE batches SET body_sha256 = 'x' WHERE batch_id = 'b'": "batch b: its body was changed",
     "UPDATE events SET digest = 'x' WHERE event_id = 2": "was changed after it was written",
+    "UPDATE entry_data SET amount = '9'": "batch c: the data of its entries was changed",
+    "DELETE FROM entry_data": "batch c: the data of its entries was changed",
 }
 
 
@@ -127,6 +126,7 @@ def test_each_change_by_hand_is_found(opened, by_hand, backend, sql):
     """Events, states, entries and bodies agree with each other: the line names which do not."""
     send(opened, batch("a", 0))
     claimed(opened, batch("b", 1))
+    claimed(opened, batch("c", 2, amount="1"))
     without_triggers(by_hand, backend)
     by_hand.execute(sql)
     (line,) = opened.damage()
@@ -164,37 +164,14 @@ def test_a_later_plan_takes_the_place_of_one_that_was_not_sent(opened):
         claimed(opened, batch("e", 5))
 
 
-def test_a_flipped_bit_anywhere_is_found(settings):
-    """Each of many flipped bits, in any page of a file, is one clear error or a line of the check."""
+def test_a_damaged_page_is_one_clear_line(settings):
+    """`attacks.py` flips bits of any page; here the message of one, with the way out."""
     with open_for_writing(settings) as journal:
-        claimed(
-            journal,
-            *(replace(batch(f"batch-{number}", number), body=b"{}" * 200) for number in range(40)),
-        )
-        # Pages that hold nothing any more are checked too.
-        with journal.transaction() as connection:
-            connection.execute("CREATE TABLE gone AS SELECT randomblob(3000) AS x FROM batches")
-        with journal.transaction() as connection:
-            connection.execute("DROP TABLE gone")
+        claimed(journal, *(batch(f"batch-{number}", number) for number in range(40)))
         path = journal.path
-        assert problems(journal) == []
-    whole = path.read_bytes()
-    chance = random.Random(1)
-    places = [0, 20, 99, 100, len(whole) - 1, *(chance.randrange(len(whole)) for _ in range(FLIPS))]
-    noticed = 0
-    for place in places:
-        flipped = bytearray(whole)
-        flipped[place] ^= 1 << chance.randrange(8)
-        path.write_bytes(flipped)
-        try:
-            with open_for_writing(settings) as journal:
-                noticed += bool(problems(journal))
-        except BktoolsError:
-            noticed += 1
-    assert noticed == len(places)
-    flipped = bytearray(whole)
-    flipped[len(whole) // 2] ^= 1
-    path.write_bytes(flipped)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
     with pytest.raises(StorageError, match=r"is damaged .*restore a backup"):
         _damage(settings)
 

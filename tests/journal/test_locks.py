@@ -7,11 +7,11 @@ import fcntl
 import os
 import signal
 import time
-from dataclasses import replace
 
 import pytest
 import warm
-from batches import COMPANY, batch, begun
+from backends import BOTH
+from batches import COMPANY
 
 from bktools.errors import JournalBusyError, StorageError
 from bktools.journal.lock import sending_for
@@ -54,18 +54,9 @@ def test_a_drive_without_locks_is_named(tmp_path, monkeypatch, code):
         pass
 
 
+@BOTH
 def test_a_drive_whose_locks_lie_is_refused(settings, monkeypatch):
-    """It gives one lock to two at once, without a word: nothing is sent with a journal there."""
+    """It gives one lock to two at once; the machine's memory needs locks where a database has them, too."""
     monkeypatch.setattr(fcntl, "flock", lambda *_: None)
     with pytest.raises(StorageError, match=WAY_OUT):
         open_for_writing(settings)
-
-
-@pytest.mark.parametrize("backend", ["postgres"], indirect=True)
-def test_the_machines_own_folder_needs_locks_too(settings, monkeypatch, tmp_path):
-    """The database locks the company, and the memory of the machine lies on a drive that does not."""
-    with open_for_writing(settings) as journal:
-        begun(journal, batch("a", 0))
-    monkeypatch.setattr(fcntl, "flock", lambda *_: None)
-    with pytest.raises(StorageError, match="BKTOOLS_SENT_LOG_DIR"):
-        open_for_writing(replace(settings, data_dir=tmp_path / "another"))

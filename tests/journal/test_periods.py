@@ -19,7 +19,6 @@ from bktools.journal.attempts import begin
 from bktools.journal.periods import approve, record_close
 from bktools.journal.resolving import resolve
 from bktools.journal.right_journal import problems
-from bktools.journal.statements import events_by_code
 from bktools.journal.writable import WritableJournal
 
 
@@ -131,6 +130,11 @@ def test_each_entry_is_held_back_in_the_record_of_one_month(journal, service):
     assert rows_of(before, *facts) == rows_of(listed["2026-10"], *facts)
     periods = bktools.load_periods(COMPANY, service=service).set_index("period")
     assert periods["held_back"].to_dict() == {"2026-09": 1, "2026-10": 3, "2026-11": 1}
+    # A second close of the month holds each entry back once, with its newest reason.
+    close(journal, "2026-11", waiting((fourth, "not_approved", "5.50", "2026-11-02"), unknown))
+    record = bktools.record_of("2026-11", COMPANY, service=service)
+    assert rows_of(record.held_back, *facts) == [(fourth, "not_approved", Decimal("5.50"))]
+    assert len(record.closes) == 2
 
 
 @BOTH
@@ -148,47 +152,36 @@ def test_a_period_is_closed_once_and_reopened_with_a_reason(journal, service):
     with pytest.raises(ArgumentError, match="month must be a month such as 2026-10"):
         bktools.close_period("October", by="Ada", **change)
     bktools.reopen_period("2026-10", by="Grace", reason="late invoice", **change)
-    codes = ("period_closed", "period_opened")
-    about = {"company_id": COMPANY, "period": "2026-10"}
-    events = [event for code in codes for event in events_by_code(journal, code, **about)]
-    listed = [(event.state, event.facts, event.person) for event in events]
-    assert listed == [("CLOSED", {}, "Ada"), ("OPEN", {"reason": "late invoice"}, "Grace")]
+    sql = "SELECT code, facts, person FROM events WHERE period = '2026-10' ORDER BY event_id"
+    assert [tuple(row.values()) for row in journal.rows(sql)] == [
+        ("period_closed", "{}", "Ada"),
+        ("period_opened", '{"reason": "late invoice"}', "Grace"),
+    ]
 
 
 @BOTH
 @pytest.mark.parametrize("state", ["PLANNED", "UNKNOWN"])
-def test_a_period_with_an_unfinished_batch_stays_open(journal, service, state, today):
+def test_a_period_with_an_unfinished_batch_stays_open(journal, service, state, today, monkeypatch):
     """The message names the batch, its state and the command that settles it; an approval is no way round."""
     today("2026-11-02T10:00")
-    send(journal, of_amounts("a", "1.00"), state, period="2026-10")
-    today("2026-11-03T10:00")
+    original = WritableJournal.sending
+
+    def later(closing, company_id):
+        # Another process takes it up before the lock of the company is held.
+        monkeypatch.setattr(WritableJournal, "sending", original)
+        send(journal, of_amounts("a", "1.00"), state, period="2026-10")
+        return original(closing, company_id)
+
+    monkeypatch.setattr(WritableJournal, "sending", later)
     text = f"stays open: batch a of it is {state}; .*bktools export resolve a --company {COMPANY} --sandbox"
     with pytest.raises(JournalError, match=text):
         bktools.close_period("2026-10", by="Ada", company=COMPANY, service=service)
+    today("2026-11-03T10:00")
     assert f"batch a of it is {state}" in approve(journal, COMPANY, "2026-10", plan_id="plan", by="Grace")
     bktools.close_period("2026-09", by="Ada", company=COMPANY, service=service)
     resolve(journal, "a", "RELEASED", **LOOKED)
     assert approve(journal, COMPANY, "2026-10", plan_id="plan", by="Grace") == ""
     assert bktools.load_periods(COMPANY, service=service)["state"].to_list() == ["CLOSED", "CLOSED"]
-
-
-@BOTH
-@pytest.mark.parametrize("meanwhile", ["PLANNED", "UNKNOWN"])
-def test_a_batch_that_another_process_took_up_meanwhile_keeps_its_period_open(
-    journal, service, monkeypatch, meanwhile
-):
-    """The period is looked at under the lock of the company, in which no batch of it changes."""
-    original = WritableJournal.sending
-
-    def later(closing, company_id):
-        monkeypatch.setattr(WritableJournal, "sending", original)
-        send(journal, of_amounts("a", "1.00"), meanwhile, period="2026-10")
-        return original(closing, company_id)
-
-    monkeypatch.setattr(WritableJournal, "sending", later)
-    with pytest.raises(JournalError, match=f"stays open: batch a of it is {meanwhile}"):
-        bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
-    assert bktools.record_of("2026-10", COMPANY, service=service).state == "OPEN"
 
 
 @BOTH
@@ -204,21 +197,13 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
     send(journal, of_amounts("d", "4.00", first=5), "UNKNOWN", period="2026-11")
     months = bktools.load_periods(COMPANY, service=service)
     assert months.attrs["bktools"]["complete"]
-    names = (
-        "exported",
-        "exported_amount",
-        "in_doubt",
-        "held_back",
-        "held_back_amount",
-        "open",
-        "open_amount",
-    )
+    names = ("exported", "exported_amount", "in_doubt", "held_back", "held_back_amount", "open")
     rows = rows_of(months, "period", "currency", *names)
     assert rows == [
-        ("2026-10", "EUR", 2, 10.105, 0, 2, 8.25, 1, 1.0),
-        ("2026-10", "JPY", 1, 1500.0, 0, 0, None, 0, None),
-        ("2026-10", None, 0, None, 0, 1, 2.0, 1, 2.0),
-        ("2026-11", "EUR", 1, 7.3, 1, 0, None, 0, None),
+        ("2026-10", "EUR", 2, 10.105, 0, 2, 8.25, 1),
+        ("2026-10", "JPY", 1, 1500.0, 0, 0, None, 0),
+        ("2026-10", None, 0, None, 0, 1, 2.0, 1),
+        ("2026-11", "EUR", 1, 7.3, 1, 0, None, 0),
     ]
     assert set(months.loc[months["period"] == "2026-10", "prepared_by"]) == {"Ada"}
     assert set(months.loc[months["period"] == "2026-10", "approved_by"]) == {"Grace"}
@@ -226,23 +211,6 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
     fixed = record.held_back.set_index("entry_id").loc[ENTRIES[3]]
     listed = [fixed[name] for name in ("outcome", "resolved_period", "resolved_job_id", "amount")]
     assert listed == ["resolved", "2026-11", "job-c", 7.25]
-    other = bktools.load_periods(ENTRIES[0], service=service)
-    assert (len(other), list(other.columns)) == (0, list(months.columns))
-
-
-@BOTH
-def test_two_closes_of_a_month_hold_back_each_entry_once(journal, service):
-    """An entry that both held back counts once, with its newest reason; so does one that only one saw."""
-    other, unknown = (ENTRIES[1], "no_account", "2.00", "EUR"), (None, "no_service_id", "9.00", "EUR")
-    close(journal, "2026-10", (ENTRIES[0], "no_account", "1.00", "EUR"), other, unknown)
-    close(journal, "2026-10", (ENTRIES[0], "not_approved", "1.50", "EUR"), unknown)
-    record = bktools.record_of("2026-10", COMPANY, service=service)
-    assert rows_of(record.held_back.sort_values("amount"), "entry_id", "reason", "amount") == [
-        (ENTRIES[0], "not_approved", Decimal("1.50")),
-        (ENTRIES[1], "no_account", Decimal("2.00")),
-        (None, "no_service_id", Decimal("9.00")),
-    ]
-    assert len(record.closes) == 2
 
 
 _EVENT = (
@@ -250,28 +218,21 @@ _EVENT = (
     "VALUES ((SELECT max(event_id) + 1 FROM events), 't', {}, 'd')"
 )
 FORBIDDEN = (
-    _EVENT.format("'period_closed', 'CLOSED', 'c', '2026-10', ' ', '{{}}'"),
-    _EVENT.format("'period_closed', 'CLOSED', 'c', 'Oct 2026', 'Eve', '{{}}'"),
-    _EVENT.format("'not_booked', NULL, 'c', NULL, 'Eve', '{{}}'"),
+    _EVENT.format("'period_closed', 'CLOSED', 'c', '2026-10', ' ', '{}'"),
+    _EVENT.format("'period_closed', 'CLOSED', 'c', 'Oct 2026', 'Eve', '{}'"),
+    _EVENT.format("'not_booked', NULL, 'c', NULL, 'Eve', '{}'"),
 )
 
 
 @BOTH
-def test_what_a_close_wrote_stays(journal, backend):
-    """SQL typed by hand changes neither the entries held back nor a period, except as a person does."""
+@pytest.mark.parametrize("text", ["7", '{"plan_id": "p"}'])
+def test_what_a_close_wrote_stays(journal, backend, text):
+    """SQL by hand makes no word of a person; with the rules taken away, the digest of the event differs."""
     close(journal, "2026-10", (ENTRIES[0], "no_account", "1.00", "EUR"))
     with typed_by_hand(journal, backend) as by_hand:
         for sql in FORBIDDEN:
-            refused(by_hand, sql.format(or_replace="" if backend else "OR REPLACE"))
-
-
-@BOTH
-@pytest.mark.parametrize("text", ["7", '{"plan_id": "p"}', "[]"])
-def test_a_close_that_somebody_changed_is_noticed(journal, backend, text):
-    """With triggers removed the digest of the event still differs."""
-    close(journal, "2026-10", (ENTRIES[0], "no_account", "1.00", "EUR"))
-    assert problems(journal) == []
-    with typed_by_hand(journal, backend) as by_hand:
+            refused(by_hand, sql)
+        assert problems(journal) == []
         without_triggers(by_hand, backend)
         by_hand.execute(f"UPDATE events SET facts = '{text}' WHERE code = 'close_applied'")
     (line,) = problems(journal)

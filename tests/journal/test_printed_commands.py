@@ -11,6 +11,7 @@ from backends import BOTH
 from batches import ADDRESS, COMPANY, LOOKED, answer, batch, begun, claimed, send
 from sources import sources
 
+from bktools import wording
 from bktools.errors import JournalError
 from bktools.journal.attempts import record_outcome
 from bktools.journal.export_jobs import _late_answer
@@ -76,6 +77,10 @@ def test_each_command_that_the_code_composes_names_them():
                 where = re.search(r"\{(same|books|ending)[^}]*\}|\{same\(", command)
                 if not IS_NAME.match(command) and not where:
                     wrong.append(f"{place}: {command[:60]}")
+    for key, sentence in wording.words("en").texts.items():
+        if key.startswith(("journal.", "submit.")):
+            found = re.search(rf"bktools ({OF_A_COMPANY}|{OF_A_JOURNAL}).*", str(sentence))
+            wrong += [key] if found and not IS_NAME.match(found[0]) else []
     assert not wrong, "\n".join(wrong)
     assert composed > 5
 
@@ -103,5 +108,5 @@ def test_each_command_that_the_journal_prints_names_them(opened, today):
     with pytest.raises(JournalError) as caught:
         claimed(opened, batch("d", 2, company="00000000-0000-4000-8000-00000000000f"))
     lines["export resolve c"] = str(caught.value)
-    for words, line in lines.items():
-        assert re.search(rf"bktools {words}[^;]* {re.escape(company)}", line), line
+    for command, line in lines.items():
+        assert re.search(rf"bktools {command}[^;]* {re.escape(company)}", line), line

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 
-import pandas as pd
 import pytest
 from backends import BOTH
 from batches import COMPANY, LOOKED, OTHER_COMPANY, answer, batch, begun, claimed, send
@@ -31,18 +30,7 @@ def doubts(service, today):
     today("2026-11-21T10:00")
 
 
-def test_questions_are_those_of_the_company_or_batch_that_was_asked_for(doubts, service):
-    """All of them by default; of one company or of one batch alone."""
-    lines = open_questions(service=service)
-    assert all(f"company {company}" in line for company, line in zip(COMPANIES, lines, strict=True))
-    assert open_questions(COMPANIES[1].upper(), service=service) == lines[1:]
-    assert open_questions(batch="batch-0", service=service) == lines[:1]
-    assert open_questions(COMPANIES[1], batch="batch-0", service=service) == []
-    with pytest.raises(ArgumentError, match="company must be a UUID"):
-        open_questions("7", service=service)
-
-
-@pytest.mark.parametrize(("count", "named"), [(3, ""), (4, " and 1 more"), (5, " and 2 more")])
+@pytest.mark.parametrize(("count", "named"), [(3, ""), (5, " and 2 more")])
 def test_a_batch_in_doubt_is_named_with_the_way_to_settle_it(journal, service, count, named):
     """The line names batch, company, time, three entries and one command for this one batch."""
     send(journal, wanted := batch("a", *range(count)), "UNKNOWN")
@@ -52,10 +40,15 @@ def test_a_batch_in_doubt_is_named_with_the_way_to_settle_it(journal, service, c
         f"outcome unknown: batch a of company {COMPANY}, sent {row['sent_at']}, may have been booked",
         f"its {count} entries in the accounting system ({', '.join(wanted.entry_ids[:3])}{named}; ",
         f"bktools export status --entries --batch a --company {COMPANY} --sandbox)",
-        f"bktools export resolve a --company {COMPANY} --sandbox --outcome",
+        f"bktools export resolve a --company {COMPANY} --sandbox --outcome ",
         '--outcome "accepted|released" --evidence "..." --by NAME',
     ):
         assert part in line
+    send(journal, batch("b", 7, company=OTHER_COMPANY), "UNKNOWN")
+    lines = open_questions(service=service)
+    assert open_questions(OTHER_COMPANY.upper(), service=service) == lines[1:]
+    assert open_questions(batch="a", service=service) == lines[:1]
+    assert open_questions(OTHER_COMPANY, batch="a", service=service) == []
 
 
 @BOTH
@@ -69,10 +62,6 @@ def test_an_accepted_batch_keeps_the_job_that_was_found(doubts, service):
     assert (last["message"], last["done_by"]) == (LOOKED["evidence"], "Ada")
     with pytest.raises(JournalError, match="belongs to batch batch-1"):
         bktools.resolve_export_job("batch-0", "accepted", **LOOKED, job_id=job, service=service)
-    with open_for_writing(service.settings) as journal:
-        origin = {"environment": "sandbox", "table": "export jobs", "journal": journal.id}
-    assert jobs.attrs["bktools"] == origin | {"rows": 1, "complete": True}
-    assert pd.isna(bktools.load_export_jobs(COMPANIES[0], service=service)["job_id"][0])
 
 
 # Moments of the request, of the job's end in seconds, and of the look; whether the batch may be released.
@@ -98,15 +87,10 @@ def test_a_batch_is_released_from_the_day_after_its_request_on(
     job = None if expires is None else json.dumps({"expiresIn": expires})
     record_outcome(opened, attempt, BatchOutcome("UNKNOWN", "wrong_job", {"answered": "x"}, job=job))
     today(looked)
-    if is_released:
-        resolve(opened, "a", "RELEASED", **LOOKED)
-    else:
-        with pytest.raises(
-            JournalError, match="may still be under way: nothing was recorded; look again from"
-        ) as e:
+    if not is_released:
+        with pytest.raises(JournalError, match="may still be under way: nothing was recorded; look again"):
             resolve(opened, "a", "RELEASED", **LOOKED)
-        assert e.value.code == "released_too_early"
-        resolve(opened, "a", "ACCEPTED", **LOOKED)
+    resolve(opened, "a", "RELEASED" if is_released else "ACCEPTED", **LOOKED)
 
 
 @pytest.mark.parametrize(
@@ -158,12 +142,15 @@ def test_a_batch_that_was_sent_meanwhile_is_not_settled(opened, settings, monkey
         resolve(opened, "a", "RELEASED", **LOOKED)
 
 
-@pytest.mark.parametrize(
-    "placeholder", ["NAME", "name", "...", "…", "TEXT", "DATE", "REASON", "EVIDENCE", "<NAME>", " "]
-)
+PLACEHOLDERS = ("NAME", "name", "...", "…", "TEXT", "DATE", "REASON", "EVIDENCE", "<NAME>", " ")
+
+
 @pytest.mark.parametrize("argument", ["evidence", "by"])
-def test_a_placeholder_is_no_word_of_a_person(doubts, service, argument, placeholder):
+def test_a_placeholder_is_no_word_of_a_person(doubts, service, argument):
     """The printed command, pasted as it is, records nothing; the argument is named."""
-    with pytest.raises(ArgumentError, match=argument):
-        bktools.resolve_export_job("batch-0", "accepted", service=service, **LOOKED | {argument: placeholder})
+    for placeholder in PLACEHOLDERS:
+        with pytest.raises(ArgumentError, match=argument):
+            bktools.resolve_export_job(
+                "batch-0", "accepted", service=service, **LOOKED | {argument: placeholder}
+            )
     assert bktools.load_export_jobs(service=service)["state"].to_list() == ["UNKNOWN", "UNKNOWN"]

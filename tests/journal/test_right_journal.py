@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from batches import ADDRESS, COMPANY, ENTRIES, LOOKED, OTHER_COMPANY, batch, beg
 import bktools
 from bktools import disk
 from bktools.errors import ConfigurationError, JournalError, StorageError
-from bktools.journal import memory, right_journal
+from bktools.journal import computer, memory, right_journal
 from bktools.journal.attempts import begin
 from bktools.journal.claims import claim
 from bktools.journal.environments import accept_address, rename
@@ -71,21 +72,10 @@ def _another_environment(settings: Settings) -> Settings:
     return other
 
 
-def _another_address(settings: Settings) -> Settings:
-    return at(settings, base_url=OTHER_ADDRESS)
-
-
-def _another_name(settings: Settings) -> Settings:
-    # A second name for one address, with a journal of its own.
-    return at(settings, environment="books2", journal=None)
-
-
 def _another_journal(settings: Settings) -> Settings:
     other = at(settings, data_dir=settings.data_dir.with_name("elsewhere"))
     # A journal that another machine made.
-    with open_for_writing(
-        at(other, sent_log_dir=settings.sent_log_dir.with_name("other-machine"))
-    ) as journal:
+    with open_for_writing(_elsewhere(other)) as journal:
         send(journal, batch("z", 7))
     return other
 
@@ -98,9 +88,14 @@ def _event_missing(settings: Settings) -> Settings:
     return settings
 
 
+def _elsewhere(settings: Settings) -> Settings:
+    """Return the settings of another machine with the same journal."""
+    return at(settings, sent_log_dir=settings.sent_log_dir.with_name("another-machine"))
+
+
 def _stopped(settings: Settings) -> Settings:
     assert code_of(_event_missing(settings)) == "event_missing"
-    return at(settings, sent_log_dir=settings.sent_log_dir.with_name("colleague"))
+    return _elsewhere(settings)
 
 
 def _missing(settings: Settings) -> Settings:
@@ -112,89 +107,63 @@ def _memory_of(settings: Settings) -> Path:
     return machine_folder(settings) / MEMORY
 
 
-def _missing_with_the_memory(settings: Settings) -> Settings:
-    _memory_of(settings).unlink()
-    return _missing(settings)
+def _without_memory(change, content: str | None = None):
+    """Return a change after which the memory is gone, or damaged."""
 
+    def changed(settings: Settings) -> Settings:
+        wrong = change(settings)
+        _memory_of(settings).unlink()
+        if content is not None:
+            _memory_of(settings).write_text(content)
+        return wrong
 
-def _event_missing_and_memory_damaged(settings: Settings) -> Settings:
-    _event_missing(settings)
-    _memory_of(settings).write_text('{"machine": "')
-    return settings
-
-
-def _event_missing_and_memory_gone(settings: Settings) -> Settings:
-    _event_missing(settings)
-    _memory_of(settings).unlink()
-    return settings
-
-
-def _memory_gone(settings: Settings) -> Settings:
-    _memory_of(settings).unlink()
-    return settings
-
-
-def _copied_folder(settings: Settings) -> Settings:
-    return at(settings, sent_log_dir=settings.sent_log_dir.with_name("second-computer"))
+    return changed
 
 
 FILE_CONDITIONS = [
     (_another_environment, "another_environment", "bktools journal rename production staging"),
-    (_another_address, "another_address", "bktools check --accept-address"),
-    (_another_name, "another_name", "bktools journal rename production books2"),
+    (lambda settings: at(settings, base_url=OTHER_ADDRESS), "another_address", "check --accept-address"),
+    # A second name for one address, with a journal of its own.
+    (lambda settings: at(settings, environment="books2"), "another_name", "rename production books2"),
     (_another_journal, "another_journal", "bktools journal restore"),
     (_event_missing, "event_missing", "sent from here and not in it: batches c.*bktools journal restore"),
     (_stopped, "stopped", "lacks what .* had seen.*bktools journal restore"),
     (_missing, "missing", "bktools journal restore"),
-    (_missing_with_the_memory, "missing", "bktools journal restore"),
-    (_event_missing_and_memory_damaged, "event_missing", "sent from here and not in it: batches c"),
-    (_event_missing_and_memory_gone, "event_missing", "sent from here and not in it: batches c"),
-    (_memory_gone, "another_computer", "is lost.*bktools journal restore"),
-    (_copied_folder, "another_computer", "Several computers need a database.*bktools journal restore"),
+    (_without_memory(_missing), "missing", "bktools journal restore"),
+    (_without_memory(_event_missing, '{"machine": "'), "event_missing", "not in it: batches c"),
+    (_without_memory(_event_missing), "event_missing", "sent from here and not in it: batches c"),
+    (_without_memory(lambda settings: settings), "another_computer", "is lost.*bktools journal restore"),
+    (_elsewhere, "another_computer", "Several computers need a database.*bktools journal restore"),
 ]
 
 
 @pytest.mark.parametrize(("change", "code", "way_out"), FILE_CONDITIONS)
 def test_each_condition_of_a_file(settings, change, code, way_out):
     """It refuses every change with one line and its way out; reading goes on."""
-    settings = used(at(settings, environment="production"), "a", "b")
-    wrong = change(settings)
-    _refused(wrong, code, way_out)
-
-
-def _refused(wrong: Settings, code: str, way_out: str) -> None:
+    wrong = change(used(at(settings, environment="production"), "a", "b"))
     with pytest.raises(JournalError, match=way_out) as caught:
         open_for_writing(wrong)
     assert (caught.value.code, "\n" in str(caught.value)) == (code, False)
     # A way out that is a command names the environment.
     assert "bktools" not in str(caught.value) or "--environment" in str(caught.value)
-    for change in CHANGES:
+    for use in ("claim", "close", "settle"):
         with pytest.raises(JournalError) as caught:
-            change(wrong)
+            _change(wrong, use)
         assert caught.value.code in {code, "stopped"}
     if code not in {"missing", "another_environment", "another_name"}:
         with open_for_reading(wrong) as journal:
             assert state(journal, "z" if code == "another_journal" else "a") in {"ACCEPTED", None}
 
 
-def _claim(settings: Settings) -> None:
+def _change(settings: Settings, change: str) -> None:
     with open_for_writing(settings) as journal:
-        send(journal, batch("new", 5))
-
-
-def _close(settings: Settings) -> None:
-    with open_for_writing(settings) as journal:
-        record_close(
-            journal, COMPANY, "2026-10", plan_id="plan", prepared_by="Ada", approved_by=None, held_back=None
-        )
-
-
-def _settle(settings: Settings) -> None:
-    with open_for_writing(settings) as journal:
-        resolve(journal, "a", "RELEASED", **LOOKED)
-
-
-CHANGES = (_claim, _close, _settle)
+        if change == "claim":
+            send(journal, batch("new", 5))
+        elif change == "close":
+            about = {"plan_id": "plan", "prepared_by": "Ada", "approved_by": None, "held_back": None}
+            record_close(journal, COMPANY, "2026-10", **about)
+        else:
+            resolve(journal, "a", "RELEASED", **LOOKED)
 
 
 def test_every_condition_of_the_table_has_a_test():
@@ -231,27 +200,24 @@ def test_a_copied_home_is_asked_about_once(settings, monkeypatch):
     assert code_of(settings) == ""
     with open_for_writing(settings) as journal:
         assert (journal.machine != machine, closed_since(journal) is not None) == (True, True)
-    for computer, code in (("", ""), ("laptop", "another_computer")):
-        monkeypatch.setattr(memory, "this_computer", lambda computer=computer: computer)
+    for name, code in (("", ""), ("laptop", "another_computer")):
+        monkeypatch.setattr(memory, "this_computer", lambda name=name: name)
         assert code_of(settings) == code
-
-
-@BOTH
-def test_a_memory_that_may_not_be_read_is_no_missing_one(machine):
-    """As after a run as another user: nothing is sent, because it may know of a later event."""
-    settings = used(machine())
-    path = _memory_of(settings)
-    path.unlink()
-    path.mkdir()
-    with pytest.raises(StorageError, match="cannot be read"):
-        open_for_writing(settings)
 
 
 @pytest.mark.skipif(disk.ON_WINDOWS, reason="Windows has no such permissions")
 @pytest.mark.parametrize("kind", ["data", "sent_log"])
 def test_a_folder_that_others_may_write_is_refused(settings, kind):
-    """A journal that was put there, or a memory, would be believed."""
+    """A journal or a memory that was put there would be believed; an unreadable one is not a missing one."""
     used(settings)
+    path = _memory_of(settings)
+    content = path.read_bytes()
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(StorageError, match="cannot be read"):
+        open_for_writing(settings)
+    path.rmdir()
+    path.write_bytes(content)
     folder = {"data": folder_of, "sent_log": machine_folder}[kind](settings)
     folder.chmod(0o770)
     with pytest.raises(StorageError, match=f"chmod go-w .* or set BKTOOLS_{kind.upper()}_DIR"):
@@ -295,14 +261,6 @@ def test_a_renamed_environment_keeps_its_journal(settings):
     assert not folder_of(before).exists()
 
 
-def test_two_environments_that_were_used_stay_two(settings):
-    """Both have exported: a rename would forget one of them."""
-    used(at(settings, environment="books"))
-    other = used(at(settings, environment="production", base_url=OTHER_ADDRESS))
-    with pytest.raises(JournalError, match='exported as "books" and as "production": nothing was changed'):
-        rename(other, "books", by="Ada")
-
-
 def begun_without_a_word(journal) -> None:
     with journal.sending(COMPANY):
         claim(journal, [batch("b", 0)], "plan")
@@ -320,8 +278,24 @@ def test_a_renamed_environment_runs_again_after_a_kill(settings, monkeypatch):
     assert code_of(new) == ""
     with pytest.raises(ConfigurationError, match="give two names"):
         rename(new, "production", by="Ada")
+    third = at(settings, environment="third", base_url=OTHER_ADDRESS)
     with pytest.raises(JournalError, match='there is no journal of "books"'):
-        rename(at(settings, environment="third"), "books", by="Ada")
+        rename(third, "books", by="Ada")
+    # Both have exported: a rename would forget one of them.
+    with pytest.raises(JournalError, match='exported as "production" and as "third": nothing was changed'):
+        rename(used(third), "production", by="Ada")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the file of Linux is read")
+def test_a_computer_has_an_identity_or_none(tmp_path, monkeypatch):
+    """It is a digest, and a container without the file, or with an empty one, has none."""
+    for content, length in (("b2f1c9\n", 16), ("", 0), (None, 0)):
+        path = tmp_path / f"machine-id-{content}"
+        if content is not None:
+            path.write_text(content)
+        monkeypatch.setattr(computer, "MACHINE_ID", path)
+        identity = computer.this_computer.__wrapped__()
+        assert (len(identity), "b2f1c9" in identity) == (length, False)
 
 
 @BOTH
@@ -355,11 +329,6 @@ def test_a_first_export_needs_a_persons_word(opened, settings):
     assert problems(opened) == []
 
 
-def test_the_sandbox_asks_nothing(journal):
-    """It holds no real books."""
-    assert first_export(journal, COMPANY) is None
-
-
 # A machine without a memory.
 
 
@@ -367,7 +336,11 @@ def test_the_sandbox_asks_nothing(journal):
 def test_a_newcomer_sends_nothing_of_before(machine, today):
     """Entries dated until the day of its first use wait; the others, and a colleague's, are sent."""
     today("2026-11-20T10:00")
+    open_for_writing(machine("early")).close()
     used(machine("first"))
+    # Who has opened the journal before anything was sent is no newcomer.
+    with open_for_writing(machine("early")) as journal:
+        send(journal, batch("early", 4, date="2026-10-01"))
     with open_for_writing(machine("second")) as newcomer:
         with pytest.raises(JournalError, match="A colleague who used the journal before") as caught:
             send(newcomer, batch("old", 1, date="2026-11-20"))
@@ -380,12 +353,3 @@ def test_a_newcomer_sends_nothing_of_before(machine, today):
         send(newcomer, batch("old", 1, date="2026-11-20"))
     with open_for_writing(machine("first")) as colleague:
         send(colleague, batch("undated", 2))
-
-
-@DATABASE
-def test_a_machine_that_was_there_from_the_start_is_no_newcomer(machine):
-    """It has opened the journal before anything was sent."""
-    open_for_writing(machine("second")).close()
-    used(machine("first"))
-    with open_for_writing(machine("second")) as journal:
-        send(journal, batch("b", 1, date="2026-10-01"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 
 import pytest
 from backends import BOTH
@@ -12,6 +13,7 @@ import bktools
 from bktools.errors import ArgumentError, JournalError
 from bktools.journal.attempts import begin
 from bktools.journal.records import loaded
+from bktools.journal.resolving import resolve
 from bktools.journal.statements import (
     not_booked,
     record_exported_elsewhere,
@@ -64,22 +66,26 @@ def test_what_was_exported_elsewhere_is_not_sent(journal):
 
 
 @BOTH
-def test_an_entry_that_waits_is_not_sent_after_it_was_exported_elsewhere(journal):
-    """It was claimed before somebody said so: the request is not begun."""
+def test_what_waits_or_was_sent_here_is_told_from_what_was_exported_elsewhere(journal, today):
+    """A batch that waits is not begun; after a wrong release an import keeps the entries out."""
     claimed(journal, batch("a", 0, 1))
     record_exported_elsewhere(journal, COMPANY, [{"entry_id": ENTRIES[1]}], **TOLD)
     with pytest.raises(JournalError, match="were exported elsewhere"):
         begin(journal, "a")
     assert journal.state_of("a")["state"] == "PLANNED"
-
-
-@BOTH
-def test_what_was_sent_from_here_was_not_exported_elsewhere(journal):
-    """The list that is imported has entries of this journal: it is named, and nothing is recorded."""
-    send(journal, batch("a", 0))
-    with pytest.raises(JournalError, match="are in batch a, which is ACCEPTED here"):
-        record_exported_elsewhere(journal, COMPANY, [{"entry_id": entry} for entry in ENTRIES[:2]], **TOLD)
-    assert journal.exported_elsewhere() == {}
+    send(journal, batch("b", 2))
+    with pytest.raises(JournalError, match="are in batch b, which is ACCEPTED here"):
+        record_exported_elsewhere(journal, COMPANY, [{"entry_id": ENTRIES[2]}], **TOLD)
+    today("2026-11-20T10:00")
+    send(journal, batch("c", 3), "UNKNOWN")
+    today("2026-11-21T10:00")
+    resolve(journal, "c", "RELEASED", **TOLD)
+    record_exported_elsewhere(journal, COMPANY, [{"entry_id": ENTRIES[3]}], **TOLD)
+    with pytest.raises(JournalError, match="were exported elsewhere"):
+        claimed(journal, batch("c", 3))
+    assert {*journal.exported_elsewhere()} == {ENTRIES[1], ENTRIES[3]}
+    page = files("bktools.guide").joinpath("after-export.md").read_text(encoding="utf-8")
+    assert "after a wrong `released`, `bktools export import FILE` keeps the entries out" in page
 
 
 @BOTH

@@ -7,8 +7,6 @@ import pandas as pd
 import pytest
 import reconcile_world as world
 
-from bktools.errors import ArgumentError
-
 mpl.use("Agg")
 
 
@@ -42,20 +40,6 @@ def test_letters_in_common_are_no_suggestion():
     assert suggested & {account for _, account, _ in NAMES} == {
         account for _, account, is_like in NAMES if is_like
     }
-
-
-def test_csv_holds_the_tables(result, tmp_path):
-    """The three private files hold the three tables, codes to the letter; by default for a spreadsheet."""
-    paths = result.to_csv(tmp_path / "new" / "folder", "machine")
-    assert [path.name for path in paths] == ["findings.csv", "actions.csv", "coverage.csv"]
-    back = pd.read_csv(paths[1], dtype="str", keep_default_na=False)
-    assert back["external_id"].tolist() == result.actions["external_id"].fillna("").tolist()
-    assert {*tmp_path.rglob("*")} == {*paths, tmp_path / "new", tmp_path / "new" / "folder"}
-    assert {path.stat().st_mode & 0o777 for path in paths} == {0o600}
-    assert all(path.read_bytes().startswith(b"\xef\xbb\xbf") for path in result.to_csv(tmp_path / "excel"))
-    with pytest.raises(ArgumentError, match="profile must be one of excel, excel-eu, machine"):
-        result.to_csv(tmp_path / "other", "lotus")
-    assert not (tmp_path / "other").exists()
 
 
 def test_it_can_be_pickled():

@@ -62,10 +62,6 @@ def _changed(close: Close, **columns: Any) -> Close:
     return replace(close, tables={**close.tables, "entries": table})
 
 
-def _fate(entry: dict[str, Any]) -> str:
-    return ENGLISH.name("fate", entry["fate"])
-
-
 def _reason(entry: dict[str, Any]) -> str:
     return capitalized(ENGLISH.name("entry", entry["reason"])) if entry["reason"] else ""
 

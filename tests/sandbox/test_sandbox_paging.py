@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from functools import partial
 
 import pytest
 from sandbox_clients import client_of, page_of
@@ -79,25 +78,6 @@ def test_cursors_lead_both_ways(search, table, order):
     assert backwards(search, last, sorting_keys="taxCodeId", sorting_order=order, limit=70) == rows[:210]
 
 
-@pytest.mark.parametrize(
-    ("keys", "orders"),
-    [
-        (("archived", "accountId"), ("DESC", "ASC_NULLS_FIRST")),
-        (("taxCodeId", "accountId", "name"), ("ASC_NULLS_LAST", "DESC_NULLS_LAST", "DESC")),
-        (("taxCodeId", "accountId"), ("DESC_NULLS_FIRST", "DESC_NULLS_FIRST")),
-    ],
-)
-def test_several_keys(search, table, keys, orders):
-    """Several sorting keys, each with its own order, page by page of any size."""
-    ordered = partial(search, sorting_keys=keys, sorting_order=orders)
-    expected = expected_order(table, keys, orders)
-    assert ordered(limit=1, offset=17)["data"][0]["id"] == expected[17]
-    rows, last = forwards(ordered, limit=37)
-    assert [row["id"] for row in rows] == expected
-    before = backwards(ordered, last, limit=37)
-    assert before == rows[: len(before)]
-
-
 @pytest.mark.parametrize("offset", [0, 1, 99, 100, 101, 199, 200, 239, 240, 241, 2**63 - 1])
 def test_offset(search, table, offset):
     """An offset skips exactly so many rows, and the flags say what lies on either side."""
@@ -123,20 +103,6 @@ def test_limit_is_capped_silently(search):
     assert len(page["data"]) == 100
     assert page["pagination"]["currentRequestPagination"]["limit"] == 1000
     assert len(search()["data"]) == 100
-
-
-def test_echo(search):
-    """The echo holds what was sent and nothing else."""
-    page = search(limit=2, offset=3, sorting_keys=["name", "id"], sorting_order=["DESC", "ASC"])
-    order = {"sorting_keys": ["name", "id"], "sorting_order": ["DESC", "ASC"]}
-    assert page["pagination"]["currentRequestPagination"] == {
-        "parameters": {"limit": ["2"], "offset": ["3"]} | order,
-        "limit": 2,
-        "offset": 3,
-        "sortingKeys": ["name", "id"],
-        "sortingOrder": ["DESC", "ASC"],
-    }
-    assert search()["pagination"]["currentRequestPagination"] == {"parameters": {}}
 
 
 def test_cursor_belongs_to_its_query(search, refusal):

@@ -8,12 +8,10 @@ import pickle
 import traceback
 from urllib.parse import quote, quote_plus
 
-import pandas as pd
 import pytest
 from scripted_server import Close, answer
 from small_service import COMPANY
 
-import bktools
 from bktools.errors import BktoolsError, StatusError
 from bktools.service.auth import without_secrets
 from bktools.service.retry import RetryPolicy
@@ -102,20 +100,3 @@ def test_an_error_repeats_no_credential(serve, converse, echo, credential):
     assert leaks("\n".join(shown), secret) == []
     if isinstance(error, StatusError):
         assert b"[credential]" in error.body
-
-
-@pytest.mark.parametrize("status", [400, 500])
-def test_a_journal_keeps_no_credential(serve, converse, tmp_path, status):
-    """Neither the message of a refusal nor any byte of the journal's files has the credential."""
-
-    def script(asked):
-        return answer({"type": "X", "message": asked.headers["authorization"]}, status)
-
-    service = converse(serve(script), token=TOKEN)
-    plan = bktools.compose_export_jobs(pd.DataFrame({"id": [ENTRY], "company_id": [COMPANY]}))
-    sent = bktools.submit_export_jobs(plan, apply=True, wait=0, first_export=True, by="Ada", service=service)
-    assert sent["outcome"].to_list() == [{400: "REJECTED", 500: "UNKNOWN"}[status]]
-    assert "[credential]" in sent["message"][0]
-    files = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
-    assert any(path.read_bytes().startswith(b"SQLite format 3") for path in files)
-    assert [path for path in files if leaks(path.read_bytes().decode("latin-1"), TOKEN)] == []

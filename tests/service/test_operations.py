@@ -15,14 +15,10 @@ from bktools.errors import (
     ConfigurationError,
     ConnectionLostError,
     NotFoundError,
-    RateLimitedError,
     ScopeError,
-    ServerError,
-    StatusError,
 )
 from bktools.sandbox import Fault
 from bktools.service import Service
-from bktools.service.retry import RetryPolicy
 from bktools.settings import load_settings
 
 
@@ -69,28 +65,6 @@ def test_the_balance_is_exact_and_deprecated(service):
     with pytest.warns(DeprecationWarning, match="deprecated"):
         balance = service.get_balance()
     assert isinstance(balance.current, Decimal)
-
-
-@pytest.mark.parametrize(
-    ("status", "text", "kind"),
-    [
-        (401, "Unauthorized", AuthenticationError),
-        (403, "Forbidden", ScopeError),
-        (404, "Please contact the administrator", NotFoundError),
-        (429, "Too many requests on this route", RateLimitedError),
-        (400, "Route not found", NotFoundError),
-        (400, "Please contact the administrator", ServerError),
-        (500, "Please contact the administrator", ServerError),
-    ],
-)
-def test_plain_texts_of_the_balance_host(serve, converse, status, text, kind):
-    """A body that is one JSON string says what went wrong only where the status does not."""
-    server = serve(lambda _: answer(text, status))
-    service = converse(server, balance_url=server.url, balance_token="t", retry=RetryPolicy(attempts=1))
-    error = pytest.raises(StatusError, match=text)
-    with pytest.warns(DeprecationWarning, match="deprecated"), error as caught:
-        service.get_balance()
-    assert type(caught.value) is kind
 
 
 def test_a_balance_without_its_host(converse):

@@ -205,27 +205,21 @@ def test_a_401_of_a_gateway_is_no_refusal(talking, body):
 
 
 @BOTH
-def test_no_connection(talking):
-    """Refused: nothing was sent, the batch waits."""
-    with talking(created) as (raw, service):
+@pytest.mark.parametrize("is_full", [False, True], ids=["refused", "not in time"])
+def test_no_connection(talking, is_full):
+    """Refused, or a connection that does not stand within its time: nothing was sent, the batch waits."""
+    with talking(created) as (raw, refused), socket.create_server(("127.0.0.1", 0), backlog=0) as full:
         raw.close()
-        (row,) = submit(entries_of(COMPANY, 2), service).to_dict("records")
-        assert (row["outcome"], "nothing was sent" in row["message"]) == ("PLANNED", True)
-        assert states(service) == ["PLANNED"]
-
-
-def test_no_connection_in_time(talking):
-    """A connection that does not stand within its time: nothing was sent, the batch waits."""
-    with socket.socket() as full:
-        full.bind(("127.0.0.1", 0))
-        full.listen(0)
         queued = [socket.socket() for _ in range(4)]
         for waiting in queued:
             waiting.setblocking(False)
             waiting.connect_ex(full.getsockname())
         address = f"http://127.0.0.1:{full.getsockname()[1]}"
-        with talking(created), bktools.connect(address, token="t") as service:
-            assert outcomes(entries_of(COMPANY, 2), service) == ["PLANNED"]
+        with bktools.connect(address, token="t") as waits:
+            service = waits if is_full else refused
+            (row,) = submit(entries_of(COMPANY, 2), service).to_dict("records")
+            assert (row["outcome"], "nothing was sent" in row["message"]) == ("PLANNED", True)
+            assert states(service) == ["PLANNED"]
         for waiting in queued:
             waiting.close()
 

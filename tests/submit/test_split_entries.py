@@ -34,17 +34,6 @@ def read(sandbox, tmp_path):
     return read
 
 
-def reasons(entries: pd.DataFrame, **options) -> list[str]:
-    return bktools.compose_export_jobs(entries, **options).not_ready["reason"].to_list()
-
-
-def test_lines_of_one_id_are_a_conflict_that_names_the_ways_out(read):
-    """Unmarked lines of one ID are held back, and the message names the three ways to mark them as parts."""
-    held = bktools.compose_export_jobs(read()).not_ready
-    assert held["reason"].to_list() == ["conflicting"] * 2
-    assert all(way in held["message"][0] for way in ("split_line", "entry_total", "split_lines=True"))
-
-
 @pytest.mark.parametrize(
     ("more", "options"),
     [
@@ -57,7 +46,10 @@ def test_lines_of_one_id_are_a_conflict_that_names_the_ways_out(read):
     ],
 )
 def test_a_file_says_that_lines_are_the_parts_of_one_entry(read, more, options):
-    """By a column of line numbers, by a total that the lines add up to, or by the caller's word."""
+    """By line numbers, by a total that the lines add up to, or by the caller's word; otherwise they wait."""
+    held = bktools.compose_export_jobs(read()).not_ready
+    assert held["reason"].to_list() == ["conflicting"] * 2
+    assert all(way in held["message"][0] for way in ("split_line", "entry_total", "split_lines=True"))
     entries = read(more=more, **options)
     assert sorted(entries.loc[entries["id"] == ONE, "split_line"]) == [1, 2]
     assert entries["split_lines"].to_list() == [2, 2, 0]
@@ -67,28 +59,18 @@ def test_a_file_says_that_lines_are_the_parts_of_one_entry(read, more, options):
     assert plan.amounts == {"EUR": Decimal("22.50")}
 
 
-def test_lines_are_held_back_together(read):
-    """Each line is checked; where one is not ready the others say so, and nothing of the entry is sent."""
+def test_lines_are_held_back_and_selected_together(read):
+    """Where one line is not ready, or is left out, nothing of its entry is sent; a mask selects it whole."""
     missing = (*LINES[1][:4], "", *LINES[1][5:])
     plan = bktools.compose_export_jobs(read((LINES[0], missing, LINES[2]), split_lines=True))
     assert plan.entries["id"].to_list() == [TWO]
     assert plan.not_ready["reason"].to_list() == ["other_line_not_ready", "no_category"]
-    assert "1 entry ready in 1 batch, 1 not ready" in repr(plan)
-    errors = plan.findings[plan.findings["severity"] == "error"]
-    assert sorted(errors["check"]) == ["no_category", "other_line_not_ready"]
-
-
-def test_a_selection_takes_whole_entries(read):
-    """A mask that selects one line selects its entry; a frame without all lines is refused."""
     entries = read(split_lines=True)
     plan = bktools.compose_export_jobs(entries, selection=entries["amount"] < 7)
     assert plan.entries["id"].to_list() == [ONE, ONE]
-    assert reasons(entries[entries["amount"] != Decimal("5.50")]) == ["lines_missing"]
-    # How many lines an entry has says nothing of lines without numbers.
-    assert set(reasons(entries.drop(columns="split_line"))) == {"conflicting"}
+    part = bktools.compose_export_jobs(entries[entries["amount"] != Decimal("5.50")])
+    assert part.not_ready["reason"].to_list() == ["lines_missing"]
     picker = bktools.pick_entries(entries, selection=entries["amount"] < 7)
-    assert picker.selection["id"].to_list() == [ONE, ONE]
-    assert picker.totals["entries"].to_list() == [1]
     picker.widget.selected = [0, 2]
     assert picker.selection["id"].to_list() == [TWO], "a line was left out"
 

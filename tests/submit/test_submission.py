@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
 import re
 import signal
 import threading
 import time
-import tracemalloc
 import uuid
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -18,17 +16,16 @@ import pytest
 import warm
 from backends import BOTH
 from entries_by_hand import COMPANY, company_of, entries_of, outcomes, states, submit
-from raw_service import created, job, send
+from raw_service import job, send
 
 import bktools
 from bktools.errors import ArgumentError, JournalError, PlanError, StorageError
+from bktools.journal.attempts import begin
 from bktools.journal.writing import open_for_writing
 from bktools.sandbox import Fault
 from bktools.service import Service
 from bktools.settings import load_settings
 from bktools.submit import request, sender
-
-MANY = int(os.environ.get("BKTOOLS_TEST_ENTRIES", "2000"))
 
 
 @pytest.fixture
@@ -103,17 +100,20 @@ def test_refusals_say_what_to_do(sandbox, service, number, text):
 
 @BOTH
 def test_only_one_process_sends_for_a_company(sandbox, service, entries):
-    """While somebody sends for a company, the others say who, and send for the other companies alone."""
-    other = sandbox.server.companies()[1].id
+    """While somebody sends for a company, others say so, name the sender, and send for other companies."""
+    company, other = service.settings.company, sandbox.server.companies()[1].id
     sandbox.server.configure_company(other, has_contra_accounts=True)
-    both = pd.concat([entries, entries_of(other, 2, first=50)])
-    bktools.load_export_jobs(service=service)
-    with open_for_writing(service.settings) as journal, journal.sending(service.settings.company):
-        busy = submit(entries, service)
-        assert busy["outcome"].to_list() == ["BLOCKED"]
-        assert re.search("is sending for company", busy["message"][0])
-        sent = submit(both, service).set_index("company_id")["outcome"]
-    assert sent.to_dict() == {service.settings.company: "BLOCKED", other: "ACCEPTED"}
+    plan = bktools.compose_export_jobs(pd.concat([entries, entries_of(other, 2, first=50)]))
+    (batch,) = plan.batches.query("company_id == @company")["batch_id"]
+    with open_for_writing(service.settings) as journal, journal.sending(company):
+        sent = submit(plan, service).set_index("company_id")
+        assert sent["outcome"].to_dict() == {company: "BLOCKED", other: "ACCEPTED"}
+        assert "is sending for company" in sent.loc[company, "message"]
+        sender.claim(journal, [plan.request(batch)], plan.plan_id)
+        begin(journal, batch)
+        shown = submit(plan, service, apply=False).set_index("company_id").loc[company]
+        assert shown["outcome"] == "SENDING"
+        assert re.fullmatch(r".+ process \d+ is sending it \(since 2.+\)", shown["message"])
     assert len(sandbox.server.export_jobs()) == 1
 
 
@@ -142,11 +142,11 @@ def test_entries_that_another_run_took_meanwhile_stop_their_company_alone(sandbo
     assert len(sandbox.server.accepted_entries()) == 3
 
 
-@pytest.mark.parametrize("wait", [-1, float("nan"), "5", None, True])
-def test_a_wait_that_is_none_is_refused(sandbox, service, entries, wait):
+def test_a_wait_that_is_none_is_refused(sandbox, service, entries):
     """A wrong argument is named, and nothing is sent."""
-    with pytest.raises(ArgumentError, match="wait must be a number of seconds"):
-        submit(entries, service, wait=wait)
+    for wait in (-1, float("nan"), "5", None, True):
+        with pytest.raises(ArgumentError, match="wait must be a number of seconds"):
+            submit(entries, service, wait=wait)
     assert sandbox.server.export_jobs() == []
 
 
@@ -160,54 +160,6 @@ def test_nothing_is_sent_when_anything_is_wrong(sandbox, service, entries):
     with pytest.raises(PlanError, match="compose"):
         submit(replace(changed, rows=changed.rows.slice(0, 8)), service)
     assert len(sandbox.server.export_jobs()) == 1
-
-
-@pytest.mark.timeout(60 + MANY // 100)
-@pytest.mark.parametrize(("count", "spread"), [(MANY, 50), (MANY // 5, 1)])
-def test_many_entries(count, spread):
-    """Many entries, also of one company, take bounded memory, each accepted once."""
-    sandbox = bktools.Sandbox(companies=spread, categories=0, employees=0, job_seconds=0)
-    with sandbox as running:
-        companies = [company.id for company in sandbox.server.companies()]
-        for company in companies[1:3]:
-            sandbox.server.configure_company(company, has_integration=True, has_contra_accounts=True)
-        numbers = range(count)
-        ids = [str(uuid.UUID(int=number + 1, version=4)) for number in numbers]
-        frame = pd.DataFrame({"id": ids, "company_id": [companies[number % spread] for number in numbers]})
-        plan = bktools.compose_export_jobs(frame)
-        tracemalloc.start()
-        sent = submit(plan, running)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert (len(sent), set(sent["outcome"])) == (len(plan.batches), {"ACCEPTED"})
-        accepted = sandbox.server.accepted_entries()
-    assert (len(accepted), set(accepted.values())) == (count, {1})
-    assert peak < 8 * 2**20
-
-
-def test_a_batch_that_another_run_is_sending_names_the_sender(talking):
-    """While a request is on its way, another run names who sends it and since when, and sends nothing."""
-    arrived, answered = threading.Event(), threading.Event()
-
-    def answer(raw, connection, request):
-        arrived.set()
-        answered.wait(10)
-        created(raw, connection, request)
-
-    with talking(answer) as (raw, service):
-        plan = bktools.compose_export_jobs(entries_of(COMPANY, 2))
-        first = threading.Thread(target=submit, args=(plan, service))
-        first.start()
-        assert arrived.wait(10)
-        shown = submit(plan, service, apply=False)
-        answered.set()
-        first.join()
-        assert shown["outcome"].to_list() == ["SENDING"]
-        text = re.fullmatch(r"(.+) is sending it \(since (.+)\)", shown["message"][0])
-        assert text is not None
-        assert re.search(r"process \d+", text[1])
-        assert abs(dt.datetime.fromisoformat(text[2]) - dt.datetime.now(dt.UTC)) < dt.timedelta(minutes=2)
-        assert len(raw.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -257,38 +209,29 @@ def group(tmp_path):
 
 
 def test_companies_are_sent_at_once_and_each_in_order(group):
-    """Ten companies with three jobs each take the time of one company; no two jobs of one company overlap."""
+    """Ten companies with three jobs each take the time of one; a refusal or a doubt stops its own alone."""
+    refused, lost, *others = group.ids
+    group.server.configure_company(refused, has_contra_accounts=False)
+    group.server.inject(Fault("drop", company=lost, operation="create_export_job", times=1))
     plan = bktools.compose_export_jobs(entries_of_batches(group.ids, 3), max_entries=2)
-    begin = time.monotonic()
+    began = time.monotonic()
     sent = submit(plan, group.service)
-    # One company after another they take at least 18 s.
-    assert time.monotonic() - begin < 12
-    assert sent["outcome"].to_list() == ["ACCEPTED"] * 30
+    # One company after another they take at least 15 s.
+    assert time.monotonic() - began < 12
     # One row a batch, company by company, in the order of the plan.
     assert sent["batch_id"].to_list() == plan.batches["batch_id"].to_list()
+    shown = {company: own["outcome"].to_list() for company, own in sent.groupby("company_id")}
+    assert shown.pop(refused) == ["REJECTED", "BLOCKED", "BLOCKED"]
+    assert shown.pop(lost) == ["UNKNOWN", "BLOCKED", "BLOCKED"]
+    assert shown == dict.fromkeys(others, ["ACCEPTED"] * 3)
     jobs = defaultdict(list)
     for created_job in group.server.export_jobs():
         jobs[created_job["companyId"]].append(created_job["id"])
-    assert {company: len(own) for company, own in jobs.items()} == dict.fromkeys(group.ids, 3)
-    for company, own in sent.groupby("company_id", sort=False):
+    history = bktools.load_export_jobs(service=group.service).sort_values("sent_at").set_index("company_id")
+    for company, own in sent[sent["company_id"].isin(others)].groupby("company_id", sort=False):
         assert own["job_id"].to_list() == jobs[company]
-    history = bktools.load_export_jobs(service=group.service).sort_values("sent_at")
-    for _, own in history.groupby("company_id"):
-        assert (own["sent_at"].iloc[1:].array >= own["settled_at"].iloc[:-1].array).all()
-    assert set(group.server.accepted_entries().values()) == {1}
-    assert outcomes(plan, group.service) == ["ACCEPTED"] * 30
-
-
-def test_a_refusal_and_a_doubt_stop_their_own_company_alone(group):
-    """One company is refused, one loses its answer, eight are exported; no row is missing."""
-    refused, lost = group.ids[:2]
-    group.server.configure_company(refused, has_contra_accounts=False)
-    group.server.inject(Fault("drop", company=lost, operation="create_export_job", times=1))
-    sent = submit(entries_of_batches(group.ids, 2), group.service, size=2)
-    shown = {company: own["outcome"].to_list() for company, own in sent.groupby("company_id")}
-    assert shown.pop(refused) == ["REJECTED", "BLOCKED"]
-    assert shown.pop(lost) == ["UNKNOWN", "BLOCKED"]
-    assert set(map(tuple, shown.values())) == {("ACCEPTED", "ACCEPTED")}
+        in_time = history.loc[company]
+        assert (in_time["sent_at"].iloc[1:].array >= in_time["settled_at"].iloc[:-1].array).all()
     assert set(group.server.accepted_entries().values()) == {1}
 
 
@@ -335,11 +278,11 @@ def test_ctrl_c_while_many_are_sent(talking, tmp_path):
             while len(raw.requests) < 3:
                 time.sleep(0.02)
             time.sleep(0.3)
-            begin = time.monotonic()
+            began = time.monotonic()
             process.send_signal(signal.SIGINT)
             assert process.read() == "interrupted"
+            assert time.monotonic() - began < 5
             assert process.wait() == 0
-        assert time.monotonic() - begin < 10
         assert len(raw.requests) == 3
         with Service(load_settings(raw.base_url, env={}, token="t", **folders)) as service:
             assert Counter(states(service)) == {"UNKNOWN": 3, "PLANNED": 5}

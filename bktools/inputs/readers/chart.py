@@ -25,11 +25,6 @@ from bktools.inputs.source import Source
 from bktools.inputs.split_accounts import split_accounts
 from bktools.inputs.table import Mask
 
-# Rows without a code or a name are offered to be left out where they are fewer than this share.
-_FEW = 0.2
-# A chart by levels has a column for each of them, which few rows of the other levels fill.
-_MOST = 0.9
-
 
 @takes_options("chart")
 def read_chart_of_accounts(
@@ -149,7 +144,7 @@ def _accounts_only(reading: Reading) -> Mask:
     """Return the rows that are accounts: no titles, no second copies of a row; others are problems."""
     table = reading.table
     code, name = reading.column("code"), reading.column("name")
-    no_code, no_name = cells.blank(code), cells.blank(name)
+    no_code = cells.blank(code)
     no_identity = no_code & reading.blank("external_id") if reading.has("external_id") else no_code
     filled = np.add.reduce([~cells.blank(column) for column in table.columns], dtype=np.int64)
     is_title = no_identity & (filled <= 1) & (len(table.columns) > 1)
@@ -158,21 +153,12 @@ def _accounts_only(reading: Reading) -> Mask:
     )
     is_title |= is_total
     reading.note_rows("titles", is_title)
-    lacks = np.zeros(len(table.lines), dtype=bool)
-    for field, empty in (("code", no_identity & ~is_title), ("name", no_name & ~is_title)):
-        elsewhere = _elsewhere(reading, empty)
-        # An account without a code or a name is kept, unless another column may have it.
-        if elsewhere:
-            lacks |= empty
-            choices = [table.skip(empty)] if empty.sum() < _FEW * len(empty) else []
-            choices += [table.choice(field, place) for place in elsewhere]
-            reading.ask_of_rows("rows_lack_field", empty, choices, field=field)
-    reading.note_rows("no_code", no_identity & ~lacks & ~is_title)
-    rows = table.rows(~is_title & ~lacks)
+    reading.note_rows("no_code", no_identity & ~is_title)
+    rows = table.rows(~is_title)
     is_copy = np.zeros(len(table.lines), dtype=bool)
-    is_copy[~is_title & ~lacks] = duplicated(*rows.columns)
+    is_copy[~is_title] = duplicated(*rows.columns)
     reading.note_rows("same_rows", is_copy)
-    keep: Mask = ~(is_title | lacks | is_copy)
+    keep: Mask = ~(is_title | is_copy)
     again = np.zeros(len(table.lines), dtype=bool)
     again[keep] = duplicated(
         reading.or_null("external_id" if reading.has("external_id") else "code").filter(pa.array(keep))
@@ -186,19 +172,3 @@ def _accounts_only(reading: Reading) -> Mask:
         reading.problems.ask("nothing")
         reading.raise_problems()
     return keep
-
-
-def _elsewhere(reading: Reading, lacks: Mask) -> list[int]:
-    """Return the columns that may have what accounts lack: full keys, or filled just there."""
-    if not lacks.any():
-        return []
-    table, candidates = reading.table, []
-    for place in reading.free():
-        filled = ~cells.blank(table.columns[place])
-        is_key = bool(filled.all()) and len(cells.unique(table.columns[place])) == len(table.lines)
-        is_part = (
-            bool(filled[lacks].all()) and filled[~lacks].mean() <= 1 - _MOST if not lacks.all() else False
-        )
-        if is_key or is_part:
-            candidates.append(place)
-    return candidates

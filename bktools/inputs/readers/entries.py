@@ -16,7 +16,7 @@ from bktools.contract import rules
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells, names, words
-from bktools.inputs.amounts import Figures, is_not_zero
+from bktools.inputs.amounts import Figures
 from bktools.inputs.approvals import read_approvals
 from bktools.inputs.columns import ask_for, can_be, is_uuid_column, most
 from bktools.inputs.currencies import own_currency
@@ -34,7 +34,6 @@ _SPLITS = ("split_line", "entry_total")
 _TEXTS = ("supplier", "description", "cost_centre", "tax_code")
 # The service's own UUID of no category.
 _NO_CATEGORY = "00000000-0000-0000-0000-000000000000"
-_FEES = frozenset({"fee", "fees", "commission", "gebuhr", "gebuhren", "frais"})
 _FOREIGN = frozenset({"foreign", "original", "instructed"})
 # What a budget has amounts for.
 _KEYS = {"category_id", "cost_centre", "employee_id", "supplier"}
@@ -165,14 +164,11 @@ def _read(
     result |= {field: _without_ids(table.columns[place]) for field, place in own_names.items()}
     result["line"] = reading.lines()
     others = [place for place in reading.free() if place not in own_names.values()]
-    _note_of_others(reading, others)
-    further = _further_amounts(reading, others)
     ordered = {field.name: result[field.name] for field in schema.ENTRIES if field.name in result}
-    read = pa.table(ordered | _passed_through(reading, others, further))
+    read = pa.table(ordered | _passed_through(reading, others))
     if options.split_lines or splits:
         read = _split(reading, read, splits)
-    named = {table.headings[place].strip(): place for place in further}
-    about = reading.provenance(len(table.lines), own_names | reading.places | named, in_question=in_question)
+    about = reading.provenance(len(table.lines), own_names | reading.places, in_question=in_question)
     reading.warn_of_notes()
     return schema.to_pandas(read, about, money=money)
 
@@ -298,46 +294,16 @@ def _without_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return cells.or_null(pc.if_else(pa.array(is_id), pa.scalar("", column.type), column))
 
 
-def _note_of_others(reading: Reading, others: Sequence[int]) -> None:
-    """Note columns of fees, which are in no entry."""
-    for place in others:
-        heading, texts = reading.table.headings[place], reading.table.samples[place]
-        if words.are_inside(heading, _FEES) and any(map(is_not_zero, texts)):
-            reading.note("fees", heading=heading)
-
-
-def _further_amounts(reading: Reading, others: Sequence[int]) -> dict[int, pa.ChunkedArray]:
-    """Return the columns of other amounts, such as net and tax: headings say so, and all cells hold one.
-
-    Without decimals they may be codes or rates, and stay text.
-    """
-    read: dict[int, pa.ChunkedArray] = {}
-    inside = words.headings("net_amount", "without_tax", "tax")
-    for place in others:
-        if words.are_inside(reading.table.headings[place], inside):
-            figures = Figures.of(reading.table.columns[place], is_numeric=place in reading.table.numeric)
-            marks = {mark.mark for mark in figures.marks}
-            decimal = reading.options.decimal or (marks.pop() if len(marks) == 1 else "")
-            has_decimals = bool(decimal) or figures.is_numeric
-            values, bad = figures.values(decimal or ".")
-            if has_decimals and not bad.any() and values.null_count < len(values):
-                read[place] = values
-    return read
-
-
-def _passed_through(
-    reading: Reading, others: Sequence[int], read: Mapping[int, pa.ChunkedArray]
-) -> dict[str, pa.ChunkedArray]:
-    """Return other columns by heading, if their heading is unique; those `read` as amounts are exact."""
-    table = reading.table
+def _passed_through(reading: Reading, others: Sequence[int]) -> dict[str, pa.ChunkedArray]:
+    """Return other columns as text by their headings, which are made unique."""
     reserved = {*(name.casefold() for name in schema.ENTRIES.names), "batch_id", "reason", "message"}
     passed: dict[str, pa.ChunkedArray] = {}
     for place in others:
-        name = table.headings[place].strip()
+        name = reading.table.headings[place].strip()
         if name.casefold() in reserved:
             name = f"{name} (column {place + 1})"
         reserved.add(name.casefold())
-        passed[name] = read[place] if place in read else cells.or_null(table.columns[place])
+        passed[name] = cells.or_null(reading.table.columns[place])
     return passed
 
 

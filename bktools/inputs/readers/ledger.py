@@ -41,6 +41,7 @@ _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id
 # Columns that few ledgers have; an empty one is left out.
 _SELDOM = ("cost_centre", "foreign_currency")
 _CODE = re.compile(r"[\w.\-/ ]*\d{3}[\w.\-/ ]*")
+_NAME = re.compile(r"[^\W\d_]{3}")
 _UUID = re.compile(rules.UUID_REGEX)
 _FEW_ROWS = 3
 
@@ -202,17 +203,22 @@ def _of_table(reading: Reading) -> Books:
 def _ask_account(reading: Reading) -> None:
     """Ask for the account: columns of codes that repeat; IDs that never repeat are no accounts."""
     table = reading.table
-    candidates = [
+    repeating = [
         place
-        for place in reading.free()
+        for place in [*reading.free(), *([reading.places["text"]] if reading.has("text") else [])]
         if sum(bool(cell.strip()) for cell in table.samples[place]) * 2 >= len(table.samples[place])
         and (len({*table.samples[place]}) < len(table.samples[place]) or len(table.lines) < _FEW_ROWS)
-        and most(table.samples[place], _CODE.fullmatch)
         and not most(table.samples[place], is_day)
         and not has_cents(table.samples[place])
         and not most(table.samples[place], _UUID.match)
         and not says_balance(table.headings[place])
     ]
+    codes = [place for place in repeating if most(table.samples[place], _CODE.fullmatch)]
+    # An account may be known by its name alone.
+    names = [
+        place for place in repeating if all(_NAME.search(cell) is not None for cell in table.samples[place])
+    ]
+    candidates = codes or names
     choices = [table.choice("account_code", place) for place in candidates]
     pair = [
         table.headings[place]
@@ -223,7 +229,7 @@ def _ask_account(reading: Reading) -> None:
         accounts = {"debit_account": pair[0], "credit_account": pair[1]}
         others = [one for one in choices if one["columns"]["account_code"] not in pair[:2]]
         choices = [{"columns": accounts}, *others]
-    ask_for(reading, "account_code", choices)
+    ask_for(reading, "account_code", choices, is_doubtful=not codes)
 
 
 def _take_two_postings(reading: Reading) -> None:
