@@ -125,8 +125,9 @@ def _code(reading: Reading, source: _Stated, unit: str, before: pa.ChunkedArray,
     facts: dict[str, Any] = {"value": unit, "heading": source.heading}
     nothing: Choice = {"columns": {"currency": ""}}
     if not can_be:
-        choice = nothing if rows.all() else reading.table.skip(rows)
-        reading.ask_of_rows("currency_unknown", rows, [choice], word=unit, **facts)
+        # No command drops an entry for its currency.
+        choices = [nothing] if rows.all() else []
+        reading.ask_of_rows("currency_unknown", rows, choices, word=unit, **facts)
     elif others:
         # Where an amount's heading names its currency, a column may be of another amount.
         facts |= {"others": sorted(map(str, others)), "word": source.heading or unit}

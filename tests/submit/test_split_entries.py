@@ -87,7 +87,7 @@ def test_a_split_entry_is_sent_once(read, sandbox, service, tmp_path):
     kept = [[1, Decimal("10.00"), TRAVEL], [2, Decimal("5.50"), MEALS]]
     assert sent[["split_line", "amount", "category_id"]].to_numpy().tolist() == kept
     record = bktools.record_of("2026-10", sandbox.server.company_id, service=service)
-    assert record.lines[0].startswith("exported 3 entries in 2 export jobs")
+    assert record.lines[0].startswith("exported: 3 entries, EUR 23.50")
     assert record.totals[["exported", "exported_amount"]].to_numpy().tolist() == [[3, Decimal("23.50")]]
 
 

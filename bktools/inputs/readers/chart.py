@@ -124,10 +124,9 @@ def _ask_of_columns(reading: Reading) -> None:
         candidates = full
         if field == "code":
             unique = [place for place in full if len({*table.samples[place]}) == len(table.samples[place])]
-            # Codes have digits; words are names.
-            candidates = [
-                place for place in unique if most(table.samples[place], re.compile(r"\d").search)
-            ] or unique
+            # Codes have digits, also where one is there twice, which is to be corrected; words are names.
+            numbered = [place for place in full if most(table.samples[place], re.compile(r"\d").search)]
+            candidates = [place for place in numbered if place in unique] or numbered or unique
         else:
             candidates = [
                 place for place in full if most(table.samples[place], re.compile(r"[^\W\d_]").search)
