@@ -334,11 +334,15 @@ def budget_of(request: CloseRequest, entries: pa.Table) -> dict[str, pa.Table]:
     place = rows.column_names.index("percent")
     share = pc.cast(pc.round(rows["percent"], 1), pa.decimal128(38, 1))
     rows = rows.set_column(place, "share", share)
-    shown = rows.select(rows.column_names[: rows.column_names.index("currency")]).to_pylist()
-    labels = [" ".join(filter(None, row.values())) for row in shown]
+    # All are of one company. An ID stands in for a name that is not known.
+    parts = [KEYS[key] for key in keys if key != "company"]
+    labels = []
+    for row in rows.to_pylist():
+        known = [row[name] for names, _ in parts for name in names if row.get(name)]
+        labels.append(" ".join(known or [row[one] for _, one in parts if one and row.get(one)]))
     rows = rows.add_column(0, "about", pa.array(labels, TEXT))
-    names = {"this": "spent", "that": "budget"}
-    rows = rows.rename_columns([names.get(name, name) for name in rows.column_names])
+    sides = {"this": "spent", "that": "budget"}
+    rows = rows.rename_columns([sides.get(name, name) for name in rows.column_names])
     is_large = request.is_large_change or _large_share(request, entries)
     large = pa.array([is_large(row) for row in rows.to_pylist()], pa.bool_())
     return {"all_budget": rows, "budget": rows.filter(large)}
