@@ -5,6 +5,7 @@ It is open instead where
 - a free piece of the entries' kind has its amount, on any account, until a week after its gate: no text
   alone makes an entry missing; or is on its account, in the gate, and not denied by a text; or carries its
   text, or names it, in the weeks after it,
+- a free piece of another kind has exactly its amount, in the gate, and no text denies it,
 - an open sum near it may hold it,
 - it cancels another entry on its account: nothing is to be booked then.
 """
