@@ -46,7 +46,7 @@ def test_a_misspelt_option_is_refused_at_once():
     said = r"latencey is not an option of the sandbox: choose from seed, .*latency"
     with pytest.raises(ArgumentError, match=said):
         bktools.Sandbox(latencey=1)
-    with pytest.raises(ConfigurationError, match=r"no such setting: tokn \(there are base_url, token"):
+    with pytest.raises(ConfigurationError, match="no setting 'tokn'; there are base_url, token"):
         bktools.connect("sandbox", tokn="t")
 
 

@@ -120,7 +120,7 @@ def test_what_is_no_flag_never_sends(service: Service, apply: object):
     plan = bktools.compose_export_jobs(pd.DataFrame({"id": [company], "company_id": [company]}))
     for call in (
         partial(bktools.submit_export_jobs, plan, service=service),
-        partial(bktools.close_month, None, pd.DataFrame(), month="2026-10", service=service),
+        partial(bktools.close_month, pd.DataFrame(), pd.DataFrame(), month="2026-10", service=service),
     ):
         with pytest.raises(ArgumentError, match="apply must be True or False"):
             call(apply=apply)

@@ -202,7 +202,9 @@ def _say_reading(facts: Facts[str, Any]) -> None:
     for row in facts["sums"]:
         amount = texts.amount(row["amount"], row["currency"])
         currency = row["currency"] or texts("command.no_currency")
-        typer.echo(texts("command.sum", currency=currency, amount=amount, count=row["rows"]))
+        is_balanced = "account_code" in facts["columns"] and not row["amount"]
+        key = "command.balanced" if is_balanced else "command.sum"
+        typer.echo(texts(key, currency=currency, amount=amount, count=row["rows"]))
     for text in facts["notes"]:
         typer.echo(capitalized(texts("command.note", text=text)))
 

@@ -142,6 +142,8 @@ def month_end(
 
 def _say_where(say: Say, close: Close) -> None:
     """Say where the close was written, and what was not done."""
+    from bktools.journal.folders import command_for
+
     texts = close.words
     if not close.company_name and not close.is_sandbox:
         say(texts("report.terminal.no_name"))
@@ -150,7 +152,8 @@ def _say_where(say: Say, close: Close) -> None:
         say(texts("report.terminal.earlier", folder=close.earlier_folder))
     if not close.run.applied:
         planned = "planned_closed" if close.record.state == "CLOSED" else "planned"
-        say(texts(f"report.terminal.{planned}", period=close.period))
+        reopen = command_for(close.environment, f"periods reopen {close.period}", close.company)
+        say(texts(f"report.terminal.{planned}", command=reopen))
 
 
 def _say_persons(say: Say, close: Close, *, is_named: bool) -> None:

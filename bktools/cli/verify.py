@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Columns of a finding that are printed.
 COLUMNS = ["severity", "check", "about", "message", "to_do", "who"]
+# The section of the wording that names the codes of a column.
+SECTIONS = {"severity": "severity", "check": "status", "who": "role"}
 # Postings to look at that are printed for a batch in doubt.
 MOST_POSTINGS = 10
 
@@ -114,9 +116,15 @@ def verify(
         has_arrived = match.has_arrived and (len(match.entries) > 0 or exported.empty)
         lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
         text.say("\n  ".join([match.headline, *map(visible_line, lines)]))
+        named = match.findings[COLUMNS].assign(
+            **{
+                column: [texts.name(section, code) for code in match.findings[column]]
+                for column, section in SECTIONS.items()
+            }
+        )
         text.say_list(
             texts("verification.findings"),
-            match.findings[COLUMNS],
+            named,
             most=len(match.findings),
             whole="--out FOLDER",
         )

@@ -59,7 +59,16 @@ def versus(
     sides = [of_this] if of_that is of_this else [of_this, of_that]
     frames, names = read_sides(sides, mapping, keys, books)
     this, that = frames[0], frames[-1]
-    changes = bktools.versus(this, that, by=keys, threshold=threshold, period=period, before=before, **names)
+    changes = bktools.versus(
+        this,
+        that,
+        by=keys,
+        threshold=threshold,
+        period=period,
+        before=before,
+        language=words().language,
+        **names,
+    )
     smaller = changes.attrs["bktools"]["below_threshold"] or None
     note(words()("command.differences", count=len(changes), smaller=smaller))
     if not largest_first:

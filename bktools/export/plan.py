@@ -24,7 +24,7 @@ from bktools.export.rendered import findings_in, not_ready_in, sentences_by_chec
 from bktools.findings.check import ERROR, SEVERITIES
 from bktools.frames.batches import BatchRequest
 from bktools.frames.columns import days_of, split_lines, with_column
-from bktools.frames.names import FIRST, in_reading_order
+from bktools.frames.names import in_reading_order
 from bktools.frames.results import Result
 from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, TEXT, to_pandas
 from bktools.frames.sums import Sum, money_of, number_of_entries, summed, sums_of
@@ -38,7 +38,17 @@ BATCHES = pa.schema(
 # The columns of a summary of the findings.
 SUMMARY = ("severity", "check", "entries", "value", "message", "to_do", "who")
 # The first columns of entries that are not ready: a narrow page shows them without scrolling.
-HELD_FIRST = ("date", "supplier", "amount", "currency", "reason")
+# As many columns as a notebook's page shows without a cut.
+HELD_SHOWN = (
+    "date",
+    "supplier",
+    "amount",
+    "currency",
+    "reason",
+    "description",
+    "category_name",
+    "account_code",
+)
 
 TOTALS_BY = ("company_id", "currency", "category_id")
 
@@ -278,7 +288,7 @@ class ExportPlan(Result):
             }
         )
         held = self.not_ready.head(views.SHOWN_ROWS)
-        held = held[[name for name in dict.fromkeys((*HELD_FIRST, *FIRST)) if name in held.columns]]
+        held = held[[name for name in HELD_SHOWN if name in held.columns]]
         if "amount" in held.columns:
             currencies = held.get("currency", pd.Series(None, held.index))
             held = held.assign(amount=[*map(words().amount, held["amount"], currencies)])

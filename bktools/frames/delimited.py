@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import IO, NamedTuple, overload
+from typing import IO, Literal, NamedTuple, overload
 
 import pandas as pd
 import polars as pl
@@ -62,6 +63,9 @@ class Profile(NamedTuple):
     decimal: str
     for_spreadsheet: bool
 
+
+# Rows that are written at once.
+ROWS_AT_ONCE = 50_000
 
 PROFILES = {
     "excel": Profile(",", ".", for_spreadsheet=True),
@@ -135,15 +139,24 @@ def to_csv(
     headings = as_text(pa.chunked_array([pa.array(names, TEXT)]), form, "").to_pylist()
     rows = pl.DataFrame(pa.table([*columns.values()], headings)).with_columns(pl.all().replace("", None))
 
+    # An empty cell alone in its line would be no row.
+    quoted: Literal["always", "necessary"] = (
+        "always" if rows.width == 1 and rows.to_series().has_nulls() else "necessary"
+    )
+
     def write(file: IO[bytes]) -> None:
-        rows.write_csv(
-            file,
-            include_bom=form.for_spreadsheet,
-            separator=form.delimiter,
-            line_terminator="\r\n" if form.for_spreadsheet else "\n",
-            # An empty cell alone in its line would be no row.
-            quote_style="always" if rows.width == 1 and rows.to_series().has_nulls() else "necessary",
-        )
+        for begin in range(0, max(len(rows), 1), ROWS_AT_ONCE):
+            # Polars writes to memory, because its errors of a drive have no number that advice could go by.
+            part = io.BytesIO()
+            rows.slice(begin, ROWS_AT_ONCE).write_csv(
+                part,
+                include_bom=form.for_spreadsheet and not begin,
+                include_header=not begin,
+                separator=form.delimiter,
+                line_terminator="\r\n" if form.for_spreadsheet else "\n",
+                quote_style=quoted,
+            )
+            file.write(part.getbuffer())
 
     return written(path, write)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -14,7 +15,6 @@ from bktools.contract.rules import UUID_PATTERN
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.reading import Reading
-from bktools.visible import first_of
 
 _SHOWN = 10
 _FIRST_ROWS = 100
@@ -49,11 +49,14 @@ def identifiers(reading: Reading, field: str, frame: pd.DataFrame, company: str 
         text for text, ids in ids_of.items() if len(ids) > 1 or (not ids and not UUID_PATTERN.match(text))
     ]
     if wrong:
-        remarks = first_of(wrong, _SHOWN, lambda text: _remark(text, ids_of[text], named), between="; ")
+        remarks = [_remark(text, ids_of[text], named) for text in wrong[:_SHOWN]]
+        more = len(wrong) - _SHOWN if len(wrong) > _SHOWN else None
         rows = cells.mask(pc.is_in(column, value_set=pa.array(wrong, schema.TEXT)))
         if len(wrong) == len(ids_of):
-            raise table.error("unknown_names", table.lines_of(rows)[0], heading=heading, names=remarks)
-        reading.note_rows("unknown_names", rows, heading=heading, names=remarks)
+            raise table.error(
+                "unknown_names", table.lines_of(rows)[0], heading=heading, names=remarks, more=more
+            )
+        reading.note_rows("unknown_names", rows, heading=heading, names=remarks, more=more)
     values = [
         next(iter(ids)) if len(ids) == 1 else text.lower() if UUID_PATTERN.match(text) else text
         for text, ids in ids_of.items()
@@ -99,10 +102,10 @@ def _ids_of(text: str, kinds: list[dict[str, set[str]]]) -> set[str]:
     return next((kind[key(text)] for kind in kinds if key(text) in kind), set())
 
 
-def _remark(text: str, ids: set[str], named: Mapping[str, str]) -> str:
-    if ids:
-        shown = ", ".join(sorted(ids)[:_SUGGESTIONS])
-        return f"{cells.quoted(text)} could be {len(ids)} of them ({shown}): give the ID"
-    close = process.extract(key(text), list(named), limit=_SUGGESTIONS, score_cutoff=_SIMILAR)
-    suggested = " or ".join(repr(named[match]) for match, _, _ in close)
-    return f"{cells.quoted(text)}{f' (did you mean {suggested}?)' if suggested else ''}"
+def _remark(text: str, ids: set[str], named: Mapping[str, str]) -> dict[str, Any]:
+    close = process.extract(key(text), [*named], limit=_SUGGESTIONS, score_cutoff=_SIMILAR) if not ids else ()
+    return {
+        "text": text,
+        "ids": sorted(ids) or None,
+        "similar": [named[name] for name, _, _ in close] or None,
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from bktools.ledger.gates import FEW
 from bktools.ledger.whole_numbers import Columns, Flags, Numbers, among, number, places, sums
 
 # A contra account of so many vouchers, or of so much of the money, is a main one; any other one is seldom.
@@ -43,18 +44,23 @@ def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
     lots, count_of_lot = np.unique((account * 2**40 + cents)[carries], return_counts=True)
     count_of_lot = np.append(count_of_lot, 0)  # the last one is of a lot that is not there
     there, back = (count_of_lot[places(account * 2**40 + sign * cents, lots)] for sign in (1, -1))
-    stays = sums(account, accounts, carries & (there > back))
-    # Creditors, of one voucher each, are judged together.
+    stays = carries & (there > back)
     heads = heads_of(lines, accounts)
-    most_stay = 2 * sums(heads, accounts, stays)[heads] > sums(heads, accounts, count)[heads]
-    is_contra = (2 * count > sums(account, accounts, is_beside)) & ((count == 1) | most_stay)
+    of_head = [sums(heads, accounts, sums(account, accounts, some))[heads] for some in (stays, carries)]
+    is_contra = (2 * count > sums(account, accounts, is_beside)) & (
+        (count == 1) | (2 * of_head[0] > of_head[1])
+    )
     is_main = is_contra & (
-        (count >= OFTEN * (cost != 0).sum())
-        | (sums(account, accounts, carries * size) >= OFTEN * np.abs(cost).sum())
+        (sums(account, accounts, stays) >= OFTEN * (cost != 0).sum())
+        | (sums(account, accounts, stays * size) >= OFTEN * np.abs(cost).sum())
     )
     # A seldom one is a contra account, too, unless it is a cost elsewhere: beside a credit of a main one.
     has_main = among(len(cost), lines.v[is_main[lines.account] & (lines.cents < 0)])[v]
-    return np.asarray(is_main | (is_contra & ~among(accounts, account[has_main & (cents > 0)])))
+    is_contra = is_main | (is_contra & ~among(accounts, account[has_main & (cents > 0)]))
+    # Creditors that begin alike are contra accounts, too, where no entry's account stands beside them.
+    is_cost = (sums(account, accounts, is_beside) > 0) & ~is_contra
+    is_family = (sums(heads, accounts, is_contra) >= FEW) & (sums(heads, accounts, is_cost) == 0)
+    return np.asarray(is_contra | is_family[heads])
 
 
 def _had_before(lines: Columns, account: Numbers, cents: Numbers, day: Numbers) -> Flags:

@@ -323,9 +323,8 @@ def about(row: Mapping[str, Any], words: Words) -> str:
         if row.get("amount") is not None
         else ""
     )
-    return ", ".join(
-        filter(None, [_text(row.get("date")), _line(row.get("supplier") or row.get("description")), money])
-    )
+    day = words.day(row["date"]) if row.get("date") else None
+    return ", ".join(filter(None, [day, _line(row.get("supplier") or row.get("description")), money]))
 
 
 def account_of(row: Mapping[str, Any], prefix: str = "") -> str | None:

@@ -55,8 +55,6 @@ def _usual(values: Numbers) -> Numbers:
 def on_their_accounts(study: Study) -> Matching:
     """Keep vouchers of several accounts only where each account has what its entries make."""
     matching, books = study.matching, study.books
-    if books.has_nets:
-        return matching
     is_mixed = (books.accounts > 1) | (books.gross != books.on_used)
     some = matching.only((matching.groups.size[matching.group] > 1) & is_mixed[matching.vouchers])
     pieces = whole_pieces(study, some.vouchers, None)

@@ -4,7 +4,8 @@ It is open instead where
 
 - a free piece of the entries' kind has its amount, on any account, until a week after its gate: no text
   alone makes an entry missing; or is on its account, in the gate, and not denied by a text; or carries its
-  text in the weeks after it,
+  text, or names it, in the weeks after it,
+- a free piece of another kind has exactly its amount, in the gate, and no text denies it,
 - an open sum near it may hold it,
 - it cancels another entry on its account: nothing is to be booked then.
 """
@@ -51,6 +52,10 @@ class _Free:
             group for group in telling.groups if any(status[x.e] == Status.OPEN for x in group.entries)
         )
         self.open_sums = [*foreign, *unsolved] if self.case.is_of_sums else []
+        self.named = defaultdict(list)
+        for number, entries in self.case.names.items():
+            for e in entries:
+                self.named[e].append(telling.pieces[number])
         # What is left of a voucher of several accounts may hold several entries of other accounts.
         self.parts = [
             piece
@@ -73,6 +78,7 @@ class _Free:
                 for piece in kind
                 if 0 <= piece.day - x.day <= LATEST and not self.case.denies([x], piece.text)
             ]
+        pieces += [piece for piece in self.named[x.e] if self.case.is_near(group, piece, x)]
         return [piece for piece in pieces if piece.id not in self.telling.explained]
 
     def _may_hold(self, x: Entry, group: Group, piece: Piece) -> bool:

@@ -7,29 +7,34 @@ account. A voucher's COST SIDE, all of it but its contra accounts, is the sum of
 accounts, in the GATE: so many days after the group as this ledger's vouchers follow. The days count from the
 group's last day, the end of its week or month, or the day of sending: whichever makes the gate narrowest.
 
-1. Vouchers: by number, else document, else running balance. Contra accounts carry at least half of the costs,
-   and do not give them back. The side of costs is that of most postings, or as given.
+1. Vouchers: by number, else document, else running balance. Contra accounts carry at least half of the costs
+   in most of their vouchers, and more than half of these amounts do not come back: without such an account,
+   vouchers have no cost side, and entries stay open. The side of costs is that of most postings, or as given.
 2. Unit and gate: the finest unit that explains nearly as many entries as the best one (within 5%). The gate
    holds 97% of the vouchers whose amount is singular; with fewer than five of these it is 0 to 6 days.
 3. Proven: groups and vouchers of equal accounts and total, as many of one as of the other in one stretch of
    days. The text denies an equal amount, where nine in ten vouchers carry the text of their entry.
-4. Tax: rates are solved from all vouchers together, and used only if they give the postings to the cent. Then
-   each account of a voucher, or each line, is a voucher of its own.
+4. Tax: a voucher of one account is compared with its tax. For vouchers of several accounts, rates are solved
+   from all of them together, and used only if they give the postings to the cent. Then each account of a
+   voucher, or each line, is a voucher of its own.
 5. Foreign entries compare by original amounts, where the ledger keeps them: an account has such amounts as
    an account of its own. Else an entry is booked at what
    the one voucher shows that only it can have; in a sum, two vouchers have to show a rate within 3%.
 6. A proven pair is judged again if a free posting near it, on its account, of the entries' kind or with the
    entry's text, has its amount (it may be a second booking) or the opposite (it may take the entry back).
 7. STORIES tell each open group: booked, left out, on another account, twice, taken back, of another amount. A
-   story costs one for each mistake, and one for each posting of the entries' kind (contra accounts and cost
-   centre of proven vouchers) that it leaves unexplained; two, if that names an entry. A status is given where
-   ALL CHEAPEST STORIES AGREE on it. Everything else is open: its group, its difference, its candidates.
+   story costs one for each mistake (`stories` has the table of the finer ones), and one for each posting of
+   the entries' kind (contra accounts and cost centre of proven vouchers) that it leaves unexplained; two, if
+   that names an entry. A status is given where ALL CHEAPEST STORIES AGREE on it. Everything else is open: its
+   group, its difference, its candidates.
 8. Missing is the last word: the unit explains 80% of the entries, the ledger covers the gate, and no free
-   posting of the kind, and no open sum nearby, may hold the entry. No text alone makes it missing.
+   posting of the kind, no voucher of exactly its amount in the gate, and no open sum nearby, may hold the
+   entry. No text alone makes it missing.
 
-Below 50% nothing is decided beyond the proven pairs. The ledger covers its days from the first of a month, if
-it is not silent there for longer than usual; an entry whose gate lies outside is not comparable. What takes
-back comes after. A charge of a month later is another month's.
+Below 50% of five or more entries nothing is decided beyond the proven pairs. The ledger covers its days from
+the first of a month, if it is not silent there for longer than usual; an entry whose gate lies outside is not
+comparable, where five singular vouchers show the gate. What takes back comes after. A charge of a month later
+is another month's.
 
 It cannot tell: which entry of a sum has a wrong amount, which of equal entries is missing, accounts that are
 mapped, a sum with a foreign entry and others smaller than 3% of it.

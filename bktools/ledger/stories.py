@@ -138,8 +138,10 @@ class _Telling:
         return is_opposite and not piece.is_move and all(x.account in piece.nets for x in part)
 
     def _on_another_account(self) -> Iterator[Story]:
+        # Nets that may be any sum of the entries show no account.
         accounts = {account for piece in self.pieces for account, net in piece.nets.items() if net}
-        for x in self.entries if self.off == 0 else ():
+        can_tell = self.off == 0 and (len(accounts) == 1 or self.case.rates.can_count(self.entries))
+        for x in self.entries if can_tell else ():
             for account in sorted(accounts - {x.account}):
                 if self.case.agree(self.entries, self.pieces, {x.e: account}):
                     # A round amount may be two slips of the pen as well.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import overload
 
 import numpy as np
@@ -17,10 +18,14 @@ from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, n
 # No tax on costs is higher; rates are in thousandths, and of half a percent.
 LARGEST_TAX = 350
 RATES = np.arange(0, LARGEST_TAX + 1, 5)
+# From so many cents on, an amount and its net show the rate to a thousandth.
+TELLING = 4_000
 # Rates that give so many of the cells are the ledger's: one is met by chance once in thousands.
 MAJORITY = 0.5
 # Rates by account that give so many are not questioned.
 CLEAR = 0.99
+# Ways to add up nets that are tried; with more, any net may be theirs.
+MOST_WAYS = 4_096
 # Cells from which rates are solved; more show no others.
 MOST_CELLS = 4_096
 # The columns of entries that a rate may hang on, beside the account by itself.
@@ -35,6 +40,8 @@ class Rates:
     ----------
     by, of : tuple of str, mapping
         The columns of an entry that a rate hangs on, and the rate for each of their values.
+    often : tuple of int
+        The rates that entries alone in their voucher often show, where these columns do not tell.
     gives_nets : bool
         Whether the rates give the postings to the cent.
     of_sums : bool
@@ -43,36 +50,42 @@ class Rates:
 
     by: tuple[str, ...] = ()
     of: Mapping[tuple[int, ...], int] = field(default_factory=dict)
+    often: tuple[int, ...] = ()
     gives_nets: bool = False
     of_sums: bool = False
 
     @property
     def has_tax(self) -> bool:
         """Whether any rate is not zero."""
-        return any(self.of.values())
+        return any(self.of.values()) or any(self.often)
 
-    def of_entry(self, x: Entry) -> int | None:
-        """Return the rate of an entry, None where it is not known."""
-        return self.of.get(tuple(getattr(x, name) for name in self.by))
+    def possible(self, x: Entry) -> Sequence[int]:
+        """Return the rates that an entry may have."""
+        own = self.of.get(tuple(getattr(x, name) for name in self.by)) if self.by else None
+        return self.often if own is None else (own,)
 
     def by_entry(self, entries: Columns) -> Numbers:
         """Return the rate of each entry; NONE where it is not known."""
         keys = zip(*(getattr(entries, name).tolist() for name in self.by), strict=True)
         return np.array([self.of.get(key, NONE) for key in keys])
 
+    def can_count(self, entries: Sequence[Entry]) -> bool:
+        """Whether the sums that entries may have without their taxes are few enough to tell one."""
+        return math.prod(max(1, len(self.possible(x))) for x in entries) <= MOST_WAYS
+
     def can_give(self, entries: Sequence[Entry], net: int) -> bool:
         """Whether entries without their taxes may add up to a net, to the cent of rounding."""
-        rates, slack = [self.of_entry(x) for x in entries], len(entries) // 2 + 1
-        nets = [
-            net_of(x.cents, LARGEST_TAX if rate is None else rate)
-            for x, rate in zip(entries, rates, strict=True)
-        ]
-        if None not in rates:
-            return abs(sum(nets) - net) <= slack
-        # Too few vouchers show any: the net is less by the largest tax at most.
-        ends = [sorted((x.cents, least)) for x, least in zip(entries, nets, strict=True)]
-        least, most = (sum(end) for end in zip(*ends, strict=True))
-        return bool(least - slack <= net <= most + slack)
+        totals, slack = {0}, len(entries) // 2 + 1
+        for x in entries:
+            rates = self.possible(x)
+            if not rates:  # too few vouchers show any: the net is less by the largest tax at most
+                nets = [sorted((one.cents, net_of(one.cents, LARGEST_TAX))) for one in entries]
+                least, most = (sum(ends) for ends in zip(*nets, strict=True))
+                return bool(least - slack <= net <= most + slack)
+            if len(totals) * len(rates) > MOST_WAYS:
+                return False  # any net may be theirs: nothing is proven
+            totals = {total + net_of(x.cents, rate) for total in totals for rate in rates}
+        return any(-slack <= total - net <= slack for total in totals)
 
 
 @overload
@@ -137,7 +150,7 @@ def solved(entries: Columns, cell: Numbers, books: AnnotatedPostings) -> tuple[R
                 (account,): int(rate[account]) for account in np.flatnonzero(rate >= 0).tolist()
             }
             best, share, given = (
-                Rates(("account",), of, True, of_sums),
+                Rates(("account",), of, (), True, of_sums),
                 is_near.mean(),
                 cells.cells[is_near],
             )
@@ -210,12 +223,32 @@ def _least_squares(cells: _Cells, entries: Columns, by: tuple[str, ...]) -> tupl
     values = zip(*(column[each][is_known].tolist() for column in keys), strict=True)
     of = dict(zip(values, rate[is_known].tolist(), strict=True))
     gives_nets = bool(is_near.any() and (exact[is_near] == 0).mean() >= HABIT)
-    return Rates(by, of, gives_nets), is_near
+    return Rates(by, of, (), gives_nets), is_near
 
 
 def rates_of(entries: Columns, v: Numbers, books: AnnotatedPostings) -> Rates:
-    """Return the rates of all vouchers that agree; `v` has the voucher of each entry, NONE without one."""
+    """Return the rates of all vouchers that agree, and those that entries alone on their account often show.
+
+    Parameters
+    ----------
+    entries : Columns
+        The entries.
+    v : array
+        The voucher of each entry, NONE without one.
+    books : AnnotatedPostings
+        The ledger.
+    """
     if books.has_nets or (books.gross == books.on_used).all():
-        return Rates(of={(): 0})
+        return Rates(often=(0,))
     cell = books.cells_at(v, entries.account)
-    return solved(entries, cell, books)[0] if (cell >= 0).any() else Rates()
+    rates = solved(entries, cell, books)[0] if (cell >= 0).any() else Rates()
+    inside = np.flatnonzero(cell >= 0)
+    alone = inside[sums(cell[inside], len(books.net))[cell[inside]] == 1]
+    cents, net = entries.cents[alone], books.net[cell[alone]]
+    rate = np.round((cents / np.where(net == 0, 1, net) - 1) * 1000).astype(np.int64)
+    shows = (np.abs(cents) >= TELLING) & (rate >= 0) & (rate <= LARGEST_TAX)
+    shown = rate[shows & (np.abs(net_of(cents, np.maximum(rate, 0)) - net) <= 1)]
+    values, count = np.unique(shown, return_counts=True)
+    # A rate that is shown once, or by one voucher in fifty, may be a wrong booking.
+    often = values[count >= np.maximum(2, 0.02 * len(shown))]
+    return replace(rates, often=tuple(often.tolist()))

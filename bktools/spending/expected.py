@@ -42,7 +42,8 @@ def expected_entries(entries: Any, month: Month) -> pd.DataFrame:
     An entry is expected when its supplier, with the same category and currency, came in at least three of the
     four months before, within six days of the same day of the month and within a quarter of the same amount.
     It has come when such an entry is there, and late when that one is of the month after. Nothing is
-    estimated: the amount is the median of those that came.
+    estimated: the amount is the median of those that came. Nothing is expected of a supplier of which more
+    than a third of the entries has other days or amounts.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def expected_in(table: pa.Table, month: str) -> pa.Table:
     expected = [
         (key, habit)
         for key, arrivals in _by_key(table, wanted).items()
-        for habit in _habits(arrivals, wanted)
+        for habit in _regular(arrivals, wanted)
     ]
     expected.sort(
         key=lambda row: (STATES.index(row[1].state), -abs(row[1].amount), *(text or "" for text in row[0]))
@@ -115,13 +116,14 @@ class Arrival(NamedTuple):
 
 @dataclass(frozen=True)
 class Habit:
-    """An entry of each month: the last three that came, newest first, and the one of the month, if any."""
+    """An entry of each month: the last three, newest first, the month's own, and in how many it came."""
 
     state: str
     expected_on: dt.date
     amount: Decimal
     last: tuple[Decimal, ...]
     came_on: dt.date | None
+    months: int
 
 
 # By day, the entries that belong to no habit yet, with their number.
@@ -138,6 +140,13 @@ def _by_key(table: pa.Table, wanted: dt.date) -> dict[Key, list[Arrival]]:
         if key[0] and day and amount and first <= day < end:
             arrivals[key].append(Arrival(day, amount))
     return {key: sorted(own) for key, own in arrivals.items()}
+
+
+def _regular(arrivals: Sequence[Arrival], wanted: dt.date) -> list[Habit]:
+    """Return the habits of a key; none where more than a third of the entries has none."""
+    habits = [*_habits(arrivals, wanted)]
+    came, before = sum(habit.months for habit in habits), sum(one.day < wanted for one in arrivals)
+    return habits if 3 * came >= 2 * before else []
 
 
 def _habits(arrivals: Sequence[Arrival], wanted: dt.date) -> Iterator[Habit]:
@@ -162,7 +171,7 @@ def _habits(arrivals: Sequence[Arrival], wanted: dt.date) -> Iterator[Habit]:
             free[shown.day][shown] -= 1
         state = "came" if arrived else "late" if late else "missing"
         last = tuple(one.amount for one in came[: len(LAST)])
-        yield Habit(state, usual.day, usual.amount, last, shown.day if shown else None)
+        yield Habit(state, usual.day, usual.amount, last, shown.day if shown else None, len(came))
 
 
 def _between(free: Free, first: dt.date, last: dt.date) -> Iterator[Arrival]:

@@ -54,7 +54,11 @@ def entries_of(month: pd.Period, sample: pd.DataFrame, number: int) -> pd.DataFr
         usual["id"] = [f"{month.ordinal:08}-0000-4000-8000-{row:012}" for row in (100, 101)]
         days = [PHONE[1], 20]
     usual["date"] = [month.start_time + pd.Timedelta(days=day - 1) for day in days]
-    return own if month == pd.Period("2026-10") else pd.concat([own, usual], ignore_index=True)
+    if month == pd.Period("2026-10"):
+        # A late entry of a month that was closed.
+        own.iloc[0, own.columns.get_loc("date")] = pd.Timestamp("2026-07-15")
+        return own
+    return pd.concat([own, usual], ignore_index=True)
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +95,8 @@ def months(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory)
                 options |= {"rates": RATES, "budget": budget}
             if str(month) < "2026-10":
                 closed(apply=True, **options)
+                if str(month) == "2026-07":
+                    bktools.close_period("2026-07", by="Grace", service=service)
                 continue
             folder = root / str(month)
             shown = {"folder": folder, "apply": True, "profile": "machine"}
@@ -155,6 +161,20 @@ def test_small_changes_are_in_the_csv_alone(months: Months):
     listed = close.tables["changes"].to_pandas()
     assert listed["about"].to_list() == changes.loc[is_listed, "about"].to_list()
     assert close.changed["below_threshold"] == (~is_listed).sum() > 0
+
+
+def test_a_late_entry_of_a_closed_month_names_the_month_that_takes_it(months: Months):
+    """July is closed: October takes its entry, with the amount that the table of entries has."""
+    rows = months.table("2026-10", "entries")
+    [late] = rows[rows["date"] < "2026-08"].to_dict("records")
+    steps = months.table("2026-10", "to_do")
+    [step] = steps[steps["check"] == "closed_period"].to_dict("records")
+    assert (step["entries"], step["currency"], Decimal(step["amount"])) == (
+        "1",
+        late["currency"],
+        Decimal(late["amount"]),
+    )
+    assert step["why"] == "July 2026 is closed: October 2026 takes the entry"
 
 
 def test_what_is_missing_is_named_and_the_next_month_says_which_came(months: Months):

@@ -59,6 +59,14 @@ def test_no_status_is_wrong(name, errors):
         assert counts["plain not decided"] <= most_open(name) * counts["plain"]
 
 
+@pytest.mark.parametrize(
+    ("name", "seed"), [("supplier and day, tax by entry", 19), ("supplier and day, tax", 300)]
+)
+def test_no_net_hides_a_wrong_account(name, seed):
+    """An account has the nets of its own entries, whether rates are of entries or of accounts."""
+    assert verdicts(name, [seed], 300, 3)[1] == []
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(1, 21))
 def test_no_status_is_wrong_in_other_companies(seed):
