@@ -116,25 +116,29 @@ class _Way(NamedTuple):
     picked: tuple[Choice, ...] = ()
     # How many of its choices are not the first ones: the fewer, the likelier.
     turns: int = 0
-    # Lines that it leaves out because nothing else settles them.
-    dropped: frozenset[int] = frozenset()
     # Lines that are read with it.
     kept: frozenset[int] = frozenset()
 
     def plus(self, problem: Problem, choice: Choice, *, turns: bool = False) -> _Way:
         """Return this way with one more thing settled."""
-        lines = [lines for lines, _ in Options(skip_rows=choice.get("skip_rows")).skipped()]
         return self._replace(
             options=self.options.plus(choice),
             settled=(*self.settled, problem),
             picked=(*self.picked, choice),
             turns=self.turns + turns,
-            dropped=self.dropped.union(*lines) if len(problem.choices) == 1 else self.dropped,
         )
 
     def settles(self, problem: Problem) -> bool:
         """Whether it has settled a problem before."""
         return any(problem.is_same(other) for other in self.settled)
+
+    def drops_what_is_read(self, other: _Way) -> bool:
+        """Whether it leaves out a row that another way reads without that being open."""
+        return any(
+            not other.settles(problem) and not other.kept.isdisjoint(lines)
+            for problem, choice in zip(self.settled, self.picked, strict=True)
+            for lines, _ in Options(skip_rows=choice.get("skip_rows")).skipped()
+        )
 
 
 def answered(read: Callable[[Options], pd.DataFrame], options: Options) -> pd.DataFrame:
@@ -183,7 +187,7 @@ def _ways(
             place = f"line {error.line}: " if error.line else ""
             stuck = stuck or (*way.settled, Problem("wrong_cells", {"text": f"{place}{error.why}"}))
     # No command drops an entry that another one keeps.
-    harmless = [way for way in reading if not any(way.dropped & other.kept for other in reading)]
+    harmless = [way for way in reading if not any(map(way.drops_what_is_read, reading))]
     return harmless, () if reading else stuck
 
 
