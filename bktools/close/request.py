@@ -21,6 +21,8 @@ from bktools.frames.sums import threshold_of
 from bktools.journal.records import this_user
 from bktools.service import Service
 from bktools.spending.rates import ExchangeRates, kept_rates, rates_of
+from bktools.spending.sums import KEYS, spend
+from bktools.submit.export_jobs import seconds_of
 from bktools.wording import Words
 
 Result = TypeVar("Result")
@@ -117,6 +119,10 @@ def close_request(
     today = begun_at.astimezone()
     period = month_of(entries, today) if month is None else rules.month("month", month)
     _refuse_early(period, today, is_approved=approved_by is not None)
+    if budget is not None:
+        budget = in_memory(budget, "budget")
+        # A budget that cannot be added up is refused before anything is written to the service.
+        spend(budget, by=keys_of_budget(budget))
     return CloseRequest(
         service=service,
         company=company,
@@ -124,8 +130,8 @@ def close_request(
         loaded={"categories": categories, "employees": employees},
         ledger=ledger,
         apply=rules.flag("apply", apply),
-        max_entries=max_entries,
-        wait=wait,
+        max_entries=rules.whole_number("max_entries", max_entries, smallest=1),
+        wait=seconds_of(wait),
         first_export=first_export,
         begun_at=begun_at,
         prepared_by=this_user() if by is None else rules.a_name("by", by),
@@ -133,7 +139,7 @@ def close_request(
         new_chart=new_chart,
         is_large_change=None if threshold is None else threshold_of(threshold),
         rates=kept_rates(settings, company, period) if rates is None else rates_of(rates),
-        budget=None if budget is None else in_memory(budget, "budget"),
+        budget=budget,
         words=words,
         seen=seen,
         **tables,
@@ -143,6 +149,15 @@ def close_request(
 def table_of(frame: pd.DataFrame, name: str) -> pa.Table:
     """Return a frame as a table that keeps where it comes from."""
     return described(arrow_of(frame, name), source_of(frame))
+
+
+def keys_of_budget(budget: pa.Table) -> list[str]:
+    """Return the keys that a budget has columns of; refuse one without."""
+    columns = {*budget.column_names}
+    keys = [key for key, (names, identifier) in KEYS.items() if {names[0], identifier} & columns]
+    if not keys:
+        raise InputError(f"the budget has no column of a key: give it one of {', '.join(KEYS)}")
+    return keys
 
 
 def _refuse_early(period: str, today: dt.datetime, *, is_approved: bool) -> None:

@@ -18,8 +18,7 @@ from bktools.close.entries import EXPORTED, HELD, IN_BOOKS, entries_of
 from bktools.close.figures import GROUPS, SPENT, spent_table
 from bktools.close.record import PeriodRecord, record_in, verified_months
 from bktools.close.recurring import recurring
-from bktools.close.request import CloseRequest, table_of
-from bktools.errors import InputError
+from bktools.close.request import CloseRequest, keys_of_budget, table_of
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.findings.check import ERROR
 from bktools.frames.columns import days_of
@@ -60,10 +59,10 @@ def run_close(request: CloseRequest) -> Close:
         require_writable(settings)
     with open_for_writing(settings) as journal:
         question = begin(request, journal)
+        home = home_currency(request)
         tables = loaded(request)
         chart = reconciled(request, journal, tables)
         before = known_before(journal, request.company)
-        home = home_currency(request)
         plan = composed(request, tables, chart, before)
         apply, wait, period = request.apply, request.wait, request.period
         sent_now = submit(journal, plan, request.service, apply=apply, wait=wait, period=period)
@@ -298,12 +297,12 @@ def _large_share(request: CloseRequest, entries: pa.Table) -> Callable[[Mapping[
 def home_currency(request: CloseRequest) -> str | None:
     """Return the currency into which amounts are converted, None without rates; keep the rates of the month.
 
-    Refuse rates that lack one for a day of the month, before anything is sent.
+    Refuse rates that lack one for a day of the month, before anything is written to the service.
     """
     if request.rates is None:
         return None
     settings = request.service.settings
-    month = pc.utf8_slice_codeunits(pc.cast(request.entries["date"], pa.string()), 0, len("2026-10"))
+    month = pc.utf8_slice_codeunits(pc.cast(days_of(request.entries), pa.string()), 0, len("2026-10"))
     of_month = request.entries.filter(pc.fill_null(pc.equal(month, request.period), False))
     _, own = in_own_currency(of_month, request.rates, settings.currency)
     keep_rates(request.rates, settings, request.company, request.period)
@@ -323,10 +322,7 @@ def budget_of(request: CloseRequest, entries: pa.Table) -> dict[str, pa.Table]:
     """Return what was spent beside the budget, by the keys that the budget has; nothing without a budget."""
     if request.budget is None:
         return {}
-    columns = {*request.budget.column_names}
-    keys = [key for key, (names, identifier) in KEYS.items() if {names[0], identifier} & columns]
-    if not keys:
-        raise InputError(f"the budget has no column of a key: give it one of {', '.join(KEYS)}")
+    keys = keys_of_budget(request.budget)
     spent = entries.filter(pc.is_in(entries["fate"], pa.array(SPENT, TEXT)))
     rows = arrow_of(
         versus(spent, request.budget, by=keys, every=True, language=request.words.language), "budget"

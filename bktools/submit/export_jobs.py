@@ -134,7 +134,8 @@ def submit_export_jobs(
     return outcome_frame(to_pandas(table, about | {"unchecked": list(plan.unchecked)}))
 
 
-def _seconds(wait: float | dt.timedelta) -> float:
+def seconds_of(wait: float | dt.timedelta) -> float:
+    """Return the seconds of a `wait`; refuse another thing."""
     wait = rules.plain(wait)
     if isinstance(wait, dt.timedelta):
         wait = wait.total_seconds()
@@ -154,7 +155,7 @@ def submit(
     progress: bool | None = None,
 ) -> list[OutcomeRow]:
     """Send the batches of a plan as `submit_export_jobs` does; return a row for each."""
-    seconds = _seconds(wait)
+    seconds = seconds_of(wait)
     # Only the journal that a plan was composed with knows the earlier exports.
     if plan.journal not in {"", journal.id}:
         raise PlanError(

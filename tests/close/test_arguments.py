@@ -1,0 +1,49 @@
+"""An argument of a close that breaks a rule is refused before anything is written to the service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import bktools
+from bktools.errors import BktoolsError
+
+BROKEN = {
+    "budget without a key": ({"budget": pd.DataFrame({"amount": [1.0]})}, "no column of a key"),
+    "budget with a text": (
+        {"budget": pd.DataFrame({"supplier": ["Uber"], "currency": ["EUR"], "amount": ["much"]})},
+        "amount",
+    ),
+    "rates that lack a currency": ({"rates": {"EUR": 1}}, "the rates have none for"),
+    "batches of no entry": ({"max_entries": 0}, "max_entries must be"),
+    "a wait of no time": ({"wait": -1}, "wait must be"),
+}
+
+
+@pytest.mark.parametrize(("options", "reason"), BROKEN.values(), ids=BROKEN)
+def test_nothing_is_written(
+    samples: tuple[Path, Path],
+    sandbox: bktools.Sandbox,
+    service: bktools.Service,
+    options: dict[str, Any],
+    reason: str,
+):
+    """No account was created and no job was sent."""
+    chart, entries = samples
+    accounts = len(bktools.load_accounts(service=service))
+    with pytest.raises(BktoolsError, match=reason):
+        bktools.close_month(
+            bktools.read_chart_of_accounts(chart),
+            bktools.read_entries(entries),
+            month="2026-10",
+            apply=True,
+            first_export=True,
+            by="Ada",
+            **{"wait": 0, **options},
+            service=service,
+        )
+    assert sandbox.server.accepted_entries() == {}
+    assert len(bktools.load_accounts(service=service)) == accounts
