@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,15 +17,8 @@ from bktools.wording import words
 
 Choice = Mapping[str, Any]
 
-# A trial reads the file once; so many show what comes up under each choice.
-_MOST_TRIALS, _MOST_ROUNDS, _TRIED_CHOICES = 12, 4, 3
-# So many commands are listed where several choices meet; more are listed by problem.
-_MOST_COMMANDS = 6
-# Options of values do no harm where they are not needed, so they join the question if any choice needs them.
-_OF_VALUES = (
-    *("date_format", "date_serial", "year", "decimal", "decimal_marks"),
-    *("currency", "currency_missing", "currency_nowhere", "side_unknown"),
-)
+# A trial reads the file once; so many look for so many commands, each of which was tried.
+_MOST_TRIALS, _MOST_COMMANDS = 30, 6
 # What stands in a command for a value that only the person knows, and the value of a trial.
 _UNKNOWN: Mapping[str, tuple[str, Any]] = {"currency": ("CODE", "EUR"), "year": ("YYYY", 2026)}
 # By kind of file: the command that shows how it is read, and the reader in Python.
@@ -53,6 +45,10 @@ class Problem(NamedTuple):
     def key(self) -> tuple[str, str]:
         """What it is about: two problems with one key are the same."""
         return self.code, str(self.facts.get("field") or self.facts.get("word") or "")
+
+    def is_same(self, other: Problem) -> bool:
+        """Whether another problem is about the same and has the same choices."""
+        return self.key == other.key and self.choices == other.choices
 
     @property
     def is_settled(self) -> bool:
@@ -93,74 +89,122 @@ def question(
     source: str, kind: str, options: Options, problems: Sequence[Problem], columns: Sequence[str] = ()
 ) -> QuestionError:
     """Return the error that asks about all problems; `columns` shows the file's columns."""
-    error = QuestionError(_message(source, kind, options, problems, columns), source=source)
-    error.kind, error.problems, error.columns = kind, tuple(problems), tuple(columns)
+    return _asked(source, kind, options, problems, columns, problems)
+
+
+def _asked(
+    source: str,
+    kind: str,
+    options: Options,
+    problems: Sequence[Problem],
+    columns: Sequence[str],
+    every: Sequence[Problem],
+    ways: Sequence[_Way] = (),
+) -> QuestionError:
+    message = _message(source, kind, options, problems, columns, ways)
+    error = QuestionError(message, source=source)
+    error.kind, error.problems, error.columns = kind, tuple(every), tuple(columns)
     error.options = _settled(options, problems).stated()
     return error
+
+
+class _Way(NamedTuple):
+    """One way to answer a question: its options, and what they settle."""
+
+    options: Options
+    settled: tuple[Problem, ...] = ()
+    picked: tuple[Choice, ...] = ()
+    # How many of its choices are not the first ones: the fewer, the likelier.
+    turns: int = 0
+    # Lines that it leaves out because nothing else settles them.
+    dropped: frozenset[int] = frozenset()
+    # Lines that are read with it.
+    kept: frozenset[int] = frozenset()
+
+    def plus(self, problem: Problem, choice: Choice, *, turns: bool = False) -> _Way:
+        """Return this way with one more thing settled."""
+        lines = [lines for lines, _ in Options(skip_rows=choice.get("skip_rows")).skipped()]
+        return self._replace(
+            options=self.options.plus(choice),
+            settled=(*self.settled, problem),
+            picked=(*self.picked, choice),
+            turns=self.turns + turns,
+            dropped=self.dropped.union(*lines) if len(problem.choices) == 1 else self.dropped,
+        )
+
+    def settles(self, problem: Problem) -> bool:
+        """Whether it has settled a problem before."""
+        return any(problem.is_same(other) for other in self.settled)
 
 
 def answered(read: Callable[[Options], pd.DataFrame], options: Options) -> pd.DataFrame:
     """Return what is read with the options, or raise one question that is complete.
 
-    Each open thing is set to each of its choices and the file is read again: what comes up under every choice
-    joins the question, so that it is asked once.
+    The file is read with each choice of what is open, and with what comes up under that choice, until it is
+    read: what all these ways have in common is asked, and what one of them needs stands with its command.
     """
     try:
         return read(options)
     except QuestionError as first:
-        problems = _completed(read, options, first.problems)
-        complete = question(first.source, first.kind, options, problems, first.columns)
+        ways, stuck = _ways(read, options, first.problems)
+        every: list[Problem] = []
+        for problem in (*first.problems, *(problem for way in ways for problem in way.settled), *stuck):
+            is_met = any(way.settles(problem) for way in ways) or not ways
+            if is_met and not any(problem.is_same(other) for other in every):
+                every.append(problem)
+        is_doubtful = any(problem.is_doubtful for problem in every)
+        joint = [one for one in every if is_doubtful or all(way.settles(one) for way in ways)]
+        complete = _asked(first.source, first.kind, options, joint, first.columns, every, ways)
     raise complete
 
 
-def _completed(
+def _ways(
     read: Callable[[Options], pd.DataFrame], options: Options, first: Sequence[Problem]
-) -> Sequence[Problem]:
-    problems = list(first)
-    for _ in range(_MOST_ROUNDS):
-        if not all(problem.has_way_out for problem in problems):
+) -> tuple[Sequence[_Way], Sequence[Problem]]:
+    """Return the ways that read a file, the likeliest first; without any, what the likeliest is stuck on."""
+    found: list[_Way] = []
+    stuck: Sequence[Problem] = ()
+    waiting = _steps(_Way(options), first)
+    for _ in range(_MOST_TRIALS):
+        if not waiting or len(found) == _MOST_COMMANDS:
             break
-        lists = [problem.choices or ({problem.option: _UNKNOWN[problem.option][1]},) for problem in problems]
-        base = [choices[0] for choices in lists]
-        trials = [base] + [
-            [*base[:place], choice, *base[place + 1 :]]
-            for place, choices in enumerate(lists)
-            for choice in choices[1 : _TRIED_CHOICES + 1]
-        ]
-        asked = [_asked_next(read, options, trial) for trial in trials[:_MOST_TRIALS]]
-        known = {problem.key for problem in problems}
-        new = {
-            problem.key: problem
-            for others in asked
-            for problem in others
-            if problem.key not in known
-            and (problem.code in _OF_VALUES or all(_is_among(problem, others) for others in asked))
-        }
-        if not new:
-            break
-        problems += new.values()
-    return problems
+        waiting.sort(key=lambda way: way.turns)
+        way = waiting.pop(0)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                frame = read(way.options)
+            found.append(way._replace(kept=frozenset(frame.get("line", ()))))
+        except QuestionError as more:
+            steps = _steps(way, more.problems)
+            waiting += steps
+            stuck = stuck or (() if steps else (*way.settled, *more.problems))
+        except InputError as error:
+            place = f"line {error.line}: " if error.line else ""
+            stuck = stuck or (*way.settled, Problem("wrong_cells", {"text": f"{place}{error.why}"}))
+    # No command drops an entry that another one keeps.
+    harmless = [way for way in found if not any(way.dropped & other.kept for other in found)]
+    return harmless, () if found else stuck
 
 
-def _is_among(problem: Problem, others: Iterable[Problem]) -> bool:
-    return any(problem.key == other.key and problem.choices == other.choices for other in others)
+def _steps(way: _Way, problems: Sequence[Problem]) -> list[_Way]:
+    """Return the ways that lead on: one for each choice of what has several, else one with all that is open.
+
+    What stands behind a problem with several choices may belong to the first of them alone, and waits.
+    """
+    if any(map(way.settles, problems)):
+        return []
+    for problem in problems:
+        if not problem.has_way_out:
+            return []
+        if len(problem.choices) > 1:
+            return [way.plus(problem, one, turns=place > 0) for place, one in enumerate(problem.choices)]
+        way = way.plus(problem, problem.choices[0] if problem.choices else _for_trial(problem))
+    return [way]
 
 
-def _asked_next(
-    read: Callable[[Options], pd.DataFrame], options: Options, trial: Sequence[Choice]
-) -> Sequence[Problem]:
-    for choice in trial:
-        options = options.plus(choice)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            read(options)
-    except QuestionError as more:
-        return more.problems
-    except InputError:
-        # This choice does not fit; another one may.
-        return ()
-    return ()
+def _for_trial(problem: Problem) -> Choice:
+    return {problem.option: _UNKNOWN[problem.option][1]}
 
 
 def _settled(options: Options, problems: Iterable[Problem]) -> Options:
@@ -171,7 +215,12 @@ def _settled(options: Options, problems: Iterable[Problem]) -> Options:
 
 
 def _message(
-    source: str, kind: str, options: Options, problems: Sequence[Problem], columns: Sequence[str]
+    source: str,
+    kind: str,
+    options: Options,
+    problems: Sequence[Problem],
+    columns: Sequence[str],
+    ways: Sequence[_Way],
 ) -> str:
     text = words()
     lines = []
@@ -182,39 +231,39 @@ def _message(
     shown = [head, *lines] if head else lines
     if columns:
         shown += [text("file.question.columns"), *columns]
-    if all(problem.has_way_out for problem in problems):
-        shown += _commands(source, kind, options, problems)
+    if ways or all(problem.has_way_out for problem in problems):
+        shown += _commands(source, kind, options, problems, ways)
         if is_command() and not can_set("save_mapping"):
             shown.append(text("file.question.again"))
     return "\n".join(shown)
 
 
-def _commands(source: str, kind: str, options: Options, problems: Sequence[Problem]) -> list[str]:
-    """Return the command that reads the file, or one for each way to answer what has several choices."""
+def _commands(
+    source: str, kind: str, options: Options, problems: Sequence[Problem], ways: Sequence[_Way]
+) -> list[str]:
+    """Return the command of each way, with what it alone needs; what is doubtful is for the person to add."""
     text = words()
-    open_lists = [problem.choices for problem in problems if problem.choices and not problem.is_settled]
-    settled = _settled(options, problems)
-    unknown = {problem.option: _UNKNOWN[problem.option][0] for problem in problems if not problem.choices}
-    ways = [list(way) for way in itertools.islice(itertools.product(*open_lists), _MOST_COMMANDS + 1)]
-    if len(ways) <= _MOST_COMMANDS and not any(problem.is_doubtful for problem in problems):
-        calls = []
+    if ways and not any(problem.is_doubtful for problem in problems):
+        lines = []
         for way in ways:
-            merged = settled
-            for choice in way:
-                merged = merged.plus(choice)
-            calls.append(_call(source, kind, {**merged.stated(), **unknown}))
-        return [
-            text("file.question.read_with" if len(calls) == 1 else "file.question.read_with_one_of"),
-            *calls,
-        ]
+            lines.append(_call(source, kind, {**way.options.stated(), **_unknown(way.settled)}))
+            lines += [f"    {one.sentence()}" for one in way.settled if not any(map(one.is_same, problems))]
+        one_or_more = "read_with" if len(ways) == 1 else "read_with_one_of"
+        return [text(f"file.question.{one_or_more}"), *lines]
     choices = [
         f"  ({number}) {_typed(choice)}"
         for number, problem in enumerate(problems, 1)
         if problem.choices and not problem.is_settled
         for choice in problem.choices
+        if not ways or any(choice in way.picked for way in ways)
     ]
-    call = _call(source, kind, {**settled.stated(), **unknown})
+    call = _call(source, kind, {**_settled(options, problems).stated(), **_unknown(problems)})
     return [text("file.question.choose"), *choices, text("file.question.added_to"), call]
+
+
+def _unknown(problems: Sequence[Problem]) -> dict[str, str]:
+    """Return what stands in a command for what only the person knows."""
+    return {problem.option: _UNKNOWN[problem.option][0] for problem in problems if not problem.choices}
 
 
 def _typed(options: Mapping[str, Any]) -> str:

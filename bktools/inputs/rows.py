@@ -55,15 +55,25 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     is_report &= not options.keeps_reports
     if is_report.any():
         report_texts = _report_texts(table, texts, is_report)
-        choices: list[Choice] = [table.skip(is_report), *_pattern(table, report_texts, is_report)]
+        left_out = _pattern(table, report_texts, is_report) or table.skip(is_report)
         shown = [text[:40] for text in report_texts]
-        reading.ask_of_rows("report_rows", is_report, [*choices, {"skip_rows": "none"}], values=shown)
+        reading.ask_of_rows("report_rows", is_report, [left_out, {"skip_rows": "none"}], values=shown)
     _ask_of_lacking(reading, money, is_lacking)
-    is_sparse = bool(no_date.any() and not no_date[0] and no_date.sum() * 10 > len(no_date))
-    choices = [table.skip(no_date), {"columns": {"date": ""}}, *[{"fill_down": "date"}] * is_sparse]
+    choices = [table.skip(no_date), {"columns": {"date": ""}}]
+    if no_date.any() and not no_date[0] and no_date.sum() * (10 if is_ledger else 3) > len(no_date):
+        # So many are the further rows of a voucher or a day, and no command drops them.
+        choices = [_filled_down(reading, no_date), *([] if is_ledger else choices[1:])]
     reading.ask_of_rows("rows_without_date", no_date, choices)
     entries: Mask = ~(is_noted | is_report | is_lacking | no_date)
     return entries
+
+
+def _filled_down(reading: Reading, no_date: Mask) -> Choice:
+    """Return the option that fills all fields which only the first of several rows has, as it has the day."""
+    beside = ("voucher_id", "document_number") if reading.kind == "ledger" else ()
+    blank = {field: reading.blank(field) for field in filter(reading.has, beside)}
+    fields = [field for field, own in blank.items() if own[no_date].all() and not own[0]]
+    return {"fill_down": ",".join(["date", *fields])}
 
 
 def _texts(reading: Reading) -> list[int]:
@@ -131,13 +141,13 @@ def _report_texts(table: Table, texts: Sequence[int], rows: Mask) -> list[str]:
     return list(dict.fromkeys(text for text in own if words.report_rank(text)))
 
 
-def _pattern(table: Table, texts: Sequence[str], rows: Mask) -> list[Choice]:
+def _pattern(table: Table, texts: Sequence[str], rows: Mask) -> Choice | None:
     """Return a pattern that just these rows contain, which a saved mapping needs: lines change each month."""
     starts = {" ".join(text.split()[:_WORDS_OF_A_PATTERN]) for text in texts}
     pattern = "|".join(sorted(re.escape(start).replace("\\ ", " ") for start in starts))
     matching = [cells.matches(column, f"(?i){pattern}") for column in table.columns if pattern]
     is_exact = ";" not in pattern and matching and (np.logical_or.reduce(matching) == rows).all()
-    return [{"skip_rows": pattern}] if is_exact else []
+    return {"skip_rows": pattern} if is_exact else None
 
 
 def _shown(table: Table, rows: Mask) -> str:

@@ -12,9 +12,11 @@ import pandas as pd
 import pytest
 
 import bktools
+from bktools import caller
 from bktools.errors import QuestionError
-from bktools.inputs.options import Options
+from bktools.inputs.options import OF_KIND, Options, flag
 
+READERS = ("read_chart_of_accounts", "read_entries", "read_general_ledger")
 WORLDS = Path(__file__).parent.parent / "worlds" / "inputs"
 PROMISES = tomllib.loads((WORLDS / "promises.toml").read_text(encoding="utf-8"))
 # Notes that most files have.
@@ -57,6 +59,33 @@ def test_a_file_is_read_or_asked_about_once(world):
         assert frame.get("account_code", pd.Series(dtype=str)).tolist() == world.get("account_codes", [])
     notes = {note["code"] for note in frame.attrs["bktools"]["note_facts"]} - USUAL
     assert notes == {*world.get("notes", ())}
+
+
+@pytest.mark.parametrize(
+    "world", [one for one in PROMISES.values() if "answer" in one], ids=lambda one: one["file"]
+)
+def test_each_printed_command_reads_the_file(world):
+    """Each printed call reads the file when it is pasted; values that only a person knows are put in."""
+    with pytest.raises(QuestionError) as caught:
+        read(world, world.get("options", {}))
+    problems, readers = caught.value.problems, {name: getattr(bktools, name) for name in READERS}
+    calls = [line.strip() for line in str(caught.value).splitlines() if line.startswith("  read_")]
+    assert calls
+    if any(problem.is_doubtful for problem in problems):
+        return
+    currency = repr(world["answer"].get("currency"))
+    for call in calls:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert len(eval(call.replace("'CODE'", currency).replace("'YYYY'", "2026"), readers))
+    if "commands" in world:
+        flags = {name: flag(name) for name in OF_KIND[world["kind"]]}
+        with caller.command(flags), pytest.raises(QuestionError) as caught:
+            read(world, world.get("options", {}))
+        shown = [line for line in str(caught.value).splitlines() if line.startswith("  bktools ")]
+        assert [line.partition(f"{world['file']} ")[2].split(" --save-mapping")[0] for line in shown] == (
+            world["commands"]
+        )
 
 
 @pytest.mark.parametrize(

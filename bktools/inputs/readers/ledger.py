@@ -294,7 +294,10 @@ def _ask_of_accounts(reading: Reading) -> None:
             continue
         empty = reading.blank(field)
         if empty.any() and field == "account_code":
-            reading.ask_of_rows("rows_lack_account", empty, [{"fill_down": field}, reading.table.skip(empty)])
+            # Many rows below one that has it are postings of its account.
+            are_many = not empty[0] and empty.sum() * 10 > len(empty)
+            choices = [{"fill_down": field}, *([] if are_many else [reading.table.skip(empty)])]
+            reading.ask_of_rows("rows_lack_account", empty, choices)
         elif empty.any() and not empty[0] and not empty.all():
             reading.ask_of_rows("rows_lack_voucher", empty, [{"fill_down": field}, {"columns": {field: ""}}])
 
