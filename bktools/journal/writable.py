@@ -1,4 +1,7 @@
-"""The journal, to write: each change is in a transaction that first asks for the right journal."""
+"""The journal, to write: a change is in a transaction that first asks for the right journal.
+
+The outcome of a request is written in any case.
+"""
 
 from __future__ import annotations
 

@@ -70,8 +70,8 @@ class Words:
 
     Examples
     --------
-    >>> words("en")("entry.too_many_decimals.one", currency="JPY", decimals=0)
-    'the amount has more decimals than JPY, which has 0'
+    >>> words("en")("entry.too_many_decimals.one", currency="JPY", units=0)
+    'The amount has more decimals than JPY, which has 0'
     """
 
     language: str
