@@ -111,9 +111,9 @@ def titled(title: str, about: str) -> str:
     return "\n".join([capitalized(first), *others])
 
 
-def words_of(language: str) -> Words:
-    """Return the words of a picture in a language."""
-    if language not in LANGUAGES:
+def words_of(language: str | None) -> Words:
+    """Return the words of a picture in a language, by default the configured one."""
+    if language not in (None, *LANGUAGES):
         raise ArgumentError("language", f"must be one of {', '.join(LANGUAGES)}", language)
     return words(language)
 

@@ -25,7 +25,7 @@ def plot_coverage(
     *,
     title: str | None = None,
     figure: Figure | None = None,
-    language: str = "en",
+    language: str | None = None,
 ) -> Axes:
     """Draw the categories by the state of their account, such as covered or archived.
 
@@ -37,8 +37,8 @@ def plot_coverage(
         Month and company for the heading, such as "October 2026, Muster GmbH". Default: the company.
     figure : matplotlib.figure.Figure, optional
         Where to draw, such as a figure of your own; its size is set. Default: a new figure.
-    language : str
-        Of its words: "en" or "de".
+    language : str, optional
+        Of its words: "en" or "de"; by default the configured one.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def plot_coverage(
     if states:
         counts = counts.sort_values(list(counts.columns), ascending=False, kind="stable")
     heading = texts.counted(len(states), "category") if states else texts("report.picture.no_categories")
-    drawn = bars.Chart(heading, counts, [number(int(count), language) for count in counts.sum(axis=1)])
+    drawn = bars.Chart(heading, counts, [number(int(count), texts.language) for count in counts.sum(axis=1)])
     if title is None:
         companies = {*coverage["company_id"].to_pylist()}
         title = texts("report.company", id=companies.pop()[:8]) if len(companies) == 1 else ""

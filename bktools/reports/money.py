@@ -149,7 +149,7 @@ def plot_money(
     title: str | None = None,
     currency: str | None = None,
     figure: Figure | None = None,
-    language: str = "en",
+    language: str | None = None,
 ) -> dict[str, Axes]:
     """Draw the value of entries, exported and held back: the company's currency large, the others small.
 
@@ -171,8 +171,8 @@ def plot_money(
         The company's own currency, such as "EUR". Default: the currency with most entries.
     figure : matplotlib.figure.Figure, optional
         Where to draw, such as a figure of your own; its size is set. Default: a new figure.
-    language : str
-        Of its words: "en" or "de".
+    language : str, optional
+        Of its words: "en" or "de"; by default the configured one.
 
     Returns
     -------
@@ -201,7 +201,7 @@ def plot_money(
         raise ArgumentError("by", "must be 'reason' or 'month'", by)
     texts = bars.words_of(language)
     rows = _with_states(entries, jobs, texts)
-    title = month_and_company(rows, language) if title is None else title
+    title = month_and_company(rows, texts.language) if title is None else title
     there = set(rows.column("state").to_pylist())
     looks = {name: look for state, look in STATES.items() if (name := _name_of(texts, state)) in there}
     states = list(looks)

@@ -45,7 +45,7 @@ def versus(
     period: Month | None = None,
     before: Month | None = None,
     every: bool = False,
-    language: str = "en",
+    language: str | None = None,
 ) -> pd.DataFrame:
     """Return what differs between two months, or a month and a budget, by any key, largest difference first.
 
@@ -67,8 +67,8 @@ def versus(
         With both, one frame may be both sides.
     every : bool
         True for a row of each group, also of one whose amounts are the same.
-    language : str
-        Of the drivers: "en" or "de".
+    language : str, optional
+        Of the drivers: "en" or "de"; by default the configured one.
 
     Returns
     -------
