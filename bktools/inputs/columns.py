@@ -190,6 +190,9 @@ def can_be(field: str, reading: Reading, *, with_cents: bool = True) -> list[int
             continue
         is_balance = says_balance(reading.table.headings[place]) and field != "date"
         is_other = (field == "date" and most(filled, is_serial)) or (field in MONEY and are_codes(filled))
+        is_other |= field in MONEY and words.are_inside(
+            reading.table.headings[place], words.headings("no_amount", "no_code")
+        )
         if not is_balance and not is_other and fits(field, filled):
             candidates.append(place)
     if field in MONEY and with_cents:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from bktools.inputs.days import is_day
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.settings import load_settings
+from bktools.settings.values import read_setting
 
 # Words of headings that say another amount than the entry's.
 _FOREIGN = frozenset({"foreign", "original", "instructed", "asset", "local", "fremd", "origine"})
@@ -31,12 +33,13 @@ class _Stated(NamedTuple):
 
 
 def own_currency() -> str | None:
-    """Return the currency of the settings; None where no environment is configured, or none is set."""
+    """Return the currency of the settings, or of its variable alone; None where neither is set."""
     try:
         return load_settings().currency
     except ConfigurationError:
         # A file can be read without a service.
-        return None
+        own = os.environ.get("BKTOOLS_CURRENCY")
+        return read_setting("currency", "BKTOOLS_CURRENCY", own) if own else None
 
 
 def _of_headings(reading: Reading, fields: Iterable[str]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from os import PathLike
 from typing import Any, Final
 
@@ -36,6 +36,7 @@ NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
 _SHOWN_ROWS, _SHOWN_CHARACTERS = 5, 100
 # A row is about as full as most with this share of their cells.
 _FULL = 0.6
+_COMMENT = re.compile(r"\s*#(?:\s|$)")
 # The width of a file without headings is one that more than this share of rows reaches.
 _SOME = 0.05
 
@@ -82,6 +83,7 @@ def _below_headings(grid: Grid, source: Source, options: Options) -> Reading | N
     if is_again:
         reading.note("headings_again", line=grid.head_lines[start])
     _leave_skipped(reading)
+    _leave_comments(reading)
     if top > first and any(map(_filled, grid.head[:top])):
         reading.note("rows_above", first=grid.head_lines[first], last=grid.head_lines[top - 1])
     if top >= 0:
@@ -105,7 +107,10 @@ def find_headings(grid: Grid, kind: str, options: Options, source: str) -> tuple
         return (grid.head_lines.index(options.headings) if options.headings else -1), True
     named = {words.normal(heading): field for field, heading in options.columns.items() if heading}
     with_two: list[int] = []
-    for place, row in enumerate(grid.head):
+    # A line of comments has headings where nothing else has.
+    for place, row in sorted(enumerate(grid.head), key=lambda one: _is_comment(one[1])):
+        if with_two and _is_comment(row):
+            break
         by_cell = [
             words.fields_of(cell, kind) | ({named.get(words.normal(cell), "")} - {""})
             for cell in dict.fromkeys(filter(str.strip, row))
@@ -121,7 +126,21 @@ def find_headings(grid: Grid, kind: str, options: Options, source: str) -> tuple
     counts = Counter(count for row in grid.head if (count := _filled(row)) > 1)
     usual = max(counts, key=lambda count: (counts[count], count), default=0)
     full = next((at for at, row in enumerate(grid.head) if 1 < _filled(row) >= _FULL * usual), None)
-    return (-1 if full is not None and any(map(is_figure, grid.head[full])) else full), False
+    return (-1 if full is not None and _is_data(grid.head, full) else full), False
+
+
+def _is_data(rows: Sequence[Sequence[str]], place: int) -> bool:
+    """Whether a row has a day or an amount, or a cell that is there again below."""
+    below = [{*column} for column in zip_longest(*rows[place + 1 :], fillvalue="")]
+    return any(
+        is_figure(cell) or (cell.strip() and cell in column)
+        for cell, column in zip_longest(rows[place], below[: len(rows[place])], fillvalue="")
+    )
+
+
+def _is_comment(row: Sequence[str]) -> bool:
+    """Whether a row begins with # and a space, or has nothing but the mark; #1001 is a number."""
+    return bool(row and _COMMENT.match(row[0])) and (row[0].strip() != "#" or _filled(row) == 1)
 
 
 def is_figure(cell: str) -> bool:
@@ -205,6 +224,18 @@ def _leave_skipped(reading: Reading) -> None:
     reading.note_rows("rows_skipped", skipped)
     left_out = table.rows(skipped).columns if skipped.any() else []
     reading.table = replace(table.rows(~skipped), left_out=left_out)
+
+
+def _leave_comments(reading: Reading) -> None:
+    """Leave out the lines of comments of a text."""
+    table = reading.table
+    if table.sheet is not None or not table.columns:
+        return
+    may_be = cells.matches(table.columns[0], f"^{_COMMENT.pattern}").copy()
+    for place in np.flatnonzero(may_be):
+        may_be[place] = _is_comment([column[place].as_py() for column in table.columns])
+    reading.note_rows("comments", may_be)
+    reading.table = table.rows(~may_be)
 
 
 def _wordy(columns: Sequence[pa.ChunkedArray]) -> list[int]:

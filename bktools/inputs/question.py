@@ -162,11 +162,11 @@ def _ways(
     read: Callable[[Options], pd.DataFrame], options: Options, first: Sequence[Problem]
 ) -> tuple[Sequence[_Way], Sequence[Problem]]:
     """Return the ways that read a file, the likeliest first; without any, what the likeliest is stuck on."""
-    found: list[_Way] = []
+    reading: list[_Way] = []
     stuck: Sequence[Problem] = ()
     waiting = _steps(_Way(options), first)
     for _ in range(_MOST_TRIALS):
-        if not waiting or len(found) == _MOST_COMMANDS:
+        if not waiting or len(reading) == _MOST_COMMANDS:
             break
         waiting.sort(key=lambda way: way.turns)
         way = waiting.pop(0)
@@ -174,7 +174,7 @@ def _ways(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 frame = read(way.options)
-            found.append(way._replace(kept=frozenset(frame.get("line", ()))))
+            reading.append(way._replace(kept=frozenset(frame.get("line", ()))))
         except QuestionError as more:
             steps = _steps(way, more.problems)
             waiting += steps
@@ -183,8 +183,8 @@ def _ways(
             place = f"line {error.line}: " if error.line else ""
             stuck = stuck or (*way.settled, Problem("wrong_cells", {"text": f"{place}{error.why}"}))
     # No command drops an entry that another one keeps.
-    harmless = [way for way in found if not any(way.dropped & other.kept for other in found)]
-    return harmless, () if found else stuck
+    harmless = [way for way in reading if not any(way.dropped & other.kept for other in reading)]
+    return harmless, () if reading else stuck
 
 
 def _steps(way: _Way, problems: Sequence[Problem]) -> list[_Way]:

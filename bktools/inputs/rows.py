@@ -55,11 +55,11 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     is_report &= not options.keeps_reports
     if is_report.any():
         report_texts = _report_texts(table, texts, is_report)
-        left_out = _pattern(table, report_texts, is_report) or table.skip(is_report)
+        left_out: Choice = _pattern(table, report_texts, is_report) or table.skip(is_report)
         shown = [text[:40] for text in report_texts]
         reading.ask_of_rows("report_rows", is_report, [left_out, {"skip_rows": "none"}], values=shown)
     _ask_of_lacking(reading, money, is_lacking)
-    choices = [table.skip(no_date), {"columns": {"date": ""}}]
+    choices: list[Choice] = [table.skip(no_date), {"columns": {"date": ""}}]
     if no_date.any() and not no_date[0] and no_date.sum() * (10 if is_ledger else 3) > len(no_date):
         # So many are the further rows of a voucher or a day, and no command drops them.
         choices = [_filled_down(reading, no_date), *([] if is_ledger else choices[1:])]

@@ -44,6 +44,8 @@ def test_a_file_is_read_or_asked_about_once(world):
         assert sorted({problem.code for problem in caught.value.problems}) == world["asked"]
         doubtful = [problem.code for problem in caught.value.problems if problem.is_doubtful]
         assert doubtful == world.get("doubtful", doubtful)
+        choices = str([problem.choices for problem in caught.value.problems])
+        assert not any(heading in choices for heading in world.get("unoffered", ()))
         if "answer" not in world:
             assert not world.get("broken") or not all(one.has_way_out for one in caught.value.problems)
             return

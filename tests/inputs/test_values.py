@@ -201,3 +201,12 @@ def test_signs_are_turned_where_it_is_asked(write):
     read = bktools.read_entries(write("Date,Amount\n2026-10-01,-5.00\n"), negate=True, currency="EUR")
     assert read["amount"].tolist() == [5.0]
     assert "negated" in {note["code"] for note in read.attrs["bktools"]["note_facts"]}
+
+
+def test_the_currency_of_the_settings_needs_no_environment(write, monkeypatch):
+    """The variable of the company's currency is used by what reads files, also without a service."""
+    for name in ("BKTOOLS_ENVIRONMENT", "BKTOOLS_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("BKTOOLS_CURRENCY", "CHF")
+    entries = bktools.read_entries(write("Date;Amount\n2026-10-01;1,00\n"))
+    assert entries["currency"].tolist() == ["CHF"]

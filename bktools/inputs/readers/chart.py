@@ -120,7 +120,12 @@ def _ask_of_columns(reading: Reading) -> None:
     for field in ("code", "name"):
         if field in places:
             continue
-        full = [place for place in reading.free() if all(cell.strip() for cell in table.samples[place])]
+        full = [
+            place
+            for place in reading.free()
+            if all(cell.strip() for cell in table.samples[place])
+            and not words.are_inside(table.headings[place], words.headings("no_code"))
+        ]
         candidates = full
         if field == "code":
             unique = [place for place in full if len({*table.samples[place]}) == len(table.samples[place])]
@@ -131,8 +136,9 @@ def _ask_of_columns(reading: Reading) -> None:
             candidates = [
                 place for place in full if most(table.samples[place], re.compile(r"[^\W\d_]").search)
             ]
-        if field == "name" and not candidates and "code" in places:
-            candidates = [places["code"]]
+            # A column of few kinds, such as sides, is no column of names; an account may have its name alone.
+            kinds = [place for place in candidates if len({*table.samples[place]}) * 2 > len(table.lines)]
+            candidates = kinds or [place for place in (places.get("code"),) if place is not None]
         # Any list has codes and names: under headings that are not known, the codes may be of something else.
         is_doubtful = field == "code" and table.heading_line > 0 and not table.is_known
         choices = [table.choice(field, place) for place in candidates]

@@ -169,7 +169,7 @@ def _read(
         _tell(failed, reading, verify)
     elif books.totals or books.movements:
         names = [stated.name for stated in books.totals]
-        reading.note("verified", names=names, balances=len(books.movements) or None)
+        reading.note("verified", names=names or None, balances=len(books.movements) or None)
     if books.exported_at:
         reading.note("exported_at", day=f"{books.exported_at:%Y-%m-%d}")
     about = reading.provenance(
