@@ -140,8 +140,11 @@ def currencies_in(heading: str) -> tuple[str, ...]:
     """Return what the one currency that a heading names can be, such as EUR of Amount (EUR)."""
     # Two letters are a word of the language, such as "kr" or "Rs", unless they stand before a sign.
     parts = [part for part in _PARTS.findall(heading) if len(part) != 2 or "$" in part]
-    # A word in small letters, such as "all" or "top", is a code at the end alone: amount_eur.
-    is_code = (not part.islower() or len(part) > 3 or part == parts[-1] for part in parts)
+    # A word in small letters, such as "all" or "top", is a code at the end alone, and of today: amount_eur.
+    is_code = (
+        not part.islower() or len(part) > 3 or (part == parts[-1] and part.upper() in MINOR_UNITS)
+        for part in parts
+    )
     named = {currencies_of(part) for part, may_be in zip(parts, is_code, strict=True) if may_be} - {()}
     return named.pop() if len(named) == 1 else ()
 
