@@ -41,7 +41,7 @@ COLUMNS = pa.schema(
         "after": TEXT,
         "currency": TEXT,
     }
-    | {"amount_before": MONEY, "amount_after": MONEY, "difference": MONEY, "share": pa.decimal128(38, 1)}
+    | {"amount_before": MONEY, "amount_after": MONEY, "difference": MONEY, "percent": pa.decimal128(38, 1)}
     | {"entries_before": COUNT, "entries_after": COUNT, "drivers": TEXT, "company_id": TEXT, "id": TEXT}
 )
 FIGURES = ("amount_before", "amount_after", "difference")
@@ -108,7 +108,7 @@ def compare(
     DataFrame
         One row per difference, of each table and currency the largest first: table, change (added, removed,
         more, less, or the code for the field), about (by name), field, before, after (texts; null for none);
-        of months also currency, amount_before, amount_after, difference (exact), share (percent of the amount
+        of months also currency, amount_before, amount_after, difference (exact), percent (of the amount
         before), entries_before, entries_after, and drivers: the entries that make most of the difference,
         without those that come each month; company_id, id. `frame.attrs["bktools"]` has the headline (a list
         of lines), how many rows are below_threshold, and what was not_compared, and why.
@@ -212,7 +212,7 @@ def large_changes(changes: pa.Table, is_large: Callable[[Any], bool]) -> pa.Tabl
 
 def _sized(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row as the threshold measures it: what is still open is of the size of its amount."""
-    return row | {"difference": row["amount_after"], "share": None} if row["change"] == STILL_OPEN else row
+    return row | {"difference": row["amount_after"], "percent": None} if row["change"] == STILL_OPEN else row
 
 
 def headline_of(rows: Sequence[Mapping[str, Any]], before: str, words: Words) -> list[str]:
@@ -224,7 +224,7 @@ def headline_of(rows: Sequence[Mapping[str, Any]], before: str, words: Words) ->
             now=row["amount_after"],
             by=abs(row["difference"]),
             before=before,
-            share=row["share"],
+            share=row["percent"],
         )
         for row in rows
         if row["table"] == EXPORTED and row["difference"]
@@ -266,12 +266,12 @@ def _exported(table: str, old: pa.Table, new: pa.Table, words: Words) -> Iterato
 
 
 def _figures(was: Money, now: Money) -> dict[str, Any]:
-    old, new, difference, share = change_of(was, now)
+    old, new, difference, percent = change_of(was, now)
     return {
         "amount_before": old,
         "amount_after": new,
         "difference": difference,
-        "share": share,
+        "percent": percent,
         "entries_before": was.entries,
         "entries_after": now.entries,
     }

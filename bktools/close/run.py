@@ -329,7 +329,7 @@ def budget_of(request: CloseRequest, entries: pa.Table) -> dict[str, pa.Table]:
     )
     place = rows.column_names.index("percent")
     share = pc.cast(pc.round(rows["percent"], 1), pa.decimal128(38, 1))
-    rows = rows.set_column(place, "share", share)
+    rows = rows.set_column(place, "percent", share)
     # All are of one company. An ID stands in for a name that is not known.
     parts = [KEYS[key] for key in keys if key != "company"]
     labels = []

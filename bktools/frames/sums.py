@@ -215,7 +215,7 @@ def threshold_of(value: str | float | Decimal | None) -> Callable[[Mapping[str, 
             name_of("threshold"), "must be an amount such as 500, or a share such as 5%", value
         )
     if text.endswith("%"):
-        return lambda row: row["share"] is None or bool(abs(row["share"]) >= least)
+        return lambda row: row["percent"] is None or bool(abs(row["percent"]) >= least)
     return lambda row: bool(abs(row["difference"]) >= least)
 
 

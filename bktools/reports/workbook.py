@@ -459,7 +459,7 @@ def _heading(words: Words, column: str) -> str:
 def _value(row: Mapping[str, Any], column: str, words: Words, codes: Mapping[str, str]) -> Value:
     value = row[column]
     if isinstance(value, Decimal):
-        return Share(value) if column == "share" else Money(value, row.get("currency"))
+        return Share(value) if column == "percent" else Money(value, row.get("currency"))
     return words.name(codes[column], value) if codes.get(column) and value else value
 
 

@@ -117,7 +117,7 @@ def versus(
     # Sums name no entries.
     signs = [sign if "entries" not in rows.column_names else 0 for sign, rows in ((1, this), (-1, that))]
     rows = [row for row in differences(sides, words(language), signs, every=every) if row.change or every]
-    large = [row for row in rows if is_large({"difference": row.change, "share": row.percent})]
+    large = [row for row in rows if is_large({"difference": row.change, "percent": row.percent})]
     about = source_of(this) | {"below_threshold": len(rows) - len(large)}
     return to_pandas(_table(large, sides[0]), about)
 

@@ -156,13 +156,18 @@ def _own(currencies: Sequence[str | None], rates: ExchangeRates) -> str:
 def _rows_of_csv(path: Path) -> list[Row]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = csv.DictReader(file)
-            if missing := {*COLUMNS} - {*(lines.fieldnames or ())}:
+            head = file.readline()
+            delimiter = ";" if ";" in head else ","
+            names = [name.strip(' "').casefold() for name in head.strip().split(delimiter)]
+            if missing := {*COLUMNS} - {*names}:
                 raise InputError(
-                    f"has no column {', '.join(sorted(missing))}; rates have date, currency, rate",
+                    f"has no column {', '.join(sorted(missing))}: name its columns date, currency, rate",
                     source=path.name,
                 )
-            return [(line["date"], line["currency"], line["rate"]) for line in lines]
+            lines = csv.DictReader(file, names, delimiter=delimiter)
+            # A spreadsheet that writes semicolons writes decimal commas.
+            comma = "," if delimiter == ";" else "."
+            return [(line["date"], line["currency"], line["rate"].replace(comma, ".")) for line in lines]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"cannot be read ({error})", source=str(path)) from None
 

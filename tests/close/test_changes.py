@@ -14,6 +14,7 @@ import pytest
 import bktools
 from bktools.close import changes
 from bktools.errors import ArgumentError, SnapshotNotFoundError
+from bktools.wording.numbers import MINUS
 
 
 def test_a_month_is_compared_with_a_month(service):
@@ -39,6 +40,14 @@ def test_two_months(sandbox, service, samples, closed):
     # What October held back is not new in November.
     assert closes[1].figures.new == {}
     assert _figures(found[found["table"] == "exported"], "currency") == _differing(*sent)
+    totals = found[found["table"] == "exported"]
+    shown = [
+        str(bktools.show(totals[totals["currency"] == code][["percent"]])) for code in totals["currency"]
+    ]
+    percents = [float(text.split()[-1].replace(MINUS, "-")) for text in shown]
+    assert percents == [
+        round(float(row["difference"] / row["amount_before"] * 100), 1) for row in totals.to_dict("records")
+    ]
     by_category = found[found["table"] == "exported_by_category"]
     named = [_sums(close, ["category_name"]) for close in closes]
     assert _figures(by_category, "about", "currency") == _differing(*named)

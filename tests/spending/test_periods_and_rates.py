@@ -67,7 +67,11 @@ def test_the_rate_of_the_day(tmp_path):
     file = tmp_path / "rates.csv"
     file.write_text("date,currency,rate\n2026-07-01,USD,0.90\n2026-09-01,USD,0.80\n", encoding="utf-8")
     dated = ENTRIES[ENTRIES["currency"] != "JPY"]
-    for rates in (file, str(file)):
+    spreadsheet = tmp_path / "spreadsheet.csv"
+    spreadsheet.write_text(
+        "Date;Currency;Rate\n2026-07-01;USD;0,90\n2026-09-01;USD;0,80\n", encoding="utf-8-sig"
+    )
+    for rates in (file, str(file), spreadsheet):
         home = spend(dated, by="month", rates=rates).set_index(["month", "currency"])["home_amount"]
         assert home["2026-07", "USD"] == 90.05
         assert home["2026-10", "USD"] == -2.40
