@@ -20,6 +20,8 @@ CORRECTED = 92
 FEW = 5
 # A habit of so many is the ledger's: a text that so many vouchers carry, documents that so often balance.
 HABIT = 0.9
+# A month with less than this share of the next one's days is not shown: its vouchers were only dated back.
+SPARSE = 0.25
 # So many of the vouchers come within the usual delay.
 USUAL = 0.97
 
@@ -41,11 +43,15 @@ def covered_by(days: Numbers, until: int | None) -> Gate:
     """Return the first and the last day that a ledger shows, by the days of its postings.
 
     It begins with a month, if it is not silent before its first posting for longer than it usually is between
-    two of its days.
+    two of its days. A few vouchers that are dated back into the month before show nothing of that month.
     """
     days = np.unique(days)
     if not len(days):
         return 0, -1
+    months = days.astype("M8[D]").astype("M8[M]")
+    _, begins, counts = np.unique(months, return_index=True, return_counts=True)
+    if len(counts) > 1 and counts[0] < SPARSE * counts[1]:
+        days = days[begins[1] :]
     first, last = int(days[0]), int(days[-1])
     month = int(np.datetime64(first, "D").astype("M8[M]").astype("M8[D]").astype(int))
     silence = int(np.sort(np.diff(days))[int(HABIT * (len(days) - 2))]) if len(days) > FEW else 0
