@@ -131,11 +131,11 @@ def measure(*, tiny: bool, peers: bool) -> list[Row]:
     return [
         _row(
             f"match {len(entries):,} entries by {len(postings):,} postings",
-            1,
+            0.33,
             one_to_one,
             f"; {PROFILE}; largest memory of the process {memory:.1f} GiB",
         ),
-        _row(f"match {len(ours):,} entries by {len(totals):,} sums of account and day", 0.5, by_day),
+        _row(f"match {len(ours):,} entries by {len(totals):,} sums of account and day", 0.25, by_day),
         Row("match 320 entries", "ms", wall, 100, at_most=True, note=f"by processor time {used:.2f}"),
     ]
 
