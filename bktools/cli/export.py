@@ -372,7 +372,7 @@ def _say_plan(text: results.Text, plan: bktools.ExportPlan) -> None:
     from bktools.frames.names import FIRST
 
     # The next step is that of the command, not of Python.
-    text.say(repr(plan).partition(f"\n  {words()('command.next', step='')}".rstrip())[0])
+    text.say(plan.overview())
     held = plan.not_ready[[name for name in (*FIRST, "reason") if name in plan.not_ready.columns]]
     text.say_list(words()("command.not_ready"), held, most=SHOWN_NOT_READY, whole="--csv FOLDER")
 

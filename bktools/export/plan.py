@@ -253,6 +253,14 @@ class ExportPlan(Result):
         return dict(sorted(Sum({}, money_of(self.rows)).amounts.items()))
 
     def __repr__(self) -> str:
+        steps = [INDENT + words()("command.next", step=step) for step in self._next_steps()]
+        return readable("\n".join([*self._lines(), *steps]))
+
+    def overview(self) -> str:
+        """Return what the plan holds and lacks, as `print` shows it, without the next steps."""
+        return readable("\n".join(self._lines()))
+
+    def _lines(self) -> list[str]:
         lines = [f"ExportPlan {self.plan_id}: {self._headline()}"]
         texts = words()
         lines += [
@@ -270,9 +278,7 @@ class ExportPlan(Result):
             for row in rows
         ]
         lines += listed(reasons, room(), indent=INDENT, to_the_right=[1])
-        lines += [INDENT + line for line in self._not_checked()]
-        lines += [INDENT + texts("command.next", step=step) for step in self._next_steps()]
-        return readable("\n".join(lines))
+        return [*lines, *(INDENT + line for line in self._not_checked())]
 
     def _repr_html_(self) -> str:
         needs_action = self.needs_action

@@ -18,7 +18,7 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames.parquet import MIB
 from bktools.inputs.days import parsed
 from bktools.inputs.notes import Note, damaged, note
-from bktools.inputs.table import Grid, Rows, Table
+from bktools.inputs.table import Rows, Table
 
 LARGEST = 2 << 30
 _HEAD, _PIECE = 1 << 16, 1 << 24
@@ -180,8 +180,3 @@ class Format(NamedTuple):
     name: str
     recognises: Callable[[File], bool]
     read: Callable[[File, str], Books]
-
-
-# What reads the postings of a report that is a table; None for another table. Files of this folder name them
-# in `REPORTS`.
-Report = Callable[[File, Grid], Books | None]
