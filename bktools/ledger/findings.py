@@ -156,8 +156,8 @@ class _Findings:
             return booked
         judged = self._judged
         months = values_at(judged.posting_month, judged.posting[booked])
-        is_other = (months != judged.month.gather(booked)).fill_null(value=False)
-        return booked[is_other.to_numpy()]
+        is_other: Flags = (months != judged.month.gather(booked)).fill_null(value=False).to_numpy()
+        return booked[is_other]
 
     def _on_other_centres(self) -> Flags:
         """Return which entries have their posting on another cost centre."""
