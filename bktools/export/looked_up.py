@@ -1,4 +1,4 @@
-"""Entries that a ledger does not hold, as evidence for a company that is closed (`journal.right_journal`).
+"""Entries that a ledger does not hold, as evidence for a company that needs it (`journal.right_journal`).
 
 A restored journal, or one that is new to this computer, may lack what was sent. A ledger of a later day shows
 what is booked, if it is known where this company's accounting system books.
@@ -18,13 +18,13 @@ from bktools.journal.claims import LookedUp
 _BY_HAND = "look them up by hand, and record those that are not booked (bktools export not-booked)"
 
 
-def looked_up(plan: ExportPlan, company_id: str, closed_on: str) -> LookedUp:
+def looked_up(plan: ExportPlan, company_id: str, since: str) -> LookedUp:
     """Return what a plan's ledger shows not to be booked; raise `PlanError` as `not_in_the_books`.
 
-    `closed_on` is the day (UTC) on which the company was closed, as 2026-11-24.
+    `since` is the day (UTC) of the restore, or of the first use on this machine, as 2026-11-24.
     """
-    since = dt.datetime.combine(dt.date.fromisoformat(closed_on), dt.time.max, dt.UTC)
-    entries = not_in_the_books(plan, company_id, since)
+    ended = dt.datetime.combine(dt.date.fromisoformat(since), dt.time.max, dt.UTC)
+    entries = not_in_the_books(plan, company_id, ended)
     books = plan.books
     return LookedUp(
         str(books["exported_at"]), f"{books['source']} (SHA-256 {books['sha256']})", frozenset(entries)

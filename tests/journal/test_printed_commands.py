@@ -18,7 +18,7 @@ from bktools.journal.export_jobs import _late_answer
 from bktools.journal.periods import _set_state
 from bktools.journal.resolving import resolve
 from bktools.journal.right_journal import first_export
-from bktools.journal.unknown_outcomes import how_to_settle
+from bktools.journal.unknown_outcomes import how_to_resolve
 
 # Commands that change the journal of one company, and those of the whole journal, which name the environment.
 # `journal rename` names it by its last word.
@@ -93,7 +93,7 @@ def test_each_command_that_the_journal_prints_names_them(opened, today):
     today("2026-11-20T10:00")
     attempt = begun(opened, batch("a", 0, date="2026-10-05"))
     record_outcome(opened, attempt, answer("UNKNOWN"))
-    lines["export resolve"] = how_to_settle(opened, opened.unknown()[0])
+    lines["export resolve"] = how_to_resolve(opened, opened.unknown()[0])
     with pytest.raises(JournalError) as caught:
         _set_state(opened, COMPANY, "2026-10", "CLOSED", None, "Grace")
     lines["export resolve a"] = str(caught.value)
@@ -102,7 +102,7 @@ def test_each_command_that_the_journal_prints_names_them(opened, today):
     lines["export tick-off"] = _late_answer(opened, opened.late_answers()[0])
     _set_state(opened, COMPANY, "2026-10", "CLOSED", None, "Grace")
     with pytest.raises(JournalError) as caught:
-        send(opened, batch("b", 1, date="2026-10-05"), period="2026-10")
+        send(opened, batch("b", 1, date="2026-10-05"), month="2026-10")
     lines["periods reopen"] = str(caught.value)
     claimed(opened, batch("c", 2))
     with pytest.raises(JournalError) as caught:
