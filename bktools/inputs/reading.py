@@ -14,6 +14,7 @@ from bktools.caller import is_command
 from bktools.errors import FileNoteWarning, InputError, QuestionError
 from bktools.frames import schema
 from bktools.inputs import cells
+from bktools.inputs.columns import Column
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import Options
 from bktools.inputs.question import Problems, question
@@ -55,6 +56,11 @@ class Reading:
     def heading(self, name: str) -> str:
         """Return the heading over the cells of a field."""
         return self.table.headings[self.places[name]]
+
+    def seen(self, place: int) -> Column:
+        """Return a column with its heading and cells that show its type."""
+        table = self.table
+        return Column(table.headings[place], table.columns[place], table.samples[place])
 
     def sample(self, name: str) -> list[str]:
         """Return cells of a field that show its type."""

@@ -13,7 +13,7 @@ from bktools.connection import company_named
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.account_fields import account_fields, duplicated
-from bktools.inputs.columns import ask_for
+from bktools.inputs.assignment import ask_for
 from bktools.inputs.headings import opened
 from bktools.inputs.options import Options, TableOptions, takes_options
 from bktools.inputs.question import answered

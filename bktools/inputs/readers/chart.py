@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from os import PathLike
 from typing import Unpack
@@ -15,7 +14,7 @@ from bktools.connection import company_named
 from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.account_fields import account_fields, duplicated
-from bktools.inputs.columns import ask_for, most
+from bktools.inputs.assignment import ask_for, candidates
 from bktools.inputs.formats.registry import books_of
 from bktools.inputs.headings import opened
 from bktools.inputs.options import ChartOptions, Options, takes_options
@@ -120,28 +119,13 @@ def _ask_of_columns(reading: Reading) -> None:
     for field in ("code", "name"):
         if field in places:
             continue
-        full = [
-            place
-            for place in reading.free()
-            if all(cell.strip() for cell in table.samples[place])
-            and not words.are_inside(table.headings[place], words.headings("no_code"))
-        ]
-        candidates = full
-        if field == "code":
-            unique = [place for place in full if len({*table.samples[place]}) == len(table.samples[place])]
-            # Codes have digits, also where one is there twice, which is to be corrected; words are names.
-            numbered = [place for place in full if most(table.samples[place], re.compile(r"\d").search)]
-            candidates = [place for place in numbered if place in unique] or numbered or unique
-        else:
-            candidates = [
-                place for place in full if most(table.samples[place], re.compile(r"[^\W\d_]").search)
-            ]
-            # A column of few kinds, such as sides, is no column of names; an account may have its name alone.
-            kinds = [place for place in candidates if len({*table.samples[place]}) * 2 > len(table.lines)]
-            candidates = kinds or [place for place in (places.get("code"),) if place is not None]
+        offered = candidates(reading, field)
+        if field == "name" and not offered and "code" in places:
+            # An account may have its name alone.
+            offered = [places["code"]]
         # Any list has codes and names: under headings that are not known, the codes may be of something else.
         is_doubtful = field == "code" and table.heading_line > 0 and not table.is_known
-        choices = [table.choice(field, place) for place in candidates]
+        choices = [table.choice(field, place) for place in offered]
         ask_for(reading, field, choices, is_doubtful=is_doubtful)
 
 

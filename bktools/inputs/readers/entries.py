@@ -18,9 +18,11 @@ from bktools.frames.money import check_form
 from bktools.inputs import cells, names, words
 from bktools.inputs.amounts import Figures
 from bktools.inputs.approvals import read_approvals
-from bktools.inputs.columns import ask_for, can_be, is_uuid_column, most
+from bktools.inputs.assignment import ask_for, candidates
+from bktools.inputs.columns import most
 from bktools.inputs.currencies import own_currency
 from bktools.inputs.days import is_day
+from bktools.inputs.fields import fields_of
 from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.headings import opened
 from bktools.inputs.money import read_money
@@ -219,19 +221,17 @@ def _ask_required(reading: Reading, field: str, frame: pd.DataFrame | None, comp
     """Ask for a field that the work needs: the columns whose cells can be it."""
     table = reading.table
     if frame is not None:
-        candidates = names.columns_of(reading, field, frame, company)
-    elif field == "id":
-        candidates = [place for place in reading.free() if is_uuid_column(table, place)]
+        offered = names.columns_of(reading, field, frame, company)
     else:
-        candidates = can_be(field, reading)
-    ask_for(reading, field, [table.choice(field, place) for place in candidates])
+        offered = candidates(reading, field)
+    ask_for(reading, field, [table.choice(field, place) for place in offered])
 
 
 def _is_budget(reading: Reading) -> bool:
     """Whether a file has amounts by a key, and no column that could be a date."""
     places, table = reading.places, reading.table
     is_dated = any(
-        most(texts, is_day, 0.5) or words.fields_of(heading, "entries") & {"date"}
+        most(texts, is_day, 0.5) or fields_of(heading, "entries") & {"date"}
         for heading, texts in zip(table.headings, table.samples, strict=True)
     )
     return "amount" in places and bool(_KEYS & places.keys()) and not is_dated and table.is_known
@@ -268,7 +268,7 @@ def _read_identities(reading: Reading, company: str | None) -> None:
             result[field] = cells.uuids(reading.table, reading.places[field], required=True)
     if not has_id and reading.has("date"):
         # Amounts without dates are a budget, which has no entries.
-        like_ids = [place for place in reading.free() if is_uuid_column(reading.table, place)]
+        like_ids = candidates(reading, "id")
         reading.note("no_entry_ids", heading=reading.table.headings[like_ids[0]] if like_ids else None)
 
 

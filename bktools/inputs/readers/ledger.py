@@ -23,9 +23,9 @@ from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
 from bktools.inputs.amounts import LONGEST, Figures
-from bktools.inputs.columns import ask_for, has_cents, has_heading, most, says_balance
+from bktools.inputs.assignment import ask_for, candidates
 from bktools.inputs.currencies import own_currency
-from bktools.inputs.days import is_day
+from bktools.inputs.fields import are_account_codes
 from bktools.inputs.formats.format import Books
 from bktools.inputs.formats.registry import books_of
 from bktools.inputs.headings import opened
@@ -203,33 +203,15 @@ def _of_table(reading: Reading) -> Books:
 def _ask_account(reading: Reading) -> None:
     """Ask for the account: columns of codes that repeat; IDs that never repeat are no accounts."""
     table = reading.table
-    repeating = [
-        place
-        for place in [*reading.free(), *([reading.places["text"]] if reading.has("text") else [])]
-        if sum(bool(cell.strip()) for cell in table.samples[place]) * 2 >= len(table.samples[place])
-        and (len({*table.samples[place]}) < len(table.samples[place]) or len(table.lines) < _FEW_ROWS)
-        and not most(table.samples[place], is_day)
-        and not has_cents(table.samples[place])
-        and not most(table.samples[place], _UUID.match)
-        and not says_balance(table.headings[place])
-    ]
-    codes = [place for place in repeating if most(table.samples[place], _CODE.fullmatch)]
-    # An account may be known by its name alone.
-    names = [
-        place for place in repeating if all(_NAME.search(cell) is not None for cell in table.samples[place])
-    ]
-    candidates = codes or names
-    choices = [table.choice("account_code", place) for place in candidates]
-    pair = [
-        table.headings[place]
-        for place in candidates
-        if has_heading(table.headings[place], ["debit", "credit"])
-    ]
+    offered = candidates(reading, "account_code", [reading.places["text"]] if reading.has("text") else [])
+    choices = [table.choice("account_code", place) for place in offered]
+    pair = [table.headings[place] for place in offered if reading.seen(place).is_headed("debit", "credit")]
     if len(pair) > 1:
         accounts = {"debit_account": pair[0], "credit_account": pair[1]}
         others = [one for one in choices if one["columns"]["account_code"] not in pair[:2]]
         choices = [{"columns": accounts}, *others]
-    ask_for(reading, "account_code", choices, is_doubtful=not codes)
+    are_codes = any(are_account_codes(reading.seen(place)) for place in offered)
+    ask_for(reading, "account_code", choices, is_doubtful=not are_codes)
 
 
 def _take_two_postings(reading: Reading) -> None:
@@ -386,9 +368,10 @@ def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[Note]:
     """Yield that all amounts are on one side, which no ledger is; note what a part of a ledger lacks."""
     if _is_one_sided(postings["amount"]):
         yield note("one_sided", count=postings.num_rows)
-    contra = [heading for heading in reading.table.headings if has_heading(heading, ["contra_account"])]
+    columns = map(reading.seen, range(len(reading.table.headings)))
+    contra = next((column.heading for column in columns if column.is_headed("contra_account")), None)
     if contra and total(postings["amount"]) and reading.has("account_code"):
-        reading.note("contra_account", heading=contra[0], account=reading.heading("account_code"))
+        reading.note("contra_account", heading=contra, account=reading.heading("account_code"))
     elif "voucher_id" in postings.column_names:
         if wrong := len(_unbalanced(postings)):
             reading.note("unbalanced", count=wrong)
