@@ -45,12 +45,13 @@ class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a kind of file says of each row, as `fields.toml` describes it."""
 
     name: str
-    headings: str
+    headings: str = ""
     type: str = "text"
     needed: bool = False
     instead: tuple[str, ...] = ()
     sole: bool = False
     identity: bool = False
+    seldom: bool = False
 
     @property
     def groups(self) -> list[list[str]]:
@@ -146,6 +147,7 @@ TYPES: Final[Mapping[str, Type]] = {
     ),
     "name": Type(offers=_may_be_name),
     "flag": Type(_are_flags),
+    "number": Type(),
     "uuid": Type(offers=Column.are_uuids),
 }
 
