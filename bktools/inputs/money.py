@@ -84,7 +84,7 @@ def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]
         reading.problems.ask("no_entries")
         return {}
     reading.table = reading.table.rows(keep)
-    _read_days(reading, whole.columns)
+    read_date(reading, whole.columns)
     if not figures:
         return {}
     figures = figures if keep.all() else _figures(reading, fields)
@@ -101,7 +101,7 @@ def read_stated(reading: Reading, decimal: str, date_format: str | None) -> dict
     table = reading.table
     fields = [name for name in MONEY if name in reading.places]
     if date_format is None:
-        _read_days(reading, table.columns)
+        read_date(reading, table.columns)
         reading.raise_problems()
     else:
         column = cells.trimmed(reading.column("date"))
@@ -120,7 +120,8 @@ def read_stated(reading: Reading, decimal: str, date_format: str | None) -> dict
     return _signed(reading, figures, {name: column for name, (column, _) in values.items()})
 
 
-def _read_days(reading: Reading, all_columns: list[pa.ChunkedArray]) -> None:
+def read_date(reading: Reading, all_columns: Sequence[pa.ChunkedArray]) -> None:
+    """Read the days of a table; `all_columns` are those of rows that are left out, too."""
     if "date" not in reading.places:
         return
     place, options = reading.places["date"], reading.options

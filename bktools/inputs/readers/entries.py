@@ -18,7 +18,6 @@ from bktools.frames.money import check_form
 from bktools.inputs import cells, names, words
 from bktools.inputs.approvals import read_approvals
 from bktools.inputs.assignment import ask_for, candidates
-from bktools.inputs.columns import most
 from bktools.inputs.currencies import own_currency
 from bktools.inputs.days import is_day
 from bktools.inputs.fields import fields_of
@@ -147,11 +146,8 @@ def _read_amounts(
 ) -> None:
     """Find the columns, and read days, amounts and currencies."""
     reading.result["id"] = reading.constant(None, schema.TEXT)
-    is_budget = _is_budget(reading)
+    _take_budget(reading)
     _find_columns(reading, frames, company, required)
-    if is_budget:
-        reading.may_lack = frozenset({"date", "currency"})
-        reading.note("budget")
     _ask_whose_currency(reading)
     read_money(reading, own)
 
@@ -195,14 +191,20 @@ def _find_names(reading: Reading, field: str, frame: pd.DataFrame | None, requir
         reading.leave(field)
 
 
-def _is_budget(reading: Reading) -> bool:
-    """Whether a file has amounts by a key, and no column that could be a date."""
-    places, table = reading.places, reading.table
+def _take_budget(reading: Reading) -> None:
+    """Take a file for a budget that has amounts by a key, and no column that could be a date."""
+    places = reading.places
+    columns = map(reading.seen, range(len(reading.table.headings)))
     is_dated = any(
-        most(texts, is_day, 0.5) or fields_of(heading, "entries") & {"date"}
-        for heading, texts in zip(table.headings, table.samples, strict=True)
+        column.most(is_day, 0.5) or fields_of(column.heading, "entries") & {"date"} for column in columns
     )
-    return "amount" in places and bool(_KEYS & places.keys()) and not is_dated and table.is_known
+    is_budget = not is_dated and bool(_KEYS & places.keys()) and reading.table.is_known
+    budget = places.pop("budget", None)
+    if budget is not None and is_budget and not {"amount", "debit", "credit"} & places.keys():
+        places["amount"] = budget
+    if is_budget and "amount" in places:
+        reading.may_lack = frozenset({"date", "currency"})
+        reading.note("budget")
 
 
 def _ask_whose_currency(reading: Reading) -> None:
