@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,6 +26,7 @@ from bktools.frames.columns import (
     without_columns,
 )
 from bktools.frames.incoming import in_memory, source_of
+from bktools.ledger.whole_numbers import are_distinct
 
 EPOCH = dt.date(1970, 1, 1)
 
@@ -200,11 +202,11 @@ def _refuse_companies(entries: pa.Table) -> None:
 
 def _refuse_repeated(entries: pa.Table) -> None:
     """Refuse entries that are there twice; of a split entry each line is there once."""
-    keys = pa.table({"id": pc.ascii_lower(entries.column("entry_id")), "line": split_lines(entries)})
-    if len(pc.unique(keys.column("id"))) == len(keys):
+    ids = pl.Series(pl.from_arrow(entries.column("entry_id"))).str.to_lowercase()
+    if are_distinct(ids):
         return
-    lines = keys.group_by(["id", "line"]).aggregate([([], "count_all")])
-    repeated = sorted(set(lines.filter(pc.greater(lines.column("count_all"), 1)).column("id").to_pylist()))
+    keys = pl.DataFrame({"id": ids, "line": pl.Series(split_lines(entries))})
+    repeated = sorted({*keys["id"].filter(keys.is_duplicated())})
     if repeated:
         raise InputError(
             f"has {len(repeated):,} {'entry' if len(repeated) == 1 else 'entries'} more than once, "

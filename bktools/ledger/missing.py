@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from bktools.ledger.candidates import Group, Piece
+from bktools.ledger.candidates import Group, Piece, between
 from bktools.ledger.entry_names import Entry
 from bktools.ledger.gates import EARLIER, LATEST, WEEK
 from bktools.ledger.outcome import Reason, Status
@@ -52,14 +52,10 @@ class _Free:
             group for group in telling.groups if any(status[x.e] == Status.OPEN for x in group.entries)
         )
         self.open_sums = [*foreign, *unsolved] if self.case.is_of_sums else []
-        self.named = defaultdict(list)
-        for number, entries in self.case.names.items():
-            for e in entries:
-                self.named[e].append(telling.pieces[number])
         # What is left of a voucher of several accounts may hold several entries of other accounts.
         self.parts = [
             piece
-            for piece in telling.pieces.values()
+            for piece in self.case.free.pieces
             if piece.is_kind and piece.gross and study.books.accounts[piece.v] > 1
         ]
         # An entry of a closed month may be in a later sum.
@@ -68,17 +64,19 @@ class _Free:
 
     def pieces_for(self, x: Entry, group: Group) -> list[Piece]:
         """Return the free pieces that may hold an entry."""
-        on_account = [piece for piece in self.case.by_account.get(x.account, ()) if piece.gross]
-        kind = [piece for piece in on_account if piece.is_kind]
-        near = [*self.case.by_gross.get(x.cents, ()), *kind, *self.parts]
+        case, free = self.case, self.case.free
+        first = group.due + case.gate[0] - self.days_around - EARLIER
+        last = group.due + case.gate[1] + self.days_around + WEEK
+        on_account = [piece for piece in free.on(x.account, first, last) if piece.is_kind and piece.gross]
+        near = [*free.of_gross.get(x.cents, ()), *on_account, *between(self.parts, first, last)]
         pieces = [piece for piece in near if self._may_hold(x, group, piece)]
-        if self.case.carried is not None:
+        if case.carried is not None:
             pieces += [
                 piece
-                for piece in kind
-                if 0 <= piece.day - x.day <= LATEST and not self.case.denies([x], piece.text)
+                for piece in free.on(x.account, x.day, x.day + LATEST)
+                if piece.is_kind and piece.gross and not case.denies([x], piece.text)
             ]
-        pieces += [piece for piece in self.named[x.e] if self.case.is_near(group, piece, x)]
+        pieces += [piece for piece in free.naming.get(x.e, ()) if case.is_near(group, piece, x)]
         return [piece for piece in pieces if piece.id not in self.telling.explained]
 
     def _may_hold(self, x: Entry, group: Group, piece: Piece) -> bool:

@@ -58,7 +58,7 @@ from bktools.ledger.annotated_postings import (
     with_account_numbers,
 )
 from bktools.ledger.booking_units import ACCOUNT, VOUCHER
-from bktools.ledger.candidates import Piece
+from bktools.ledger.candidates import FreePieces, Piece
 from bktools.ledger.carried_texts import carried_texts, without_denied
 from bktools.ledger.foreign_facts import at_their_rates
 from bktools.ledger.gates import EARLIER, FEW, LATEST, Gate, covered_by
@@ -69,7 +69,7 @@ from bktools.ledger.net_views import on_lines, on_nets
 from bktools.ledger.outcome import NO_COST, THERE, Habits, Reason, Status, Verdict
 from bktools.ledger.study import Study
 from bktools.ledger.tax_rates import rates_of
-from bktools.ledger.telling import Telling, leave_open, names_of
+from bktools.ledger.telling import Telling, leave_open
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, among
 
 # So many of the entries must have a voucher of the booking unit before one is called missing.
@@ -351,14 +351,13 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
             leave_open(study, own, own.entries, Reason.OTHER_CURRENCY)
     decided = np.flatnonzero(~groups.is_home & ~among(len(groups.size), undecided)).tolist()
     foreign += [study.group(number, study.members(number)) for number in decided]
-    case.add(pieces)
-    case.names = names_of(pieces, opened)
+    case.free = FreePieces(pieces, (x for own in opened for x in own.entries))
     # Fewer entries than show a habit are told by the plainest one.
     if share < DECIDABLE and study.compared.sum() >= FEW:
         for own in opened:
             for x in own.entries:
-                near = (p for p in case.by_gross.get(x.cents, ()) if -EARLIER <= p.day - x.day <= LATEST)
+                near = (p for p in case.free.of_gross.get(x.cents, ()) if -EARLIER <= p.day - x.day <= LATEST)
                 single = study.group(own.number, [x])
                 leave_open(study, single, [x], Reason.STYLE_UNKNOWN, study.first_rows(near))
         return
-    decide_missing(study, Telling(study, opened, pieces), foreign)
+    decide_missing(study, Telling(study, opened), foreign)
