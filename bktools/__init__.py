@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from bktools.frames.arrow import to_arrow as to_arrow
     from bktools.frames.delimited import to_csv as to_csv
     from bktools.frames.excel import to_excel as to_excel
-    from bktools.inputs.readers.chart import read_chart_of_accounts as read_chart_of_accounts
+    from bktools.inputs.readers.accounts import read_chart_of_accounts as read_chart_of_accounts
     from bktools.inputs.readers.entries import read_entries as read_entries
     from bktools.inputs.readers.ledger import read_general_ledger as read_general_ledger
     from bktools.journal.accounts import load_accounts as load_accounts
@@ -88,7 +88,7 @@ _NAMES = {
     "bktools.checkup": "check",
     "bktools.snapshots.tables": "load_categories load_employees get_employee get_balance",
     "bktools.close.changes": "compare",
-    "bktools.inputs.readers.chart": "read_chart_of_accounts",
+    "bktools.inputs.readers.accounts": "read_chart_of_accounts",
     "bktools.inputs.readers.entries": "read_entries",
     "bktools.inputs.readers.ledger": "read_general_ledger",
     "bktools.reconcile": "reconcile_accounts Reconciliation",
