@@ -139,7 +139,10 @@ Period = Annotated[
 ]
 Rates = Annotated[
     Path | None,
-    shared("--rates FILE", "CSV of date, currency and rate: adds the amounts in the company's own currency."),
+    shared(
+        "--rates FILE",
+        "CSV or Excel of date, currency and rate: adds the amounts in the company's own currency.",
+    ),
 ]
 LargestFirst = Annotated[bool, shared("--largest-first", "Sort by amount instead of by the keys.")]
 ExportedAt = Annotated[

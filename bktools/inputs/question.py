@@ -235,7 +235,9 @@ def _message(
     shown = [head, *lines] if head else lines
     if columns:
         shown += [text("file.question.columns"), *columns]
-    if ways or all(problem.has_way_out for problem in problems):
+    if kind not in _CALLS:
+        shown.append(text(f"file.question.correct_{kind}"))
+    elif ways or all(problem.has_way_out for problem in problems):
         shown += _commands(source, kind, options, problems, ways)
         if is_command() and not can_set("save_mapping"):
             shown.append(text("file.question.again"))

@@ -1,4 +1,4 @@
-"""The dictionary of files, from `words.toml`: headings by kind of file and field, and values of cells."""
+"""The dictionary of files, from `words.toml`: words of headings, and of values of cells, by table."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from importlib.resources import files
 from typing import Any, Final
 
 from bktools.currencies import MINOR_UNITS
-
-# A field's headings: groups of tables, the most telling one first.
-Groups = Sequence[Sequence[str]]
 
 # Spellings of systems that have no umlauts.
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae", "ß": "ss"})
@@ -71,14 +68,6 @@ def values(*tables: str) -> frozenset[str]:
 
 
 @cache
-def fields(kind: str) -> Mapping[str, Groups]:
-    """Return the fields of a kind of file (chart, accounts, entries, ledger), each with its headings."""
-    return {
-        field: [group.split() for group in text.split("|")] for field, text in _file()["fields"][kind].items()
-    }
-
-
-@cache
 def two_meanings() -> frozenset[str]:
     """Return the tables of headings that say several things, so that the cells below decide."""
     return frozenset(_file()["two_meanings"]["tables"].split())
@@ -99,21 +88,6 @@ def forms(heading: str) -> tuple[str, ...]:
         plain.pop()
     texts = (heading, bare, " ".join(plain))
     return tuple(dict.fromkeys(normal(text) for text in texts if text.strip()))
-
-
-@cache
-def _fields_by_word(kind: str) -> Mapping[str, frozenset[str]]:
-    by_word: dict[str, set[str]] = {}
-    for field, groups in fields(kind).items():
-        for word in headings(*(table for group in groups for table in group)):
-            by_word.setdefault(word, set()).add(field)
-    return {word: frozenset(names) for word, names in by_word.items()}
-
-
-def fields_of(heading: str, kind: str) -> frozenset[str]:
-    """Return the fields that a heading can be."""
-    by_word = _fields_by_word(kind)
-    return frozenset().union(*(by_word.get(form, frozenset()) for form in forms(heading)))
 
 
 def are_inside(heading: str, words: Collection[str]) -> bool:
