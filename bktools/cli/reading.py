@@ -14,7 +14,7 @@ import bktools
 from bktools.cli.options import shared
 from bktools.errors import ArgumentError
 from bktools.progress import note
-from bktools.wording import words
+from bktools.wording import Sentence, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,7 +147,7 @@ def samples(service: bktools.Service, missing: str) -> tuple[Path, Path]:
     from bktools.sandbox.sample import write_sample_data
 
     if not service.settings.is_sandbox:
-        raise ArgumentError(missing, "must be given: sample files are for the sandbox alone")
+        raise ArgumentError(missing, Sentence("rule.no_sample"))
     return write_sample_data(service.settings.state_dir / "sample-data")
 
 

@@ -15,7 +15,7 @@ from bktools.cli.options import option, same, the_company
 from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.visible import visible_line
-from bktools.wording import numbers, words
+from bktools.wording import Sentence, numbers, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +78,7 @@ def verify(
     from bktools.reports.verification import Verification, write_verification
 
     if record and (month is None or by is None):
-        raise ArgumentError("--record", "needs --month and --by: what was verified, and who did it")
+        raise ArgumentError("--record", Sentence("rule.record"))
     with books.connected() as service:
         company_id = the_company(service.settings)
         postings = reading.read_ledger(ledger, mapping, money="decimal")
@@ -88,10 +88,7 @@ def verify(
         if entries:
             exported = _with_file(exported, entries, mapping, company_id, service)
         elif len(exported) and exported["amount"].isna().all():
-            raise ArgumentError(
-                "--entries",
-                "must name the file of the entries: the journal kept no amounts when they were sent",
-            )
+            raise ArgumentError("--entries", Sentence("rule.entries_of_journal"))
         texts, own = words(), service.settings.currency
         left_out = of_other_months(exported, postings, month, texts)
         looked_up = explained or ()
@@ -219,11 +216,7 @@ def _record(
     from bktools.ledger.remembered import remembered
 
     if len(match.findings) and not reason:
-        raise ArgumentError(
-            "--reason",
-            f"must say why {len(match.findings)} differences are left, or correct them first: "
-            "nothing was recorded",
-        )
+        raise ArgumentError("--reason", Sentence("rule.reason_of_differences", count=len(match.findings)))
     about = postings.attrs["bktools"]
     days = postings["date"].dropna()
     span = {"begins": f"{days.min():%Y-%m-%d}", "ends": f"{days.max():%Y-%m-%d}"} if len(days) else {}

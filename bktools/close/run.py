@@ -18,7 +18,7 @@ from bktools.close.entries import EXPORTED, HELD, IN_BOOKS, entries_of
 from bktools.close.figures import GROUPS, SPENT, spent_table
 from bktools.close.record import PeriodRecord, record_in, verified_months
 from bktools.close.recurring import recurring
-from bktools.close.request import CloseRequest, keys_of_budget, table_of
+from bktools.close.request import CloseRequest, table_of
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.findings.check import ERROR
 from bktools.frames.columns import days_of
@@ -42,6 +42,7 @@ from bktools.journal.writing import open_for_writing
 from bktools.reconcile import Reconciliation, reconcile_accounts
 from bktools.settings import require_writable
 from bktools.snapshots.tables import load_categories, load_employees
+from bktools.spending.budgets import keys_of_budget, with_ids
 from bktools.spending.differences import versus
 from bktools.spending.rates import converted, in_own_currency, keep_rates
 from bktools.spending.sums import KEYS
@@ -61,6 +62,7 @@ def run_close(request: CloseRequest) -> Close:
         question = begin(request, journal)
         home = home_currency(request)
         tables = loaded(request)
+        budget = named_budget(request, tables)
         chart = reconciled(request, journal, tables)
         before = known_before(journal, request.company)
         plan = composed(request, tables, chart, before)
@@ -110,7 +112,7 @@ def run_close(request: CloseRequest) -> Close:
                 "accounts": chart.accounts,
                 "entries": entries,
                 "coverage": chart.after.table("coverage"),
-                **budget_of(request, entries),
+                **budget_of(request, budget, entries),
                 **({"rates": request.rates.table} if request.rates else {}),
                 **of_months,
             },
@@ -318,15 +320,21 @@ def with_home_amounts(request: CloseRequest, entries: pa.Table, home: str | None
     return entries.append_column(HOME, amounts).append_column("home_currency", currencies)
 
 
-def budget_of(request: CloseRequest, entries: pa.Table) -> dict[str, pa.Table]:
-    """Return what was spent beside the budget, by the keys that the budget has; nothing without a budget."""
+def named_budget(request: CloseRequest, tables: Mapping[str, pa.Table]) -> pa.Table | None:
+    """Return the budget with IDs, if there is one; refuse unclear names before the service is written to."""
     if request.budget is None:
+        return None
+    frames = {name: tables[name] for name in ("categories", "employees")}
+    return with_ids(request.budget, keys_of_budget(request.budget), source="budget", **frames)
+
+
+def budget_of(request: CloseRequest, budget: pa.Table | None, entries: pa.Table) -> dict[str, pa.Table]:
+    """Return what was spent beside the budget, by the keys that the budget has; nothing without a budget."""
+    if budget is None:
         return {}
-    keys = keys_of_budget(request.budget)
+    keys = keys_of_budget(budget)
     spent = entries.filter(pc.is_in(entries["fate"], pa.array(SPENT, TEXT)))
-    rows = arrow_of(
-        versus(spent, request.budget, by=keys, every=True, language=request.words.language), "budget"
-    )
+    rows = arrow_of(versus(spent, budget, by=keys, every=True, language=request.words.language), "budget")
     place = rows.column_names.index("percent")
     share = pc.cast(pc.round(rows["percent"], 1), pa.decimal128(38, 1))
     rows = rows.set_column(place, "percent", share)

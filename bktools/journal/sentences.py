@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bktools.errors import JournalError
-from bktools.wording import words
+from bktools.wording import Sentence, words
 
 # Where the sentence of a code stands.
 _SECTIONS = ("request", "account_state", "event")
@@ -35,7 +35,5 @@ def line_of(code: str, /, **facts: object) -> str:
 
 def refusal(code: str, /, **facts: object) -> JournalError:
     """Return the error of a code of the section `journal`, with its sentence and the facts that it reads."""
-    error = JournalError(line_of(code, **facts))
-    error.code = code
-    error.facts = {name: facts.get(name) for name in words().facts_of(f"journal.{code}")}
-    return error
+    key = f"journal.{code}"
+    return JournalError(Sentence(key, **{name: facts.get(name) for name in words().facts_of(key)}))

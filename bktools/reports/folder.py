@@ -32,6 +32,7 @@ from bktools.journal.records import this_process
 from bktools.reports.html import report_of
 from bktools.reports.pictures import PICTURES, pictures_of
 from bktools.reports.workbook import workbook_of
+from bktools.wording import Sentence
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 2
@@ -83,24 +84,25 @@ def check_target(folder: Path, environment: str, company: str, name: str = "") -
         When nothing can be written beside it, or an open program stops Windows from moving one of its files.
     """
     disk.require_file_name(folder)
-    why = ""
+    code, facts = "", {}
     if folder.is_symlink() and not folder.exists():
-        why = "is a link to nothing"
+        code = "link"
     elif folder.is_dir() and folder.samefile(Path()):
         # The folder is replaced as a whole, which would leave the shell in a deleted folder.
-        why = "is the folder you are in"
+        code = "current"
     elif folder.exists() and not folder.is_dir():
-        why = "is a file"
+        code = "file"
     elif (folder / MANIFEST).is_file():
         earlier = _read_manifest(folder)
         books = earlier["environment"], earlier["company"]
         if books[0] != "sandbox" and books != (environment, company):
-            why = f"holds the close of {earlier['company_name'] or f'company {books[1]}'} in {books[0]}"
+            code = "other_close"
+            facts = {"name": earlier["company_name"] or books[1], "environment": books[0]}
     elif folder.is_dir() and any(folder.iterdir()):
-        why = "holds something else than a close"
-    if why:
-        other = in_shell(f"{folder}-{name or company}")
-        raise InputError(f"{folder} {why}: give another folder with --out, such as --out {other}")
+        code = "other_files"
+    if code:
+        facts |= {"folder": str(folder), "other": in_shell(f"{folder}-{name or company}")}
+        raise InputError(Sentence(f"error.folder_{code}", **facts))
     with disk.storage_errors(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         probe = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"

@@ -19,6 +19,7 @@ from bktools.errors import InputError
 from bktools.frames.columns import amounts_of, days_of, text_of
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import DATE, TEXT, Month, to_pandas
+from bktools.wording import Sentence
 
 # An entry recurs when it came in so many of the four months before: one of them may lack it, too.
 MONTHS, LEAST = 4, 3
@@ -95,7 +96,7 @@ def expected_in(table: pa.Table, month: str) -> pa.Table:
     wanted = dt.date.fromisoformat(f"{month}-01")
     for name in ("date", "amount", "currency", "supplier"):
         if name not in table.column_names:
-            raise InputError(f"the entries have no column {name}, by which an entry of each month is known")
+            raise InputError(Sentence("error.no_column_of_habits", name=name))
     expected = [
         (key, habit)
         for key, arrivals in _by_key(table, wanted).items()

@@ -22,9 +22,9 @@ from bktools.frames.columns import amounts_of, days_of, text_of
 from bktools.frames.delimited import to_csv
 from bktools.frames.schema import MONEY, TEXT
 from bktools.settings import Settings
+from bktools.wording import Sentence
 
 COLUMNS = ("date", "currency", "rate")
-EXAMPLE = 'such as {"USD": 0.8712}, or a file with the columns date, currency, rate'
 # The day of a rate that holds on every day.
 ALWAYS = dt.date.min
 
@@ -75,12 +75,12 @@ def rates_of(rates: Any) -> ExchangeRates:
     elif isinstance(rates, str | Path):
         rows = _rows_of_csv(Path(rates))
     else:
-        raise ArgumentError("rates", f"must be a mapping or a CSV file, {EXAMPLE}", type(rates).__name__)
+        raise ArgumentError("rates", Sentence("rule.rates"), type(rates).__name__)
     by_currency: dict[str, dict[dt.date, Decimal]] = defaultdict(dict)
     for row in rows:
         day, currency, rate = _checked(row)
         if by_currency[currency].setdefault(day, rate) != rate:
-            raise ArgumentError("rates", f"has two rates for {currency} on {day}")
+            raise ArgumentError("rates", Sentence("rule.two_rates", currency=currency, day=day))
     ordered = {currency: dict(sorted(own.items())) for currency, own in by_currency.items()}
     return ExchangeRates(
         {currency: [*own] for currency, own in ordered.items()},
@@ -105,8 +105,11 @@ def in_own_currency(rows: pa.Table, rates: ExchangeRates, own: str | None = None
     without_rate = pc.and_(pc.is_null(amounts), pc.is_valid(amounts_of(rows)))
     for place in pc.indices_nonzero(without_rate).to_pylist()[:1]:
         day, currency = days[place], currencies[place]
-        when = f"on {day}" if day else "of an entry without a date"
-        raise InputError(f"the rates have none for {currency or 'no currency'} {when}: add a line for it")
+        if currency is None:
+            raise InputError(Sentence("error.no_currency_for_rate"))
+        raise InputError(
+            Sentence("error.no_rate" if day else "error.no_rate_without_date", currency=currency, day=day)
+        )
     return amounts, own
 
 
@@ -144,12 +147,10 @@ def _own(currencies: Sequence[str | None], rates: ExchangeRates) -> str:
     """Return the company's own currency: the one without a rate, else the one whose rate is always 1."""
     without = sorted({currency or "no currency" for currency in currencies} - {*rates.days})
     if len(without) > 1:
-        raise InputError(
-            f"the rates have none for {', '.join(without)}: one of these may lack it, the own currency"
-        )
+        raise InputError(Sentence("error.no_rates", currencies=", ".join(without)))
     ones = [currency for currency, own in rates.rates.items() if {*own} == {1}]
     if not without and len(ones) != 1:
-        raise InputError("every currency has a rate: give the company's own the rate 1, as in EUR: 1")
+        raise InputError(Sentence("error.no_own_rate"))
     return without[0] if without else ones[0]
 
 
@@ -160,16 +161,14 @@ def _rows_of_csv(path: Path) -> list[Row]:
             delimiter = ";" if ";" in head else ","
             names = [name.strip(' "').casefold() for name in head.strip().split(delimiter)]
             if missing := {*COLUMNS} - {*names}:
-                raise InputError(
-                    f"has no column {', '.join(sorted(missing))}: name its columns date, currency, rate",
-                    source=path.name,
-                )
+                lacking = ", ".join(sorted(missing))
+                raise InputError(Sentence("error.columns_of_rates", names=lacking), source=path.name)
             lines = csv.DictReader(file, names, delimiter=delimiter)
             # A spreadsheet that writes semicolons writes decimal commas.
             comma = "," if delimiter == ";" else "."
             return [(line["date"], line["currency"], line["rate"].replace(comma, ".")) for line in lines]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"cannot be read ({error})", source=str(path)) from None
+        raise InputError(Sentence("file.error.unreadable", why=str(error)), source=str(path)) from None
 
 
 def _checked(row: Row) -> tuple[dt.date, str, Decimal]:
@@ -179,7 +178,11 @@ def _checked(row: Row) -> tuple[dt.date, str, Decimal]:
         rate = Decimal(str(written_rate))
         day = dt.date.fromisoformat(str(written_day).strip())
     except (InvalidOperation, ValueError):
-        raise ArgumentError("rates", f"must be days such as 2026-10-31 and numbers, {EXAMPLE}", row) from None
+        raise ArgumentError("rates", Sentence("rule.rate_line"), _shown(row)) from None
     if not rate.is_finite() or rate <= 0 or not isinstance(currency, str):
-        raise ArgumentError("rates", f"must be numbers above zero by currency, {EXAMPLE}", row)
+        raise ArgumentError("rates", Sentence("rule.rate_number"), _shown(row))
     return day, currency.strip().upper(), rate
+
+
+def _shown(row: Row) -> str:
+    return ", ".join(str(part) for part in row if part != ALWAYS)

@@ -38,7 +38,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib.resources import files
-from typing import Any
+from typing import Any, Self
 
 from bktools import caller
 from bktools.visible import one_line, visible_line
@@ -200,6 +200,33 @@ _WRITERS: Mapping[str, Callable[[Words, Any, str, Mapping[str, Any]], str]] = {
     "short": lambda _, value, __, ___: one_line(str(value), SHOWN),
     "each": _each,
 }
+
+
+class Sentence(str):  # noqa: SLOT000 - it is made for errors alone, and has attributes
+    """A sentence in the reader's language that keeps what it was made from, for errors.
+
+    Attributes
+    ----------
+    code : str
+        The last part of its key, such as "no_rate".
+    facts : mapping
+        The facts that it names.
+
+    Examples
+    --------
+    >>> sentence = Sentence("error.no_rate", currency="USD", day="2026-10-31")
+    >>> sentence.code, sentence.facts["currency"]
+    ('no_rate', 'USD')
+    """
+
+    code: str
+    facts: Mapping[str, Any]
+
+    def __new__(cls, key: str, /, **facts: Any) -> Self:
+        """Return the sentence of a key with its facts."""
+        made = super().__new__(cls, words()(key, **facts))
+        made.code, made.facts = key.rpartition(".")[2], facts
+        return made
 
 
 @dataclass

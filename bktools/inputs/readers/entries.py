@@ -35,8 +35,9 @@ _TEXTS = ("supplier", "description", "cost_centre", "tax_code")
 # The service's own UUID of no category.
 _NO_CATEGORY = "00000000-0000-0000-0000-000000000000"
 _FOREIGN = frozenset({"foreign", "original", "instructed"})
+_ACCOUNT = "account_code"
 # What a budget has amounts for.
-_KEYS = {"category_id", "cost_centre", "employee_id", "supplier"}
+_KEYS = {"category_id", "cost_centre", "employee_id", "supplier", _ACCOUNT}
 _AMOUNTS = frozenset({"amount", "value", "sum"})
 
 # Categories and employees by the field that names them, None where they were not given.
@@ -146,8 +147,12 @@ def _read(
     reading = opened(source, options)
     reading.result |= {"id": reading.constant(None, schema.TEXT)}
     is_budget = _is_budget(reading)
+    if not is_budget:
+        # The account of an entry follows from its category.
+        reading.leave(_ACCOUNT)
     own_names, in_question = _find_columns(reading, frames, company, required)
     if is_budget:
+        own_names |= {_ACCOUNT: reading.places.pop(_ACCOUNT)} if reading.has(_ACCOUNT) else {}
         reading.may_lack = frozenset({"date", "currency"})
         reading.note("budget")
     splits = {field: reading.places.pop(field) for field in _SPLITS if field in reading.places}
@@ -155,7 +160,7 @@ def _read(
     read_money(reading, own)
     reading.raise_problems()
     _read_identities(reading, company)
-    _read_names(reading, frames, company)
+    _read_names(reading, frames, company, is_budget=is_budget)
     read_approvals(reading)
     reading.raise_problems()
     result, table = reading.result, reading.table
@@ -164,7 +169,8 @@ def _read(
     result |= {field: _without_ids(table.columns[place]) for field, place in own_names.items()}
     result["line"] = reading.lines()
     others = [place for place in reading.free() if place not in own_names.values()]
-    ordered = {field.name: result[field.name] for field in schema.ENTRIES if field.name in result}
+    names_of_fields = (*schema.ENTRIES.names, _ACCOUNT)
+    ordered = {name: result[name] for name in names_of_fields if name in result}
     read = pa.table(ordered | _passed_through(reading, others))
     if options.split_lines or splits:
         read = _split(reading, read, splits)
@@ -272,7 +278,7 @@ def _read_identities(reading: Reading, company: str | None) -> None:
         reading.note("no_entry_ids", heading=reading.table.headings[like_ids[0]] if like_ids else None)
 
 
-def _read_names(reading: Reading, frames: Frames, company: str | None) -> None:
+def _read_names(reading: Reading, frames: Frames, company: str | None, *, is_budget: bool) -> None:
     """Read the IDs of categories and employees, or the names that the frames know."""
     for field, frame in frames.items():
         if not reading.has(field):
@@ -281,7 +287,7 @@ def _read_names(reading: Reading, frames: Frames, company: str | None) -> None:
             reading.result[field] = (
                 cells.uuids(reading.table, reading.places[field], required=False)
                 if frame is None
-                else names.identifiers(reading, field, frame, company)
+                else names.identifiers(reading, field, frame, company, is_budget=is_budget)
             )
     if "category_id" in reading.result:
         ids = reading.result["category_id"]
