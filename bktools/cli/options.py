@@ -142,8 +142,8 @@ Rates = Annotated[
     Path | None,
     shared(
         "--rates FILE",
-        "CSV of date, currency and rate: what one unit of the currency is worth in the company's own, such as "
-        "2026-10-31,USD,0.8712. Adds the amounts in the own currency.",
+        "CSV of date, currency and rate: what one unit of the currency is worth in the company's own, "
+        "such as 2026-10-31,USD,0.8712. Adds the amounts in the own currency.",
     ),
 ]
 LargestFirst = Annotated[bool, shared("--largest-first", "Sort by amount instead of by the keys.")]

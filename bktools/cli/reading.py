@@ -115,9 +115,11 @@ def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
         [frame.assign(file=Path(facts["source"]).name) for frame, facts in zip(frames, about, strict=True)]
     )
     rows = rows.reset_index(drop=True)
+    of_one_file = {name: value for name, value in about[0].items() if name != "sha256"}
     rows.attrs["bktools"] = {
-        **about[0],
+        **of_one_file,
         "source": ", ".join(Path(facts["source"]).name for facts in about),
+        "files": [{name: facts[name] for name in ("source", "sha256")} for facts in about],
         "rows": sum(facts["rows"] for facts in about),
         "notes": [f"{Path(facts['source']).name}: {text}" for facts in about for text in facts["notes"]],
         "note_facts": [

@@ -15,7 +15,7 @@ from bktools.close.actions import StepResults, actions_of, waiting_by_role
 from bktools.close.changes import as_entries, large_changes, months_between
 from bktools.close.close import Close, CloseRun
 from bktools.close.entries import EXPORTED, HELD, IN_BOOKS, entries_of
-from bktools.close.figures import GROUPS, SPENT, spent_table
+from bktools.close.figures import GROUPS, spent_rows, spent_table
 from bktools.close.record import PeriodRecord, record_in, verified_months
 from bktools.close.recurring import recurring
 from bktools.close.request import CloseRequest, table_of
@@ -76,6 +76,7 @@ def run_close(request: CloseRequest) -> Close:
         entries = with_home_amounts(request, entries, home)
         stays_open = recorded(request, journal, plan, entries)
         record, last_month, of_months = months_of(request, journal, chart, entries, sent)
+        spent, _ = spent_rows(entries, of_months["counted_before"]["id"])
         results = step_results(request, journal, chart, plan, entries, sent, jobs)
         actions = actions_of(results)
         sources = {name: source_of(table) for name, table in {**tables, "accounts": chart.accounts}.items()}
@@ -112,7 +113,7 @@ def run_close(request: CloseRequest) -> Close:
                 "accounts": chart.accounts,
                 "entries": entries,
                 "coverage": chart.after.table("coverage"),
-                **budget_of(request, budget, entries),
+                **budget_of(request, budget, spent),
                 **({"rates": request.rates.table} if request.rates else {}),
                 **of_months,
             },
@@ -271,18 +272,18 @@ def months_of(
     if last and len(record.tables["events"]):
         before = record_in(journal, last, request.company, environment, sent)
         changes = months_between(before, record, chart.accounts, request.service, request.words)
-        is_large = request.is_large_change or _large_share(request, of_month)
+        spent, _ = spent_rows(of_month, tables["counted_before"]["id"])
+        is_large = request.is_large_change or _large_share(request, spent)
         tables |= {"all_changes": changes, "changes": large_changes(changes, is_large)}
     return record, last, tables
 
 
-def _large_share(request: CloseRequest, entries: pa.Table) -> Callable[[Mapping[str, Any]], bool]:
+def _large_share(request: CloseRequest, spent: pa.Table) -> Callable[[Mapping[str, Any]], bool]:
     """Return whether a change is `LISTED_SHARE` of what was spent in the company's currency, or more.
 
     A change in another currency is as large as its rate of the month's end makes it, and small without one.
     """
-    own = request.service.settings.currency or next(iter(money_of(entries)), None)
-    spent = entries.filter(pc.is_in(entries["fate"], pa.array(SPENT, TEXT)))
+    own = request.service.settings.currency or next(iter(money_of(spent)), None)
     money = money_of(spent, own).get(own or "", NOTHING)
     least = LISTED_SHARE * abs(money.amount or Decimal(0))
     end = days_of(spent).drop_null()
@@ -328,12 +329,11 @@ def named_budget(request: CloseRequest, tables: Mapping[str, pa.Table]) -> pa.Ta
     return with_ids(request.budget, keys_of_budget(request.budget), source="budget", **frames)
 
 
-def budget_of(request: CloseRequest, budget: pa.Table | None, entries: pa.Table) -> dict[str, pa.Table]:
+def budget_of(request: CloseRequest, budget: pa.Table | None, spent: pa.Table) -> dict[str, pa.Table]:
     """Return what was spent beside the budget, by the keys that the budget has; nothing without a budget."""
     if budget is None:
         return {}
     keys = keys_of_budget(budget)
-    spent = entries.filter(pc.is_in(entries["fate"], pa.array(SPENT, TEXT)))
     rows = arrow_of(versus(spent, budget, by=keys, every=True, language=request.words.language), "budget")
     place = rows.column_names.index("percent")
     share = pc.cast(pc.round(rows["percent"], 1), pa.decimal128(38, 1))
@@ -347,7 +347,7 @@ def budget_of(request: CloseRequest, budget: pa.Table | None, entries: pa.Table)
     rows = rows.add_column(0, "about", pa.array(labels, TEXT))
     sides = {"this": "spent", "that": "budget"}
     rows = rows.rename_columns([sides.get(name, name) for name in rows.column_names])
-    is_large = request.is_large_change or _large_share(request, entries)
+    is_large = request.is_large_change or _large_share(request, spent)
     large = pa.array([is_large(row) for row in rows.to_pylist()], pa.bool_())
     return {"all_budget": rows, "budget": rows.filter(large)}
 

@@ -244,9 +244,9 @@ def _readme(close: Close, inputs: Mapping[str, Mapping[str, Any]]) -> str:
     words = close.words
     about = {REPORT: "report_html", WORKBOOK: "month_end_xlsx"}
     about |= {name: name.replace(".", "_") for name in (*PICTURES, *tables_of(close))}
-    about |= {one["file"]: f"input_{name}" for name, one in inputs.items() if one["file"]} | {
-        MANIFEST: "manifest_json"
-    }
+    about |= {
+        one["file"]: f"input_{name.partition('_')[0]}" for name, one in inputs.items() if one["file"]
+    } | {MANIFEST: "manifest_json"}
     width = max(map(len, about))
     sheet = words("report.sheet.to_do")
     lines = "\n".join(
@@ -289,16 +289,18 @@ def _inputs(close: Close) -> tuple[dict[str, Any], dict[str, bytes]]:
     """
     inputs: dict[str, dict[str, Any]] = {}
     copies: dict[str, bytes] = {}
-    for name in ("chart", "entries"):
-        about = close.run.sources[name]
-        source = Path(about.get("source") or "")
-        content = source.read_bytes() if source.is_file() else b""
-        inputs[name] = {"source": about.get("source"), "sha256": about.get("sha256"), "file": None}
-        if hashlib.sha256(content).hexdigest() == about.get("sha256"):
-            inputs[name]["file"] = f"input_{name}{source.suffix}"
-            copies[inputs[name]["file"]] = content
-        else:
-            inputs[name]["note"] = (
-                "not copied: the file was changed or removed since it was read, or it was no file"
-            )
+    for table in ("chart", "entries"):
+        read = close.run.sources[table]
+        for number, about in enumerate(read.get("files") or [read], start=1):
+            name = table if number == 1 else f"{table}_{number}"
+            source = Path(about.get("source") or "")
+            content = source.read_bytes() if source.is_file() else b""
+            inputs[name] = {"source": about.get("source"), "sha256": about.get("sha256"), "file": None}
+            if hashlib.sha256(content).hexdigest() == about.get("sha256"):
+                inputs[name]["file"] = f"input_{name}{source.suffix}"
+                copies[inputs[name]["file"]] = content
+            else:
+                inputs[name]["note"] = (
+                    "not copied: the file was changed or removed since it was read, or it was no file"
+                )
     return inputs, copies

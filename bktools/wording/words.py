@@ -126,9 +126,14 @@ class Words:
     def listed(
         self, things: Sequence[Any], *, most: int = LISTED, between: str = ", ", of: int | None = None
     ) -> str:
-        """Return the first things of a list, and how many more there are, `of` as many in all."""
+        """Return the first things of a list, and how many more there are, `of` as many in all.
+
+        The last of one too many is named: a count of it would take as much room.
+        """
+        count = len(things) if of is None else of
+        most += count == most + 1 == len(things)
         first = between.join(map(str, things[:most]))
-        more = (len(things) if of is None else of) - most
+        more = count - most
         return self("list.more", first=first, more=more) if more > 0 else first
 
     def _template(self, key: str) -> str:

@@ -36,6 +36,7 @@ from bktools.inputs.question import answered, mapping_name
 from bktools.inputs.reading import Reading
 from bktools.inputs.source import Source
 from bktools.inputs.split_accounts import split_accounts
+from bktools.wording import Sentence
 
 _TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id", "tax_code")
 # Columns that few ledgers have; an empty one is left out.
@@ -129,7 +130,7 @@ def read_general_ledger(
     [['5800', 800.0, 'SEK', 'A 1'], ['1930', -800.0, 'SEK', 'A 1']]
     """
     if verify not in ("strict", "warn"):
-        raise ArgumentError(name_of("verify"), 'must be "strict" or "warn"', verify)
+        raise ArgumentError("verify", Sentence("rule.one_of", choices="strict, warn"), verify)
     if style is not None and style not in schema.STYLES:
         raise ArgumentError(name_of("style"), f"must be one of {', '.join(schema.STYLES)}", style)
     check_form(money)
