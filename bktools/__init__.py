@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from bktools.spending import expected_entries as expected_entries, spend as spend, versus as versus
     from bktools.submit import create_accounts as create_accounts, submit_export_jobs as submit_export_jobs
     from bktools.submit.account_list import import_accounts as import_accounts
-    from bktools.submit.outcomes import Outcomes as Outcomes
+    from bktools.submit.outcome_frame import Outcomes as Outcomes
     from bktools.widgets.entries import pick_entries as pick_entries
     from bktools.widgets.show import show as show
 
@@ -98,7 +98,7 @@ _NAMES = {
     "bktools.export": "compose_export_jobs ExportPlan",
     "bktools.widgets.entries": "pick_entries",
     "bktools.journal.export_jobs": "load_export_jobs resolve_export_job",
-    "bktools.submit.outcomes": "Outcomes",
+    "bktools.submit.outcome_frame": "Outcomes",
     "bktools.reports.month_end": "close_month",
     "bktools.journal.periods": "close_period reopen_period load_periods",
     "bktools.close.record": "record_of PeriodRecord",

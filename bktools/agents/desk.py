@@ -142,7 +142,7 @@ class Desk:
             **before,
             ledger=postings,
             company=self.company,
-            period=month,
+            month=month,
         )
         return Answer(
             {

@@ -54,7 +54,7 @@ REQUIRED = {
 ADDED = ("status", "days_late", "differences", "reason", "to_do", "who")
 OF_POSTING = "booked_"
 # Columns without which less is compared, by frame.
-COMPARED = {
+EXPECTED = {
     "exported": ("account_code", "date", "amount", "currency"),
     "ledger": ("currency", "text", "voucher_id"),
 }
@@ -102,15 +102,13 @@ def read(exported: Any, ledger: Any, explained: Sequence[str] = (), *, are_sent:
 
     Of entries that `are_sent` those of batches that were not sent are left out.
     """
-    entries, postings = in_memory(exported, "exported"), in_memory(ledger, "ledger")
+    entries, postings = in_memory(exported, "exported"), postings_in(ledger)
     if "entry_id" not in entries.column_names and "id" in entries.column_names:
         names = ["entry_id" if name == "id" else name for name in entries.column_names]
         entries = entries.rename_columns(names)
     of_posting = [name for name in entries.column_names if name.startswith(OF_POSTING)]
     entries = without_columns(entries, [*ADDED, *of_posting])
-    entries, postings, _ = tables_in_one_scale(
-        _checked(entries, "exported"), _checked(postings, "ledger"), CENTS
-    )
+    entries, postings, _ = tables_in_one_scale(_checked(entries, "exported"), postings, CENTS)
     if postings.schema.field("amount").type.bit_width > schema.MONEY.bit_width:
         raise InputError(f"the amounts need more than {schema.DIGITS} digits", source="exported and ledger")
     not_sent: Mapping[str, int] = {}
@@ -119,7 +117,7 @@ def read(exported: Any, ledger: Any, explained: Sequence[str] = (), *, are_sent:
     _refuse_companies(entries)
     _refuse_repeated(entries)
     tables = {"exported": entries, "ledger": postings}
-    lacking = ((name, column) for name, columns in COMPARED.items() for column in columns)
+    lacking = ((name, column) for name, columns in EXPECTED.items() for column in columns)
     return Inputs(
         entries,
         postings,
@@ -128,6 +126,11 @@ def read(exported: Any, ledger: Any, explained: Sequence[str] = (), *, are_sent:
         _explained_rows(postings, explained),
         _last_day(ledger, postings),
     )
+
+
+def postings_in(ledger: Any) -> pa.Table:
+    """Return a ledger as an Arrow table; raise when it cannot be matched."""
+    return _checked(in_memory(ledger, "ledger"), "ledger")
 
 
 def options_of(
