@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from bktools.frames.arrow import to_arrow as to_arrow
     from bktools.frames.delimited import to_csv as to_csv
     from bktools.frames.excel import to_excel as to_excel
-    from bktools.inputs.readers.chart import read_chart_of_accounts as read_chart_of_accounts
+    from bktools.inputs.readers.accounts import read_chart_of_accounts as read_chart_of_accounts
     from bktools.inputs.readers.entries import read_entries as read_entries
     from bktools.inputs.readers.ledger import read_general_ledger as read_general_ledger
     from bktools.journal.accounts import load_accounts as load_accounts
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from bktools.spending import expected_entries as expected_entries, spend as spend, versus as versus
     from bktools.submit import create_accounts as create_accounts, submit_export_jobs as submit_export_jobs
     from bktools.submit.account_list import import_accounts as import_accounts
-    from bktools.submit.outcomes import Outcomes as Outcomes
+    from bktools.submit.outcome_frame import Outcomes as Outcomes
     from bktools.widgets.entries import pick_entries as pick_entries
     from bktools.widgets.show import show as show
 
@@ -88,7 +88,7 @@ _NAMES = {
     "bktools.checkup": "check",
     "bktools.snapshots.tables": "load_categories load_employees get_employee get_balance",
     "bktools.close.changes": "compare",
-    "bktools.inputs.readers.chart": "read_chart_of_accounts",
+    "bktools.inputs.readers.accounts": "read_chart_of_accounts",
     "bktools.inputs.readers.entries": "read_entries",
     "bktools.inputs.readers.ledger": "read_general_ledger",
     "bktools.reconcile": "reconcile_accounts Reconciliation",
@@ -98,7 +98,7 @@ _NAMES = {
     "bktools.export": "compose_export_jobs ExportPlan",
     "bktools.widgets.entries": "pick_entries",
     "bktools.journal.export_jobs": "load_export_jobs resolve_export_job",
-    "bktools.submit.outcomes": "Outcomes",
+    "bktools.submit.outcome_frame": "Outcomes",
     "bktools.reports.month_end": "close_month",
     "bktools.journal.periods": "close_period reopen_period load_periods",
     "bktools.close.record": "record_of PeriodRecord",

@@ -235,7 +235,7 @@ def _journal(settings: Settings) -> Checked:
         return _failed("journal", StorageError(f"{place}: {faults[0]}"), "bktools journal lists the problems")
     if waiting[0]["batches"]:
         text = f"{waiting[0]['batches']} batches are being sent, or have an unknown outcome"
-        return Checked("journal", WARNING, text, "bktools export status says how to settle each")
+        return Checked("journal", WARNING, text, "bktools export status says how to resolve each")
     return Checked(
         "journal", OK, f"{place} is whole: {events} events, and this machine has seen no other ones"
     )

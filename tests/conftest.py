@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import shutil
 import signal
@@ -66,10 +67,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in long]
 
 
+@pytest.fixture(scope="session")
+def _folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Names of folders, a new one for each test."""
+    # pytest lists all folders to number a new one, which takes longer than many of the thousands of tests.
+    above = tmp_path_factory.mktemp("own")
+    return (above / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def _own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_folders(_folders: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads the settings of whoever runs it, or writes to their folders."""
-    own = tmp_path_factory.mktemp("own")
+    own = next(_folders)
+    own.mkdir()
     monkeypatch.setattr(reader, "language", None)
     for name in [name for name in os.environ if name.startswith("BKTOOLS_")]:
         monkeypatch.delenv(name)

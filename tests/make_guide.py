@@ -20,7 +20,7 @@ from bktools.ledger.findings import FINDINGS as OF_LEDGERS
 from bktools.reconcile.checks import CHECKS as OF_ACCOUNTS
 from bktools.reports.folder import TABLES
 from bktools.sandbox.faults import KINDS, OPTIONS
-from bktools.submit.outcomes import OUTCOMES, meaning_of
+from bktools.submit.outcome_frame import OUTCOMES, meaning_of
 from bktools.wording import words
 
 ENGLISH = words("en")

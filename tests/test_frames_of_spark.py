@@ -45,7 +45,7 @@ def test_a_month_with_every_reason():
     names = {"name": "Travel", "code": "0400", "external_id": None, "tax_code_external_id": "V19"}
     imported = {"state": "IMPORTED", "updated_at": pd.Timestamp("2026-10-02", tz="UTC")}
     frames["accounts"] = frames["accounts"].assign(**names, **imported)
-    options = {"max_entries": 4, "period": "2026-10", "currency": "EUR"}
+    options = {"max_entries": 4, "month": "2026-10", "currency": "EUR"}
     expected = compose_export_jobs(**frames, **options)
     assert expected.not_ready["reason"].nunique() > 10
     are_the_same_plans(

@@ -130,7 +130,7 @@ def world(tmp_path_factory, samples):
     (folder / "chart.csv").write_bytes(samples[0].read_bytes())
     for name in ("entries", "august", "september", "october", "november"):
         (folder / f"{name}.csv").write_bytes(samples[1].read_bytes())
-    (folder / "budget.csv").write_text("Category;Amount\nBeratung;5000,00\n", encoding="utf-8")
+    (folder / "budget.csv").write_text("Category;Budget;Currency\nBeratung;5000,00;EUR\n", encoding="utf-8")
     chart = (folder / "chart.csv").read_text("utf-8-sig").replace("Konto;Bezeichnung", "Kontonr;Text", 1)
     (folder / "konten.csv").write_text(chart, encoding="utf-8")
     write_account_list(folder)

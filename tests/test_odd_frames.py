@@ -105,7 +105,7 @@ def test_a_result_or_one_line(frames, tmp_path, world):
         }
         names = ("categories", "accounts", "employees")
         beside = {name: given[name] for name in names if chance.random() < 0.8}
-        asked = chance.choice([{}, {"period": "2026-10", "currency": "EUR"}])
+        asked = chance.choice([{}, {"month": "2026-10", "currency": "EUR"}])
         by = chance.choice(BY.split())
         tried(bktools.compose_export_jobs, given["entries"], **beside, **asked)
         tried(bktools.match_ledger, given["entries"], given["ledger"])

@@ -7,10 +7,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from typer.main import get_command
 
 from bktools.cli.app import app
+from bktools.cli.guide import TOPICS, text_of
 from bktools.sandbox.sample import write_account_list, write_sample_data
 
 ROOT = Path(__file__).parent.parent
@@ -61,10 +63,19 @@ def test_the_readme_is_read_in_ten_minutes():
     assert README.count("\n") <= 200
 
 
+def options_of(command: Any) -> set[str]:
+    """Return the options of a command, and of those below it."""
+    own = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    return own.union({"--help"}, *map(options_of, getattr(command, "commands", {}).values()))
+
+
 def test_commands_and_files_that_are_named_exist():
-    """Commands of README and changelog exist, and so do files that README and CONTRIBUTING name."""
+    """Commands, options and files that README, changelog, guide and CONTRIBUTING name exist."""
     commands = {word for _, word in re.findall(r"(`|    )bktools ([a-z][a-z-]+)", README + CHANGELOG)}
     assert commands <= {*get_command(app).commands}
+    texts = [README, CHANGELOG, *map(text_of, TOPICS)]
+    named = {option for text in texts for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)}
+    assert named <= options_of(get_command(app)) | {"--no-deps"}
     files = re.findall(r"\]\(((?!http)[^)]+)\)", README) + re.findall(
         r"(?:tests|bktools)/[\w./-]+\w", CONTRIBUTING
     )

@@ -50,7 +50,15 @@ def test_months_moments_and_durations():
             rules.month("month", value)
     for value, meant in MOMENTS:
         assert instant("as_of", value) == meant
-    wrong = (pd.Period("2026Q4"), pd.NaT, np.datetime64("NaT"), 20261031, "2026-10-32", "2026-W44", "2026W44")
+    wrong = (
+        pd.Period("2026Q4"),
+        pd.NaT,
+        np.datetime64("NaT", "D"),
+        20261031,
+        "2026-10-32",
+        "2026-W44",
+        "2026W44",
+    )
     for value in (*wrong, float("nan")):
         with pytest.raises(ArgumentError, match="as_of must be a day such as 2026-10-31"):
             instant("as_of", value)

@@ -10,7 +10,7 @@ import pytest
 
 import bktools
 from bktools import views
-from bktools.submit.outcomes import Outcomes
+from bktools.submit.outcome_frame import Outcomes
 
 EVIL = "<script>alert('x')</script> & \"more\""
 

@@ -21,6 +21,7 @@ from bktools.agents.answers import MOST_ROWS, Answer, Command, Facts
 from bktools.agents.dry_run import dry_run, table_of
 from bktools.agents.folders import Folders
 from bktools.caller import command, in_shell
+from bktools.close import verification
 from bktools.errors import ArgumentError
 from bktools.export.plan_file import write_plan
 from bktools.inputs.notes import note_sentences
@@ -28,7 +29,6 @@ from bktools.journal.export_jobs import known_before
 from bktools.journal.journal import Journal
 from bktools.journal.records import this_process
 from bktools.journal.right_journal import first_export
-from bktools.ledger.exported import months_of
 
 Kind = Literal["chart", "entries", "ledger"]
 FilePath = Annotated[str, Field(description="A file below the folders of the server.")]
@@ -142,7 +142,7 @@ class Desk:
             **before,
             ledger=postings,
             company=self.company,
-            period=month,
+            month=month,
         )
         return Answer(
             {
@@ -185,11 +185,12 @@ class Desk:
         """Check that exported entries arrived in the general ledger; by default those of its months."""
         postings = self._read("ledger", ledger)
         self.step("match")
-        exported = bktools.load_export_jobs(self.company, entries=True, service=self.service)
-        months = (month, month) if month else months_of(postings)
-        match = bktools.match_ledger(
-            exported, postings, period=months, currency=self.service.settings.currency
-        )
+        verified = verification.verify(self.service, self.company, postings, month=month)
+        match = verified.match
+        in_doubt = [
+            {"batch_id": one.batch_id, "outcome": one.outcome, "why": one.text}
+            for one in verified.settlements
+        ]
         return Answer(
             {
                 "findings": match.findings,
@@ -197,7 +198,13 @@ class Desk:
                 "open_groups": match.open_groups,
                 "open_accounts": match.open_accounts,
             },
-            {"months": [*months] if months else [], "has_arrived": match.has_arrived, "habits": match.habits},
+            {
+                "months": verified.months,
+                "has_arrived": verified.has_arrived,
+                "habits": match.habits,
+                "batches_in_doubt": in_doubt,
+                "moved": verified.moved,
+            },
             not_known=match.unchecked,
         )
 

@@ -1,4 +1,4 @@
-"""`bktools export`: compose a plan, submit it once, show its state, settle unknown outcomes."""
+"""`bktools export`: compose a plan, submit it once, show its state, resolve unknown outcomes."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ COLUMNS = {
 # Entries that are not ready, of which compose and submit print so many.
 SHOWN_NOT_READY = 10
 
-# The next step after an outcome was settled, by the outcomes of journal.export_jobs.RESOLVED.
+# The next step after a batch was resolved, by the outcomes of journal.export_jobs.RESOLVED.
 NEXT = {
     "accepted": "Next, to send the batches that waited for it, run month-end again, or submit the plan again",
     "released": "Its entries may be exported again. Next, run month-end again, or submit their plan again",
 }
 
-app = typer.Typer(help="Export jobs: compose, submit once, show and settle them.", no_args_is_help=True)
+app = typer.Typer(help="Export jobs: compose, submit once, show and resolve them.", no_args_is_help=True)
 
 
 Plan = Annotated[Path, Argument(metavar="FILE", help="The plan that compose wrote.")]
@@ -94,7 +94,7 @@ def compose(
             company=settings.company,
             selection=selection,
             max_entries=max_entries,
-            period=month,
+            month=month,
         )
         _say_plan(text, plan)
         file = plan_file or Path(f"export-{plan.plan_id}.plan")
@@ -171,7 +171,7 @@ def status(
     events: bool = option("--events", "One row per event, with earlier settlements, by whom and why.", False),
     batch: str | None = option("--batch ID", "Only this batch."),
 ) -> Exit:
-    """Show what was sent, and how to settle open batches.
+    """Show what was sent, and how to resolve open batches.
 
     Example: bktools export status --entries --batch 3b033ca1ea4749b395bf
     """
@@ -206,7 +206,7 @@ def resolve(
     ),
     job: str | None = option("--job UUID", "UUID of the job, if it was found."),
 ) -> None:
-    """Settle an export job whose outcome is unknown.
+    """Resolve an export job whose outcome is unknown.
 
     Look it up in the accounting system first. It can be released from the day after its request on: before,
     the request may still be under way.

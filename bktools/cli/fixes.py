@@ -40,7 +40,7 @@ def fixes(
         if file is None:
             lines = sheet.kept_fixes(settings, company, month)
         else:
-            lines = bktools.read_fixes(file, company=company, period=month)
+            lines = bktools.read_fixes(file, company=company, month=month)
         made_in = lines["environment"].iloc[0] if len(lines) else settings.environment
         if file is not None and made_in != settings.environment:
             raise InputError(Sentence("error.workbook_of_environment", name=made_in), source=str(file))

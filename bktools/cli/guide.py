@@ -1,4 +1,4 @@
-"""`bktools guide`: the pages that travel with the package, in the terminal and in the browser."""
+"""`bktools guide`: the pages that travel with the package, in the terminal."""
 
 from __future__ import annotations
 

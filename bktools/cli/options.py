@@ -142,7 +142,7 @@ Rates = Annotated[
     Path | None,
     shared(
         "--rates FILE",
-        "CSV of date, currency and rate: what one unit of the currency is worth in the company's own, "
+        "CSV or Excel of date, currency and rate: what one unit of it is worth in the company's own, "
         "such as 2026-10-31,USD,0.8712. Adds the amounts in the own currency.",
     ),
 ]

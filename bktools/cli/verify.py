@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import bktools
 from bktools.caller import in_shell
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
@@ -15,11 +12,10 @@ from bktools.cli.options import option, same, the_company
 from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.visible import visible_line
-from bktools.wording import Sentence, numbers, words
+from bktools.wording import Sentence, words
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from bktools.close.verification import Verification
     from bktools.ledger.settlements import Settlement
 
 # Columns of a finding that are printed.
@@ -71,11 +67,8 @@ def verify(
 
     Example: bktools verify --ledger bookkeeping.se --month 2026-10
     """
-    from bktools.frames.schema import MAYBE_SENT
-    from bktools.journal.unknown_outcomes import sendings_in_doubt
-    from bktools.ledger.exported import months_of, of_other_months
-    from bktools.ledger.settlements import Sending, settlements
-    from bktools.reports.verification import Verification, write_verification
+    from bktools.close import verification
+    from bktools.reports.verification import write_verification
 
     if record and (month is None or by is None):
         raise ArgumentError("--record", Sentence("rule.record"))
@@ -83,161 +76,61 @@ def verify(
         company_id = the_company(service.settings)
         postings = reading.read_ledger(ledger, mapping, money="decimal")
         note(reading.recognised(postings.attrs["bktools"]))
-        exported = bktools.load_export_jobs(company_id, entries=True, service=service)
-        exported = exported[exported["state"].isin(MAYBE_SENT)]
-        if entries:
-            exported = _with_file(exported, entries, mapping, company_id, service)
-        elif len(exported) and exported["amount"].isna().all():
-            raise ArgumentError("--entries", Sentence("rule.entries_of_journal"))
-        texts, own = words(), service.settings.currency
-        left_out = of_other_months(exported, postings, month, texts)
-        looked_up = explained or ()
-        # All entries are compared, the month is shown: a sum may hold entries of several months.
-        match = bktools.match_ledger(
-            exported,
+        tables = reading.tables_of(service, company_id, max_age=0) if entries else {}
+        verified = verification.verify(
+            service,
+            company_id,
             postings,
-            period=month or months_of(postings),
-            currency=own,
-            explained=looked_up,
+            month=month,
+            entries=reading.read_entries(entries, mapping, company_id, tables) if entries else None,
+            tables=tables,
+            explained=explained or (),
+            exported_at=exported_at.date() if exported_at else None,
         )
-        sendings = {
-            batch: Sending(*sending)
-            for batch, sending in sendings_in_doubt(company_id, service=service).items()
-            if month is None or batch in {*match.entries["batch_id"]}
-        }
-        until = exported_at.date() if exported_at else None
-        settled = settlements(
-            exported, postings, sendings, explained=looked_up, exported_at=until, currency=own
-        )
-        match = replace(match, unchecked=(*left_out, *match.unchecked))
-        has_arrived = match.has_arrived and (len(match.entries) > 0 or exported.empty)
-        lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
-        text.say("\n  ".join([match.headline, *map(visible_line, lines)]))
-        named = match.findings[COLUMNS].assign(
-            **{
-                column: [texts.name(section, code) for code in match.findings[column]]
-                for column, section in SECTIONS.items()
-            }
-        )
-        text.say_list(
-            texts("verification.findings"),
-            named,
-            most=len(match.findings),
-            whole="--out FOLDER",
-        )
-        since = _since(service, company_id, month, postings)
-        for line in since:
-            text.say(line)
-        for settlement in settled:
-            _say(text, settlement, same(service.settings))
+        _say(text, verified, same(service.settings))
         if folder is not None:
-            shown = Verification(
-                match=match,
-                settlements=settled,
-                company=service.settings.title_of(company_id),
-                environment=texts("report.sandbox")
-                if service.settings.is_sandbox
-                else service.settings.environment,
-                ledger=Path(str(postings.attrs["bktools"]["source"])).name,
-                months=_months(month, months_of(postings)),
-                verified_at=dt.datetime.now(dt.UTC),
-                moved=[line.strip() for line in since],
-            )
-            text.say(
-                f"\n{texts('report.terminal.written', folder=write_verification(shown, folder, profile))}",
-            )
+            written = write_verification(verified, folder, profile)
+            text.say(f"\n{words()('report.terminal.written', folder=written)}")
         if record and month is not None and by is not None:
-            _record(service, company_id, month, match, postings, by, reason)
-            text.say(f"\n{texts('verification.recorded', month=month, by=by)}")
-        text.report(
-            has_arrived=has_arrived,
-            entries=match.counts,
-            habits=match.habits,
-            remarks=match.remarks,
-            findings=match.findings,
-            open_groups=match.open_groups,
-            open_accounts=match.open_accounts,
-            not_compared=match.unchecked,
-            settlements=settled,
-            moved=since,
-            recorded=record,
-            written_to=folder,
-        )
-        return Exit.DONE if has_arrived else Exit.INCOMPLETE
-
-
-def _since(service: bktools.Service, company: str, month: str | None, postings: pd.DataFrame) -> list[str]:
-    """Return what moved in the ledger of a month since it was verified last, a line an account."""
-    from bktools.journal.journal import Journal
-    from bktools.journal.statements import verifications_of
-    from bktools.ledger.remembered import moved, remembered
-
-    if month is None:
-        return []
-    with Journal(service.settings) as journal:
-        verified = verifications_of(journal, company, month)
-    if not verified:
-        return []
-    last, texts = verified[-1], words()
-    changes = moved(last.facts["entries"], remembered(postings, month))
-    head = texts(f"verification.{'moved_since' if changes else 'nothing_moved'}", at=last.at, by=last.person)
-    lines = [
-        texts("verification.moved", **{**change, "amount": texts.amount(change["amount"], None)})
-        for change in changes
-    ]
-    return [f"\n{head}", *(f"  {line}" for line in lines)]
-
-
-def _months(month: str | None, span: tuple[str, str] | None) -> str:
-    """Return the months that are shown, in words."""
-    texts = words()
-    first, last = (month, month) if month else span or (None, None)
-    if first is None:
-        return texts("verification.all_months")
-    return (
-        texts("report.picture.to", first=first, last=last)
-        if first != last
-        else numbers.month(first, texts.language)
+            verification.record(service, company_id, month, verified, postings, by=by, reason=reason)
+            text.say(f"\n{words()('verification.recorded', month=month, by=by)}")
+    match = verified.match
+    text.report(
+        has_arrived=verified.has_arrived,
+        entries=match.counts,
+        habits=match.habits,
+        remarks=match.remarks,
+        findings=match.findings,
+        open_groups=match.open_groups,
+        open_accounts=match.open_accounts,
+        not_compared=match.unchecked,
+        settlements=verified.settlements,
+        moved=verified.moved,
+        recorded=record,
+        written_to=folder,
     )
+    return Exit.DONE if verified.has_arrived else Exit.INCOMPLETE
 
 
-def _record(
-    service: bktools.Service,
-    company: str,
-    month: str,
-    match: bktools.LedgerMatch,
-    postings: pd.DataFrame,
-    by: str,
-    reason: str | None,
-) -> None:
-    """Record in the journal that a month was verified; its remaining differences keep their reason."""
-    from bktools.journal.statements import record_verification
-    from bktools.journal.writing import open_for_writing
-    from bktools.ledger.remembered import remembered
-
-    if len(match.findings) and not reason:
-        raise ArgumentError("--reason", Sentence("rule.reason_of_differences", count=len(match.findings)))
-    about = postings.attrs["bktools"]
-    days = postings["date"].dropna()
-    span = {"begins": f"{days.min():%Y-%m-%d}", "ends": f"{days.max():%Y-%m-%d}"} if len(days) else {}
-    differences = [
-        {"check": row["check"], "about": row["about"], "reason": reason}
-        for row in match.findings.to_dict("records")
-    ]
-    with open_for_writing(service.settings) as journal:
-        record_verification(
-            journal,
-            company,
-            month,
-            by=by,
-            ledger={"name": Path(str(about["source"])).name, "sha256": about["sha256"], **span},
-            result=match.counts,
-            entries=remembered(postings, month),
-            differences=differences,
-        )
+def _say(text: results.Text, verified: Verification, books: str) -> None:
+    """Print the headline, the findings, what moved in the ledger, and each batch in doubt."""
+    match, texts = verified.match, words()
+    lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
+    text.say("\n  ".join([match.headline, *map(visible_line, lines)]))
+    named = match.findings[COLUMNS].assign(
+        **{
+            column: [texts.name(section, code) for code in match.findings[column]]
+            for column, section in SECTIONS.items()
+        }
+    )
+    text.say_list(texts("verification.findings"), named, most=len(named), whole="--out FOLDER")
+    if verified.moved:
+        text.say("\n" + "\n  ".join(verified.moved))
+    for settlement in verified.settlements:
+        _say_settlement(text, settlement, books)
 
 
-def _say(text: results.Text, settlement: Settlement, books: str) -> None:
+def _say_settlement(text: results.Text, settlement: Settlement, books: str) -> None:
     """Print the evidence about a batch in doubt, with the command that records its outcome."""
     texts, batch, outcome = words(), settlement.batch_id, settlement.outcome
     evidence = settlement.text if outcome else texts("verification.open", text=settlement.text)
@@ -253,20 +146,3 @@ def _say(text: results.Text, settlement: Settlement, books: str) -> None:
         lines.append(f"  {texts('verification.explain')}")
     for line in lines:
         text.say(line)
-
-
-def _with_file(
-    exported: pd.DataFrame,
-    entries: list[Path],
-    mapping: list[str] | None,
-    company: str,
-    service: bktools.Service,
-) -> pd.DataFrame:
-    """Return the exported entries with the values that the journal lacks, from their file."""
-    from bktools.frames.incoming import arrow_of
-    from bktools.frames.names import with_names
-    from bktools.ledger.exported import with_file
-
-    tables = reading.tables_of(service, company, max_age=0)
-    named = with_names(arrow_of(reading.read_entries(entries, mapping, company, tables)), **tables)
-    return with_file(exported, named)

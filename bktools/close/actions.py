@@ -212,7 +212,7 @@ class StepResults:
     jobs, created : rows
         The outcomes of this run's export jobs and accounts; of a dry run no jobs.
     unknown_outcomes : mapping of str to str
-        The command that settles each batch whose outcome is unknown.
+        The command that resolves each batch whose outcome is unknown.
     own : str, optional
         The company's own currency.
     import_accounts : str

@@ -18,6 +18,7 @@ from bktools.frames.incoming import arrow_of, described, in_memory, source_of
 from bktools.frames.schema import Month
 from bktools.frames.sums import threshold_of
 from bktools.journal.records import this_user
+from bktools.ledger.inputs import options_of, postings_in
 from bktools.service import Service
 from bktools.spending.budgets import keys_of_budget
 from bktools.spending.rates import ExchangeRates, kept_rates, rates_of
@@ -56,7 +57,7 @@ class CloseRequest:
     chart: pa.Table
     entries: pa.Table
     loaded: Mapping[str, pd.DataFrame | None]
-    ledger: pd.DataFrame | None
+    ledger: pa.Table | None
     apply: bool
     max_entries: SupportsIndex
     wait: float | dt.timedelta
@@ -117,6 +118,8 @@ def close_request(
     today = begun_at.astimezone()
     period = month_of(entries, today) if month is None else rules.month("month", month)
     _refuse_early(period, today, is_approved=approved_by is not None)
+    if ledger is not None:
+        options_of(ledger)
     if budget is not None:
         budget = in_memory(budget, "budget")
         # A budget that cannot be added up is refused before anything is written to the service.
@@ -126,7 +129,7 @@ def close_request(
         company=company,
         period=period,
         loaded={"categories": categories, "employees": employees},
-        ledger=ledger,
+        ledger=None if ledger is None else described(postings_in(ledger), source_of(ledger)),
         apply=rules.flag("apply", apply),
         max_entries=rules.whole_number("max_entries", max_entries, smallest=1),
         wait=seconds_of(wait),

@@ -39,7 +39,7 @@ def compose_export_jobs(
     exported_elsewhere: Iterable[str] = (),
     not_booked: Iterable[str] = (),
     company: str | None = None,
-    period: Month | None = None,
+    month: Month | None = None,
     currency: str | None = None,
     max_entries: SupportsIndex = 500,
     employee_id: str | None = None,
@@ -76,7 +76,7 @@ def compose_export_jobs(
         has the data of a sent entry of the file, is sent all the same.
     company : str, optional
         UUID of the only company to export. Default: all companies of the entries.
-    period : str, Period, date or datetime, optional
+    month : str, Period, date or datetime, optional
         The month to export, such as "2026-10". Later entries wait for their own month; earlier ones get a
         warning.
     currency : str, optional
@@ -130,7 +130,7 @@ def compose_export_jobs(
         rules.flag("is_interactive", is_interactive),
         rules.flag("vendor_based_bookkeeping", vendor_based_bookkeeping),
     )
-    arguments = arguments_of(company=company, period=period, currency=currency)
+    arguments = arguments_of(company=company, month=month, currency=currency)
     beside = {"categories": categories, "accounts": accounts, "employees": employees, "history": history}
     frames = {name: typed(frame, name) for name, frame in beside.items() if frame is not None}
     by_hand = {

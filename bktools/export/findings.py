@@ -70,8 +70,8 @@ class Checker:
 
     def check(self, entries: pa.Table) -> Checked:
         """Return the checked entries; they are as `frames.typed` returns them."""
-        if "categories" in self.frames and "category_id" not in entries.column_names:
-            raise InputError("the entries have no column category_id: add it, or leave out categories")
+        if "categories" in self.frames:
+            require_category_ids(entries)
         frames = {name: pl.DataFrame(frame) for name, frame in self.frames.items()}
         rows = columns_of(entries, frames, self.arguments)
         return _checked(rows, frames)
@@ -86,6 +86,12 @@ class Checker:
             for code, any_of, frames in _UNCHECKED
             if not inputs & {*any_of} and inputs.issuperset(frames)
         )
+
+
+def require_category_ids(entries: pa.Table) -> None:
+    """Refuse entries without the IDs of their categories, where categories were given."""
+    if "category_id" not in entries.column_names:
+        raise InputError("the entries have no column category_id: add it, or leave out categories")
 
 
 def _checked(rows: pl.DataFrame, frames: Mapping[str, pl.DataFrame]) -> Checked:
@@ -216,14 +222,14 @@ def in_order_of_sending(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def arguments_of(
-    *, company: str | None = None, period: Month | None = None, currency: str | None = None
+    *, company: str | None = None, month: Month | None = None, currency: str | None = None
 ) -> Arguments:
     """Return the arguments of the checks; one that breaks a rule is an `ArgumentError`."""
     named = first = last = None
-    if period is not None:
-        named = rules.month("period", period)
-        year, month = map(int, named.split("-"))
-        last = dt.date(year, month, calendar.monthrange(year, month)[1])
+    if month is not None:
+        named = rules.month("month", month)
+        year, number = map(int, named.split("-"))
+        last = dt.date(year, number, calendar.monthrange(year, number)[1])
         first = last.replace(day=1)
     if currency is not None and rules.text("currency", currency) not in MINOR_UNITS:
         raise ArgumentError("currency", "must be the code of a currency in ISO 4217, such as EUR", currency)

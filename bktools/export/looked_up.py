@@ -1,4 +1,4 @@
-"""Entries that a ledger does not hold, as evidence for a company that is closed (`journal.right_journal`).
+"""Entries that a ledger does not hold, as evidence for a company that needs it (`journal.right_journal`).
 
 A restored journal, or one that is new to this computer, may lack what was sent. A ledger of a later day shows
 what is booked, if it is known where this company's accounting system books.
@@ -7,6 +7,7 @@ what is booked, if it is known where this company's accounting system books.
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
 import pyarrow.compute as pc
 
@@ -14,27 +15,11 @@ from bktools.errors import PlanError
 from bktools.export.plan import ExportPlan
 from bktools.frames.columns import days_of
 from bktools.journal.claims import LookedUp
-
-_BY_HAND = "look them up by hand, and record those that are not booked (bktools export not-booked)"
-
-
-def looked_up(plan: ExportPlan, company_id: str, closed_on: str) -> LookedUp:
-    """Return what a plan's ledger shows not to be booked; raise `PlanError` as `not_in_the_books`.
-
-    `closed_on` is the day (UTC) on which the company was closed, as 2026-11-24.
-    """
-    since = dt.datetime.combine(dt.date.fromisoformat(closed_on), dt.time.max, dt.UTC)
-    entries = not_in_the_books(plan, company_id, since)
-    books = plan.books
-    return LookedUp(
-        str(books["exported_at"]), f"{books['source']} (SHA-256 {books['sha256']})", frozenset(entries)
-    )
+from bktools.wording import words
 
 
-def not_in_the_books(
-    plan: ExportPlan, company_id: str, since: dt.datetime, exported_at: dt.date | None = None
-) -> list[str]:
-    """Return the IDs of a company's ready entries in a plan whose ledger shows that they are not booked.
+def looked_up(plan: ExportPlan, company_id: str, since: str) -> LookedUp:
+    """Return the ready entries of a company that the plan's ledger shows not to be booked.
 
     Parameters
     ----------
@@ -42,65 +27,47 @@ def not_in_the_books(
         Composed with `ledger=` and `history=`.
     company_id : str
         The company.
-    since : datetime
-        When everything that may have been sent had ended: the ledger was exported on a later day.
-    exported_at : date, optional
-        The day of the ledger's export, where its file does not say it.
+    since : str
+        The day (UTC) of the restore, or of the first use on this machine, as 2026-11-24: the ledger was
+        exported on a later one.
 
     Raises
     ------
     PlanError
-        When the ledger shows nothing: none was asked, it was exported too early, holds no batch that was
-        accepted, or ends before every entry.
+        When the ledger shows nothing: its day is unknown or too early, it holds no batch that was accepted,
+        or it proves of no entry that it is not booked.
     """
     books = plan.books
-    if not books:
-        raise PlanError(
-            "the plan asked no ledger that shows how it books: compose it with --ledger FILE; "
-            "nothing was sent"
-        )
-    exported_on = books["exported_at"]
-    day = dt.date.fromisoformat(exported_on) if exported_on else exported_at
-    if day is None:
-        raise PlanError(
-            f"{books['source']} does not say when it was exported: compose the plan again with --exported-at "
-            "DATE, the day of its export; nothing was sent"
-        )
-    if day <= since.date():
-        raise PlanError(
-            f"{books['source']} was exported on {day}, and may lack what was sent until {since.date()}: "
-            f"compose the plan again with a ledger exported on {since.date() + dt.timedelta(days=1)} or "
-            "later; nothing was sent"
-        )
+    exported_at, due = books["exported_at"], books["due"]
+    if not exported_at:
+        raise _shows_nothing("ledger_without_day", plan)
+    if exported_at <= since:
+        next_day = dt.date.fromisoformat(since) + dt.timedelta(days=1)
+        raise _shows_nothing("ledger_too_early", plan, since=since, next_day=str(next_day))
     if not books["batches"]:
-        raise PlanError(
-            f"{books['source']} holds none of the batches that were accepted before, "
-            f"so it does not show where the company's entries are booked: {_BY_HAND}; nothing was sent"
-        )
-    first, last = (dt.date.fromisoformat(books[name]) for name in ("first", "last"))
-    days = days_of(plan.rows)
-    is_within = pc.and_(pc.greater_equal(days, first), pc.less_equal(days, last))
-    is_own = pc.equal(plan.rows.column("company_id"), company_id)
-    # A split entry is one: each of its lines must be within.
-    ids = plan.rows.filter(is_own).column("id")
-    outside = {
-        *plan.rows.filter(pc.and_(is_own, pc.invert(pc.fill_null(is_within, False)))).column("id").to_pylist()
-    }
-    inside = [entry_id for entry_id in ids.unique().to_pylist() if entry_id not in outside]
-    if not inside:
-        raise PlanError(
-            f"no ready entry of company {company_id} is dated from {first} to {last}, "
-            f"which {books['source']} covers: nothing was sent"
-        )
+        raise _shows_nothing("ledger_without_batches", plan)
+    entries = _within(plan, company_id, books["first"], books["last"])
+    if not entries:
+        raise _shows_nothing("no_entry_in_days_of_ledger", plan, company=company_id)
     # What the verdict leaves open waits, and so does what the ledger may book after the day of its export.
-    until = min(last, day)
-    due = {entry: dt.date.fromisoformat(date) for entry, date in books.get("due", {}).items()}
-    shown = [entry_id for entry_id in inside if entry_id in due and due[entry_id] <= until]
+    until = min(books["last"], exported_at)
+    shown = [entry for entry in entries if entry in due and due[entry] <= until]
     if not shown:
-        later = max([due[entry_id] for entry_id in inside if entry_id in due], default=None)
-        way = f"compose the plan again with a ledger that reaches {later}" if later else _BY_HAND
-        raise PlanError(
-            f"{books['source']} does not show of any ready entry of company {company_id} that it is not "
-            f"booked, or booked later: {way}; nothing was sent"
-        )
-    return shown
+        later = max((due[entry] for entry in entries if entry in due), default=None)
+        code = "ledger_ends_too_early" if later else "ledger_leaves_all_open"
+        raise _shows_nothing(code, plan, company=company_id, later=later)
+    return LookedUp(exported_at, f"{books['source']} (SHA-256 {books['sha256']})", frozenset(shown))
+
+
+def _within(plan: ExportPlan, company_id: str, first: str, last: str) -> list[str]:
+    """Return the entries of a company that are dated in the days of a ledger, with all their lines."""
+    rows = plan.rows.filter(pc.equal(plan.rows["company_id"], company_id))
+    days = zip(rows["id"].to_pylist(), days_of(rows).to_pylist(), strict=True)
+    outside = {entry for entry, day in days if day is None or not first <= day.isoformat() <= last}
+    return [entry for entry in rows["id"].unique().to_pylist() if entry not in outside]
+
+
+def _shows_nothing(code: str, plan: ExportPlan, **facts: Any) -> PlanError:
+    about = {name: plan.books[name] for name in ("source", "exported_at", "first", "last")}
+    texts, key = words(), f"submit.{code}"
+    return PlanError(texts(key, **{name: {**about, **facts}[name] for name in texts.facts_of(key)}))

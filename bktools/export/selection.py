@@ -25,16 +25,24 @@ from bktools.visible import first_of
 
 SHOWN = 3
 
-MASKS = (pd.Series, np.ndarray, list, tuple, pa.BooleanArray, pd.api.extensions.ExtensionArray)
-
 KINDS = "a filtered frame of the entries, a mask with one value for each row, entry IDs, or a file with them"
 
 
 def selected(rows: pa.Table, selection: Any, entries: Any) -> pa.Table:
     """Return the selected rows; a mask of pandas selects by the labels of `entries`, the rows as given."""
-    if selection is None:
-        return rows
-    return _whole_entries(rows, pa.array(selected_rows(selection, entries, rows)))
+    return (
+        rows if selection is None else _whole_entries(rows, pa.array(selected_rows(selection, entries, rows)))
+    )
+
+
+def selected_rows(selection: Any, entries: Any, rows: pa.Table) -> np.ndarray[Any, Any]:
+    """Return a boolean mask of the rows that a selection names: by position, or by ID."""
+    chosen = _ids_of(selection)
+    if isinstance(chosen, pd.Series) and pd.api.types.infer_dtype(chosen, skipna=True) == "boolean":
+        has_labels = isinstance(selection, pd.Series) and isinstance(entries, pd.DataFrame)
+        mask = _checked_mask(chosen, entries)
+        return (_aligned(mask, entries) if has_labels else mask).to_numpy(dtype=bool)
+    return _by_id(chosen, pc.ascii_lower(rows.column("id")))
 
 
 def _whole_entries(rows: pa.Table, mask: pa.Array) -> pa.Table:
@@ -47,55 +55,40 @@ def _whole_entries(rows: pa.Table, mask: pa.Array) -> pa.Table:
     return rows.filter(pc.or_(mask, pc.is_in(ids, value_set=chosen)))
 
 
-def selected_rows(selection: Any, entries: Any, rows: pa.Table) -> np.ndarray[Any, Any]:
-    """Return a boolean mask of the rows that a selection names: by position, or by ID."""
-    mask = _as_mask(selection, entries)
-    if mask is not None:
-        return mask
-    wanted, ids = _as_ids(selection), pc.ascii_lower(rows.column("id"))
-    # A selection that names unknown entries was made from other entries.
-    missing = wanted.filter(pc.invert(pc.is_in(wanted, value_set=ids.combine_chunks()))).sort().to_pylist()
-    if missing:
-        raise InputError(f"the selection names unknown entries: {first_of(missing, SHOWN)}")
-    is_wanted: np.ndarray[Any, Any] = pc.is_in(ids, value_set=wanted).to_numpy()
-    return is_wanted
+def _ids_of(selection: Any) -> pa.ChunkedArray | pd.Series:
+    """Return the IDs of a frame or a file, or other values as a Series, which may be a mask."""
+    if isinstance(selection, str | uuid.UUID) and UUID_PATTERN.match(str(selection)):
+        return pd.Series([selection])
+    if isinstance(selection, str | os.PathLike):
+        return _ids_of_file(Path(selection))
+    if hasattr(selection, "columns"):
+        table = in_memory(selection, "the selection", ("id",))
+        if "id" not in table.column_names:
+            raise InputError(f"the selection has no column id: give {KINDS}")
+        return text_of(table, "id", "selection")
+    if hasattr(selection, "to_pandas"):
+        # A column of Arrow or Polars.
+        return selection.to_pandas()
+    try:
+        return selection if isinstance(selection, pd.Series) else pd.Series([*selection])
+    except TypeError:
+        raise InputError(f"the selection is a {type(selection).__name__}: give {KINDS}") from None
 
 
-def _as_mask(selection: Any, entries: Any) -> np.ndarray[Any, Any] | None:
-    """Return a boolean mask by position, or None when the selection is not a mask."""
-    values = _mask_values(selection)
-    if values is None:
-        return None
+def _checked_mask(mask: pd.Series, entries: Any) -> pd.Series:
+    """Return a mask with a value for each row of the entries; refuse any other one."""
     # Paths, lazy frames and relations have rows in no certain order.
-    if (
-        not hasattr(entries, "__len__")
-        or not hasattr(entries, "columns")
-        or hasattr(entries, "to_arrow_table")
-    ):
+    has_order = hasattr(entries, "__len__") and hasattr(entries, "columns")
+    if not has_order or hasattr(entries, "to_arrow_table"):
         raise InputError(
             f"a mask cannot select from a {type(entries).__name__}, because its rows have no order: "
             "filter it instead"
         )
-    if len(values) != len(entries):
-        raise InputError(f"the selection is a mask of {len(values)} rows, the entries have {len(entries)}")
-    if values.isna().any():
+    if len(mask) != len(entries):
+        raise InputError(f"the selection is a mask of {len(mask)} rows, the entries have {len(entries)}")
+    if mask.isna().any():
         raise InputError("the selection is a mask with empty values: fill them with True or False")
-    if isinstance(selection, pd.Series) and isinstance(entries, pd.DataFrame):
-        values = _aligned(selection, entries)
-    return values.to_numpy(dtype=bool)
-
-
-def _mask_values(selection: Any) -> pd.Series | None:
-    """Return a mask as a Series, None for any other selection."""
-    if isinstance(selection, np.ndarray) and selection.ndim != 1:
-        raise InputError(f"the selection has {selection.ndim} dimensions: give {KINDS}")
-    if hasattr(selection, "to_pandas") and not hasattr(selection, "columns"):
-        # A column of Arrow or Polars.
-        selection = selection.to_pandas()
-    elif not isinstance(selection, MASKS):
-        return None
-    values = selection if isinstance(selection, pd.Series) else pd.Series(selection)
-    return values if pd.api.types.infer_dtype(values, skipna=True) == "boolean" else None
+    return mask
 
 
 def _aligned(mask: pd.Series, entries: pd.DataFrame) -> pd.Series:
@@ -111,26 +104,15 @@ def _aligned(mask: pd.Series, entries: pd.DataFrame) -> pd.Series:
     return mask.loc[entries.index]
 
 
-def _as_ids(selection: Any) -> pa.Array:
-    """Return the distinct entry IDs of a frame, a file or a list, in lower case."""
-    if isinstance(selection, os.PathLike) or (
-        isinstance(selection, str) and not UUID_PATTERN.match(selection)
-    ):
-        ids = _ids_of_file(Path(selection))
-    elif isinstance(selection, str | uuid.UUID):
-        ids = pa.chunked_array([[str(selection)]])
-    elif hasattr(selection, "collect_schema") or hasattr(selection, "columns"):
-        table = in_memory(selection, "the selection", ("id",))
-        if "id" not in table.column_names:
-            raise InputError(f"the selection has no column id: give {KINDS}")
-        ids = text_of(table, "id", "selection")
-    else:
-        try:
-            ids = pa.chunked_array([pa.array([str(value) for value in selection], pa.large_string())])
-        except TypeError:
-            raise InputError(f"the selection is a {type(selection).__name__}: give {KINDS}") from None
-    text = pc.cast(ids, pa.large_string())
-    return pc.unique(pc.fill_null(pc.ascii_lower(pc.utf8_trim_whitespace(text)), "an empty ID"))
+def _by_id(chosen: pa.ChunkedArray | pd.Series, ids: pa.ChunkedArray) -> np.ndarray[Any, Any]:
+    """Return a mask of the rows with some IDs; a selection of unknown ones was made from other entries."""
+    texts = pa.array([*map(str, chosen)], TEXT) if isinstance(chosen, pd.Series) else pc.cast(chosen, TEXT)
+    wanted = pc.unique(pc.fill_null(pc.ascii_lower(pc.utf8_trim_whitespace(texts)), "an empty ID"))
+    missing = wanted.filter(pc.invert(pc.is_in(wanted, value_set=ids.combine_chunks()))).sort().to_pylist()
+    if missing:
+        raise InputError(f"the selection names unknown entries: {first_of(missing, SHOWN)}")
+    is_wanted: np.ndarray[Any, Any] = pc.is_in(ids, value_set=wanted).to_numpy()
+    return is_wanted
 
 
 def _ids_of_file(path: Path) -> pa.ChunkedArray:

@@ -13,15 +13,13 @@ from bktools.errors import ConfigurationError
 from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.amounts import Figures
-from bktools.inputs.columns import holds_currencies, most
+from bktools.inputs.assignment import candidates
+from bktools.inputs.columns import most
 from bktools.inputs.days import is_day
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.settings import load_settings
 from bktools.settings.values import read_setting
-
-# Words of headings that say another amount than the entry's.
-_FOREIGN = frozenset({"foreign", "original", "instructed", "asset", "local", "fremd", "origine"})
 
 
 class _Stated(NamedTuple):
@@ -146,10 +144,6 @@ def _columns_of_others(reading: Reading, own: str | None) -> list[int]:
     """Return the columns that hold currencies under an unknown heading, others than the company's own."""
     return [
         place
-        for place, (heading, texts) in enumerate(
-            zip(reading.table.headings, reading.table.samples, strict=True)
-        )
-        if holds_currencies(texts)
-        and not words.are_inside(heading, _FOREIGN)
-        and {text.strip() for text in texts if text.strip()} != {own}
+        for place in candidates(reading, "currency")
+        if {text.strip() for text in reading.seen(place).filled} != {own}
     ]

@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.frames.delimited import SIGNS
-from bktools.inputs import cells, words
+from bktools.inputs import cells
 from bktools.inputs.encoding import Reading, read_text
+from bktools.inputs.fields import fields_of
 from bktools.inputs.notes import damaged, note
 from bktools.inputs.regular_text import regular_body
 from bktools.inputs.table import HEAD_ROWS, Body, Grid, Rows, stacked
@@ -73,9 +74,7 @@ def delimiter_of(text: bytes, kind: str) -> str:
         rows = list(_rows_of(head, mark))
         widths = Counter(len(row) for row in rows if len(row) > 1)
         width, count = widths.most_common(1)[0] if widths else (0, 0)
-        known = max(
-            (sum(map(bool, (words.fields_of(cell, kind) for cell in row))) for row in rows), default=0
-        )
+        known = max((sum(map(bool, (fields_of(cell, kind) for cell in row))) for row in rows), default=0)
         return known if known > 1 else 0, count, width
 
     return max([mark for mark in _DELIMITERS if mark in head] or [","], key=fitness)
@@ -86,7 +85,7 @@ def _known(text: str, kind: str) -> set[str]:
     mark = delimiter_of(text.encode(), kind)
     lines = "\n".join(text.splitlines()[:60])
     cells_ = (cell.casefold().strip("# ") for row in _rows_of(lines, mark) for cell in row)
-    return {cell for cell in cells_ if words.fields_of(cell, kind)}
+    return {cell for cell in cells_ if fields_of(cell, kind)}
 
 
 def _rows_of(text: str, mark: str) -> Iterator[list[str]]:

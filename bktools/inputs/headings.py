@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, zip_longest
 from os import PathLike
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.amounts import has_digits
-from bktools.inputs.columns import assign
+from bktools.inputs.assignment import assign
 from bktools.inputs.days import is_day
+from bktools.inputs.fields import fields_of, has_needed, needed_in
 from bktools.inputs.notes import damaged
 from bktools.inputs.options import Options
 from bktools.inputs.question import Problems, question
@@ -26,12 +27,6 @@ from bktools.inputs.reading import Reading
 from bktools.inputs.source import Source
 from bktools.inputs.table import Grid, Table, ranges
 
-NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
-    "chart": ("code", "name"),
-    "accounts": ("id",),
-    "entries": ("date", "amount"),
-    "ledger": ("account_code", "date", "amount"),
-}
 # Rows that are shown where no headings are known.
 _SHOWN_ROWS, _SHOWN_CHARACTERS = 5, 100
 # A row is about as full as most with this share of their cells.
@@ -112,14 +107,12 @@ def find_headings(grid: Grid, kind: str, options: Options, source: str) -> tuple
         if with_two and _is_comment(row):
             break
         by_cell = [
-            words.fields_of(cell, kind) | ({named.get(words.normal(cell), "")} - {""})
+            fields_of(cell, kind) | ({named.get(words.normal(cell), "")} - {""})
             for cell in dict.fromkeys(filter(str.strip, row))
         ]
         if sum(map(bool, by_cell)) > 1 and not any(map(is_figure, row)):
             with_two.append(place)
-            every = frozenset().union(*by_cell)
-            every |= {"amount"} if {"debit", "credit"} & every else set()
-            if every >= {*NEEDED[kind]}:
+            if has_needed(kind, frozenset().union(*by_cell)):
                 return place, True
     if with_two:
         return with_two[0], True
@@ -153,7 +146,7 @@ def _filled(row: Sequence[str]) -> int:
 
 
 def _are_headings(row: Sequence[str], kind: str) -> bool:
-    known = {words.normal(cell) for cell in row if cell.strip() and words.fields_of(cell, kind)}
+    known = {words.normal(cell) for cell in row if cell.strip() and fields_of(cell, kind)}
     return len(known) > 1 and not any(map(is_figure, row))
 
 
@@ -327,7 +320,7 @@ def _currency_above(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return what the currency can be that stands above the table behind a heading for it: Currency: EUR."""
     for row in rows:
         for name, value in pairwise(cell.strip() for cell in row if cell.strip()):
-            if "currency" in words.fields_of(name.rstrip(":"), "entries") and words.currencies_of(value):
+            if "currency" in fields_of(name.rstrip(":"), "entries") and words.currencies_of(value):
                 return words.currencies_of(value)
     return ()
 
@@ -354,9 +347,7 @@ def _of_sheets(readings: Sequence[Reading], grids: Sequence[Grid]) -> Reading:
 
 def _known_fields(reading: Reading) -> int:
     """Return how many needed fields a sheet has under headings that are known."""
-    fields = {*reading.places}
-    fields |= {"amount"} if {"debit", "credit"} & fields else set()
-    return len(fields.intersection(NEEDED[reading.kind])) if reading.table.is_known else 0
+    return needed_in(reading.kind, frozenset(reading.places)) if reading.table.is_known else 0
 
 
 def _joined(readings: Sequence[Reading], ends: Mapping[str | None, int]) -> Reading:

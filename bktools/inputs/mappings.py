@@ -16,7 +16,7 @@ import pandas as pd
 
 from bktools.disk import PRIVATE_FOLDER, file_name, storage_errors, write_whole
 from bktools.errors import ArgumentError, InputError
-from bktools.inputs import words
+from bktools.inputs.fields import of_kind
 from bktools.inputs.options import OF_KIND, Options
 from bktools.inputs.source import Source
 from bktools.settings import config_path
@@ -89,7 +89,7 @@ def read_mapping(path: Path) -> FileMapping:
     known = (*OF_KIND[mapping.kind], *_KEPT)
     for name in mapping.options.keys() - {*known}:
         raise _unreadable(path, f"[options] has {name!r}; there are {', '.join(known)}")
-    fields = words.fields(mapping.kind)
+    fields = of_kind(mapping.kind)
     for field in mapping.options.get("columns", {}).keys() - fields.keys():
         raise _unreadable(path, f"[options.columns] has {field!r}; there are {', '.join(fields)}")
     return mapping

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import permutations
 
 import numpy as np
 import pyarrow as pa
@@ -13,18 +14,11 @@ import pyarrow.compute as pc
 from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.amounts import LONGEST, Figures, decimal_mark, is_not_zero, money
-from bktools.inputs.columns import (
-    MONEY,
-    are_amounts,
-    ask_amount,
-    ask_column,
-    ask_of_totals,
-    can_be,
-    most,
-    side_of,
-)
+from bktools.inputs.assignment import MONEY, ask_amount, ask_column, ask_of_totals, candidates
+from bktools.inputs.columns import Column, most, side_of
 from bktools.inputs.currencies import only_currency, read_currency
 from bktools.inputs.days import is_serial, lacks_year, parsed, read_days
+from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.rows import entries_only, fill_down
 from bktools.inputs.table import Mask
@@ -39,11 +33,11 @@ def find_money(reading: Reading) -> list[str]:
     """Return the fields of the amounts that have a column; without any, they are asked for."""
     places, columns = reading.places, reading.options.columns
     if "date" not in {*places, *reading.may_lack} and columns.get("date") != "":
-        ask_column("date", reading)
+        ask_column(reading, "date")
     for name in [name for name in MONEY if name in places]:
-        filled = [cell for cell in reading.sample(name) if cell.strip()]
-        if filled and not are_amounts(filled, 0.5) and not reading.is_asked(name):
-            reading.note("no_amounts", heading=reading.heading(name), value=filled[0][:20])
+        column = reading.seen(places[name])
+        if column.filled and not column.are_amounts(0.5) and not reading.is_asked(name):
+            reading.note("no_amounts", heading=column.heading, value=column.filled[0][:20])
             reading.leave(name)
     if reading.has("debit", "credit") and not reading.is_asked("debit") and _are_both_filled(reading):
         # They are accounts, or balances.
@@ -92,7 +86,7 @@ def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]
         reading.problems.ask("no_entries")
         return {}
     reading.table = reading.table.rows(keep)
-    _read_days(reading, whole.columns)
+    read_date(reading, whole.columns)
     if not figures:
         return {}
     figures = figures if keep.all() else _figures(reading, fields)
@@ -109,7 +103,7 @@ def read_stated(reading: Reading, decimal: str, date_format: str | None) -> dict
     table = reading.table
     fields = [name for name in MONEY if name in reading.places]
     if date_format is None:
-        _read_days(reading, table.columns)
+        read_date(reading, table.columns)
         reading.raise_problems()
     else:
         column = cells.trimmed(reading.column("date"))
@@ -128,7 +122,8 @@ def read_stated(reading: Reading, decimal: str, date_format: str | None) -> dict
     return _signed(reading, figures, {name: column for name, (column, _) in values.items()})
 
 
-def _read_days(reading: Reading, all_columns: list[pa.ChunkedArray]) -> None:
+def read_date(reading: Reading, all_columns: Sequence[pa.ChunkedArray]) -> None:
+    """Read the days of a table; `all_columns` are those of rows that are left out, too."""
     if "date" not in reading.places:
         return
     place, options = reading.places["date"], reading.options
@@ -177,7 +172,7 @@ def _ask_of_bad(reading: Reading, name: str, bad: Mask) -> None:
     """Ask about cells that are no amounts: another column, or rows that are no entries; else correct them."""
     table = reading.table
     text = reading.column(name)[int(bad.argmax())].as_py()
-    others = can_be("amount", reading) if bad.sum() * 2 > len(bad) else []
+    others = candidates(reading, "amount") if bad.sum() * 2 > len(bad) else []
     choices = [table.choice("amount", place) for place in others]
     is_entry = any(map(str.isdigit, text)) and "date" in reading.result
     if not choices and not is_entry:
@@ -190,17 +185,27 @@ def _ask_side(reading: Reading) -> None:
     """Ask about a column of sides without a known heading, beside amounts that all have one sign."""
     if any((amount := money(cell)) and amount.sign < 0 for cell in reading.sample("amount")):
         return
-    table = reading.table
-    beside = [
-        place
-        for place in reading.free()
-        if len(kinds := {*table.samples[place]}) <= 6
-        and {"debit", "credit"} <= {side_of(text) for text in kinds}
-    ]
+    beside = [reading.seen(place) for place in candidates(reading, "side")]
+    choices: list[Choice] = [{"columns": {"side": column.heading}} for column in beside]
+    if not beside:
+        columns = map(reading.seen, reading.free())
+        beside = [column for column in columns if _may_say_sides(column)]
+        choices = [
+            {"columns": {"side": column.heading}, "sides": dict(zip(kinds, ("debit", "credit"), strict=True))}
+            for column in beside
+            for kinds in permutations(dict.fromkeys(map(str.strip, column.sample)))
+        ]
     if beside:
-        headings = [table.headings[place] for place in beside]
-        choices = [*(table.choice("side", place) for place in beside), {"columns": {"side": ""}}]
-        reading.problems.ask("side", choices, headings=headings)
+        headings = [column.heading for column in beside]
+        reading.problems.ask("side", [*choices, {"columns": {"side": ""}}], headings=headings)
+
+
+def _may_say_sides(column: Column) -> bool:
+    """Whether each cell is one of two words, of which one is a side, or whose heading says a side."""
+    kinds = {cell.strip() for cell in column.sample}
+    are_two = len(kinds) == 2 and "" not in kinds and len(column.sample) > 3
+    says_sides = column.is_headed("side", "side_in_letters", "entry_type") or any(map(side_of, kinds))
+    return are_two and says_sides
 
 
 def _sides(reading: Reading) -> pa.ChunkedArray:

@@ -14,11 +14,16 @@ from bktools.caller import is_command
 from bktools.errors import FileNoteWarning, InputError, QuestionError
 from bktools.frames import schema
 from bktools.inputs import cells
+from bktools.inputs.columns import Column
+from bktools.inputs.formats.format import Books
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import Options
 from bktools.inputs.question import Problems, question
 from bktools.inputs.source import Source
 from bktools.inputs.table import Mask, Table
+
+# The caller of a public reader, by the frames between.
+WARNED = 6
 
 
 @dataclass
@@ -31,9 +36,16 @@ class Reading:
     places: dict[str, int] = field(default_factory=dict)
     problems: Problems = field(default_factory=Problems)
     notes: list[Note] = field(default_factory=list)
+    # The typed columns, those that are no field, and what `frame.attrs["bktools"]` says beside.
     result: dict[str, pa.ChunkedArray] = field(default_factory=dict)
+    others: dict[str, pa.ChunkedArray] = field(default_factory=dict)
+    about: dict[str, Any] = field(default_factory=dict)
+    # The file's own names of what the service has IDs for, by field.
+    own_names: dict[str, int] = field(default_factory=dict)
     # Fields that such a file may lack, as a budget lacks dates.
     may_lack: frozenset[str] = frozenset()
+    # What the file's format says; None for a table of no format.
+    books: Books | None = None
 
     @property
     def kind(self) -> str:
@@ -55,6 +67,11 @@ class Reading:
     def heading(self, name: str) -> str:
         """Return the heading over the cells of a field."""
         return self.table.headings[self.places[name]]
+
+    def seen(self, place: int) -> Column:
+        """Return a column with its heading and cells that show its type."""
+        table = self.table
+        return Column(table.headings[place], table.columns[place], table.samples[place])
 
     def sample(self, name: str) -> list[str]:
         """Return cells of a field that show its type."""
@@ -129,9 +146,9 @@ class Reading:
             lines.append(f"  {heading[:30]:30} {', '.join(dict.fromkeys(filled[:50]))[:70]}"[:104].rstrip())
         return lines
 
-    def provenance(self, rows: int, own: Mapping[str, int], **more: Any) -> dict[str, Any]:
-        """Return what `frame.attrs["bktools"]` says of the file; `own` are the columns that were read."""
-        table = self.table
+    def provenance(self) -> dict[str, Any]:
+        """Return what `frame.attrs["bktools"]` says of the file."""
+        table, own = self.table, self.own_names | self.places
         unread = [
             heading for place, heading in enumerate(table.headings) if place not in own.values() and heading
         ]
@@ -143,7 +160,7 @@ class Reading:
         about = {
             "source": table.source,
             "sha256": table.sha256,
-            "rows": rows,
+            "rows": len(table.lines),
             "columns": {name: table.headings[place] for name, place in own.items()},
             "delimiter": table.delimiter,
             "encoding": table.encoding,
@@ -156,12 +173,12 @@ class Reading:
         }
         if table.company is not None:
             about["company_in_file"] = table.company
-        return {**about, **more}
+        return about | self.about
 
     def warn_of_notes(self) -> None:
         """Warn the caller of a reader of its notes; a command prints them."""
         notes = [one for one in (*self.table.notes, *self.notes) if not one.is_quiet]
         if notes and not is_command():
             shown = "".join(f"\n- {one.sentence()}" for one in notes)
-            # From here: the reader, the function that asks its question, the public reader, and its caller.
-            warnings.warn(f"{self.table.source}:{shown}", FileNoteWarning, stacklevel=6)
+            # From here: what reads by steps, what asks its question, the public reader, and its caller.
+            warnings.warn(f"{self.table.source}:{shown}", FileNoteWarning, stacklevel=WARNED)

@@ -12,6 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames import schema
+from bktools.inputs import cells
+from bktools.inputs.amounts import Figures
+from bktools.inputs.reading import Reading
+
+# The fields that say which lines are parts of one entry.
+SPLITS = ("split_line", "entry_total")
 
 
 class _Line(NamedTuple):
@@ -28,15 +34,22 @@ class _Line(NamedTuple):
         return (*self.cells.values(), self.number, self.total)
 
 
-def with_splits(
-    entries: pa.Table, numbers: pa.ChunkedArray | None, totals: pa.ChunkedArray | None, *, are_split: bool
-) -> pa.Table:
+def split_entries(reading: Reading, entries: pa.Table) -> pa.Table:
     """Return entries with `split_line` and `split_lines`, unchanged where no entry is split.
 
     Lines with one ID, company, date and currency are the parts of one entry when a column numbers them from 1
     (or 0), or when they add up to the total that stands beside each, or when the caller says so. Equal lines
     are copies of one.
     """
+    are_split = reading.options.split_lines
+    columns = {name: reading.column(name) for name in SPLITS if reading.has(name)}
+    if not columns and not are_split:
+        return entries
+    numbers = cells.trimmed(columns["split_line"]) if "split_line" in columns else None
+    totals = None
+    if "entry_total" in columns:
+        figures = Figures.of(columns["entry_total"])
+        totals, _ = figures.values(reading.options.decimal or next((one.mark for one in figures.marks), "."))
     counts = entries["id"].value_counts()
     repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1)).drop_null()
     places = np.flatnonzero(pc.is_in(entries["id"], value_set=repeated))

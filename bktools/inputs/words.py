@@ -1,4 +1,4 @@
-"""The dictionary of files, from `words.toml`: headings by kind of file and field, and values of cells."""
+"""The dictionary of files, from `words.toml`: words of headings, and of values of cells, by table."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from importlib.resources import files
 from typing import Any, Final
 
 from bktools.currencies import MINOR_UNITS
-
-# A field's headings: groups of tables, the most telling one first.
-Groups = Sequence[Sequence[str]]
 
 # Spellings of systems that have no umlauts.
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae", "ß": "ss"})
@@ -71,17 +68,14 @@ def values(*tables: str) -> frozenset[str]:
 
 
 @cache
-def fields(kind: str) -> Mapping[str, Groups]:
-    """Return the fields of a kind of file (chart, accounts, entries, ledger), each with its headings."""
-    return {
-        field: [group.split() for group in text.split("|")] for field, text in _file()["fields"][kind].items()
-    }
-
-
-@cache
 def two_meanings() -> frozenset[str]:
     """Return the tables of headings that say several things, so that the cells below decide."""
     return frozenset(_file()["two_meanings"]["tables"].split())
+
+
+def without_brackets(heading: str) -> str:
+    """Return a heading without what is in brackets."""
+    return _BRACKETS.sub(" ", heading)
 
 
 @lru_cache(1 << 14)
@@ -90,7 +84,7 @@ def forms(heading: str) -> tuple[str, ...]:
 
     Brackets that say "without tax" make it the heading of a net amount.
     """
-    bare = _BRACKETS.sub(" ", heading)
+    bare = without_brackets(heading)
     if any(are_inside(part, headings("without_tax")) for part in _BRACKETS.findall(heading)):
         return normal(heading), "netamount"
     parts = bare.replace("_", " ").split()
@@ -101,19 +95,10 @@ def forms(heading: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(normal(text) for text in texts if text.strip()))
 
 
-@cache
-def _fields_by_word(kind: str) -> Mapping[str, frozenset[str]]:
-    by_word: dict[str, set[str]] = {}
-    for field, groups in fields(kind).items():
-        for word in headings(*(table for group in groups for table in group)):
-            by_word.setdefault(word, set()).add(field)
-    return {word: frozenset(names) for word, names in by_word.items()}
-
-
-def fields_of(heading: str, kind: str) -> frozenset[str]:
-    """Return the fields that a heading can be."""
-    by_word = _fields_by_word(kind)
-    return frozenset().union(*(by_word.get(form, frozenset()) for form in forms(heading)))
+def without(heading: str, *tables: str) -> str:
+    """Return a heading for comparison without the words of tables, and without what is in brackets."""
+    parts = re.findall(r"[^\W\d_]+", without_brackets(heading))
+    return "".join(word for part in parts if (word := normal(part)) not in headings(*tables))
 
 
 def are_inside(heading: str, words: Collection[str]) -> bool:

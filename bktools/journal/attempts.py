@@ -2,7 +2,7 @@
 
 The order keeps a batch from being sent twice:
 
-1. `begin`: the intent, a compare-and-set in the database; then the sent log.
+1. `record_intent`: the intent, a compare-and-set in the database; then the sent log.
 2. `still_sending`, with the connection open and directly before the first byte: the age of the intent is
    asked, and the row is read once more.
 3. `record_outcome`: the sent log first, then the journal. It changes no batch of another attempt.
@@ -86,7 +86,7 @@ class BatchOutcome:
         return sentence_of(self.code, self.facts)
 
 
-def begin(journal: WritableJournal, batch_id: str) -> Attempt:
+def record_intent(journal: WritableJournal, batch_id: str) -> Attempt:
     """Write that a batch is being sent, in the journal and then in the sent log; hold the company's lock.
 
     Whether this is the right journal is asked in the same transaction.
@@ -102,7 +102,7 @@ def begin(journal: WritableJournal, batch_id: str) -> Attempt:
     company_id = journal.batch(batch_id)["company_id"]
     token, begun = secrets.token_hex(8), Clock()
     # Two copies of a journal on this machine compare themselves with its memory one after the other.
-    with locked(journal.folder, "begin"):
+    with locked(journal.folder, "intent"):
         with journal.right_transaction() as connection:
             require_company(journal, company_id, batch_id)
             body = _body_to_send(journal, batch_id)
@@ -128,7 +128,7 @@ def still_sending(journal: WritableJournal, attempt: Attempt) -> str:
     """Return "" where an attempt may be sent now, or why it may not: "too_old" or "not_sending".
 
     Ask it with the connection open and directly before the first byte. Meanwhile the process may have slept,
-    another one may have settled the batch, or an older copy may have taken the place of the journal.
+    another one may have resolved the batch, or an older copy may have taken the place of the journal.
     """
     sql = "SELECT state, attempt, body_sha256 FROM batches WHERE batch_id = $1"
     row = journal.row(sql, attempt.batch_id) if journal.is_in_place() else None
@@ -155,8 +155,8 @@ def record_outcome(journal: WritableJournal, attempt: Attempt, outcome: BatchOut
         sent_log.append(journal.folder, _line(journal, attempt, outcome))
     except StorageError as error:
         log.warning("%s", error)
-        settling = journal.settling(attempt.batch_id, attempt.company_id)
-        kept = f"keep this line, because the journal will show UNKNOWN: {settling}"
+        resolving = journal.resolve_command(attempt.batch_id, attempt.company_id)
+        kept = f"keep this line, because the journal will show UNKNOWN: {resolving}"
     try:
         try:
             return _recorded(journal, attempt.batch_id, attempt.token, outcome)
@@ -214,7 +214,7 @@ def _late(
             return outcome
     else:
         # A person found entries booked whose request was not sent, or refused.
-        contradicts = is_newest and is_accepted and bool(row["settled_by"]) and outcome.state != "UNKNOWN"
+        contradicts = is_newest and is_accepted and bool(row["resolved_by"]) and outcome.state != "UNKNOWN"
     if not contradicts:
         return outcome
     facts = {"answer": outcome.code, "facts": {**outcome.facts}, "state": row["state"]}
@@ -267,7 +267,7 @@ def release_planned(
 
 
 def recover(journal: WritableJournal, company_id: str) -> None:
-    """Settle the batch whose sender was killed; hold the company's lock.
+    """Record the outcome of a batch whose sender was killed; hold the company's lock.
 
     The sent log of this machine may have its answer. Otherwise it is UNKNOWN: its request may have arrived.
     """
@@ -284,7 +284,7 @@ def recover(journal: WritableJournal, company_id: str) -> None:
 
 
 def recover_free(journal: WritableJournal) -> None:
-    """Settle what killed senders left, of every company whose lock is free."""
+    """Record the outcome of what killed senders left, of every company whose lock is free."""
     for row in journal.rows("SELECT DISTINCT company_id FROM batches WHERE state = 'SENDING'"):
         # Where the lock is held, a running process is sending.
         with suppress(JournalBusyError), journal.lock(row["company_id"], patience=0):

@@ -18,7 +18,7 @@ from bktools.journal.writable import WritableJournal, change_batch
 
 @dataclass(frozen=True)
 class LookedUp:
-    """What a plan's ledger shows not to be booked: a company that is closed sends these entries."""
+    """What a plan's ledger shows not to be booked: the evidence of a company that needs a ledger."""
 
     # The day on which the ledger was exported, as 2026-11-24, and which ledger it is.
     day: str
@@ -34,7 +34,7 @@ def claim(
     journal: WritableJournal,
     batches: Iterable[BatchRequest],
     plan_id: str,
-    period: str | None = None,
+    month: str | None = None,
     looked_up: LookedUp | None = None,
 ) -> None:
     """Write batches of one company as PLANNED; from then on no other batch can take their entries.
@@ -46,7 +46,7 @@ def claim(
     ------
     JournalError
         When this is not the right journal, an entry is in a batch that was sent or may have been, or in one
-        that was changed by hand, its period is closed, or its company is; nothing was written.
+        that was changed by hand, its month is closed, or its company needs a ledger; nothing was written.
     """
     company_id, entries = "", set[entry_data.Dated]()
     facts = {"looked_up": looked_up.facts()} if looked_up else {}
@@ -78,8 +78,8 @@ def claim(
             elif facts:
                 about = {"state": "PLANNED", "company_id": company_id, "batch_id": batch.batch_id}
                 journal.record(connection, "planned", facts=facts, **about)
-            _claim_data(journal, connection, batch, period)
-        # Once for all: nobody else writes until this transaction ends, and `begin` asks again.
+            _claim_data(journal, connection, batch, month)
+        # Once for all: nobody else writes until this transaction ends, and `record_intent` asks again.
         if entries and (error := company_refusal(journal, company_id, entries, facts.get("looked_up"))):
             raise error
     journal.remember()
@@ -113,10 +113,10 @@ def _insert(
 
 
 def _claim_data(
-    journal: WritableJournal, connection: Connection, batch: BatchRequest, period: str | None
+    journal: WritableJournal, connection: Connection, batch: BatchRequest, month: str | None
 ) -> None:
     """Write the data of a batch's entries, in the place of those that it has; unknown ones replace none."""
-    rows = entry_data.rows_of(batch, period)
+    rows = entry_data.rows_of(batch, month)
     journal.require_open(batch.company_id, {row[-1] for row in rows})
     if rows and rows != entry_data.in_order(journal.rows(entry_data.OF_BATCH, batch.batch_id)):
         about = {"company_id": batch.company_id, "batch_id": batch.batch_id}

@@ -39,12 +39,12 @@ Dated = tuple[str, str | None]
 _DATE = 2 + list(ENTRY_DATA).index("date")
 
 
-def rows_of(batch: BatchRequest, period: str | None) -> list[EntryData]:
+def rows_of(batch: BatchRequest, month: str | None) -> list[EntryData]:
     """Return the data of each entry of a batch, in the order of the IDs and lines, with its period.
 
-    That is the period of the close that sends it, or else the month of its date.
+    That is the month of the close that sends it, or else of its date.
     """
-    return sorted((*line, period or (line[_DATE] or "")[:7] or None) for line in batch.entry_data)
+    return sorted((*line, month or (line[_DATE] or "")[:7] or None) for line in batch.entry_data)
 
 
 def dated(batch: BatchRequest) -> list[Dated]:

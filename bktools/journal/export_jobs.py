@@ -19,7 +19,7 @@ from bktools.journal.resolving import resolve
 from bktools.journal.sentences import line_of, sentence_of
 from bktools.journal.statements import not_booked
 from bktools.journal.tables import frame_of, opened, table_of, with_words
-from bktools.journal.unknown_outcomes import how_to_settle
+from bktools.journal.unknown_outcomes import how_to_resolve
 from bktools.journal.writing import open_for_writing
 from bktools.service import Service
 
@@ -137,7 +137,7 @@ def open_questions(
         doubts = journal.unknown(company_id, batch)
         return [
             *(_late_answer(journal, row) for row in late),
-            *(f"outcome unknown: {how_to_settle(journal, row)}" for row in doubts),
+            *(f"outcome unknown: {how_to_resolve(journal, row)}" for row in doubts),
         ]
 
 

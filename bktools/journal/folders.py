@@ -12,6 +12,11 @@ from bktools.settings import SANDBOX, Settings, folder_name_of, name_of
 
 FILE = "journal.sqlite"
 
+# What a person fills in: as it is printed, it is refused.
+WORD = '--by NAME --evidence "..."'
+# The commands that go on with the present journal, and that take a file's history into the database.
+RESTORE, MOVE = f"journal restore {WORD}", "journal move --by NAME"
+
 
 def origin_of(settings: Settings) -> dict[str, str]:
     """Return the environment and the address that a journal is opened for."""

@@ -15,6 +15,8 @@ from bktools.frames.batches import BatchRequest
 from bktools.journal import entry_data
 from bktools.journal.folders import (
     FILE,
+    MOVE,
+    RESTORE,
     another_name,
     command_for,
     environment_of,
@@ -25,7 +27,7 @@ from bktools.journal.folders import (
 )
 from bktools.journal.memory import Memory, read_memory
 from bktools.journal.postgres import Postgres, location_of
-from bktools.journal.records import Connection, Facts, Records, Row, begin_journal, contradiction, loaded
+from bktools.journal.records import Connection, Facts, Records, Row, contradiction, loaded, write_identity
 from bktools.journal.schema import OPEN_STATES
 from bktools.journal.sent_log import SentLine, lines_from
 from bktools.journal.sentences import refusal
@@ -101,14 +103,14 @@ class Journal(Records):
         for variable, folder in own.items():
             if folder.exists():
                 disk.refuse_foreign(folder, variable)
-        begin = partial(_begin, settings=settings, location=location, may_forget=may_forget)
+        fill = partial(_fill, settings=settings, location=location, may_forget=may_forget)
         if self.path and not self.path.exists() and not may_forget:
             # Asked before there is a file, and again by whoever creates the tables.
             _refuse_to_forget(settings, location)
         database = (
             Postgres(settings.journal) if settings.journal is not None else Sqlite(folder_of(settings) / FILE)
         )
-        super().__init__(database, begin)
+        super().__init__(database, fill)
         moved = self.path and self.about("moved_to")
         if moved:
             self.close()
@@ -263,7 +265,7 @@ class Journal(Records):
         for other in self.other_claims(batch):
             if (other["state"], other["company_id"]) == ("PLANNED", batch.company_id):
                 continue
-            withdraw = self.settling(other["batch_id"], other["company_id"], "released")
+            withdraw = self.resolve_command(other["batch_id"], other["company_id"], "released")
             code = "planned_elsewhere" if other["state"] == "PLANNED" else "in_another_batch"
             return refusal(code, **other, batch=batch.batch_id, command=withdraw)
         return None
@@ -303,7 +305,7 @@ class Journal(Records):
                 reopen = self.command(f"periods reopen {row['period']}", company_id)
                 raise refusal(code, **{**row, "day": row["at"][:10]}, command=reopen)
 
-    def settling(self, batch_id: str, company_id: str, outcome: str = "accepted|released") -> str:
+    def resolve_command(self, batch_id: str, company_id: str, outcome: str = "accepted|released") -> str:
         """Return the command with which a person records the outcome of one batch."""
         # Quoted, because a shell would pipe at the bar.
         outcome = f'"{outcome}"' if "|" in outcome else outcome
@@ -311,12 +313,12 @@ class Journal(Records):
         return f'{resolve} --outcome {outcome} --evidence "..." --by NAME'
 
 
-def _begin(
+def _fill(
     records: Records, connection: Connection, *, settings: Settings, location: str, may_forget: bool
 ) -> None:
     if not may_forget:
         _refuse_to_forget(settings, location)
-    begin_journal(records, connection, origin_of(settings))
+    write_identity(records, connection, origin_of(settings))
 
 
 def _refuse_to_forget(settings: Settings, location: str) -> None:
@@ -328,9 +330,9 @@ def _refuse_to_forget(settings: Settings, location: str) -> None:
     if not memory.journal and not lines_from(folder)[0]:
         return
     if memory.location != location and settings.journal is not None and Path(memory.location).is_file():
-        command = command_for(environment, "journal move --by NAME")
+        command = command_for(environment, MOVE)
         raise refusal("history_left_in_file", location=location, other=memory.location, command=command)
-    command = command_for(environment, 'journal restore --by NAME --evidence "..."')
+    command = command_for(environment, RESTORE)
     code = "missing" if memory.location in {"", location} else "another_journal"
     raise refusal(code, location=location, other=memory.location, command=command)
 

@@ -311,7 +311,7 @@ def _set_state(
         for batch in journal.rows(_UNFINISHED, company_id, month) if state == CLOSED else ():
             code = "unsent" if batch["state"] == "PLANNED" else "in_doubt"
             outcome = ("released",) if batch["state"] == "PLANNED" else ()
-            command = journal.settling(batch["batch_id"], company_id, *outcome)
+            command = journal.resolve_command(batch["batch_id"], company_id, *outcome)
             about = {"period": month, "company": company_id, "command": command}
             raise refusal(f"period_has_batch_{code}", **batch, **about)
         about = {"state": state, "company_id": company_id, "period": month, "person": by}

@@ -32,9 +32,6 @@ LOCK_PATIENCE = 0.5
 # Seconds that a write waits for the write of another process.
 PATIENCE = 30.0
 
-# The last commit that reads journals of version 1, which was never released.
-READS_VERSION_1 = "2b6b6900"
-
 Row = Mapping[str, Any]
 # The facts of an event, as they stand in its JSON.
 Facts = Mapping[str, Any]
@@ -274,7 +271,7 @@ class Records:
                     return
 
 
-def begin_journal(records: Records, connection: Connection, origin: Facts) -> None:
+def write_identity(records: Records, connection: Connection, origin: Facts) -> None:
     """Write the identity of a new journal and whose it is: `origin` has its environment and address."""
     about = {"id": secrets.token_hex(16), "schema_version": str(FIRST_VERSION + len(MIGRATIONS))}
     connection.executemany("INSERT INTO about VALUES ($1, $2)", about.items())
@@ -287,12 +284,10 @@ def _version(connection: Connection) -> int:
 
 
 def _require_known_version(connection: Connection, location: str) -> None:
-    """Refuse a journal of a newer version, and one of before the first release."""
+    """Refuse a journal of a newer version."""
     version, newest = _version(connection), FIRST_VERSION + len(MIGRATIONS)
     if version > newest:
         raise refusal("newer_version", location=location, version=version, newest=newest)
-    if version < FIRST_VERSION:
-        raise refusal("before_first_release", location=location, commit=READS_VERSION_1)
 
 
 def _upgrade(connection: Connection) -> None:

@@ -19,7 +19,7 @@ def resolve(
     """Record a person's finding (see `resolve_export_job`): resolve UNKNOWN, or withdraw PLANNED."""
     by, evidence = rules.a_name("by", by), rules.evidence("evidence", evidence)
     before = _resolvable(journal, batch_id, state)
-    with journal.sending(before["company_id"]):
+    with journal.lock(before["company_id"]):
         # Another process may have sent the batch after the person looked.
         recover(journal, before["company_id"])
         with journal.right_transaction() as connection:
@@ -31,7 +31,7 @@ def resolve(
                 _require_ended(row)
             if other := journal.other_with(job_id, batch_id):
                 raise refusal("job_of_another", **other, job=job_id)
-            code = "settled" if row["state"] == "UNKNOWN" else "withdrawn"
+            code = "resolved" if row["state"] == "UNKNOWN" else "withdrawn"
             values = {"job_id": job_id} if job_id else {}
             facts = {"evidence": evidence}
             change_batch(journal, connection, batch_id, (row["state"],), state, code, facts, by=by, **values)

@@ -1,7 +1,7 @@
-"""`restore`: one command of one person after a journal was restored ends the stop and closes all companies.
+"""`restore`: one command of one person after a journal was restored ends the stop.
 
-A company that is closed sends only what a ledger of a later day, or a person on a later day, shows not to be
-booked (`right_journal.closed_since`). Nothing is joined: the copy stays as it is, and the sent log of this
+From then on only what a ledger of a later day, or a person on a later day, shows not to be booked is sent
+(`right_journal.needs_ledger_since`). Nothing is joined: the copy stays as it is, and the sent log of this
 machine lists the batches that it lacks.
 """
 
@@ -16,11 +16,11 @@ from pathlib import Path
 from bktools import disk
 from bktools.contract import rules
 from bktools.errors import StorageError
-from bktools.journal.folders import FILE, command_for, environment_of, folder_of, origin_of
+from bktools.journal.folders import FILE, RESTORE, command_for, environment_of, folder_of, origin_of
 from bktools.journal.lock import sending_for
 from bktools.journal.memory import remember
 from bktools.journal.records import now
-from bktools.journal.right_journal import RESTORE, STOPS
+from bktools.journal.right_journal import STOPS
 from bktools.journal.sent_log import SentLine
 from bktools.journal.sentences import refusal
 from bktools.journal.sqlite import COMPANIONS, File, remove_with_companions
@@ -65,7 +65,7 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str) 
         set_aside = _put_in_place(settings, source)
     with WritableJournal(settings, may_forget=True) as journal, ExitStack() as stack:
         for company_id in journal.companies():
-            stack.enter_context(journal.sending(company_id))
+            stack.enter_context(journal.lock(company_id))
         # Who restores may use the journal in the place of any other one, but not of another service.
         restored = (*STOPS, "another_journal", "stopped", "history_left_in_file", "another_computer")
         facts = {"restore": secrets.token_hex(8), "replaces": journal.memory().journal, "evidence": evidence}

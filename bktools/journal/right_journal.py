@@ -1,8 +1,8 @@
 """The one answer to "is this the right journal": tables of conditions, each with its code and its way out.
 
-They are asked in their order, the first one that holds decides, and nothing is written before. `begin` asks
-them in its own transaction, because a journal may be restored after it was opened. The sentences are those of
-the section `journal` of `bktools.wording`.
+They are asked in their order, the first one that holds decides, and nothing is written before.
+`record_intent` asks them in its own transaction, because a journal may be restored after it was opened. The
+sentences are those of the section `journal` of `bktools.wording`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,24 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from bktools.errors import JournalError
-from bktools.journal.folders import FILE, another_name, environment_of, folder_of, is_own, origin_of, renaming
+from bktools.journal.folders import (
+    FILE,
+    MOVE,
+    RESTORE,
+    WORD,
+    another_name,
+    environment_of,
+    folder_of,
+    is_own,
+    origin_of,
+    renaming,
+)
 from bktools.journal.journal import Journal
 from bktools.journal.memory import memories
 from bktools.journal.records import Facts, loaded, named
 from bktools.journal.sent_log import SentLine
 from bktools.journal.sentences import refusal
 from bktools.journal.sqlite import File
-
-# What a person fills in: as it is printed, it is refused.
-WORD = '--by NAME --evidence "..."'
-RESTORE = f"journal restore {WORD}"
 
 # Conditions of a journal that lacks what was sent with it: it stops for everybody who opens it.
 STOPS = frozenset({"another_database", "event_missing"})
@@ -135,7 +142,7 @@ def is_stopped(journal: Journal) -> bool:
 def is_new_restore(journal: Journal) -> bool:
     """Whether a person ended a stop after all that this machine has seen: its memory begins anew.
 
-    A restore that was before is none: what was sent since is missing, and nothing was closed for it.
+    A restore that was before is none: what was sent since is missing, and no ledger was asked for it.
     """
     memory, restore = journal.memory(), journal.last_restore()
     if restore is None or restore["restore"] == memory.restore or restore["at"] < memory.at:
@@ -159,7 +166,7 @@ def _accept(journal: Journal, _: Facts) -> str:
 
 
 def _move(journal: Journal, _: Facts) -> str:
-    return journal.command("journal move --by NAME")
+    return journal.command(MOVE)
 
 
 def _restore(journal: Journal, _: Facts) -> str:
@@ -215,10 +222,10 @@ def company_refusal(
     """
     if error := first_export(journal, company_id):
         return error
-    since = closed_since(journal)
+    since = needs_ledger_since(journal)
     if since is None:
         return None
-    closing, day = since
+    why, day = since
     lost = journal.lost_entries(company_id)
     day = max([day, *lost.values()])
     shown = {*looked_up["entries"]} if looked_up and looked_up["day"] > day else set()
@@ -234,7 +241,7 @@ def company_refusal(
     composing = journal.command("export compose ENTRIES --ledger LEDGER", company_id)
     saying = f"{journal.command(f'export not-booked {waiting[0]}', company_id)} {WORD}"
     about = {"company": company_id, "day": day, "next_day": next_day, "count": len(waiting)}
-    return refusal(f"closed_{closing}", **about, first=waiting[0], command=composing, not_booked=saying)
+    return refusal(f"needs_ledger_{why}", **about, first=waiting[0], command=composing, not_booked=saying)
 
 
 def first_export(journal: Journal, company_id: str) -> JournalError | None:
@@ -261,21 +268,21 @@ _ANSWERED = """
 """
 
 
-def closed_since(journal: Journal) -> tuple[str, str] | None:
-    """Return what closed all companies for this machine, and the day (UTC); None where they are open.
+def needs_ledger_since(journal: Journal) -> tuple[str, str] | None:
+    """Return since which day (UTC) this machine needs a ledger to send, and why; None where it needs none.
 
-    A restore closes every company for everybody ("by_restore"); the first use of a journal with exports
-    closes them for this machine ("for_newcomer"). Only what a ledger of a later day, or a person on a later
-    day, shows not to be booked is sent then, and entries that are dated later and that nobody's sent log has.
+    Everybody needs one after a restore ("after_restore"), and a machine after its first use of a journal with
+    exports ("for_newcomer"). Then only what a ledger of a later day, or a person on a later day, shows not to
+    be booked is sent, and entries that are dated later and that nobody's sent log has.
     """
-    row = journal.row(_CLOSED, journal.memory().machine)
+    row = journal.row(_NEEDS_LEDGER, journal.memory().machine)
     if row is None:
         return None
-    return ("by_restore" if row["code"] == "restored" else "for_newcomer"), row["at"][:10]
+    return ("after_restore" if row["code"] == "restored" else "for_newcomer"), row["at"][:10]
 
 
 # The latest time of all events until then, because the clock of one machine may be behind.
-_CLOSED = """
+_NEEDS_LEDGER = """
     SELECT code, (SELECT max(at) FROM events AS until WHERE until.event_id <= events.event_id) AS at
     FROM events WHERE code = 'restored' OR (code = 'joined' AND machine = CAST($1 AS TEXT))
     ORDER BY event_id DESC LIMIT 1

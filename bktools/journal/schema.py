@@ -54,7 +54,7 @@ def texts(values: tuple[str, ...]) -> str:
 _ENTRY_DATA = ",\n".join(f"    {name} TEXT" for name in ENTRY_DATA)
 
 # The version of these tables at the first release; `records.MIGRATIONS` has what came since.
-FIRST_VERSION = 2
+FIRST_VERSION = 1
 
 TABLES = f"""
 -- The journal's random identity, `schema_version`, and where its history was moved.
@@ -93,16 +93,17 @@ CREATE TABLE batches (
     job TEXT,
     planned_at TEXT NOT NULL,
     sent_at TEXT,
+    -- When it got its outcome, from an answer or from a person.
     settled_at TEXT,
-    -- The person who settled or withdrew it.
-    settled_by TEXT,
+    -- The person who resolved or withdrew it.
+    resolved_by TEXT,
     -- Who wrote this state: the login, the identity of the machine, and the number of the process.
     changed_at TEXT NOT NULL,
     login TEXT,
     machine TEXT,
     process BIGINT,
     CHECK (attempt IS NOT NULL OR state NOT IN ({texts(OPEN_STATES)})),
-    CHECK (job_id IS NOT NULL OR settled_by IS NOT NULL OR state <> 'ACCEPTED')
+    CHECK (job_id IS NOT NULL OR resolved_by IS NOT NULL OR state <> 'ACCEPTED')
 );
 -- A job answers for one batch.
 CREATE UNIQUE INDEX one_batch_a_job ON batches (job_id) WHERE job_id IS NOT NULL;
@@ -185,7 +186,7 @@ class Rule:
 _FOLLOWED = tuple(f"{before} to {after}" for before in TRANSITIONS for after in TRANSITIONS[before])
 _KEPT = ("batch_id", "company_id", "entries", "body", "body_sha256")
 _HAS_EVIDENCE = (
-    "coalesce(trim(NEW.settled_by), '') <> '' "
+    "coalesce(trim(NEW.resolved_by), '') <> '' "
     "AND coalesce(trim(json_extract(NEW.facts, '$.evidence')), '') <> ''"
 )
 
@@ -206,10 +207,10 @@ RULES = (
         f"NEW.state <> OLD.state AND OLD.state || ' to ' || NEW.state NOT IN ({texts(_FOLLOWED)})",
     ),
     Rule(
-        "doubt_is_settled_with_evidence",
+        "doubt_is_resolved_with_evidence",
         "batches",
         "UPDATE",
-        "a batch in doubt is settled by a person with evidence, or by the answer of its attempt",
+        "a batch in doubt is resolved by a person with evidence, or by the answer of its attempt",
         "OLD.state = 'UNKNOWN' AND (NEW.state = 'RELEASED' OR NEW.state = 'ACCEPTED' AND NEW.job_id IS NULL) "
         f"AND NOT ({_HAS_EVIDENCE})",
     ),

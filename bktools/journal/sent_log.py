@@ -72,13 +72,13 @@ def append(folder: Path, line: SentLine) -> None:
         raise StorageError(f"{error}; set BKTOOLS_SENT_LOG_DIR to a permanent, writable folder") from error
 
 
-def lines_from(folder: Path, begin: int = 0) -> tuple[list[SentLine], int]:
+def lines_from(folder: Path, offset: int = 0) -> tuple[list[SentLine], int]:
     """Return the whole lines from a byte of the log on, and the byte behind the last of them."""
     path = folder / SENT_LOG
     try:
         with path.open("rb") as file:
             # A log that was put back from an older copy is shorter: it is read from its start.
-            begin = file.seek(begin if begin <= file.seek(0, os.SEEK_END) else 0)
+            offset = file.seek(offset if offset <= file.seek(0, os.SEEK_END) else 0)
             content = file.read()
     except (FileNotFoundError, NotADirectoryError):
         return [], 0
@@ -93,7 +93,7 @@ def lines_from(folder: Path, begin: int = 0) -> tuple[list[SentLine], int]:
             lines.append(SentLine(**json.loads(body)))
         else:
             log.warning("skipped a damaged line of %s", path)
-    return lines, begin + whole
+    return lines, offset + whole
 
 
 def _checksum(body: str) -> str:

@@ -21,23 +21,23 @@ LONGEST_SECONDS = 24 * 3600
 SHOWN_ENTRIES = 3
 
 
-def settle_first(journal: Journal, row: Row, explained: set[str]) -> str:
-    """Return the line about a batch whose outcome is unknown; only its first line says how to settle it."""
+def resolve_first(journal: Journal, row: Row, explained: set[str]) -> str:
+    """Return the line about a batch whose outcome is unknown; only its first line says how to resolve it."""
     if row["batch_id"] in explained:
-        return line_of("settle_first", **row)
+        return line_of("resolve_first", **row)
     explained.add(row["batch_id"])
-    return how_to_settle(journal, row)
+    return how_to_resolve(journal, row)
 
 
-def how_to_settle(journal: Journal, row: Row) -> str:
+def how_to_resolve(journal: Journal, row: Row) -> str:
     """Return one line with the batch whose outcome is unknown and the command that resolves it."""
     sql = "SELECT entry_id FROM batch_entries WHERE batch_id = $1 ORDER BY entry_id LIMIT $2"
     entries = [entry["entry_id"] for entry in journal.rows(sql, row["batch_id"], SHOWN_ENTRIES)]
     named = first_of(entries, SHOWN_ENTRIES, of=row["entries"])
     listed = journal.command(f"export status --entries --batch {row['batch_id']}", row["company_id"])
     hours = None if is_believed(row["job"]) else LONGEST_SECONDS // 3600
-    settling = journal.settling(row["batch_id"], row["company_id"])
-    return line_of("settle", **row, named=named, listed=listed, command=settling, hours=hours)
+    resolving = journal.resolve_command(row["batch_id"], row["company_id"])
+    return line_of("resolve", **row, named=named, listed=listed, command=resolving, hours=hours)
 
 
 def lasts_seconds(job: str | None) -> int:

@@ -6,7 +6,7 @@ The outcome of a request is written in any case.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from bktools.errors import JournalError
@@ -29,10 +29,6 @@ class WritableJournal(Journal):
     def another_connection(self) -> WritableJournal:
         """Open this journal once more for another thread."""
         return WritableJournal(self.settings)
-
-    def sending(self, company_id: str) -> AbstractContextManager[None]:
-        """Hold the company's lock. Raise `JournalBusyError` when another process has it."""
-        return self._database.lock(company_id)
 
     @contextmanager
     def right_transaction(self, *, but: Iterable[str] = ()) -> Iterator[Connection]:
@@ -72,7 +68,7 @@ class WritableJournal(Journal):
     @contextmanager
     def recording(self, company_id: str) -> Iterator[Connection]:
         """Yield a transaction about a company, under its lock."""
-        with self.sending(company_id):
+        with self.lock(company_id):
             with self.right_transaction() as connection:
                 yield connection
             self.remember()
@@ -114,7 +110,7 @@ def change_batch(
     is not its newest attempt. Call it in the transaction that decided.
     """
     stamp = now().isoformat()
-    row: dict[str, Any] = {"state": state, "code": code, "facts": dumped(facts), "settled_by": by}
+    row: dict[str, Any] = {"state": state, "code": code, "facts": dumped(facts), "resolved_by": by}
     row |= {"changed_at": stamp, "settled_at": None if state in {"PLANNED", "SENDING"} else stamp, **values}
     row |= dict(zip(WRITER, journal.writer(), strict=True))
     names = ", ".join(f"{name} = ${number}" for number, name in enumerate(row, 3))

@@ -18,7 +18,7 @@ log = logging.getLogger("bktools")
 
 
 def open_for_writing(settings: Settings) -> WritableJournal:
-    """Open a journal, ask whether it is the right one, and settle what killed senders left.
+    """Open a journal, ask whether it is the right one, and recover what killed senders left.
 
     Nothing is written before it was asked. A machine without a memory is written down as a newcomer where the
     journal has exports.

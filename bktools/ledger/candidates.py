@@ -1,13 +1,15 @@
-"""What is left of both sides: groups of entries, and pieces of the ledger that may hold them."""
+"""What no proven pair has: open groups of entries, and free pieces of the ledger that may hold them."""
 
 from __future__ import annotations
 
+import bisect
 import functools
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bktools.ledger.entry_names import Entry
+from bktools.ledger.gates import CORRECTED, EARLIER
 from bktools.ledger.whole_numbers import NONE
 
 # A voucher and an account: NONE for all of the voucher.
@@ -101,3 +103,66 @@ class Group:
     def is_receipt(self) -> bool:
         """Whether it is one entry, or one receipt of several lines."""
         return len(self.entries) == 1 or [len(self.entries)] == [len(lines) for lines in self.receipts]
+
+
+class FreePieces:
+    """The pieces that no proven group has, looked up by account and day, by amount, or by the entry's name.
+
+    Attributes
+    ----------
+    pieces : list
+        All pieces, in the order of their days.
+    of_gross : mapping
+        The pieces by their cost side in cents.
+    of_size : mapping
+        The pieces by account and size of their cost side; of a move by those of its amounts.
+    naming, named : mapping
+        The pieces whose text names an entry, in the weeks around it; and the entries that a piece names.
+    """
+
+    def __init__(self, pieces: Iterable[Piece] = (), entries: Iterable[Entry] = ()) -> None:
+        self.pieces = sorted(pieces, key=lambda piece: (piece.day, piece.id))
+        self.of_gross: Mapping[int, list[Piece]] = defaultdict(list)
+        self.of_size: Mapping[tuple[int, int], list[Piece]] = defaultdict(list)
+        self._on: Mapping[int, list[Piece]] = defaultdict(list)
+        self._by_word: Mapping[str, list[Piece]] = defaultdict(list)
+        for piece in self.pieces:
+            self.of_gross[piece.gross].append(piece)
+            sizes = {abs(cents) for cents in ([piece.gross] if piece.gross else piece.nets.values())}
+            for account in piece.nets:
+                self._on[account].append(piece)
+                for size in sizes:
+                    self.of_size[account, size].append(piece)
+            for word in piece.text:
+                self._by_word[word].append(piece)
+        self.naming: Mapping[int, list[Piece]] = defaultdict(list)
+        self.named: Mapping[PieceId, set[int]] = defaultdict(set)
+        for x in entries:
+            for piece in (
+                piece
+                for name in x.names
+                for piece in self.with_text(name, x.day - EARLIER, x.day + CORRECTED)
+            ):
+                if x.e not in self.named[piece.id]:
+                    self.naming[x.e].append(piece)
+                    self.named[piece.id].add(x.e)
+
+    def on(self, account: int, first: int, last: int) -> Sequence[Piece]:
+        """Return the pieces on an account between two days."""
+        return between(self._on.get(account, ()), first, last)
+
+    def with_text(self, text: frozenset[str], first: int, last: int) -> list[Piece]:
+        """Return the pieces between two days that have all words of a text."""
+        # The rarest word has the fewest pieces.
+        rarest = min((self._by_word.get(word, []) for word in text), key=len, default=[])
+        return [piece for piece in between(rarest, first, last) if text <= piece.text]
+
+
+def between(pieces: Sequence[Piece], first: int, last: int) -> Sequence[Piece]:
+    """Return the pieces between two days, of some in the order of their days."""
+    begin = bisect.bisect_left(pieces, first, key=_day_of)
+    return pieces[begin : bisect.bisect_right(pieces, last, key=_day_of)]
+
+
+def _day_of(piece: Piece) -> int:
+    return piece.day

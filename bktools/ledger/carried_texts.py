@@ -29,7 +29,7 @@ def carried_texts(study: Study) -> tuple[str, ...] | None:
         for group, v in zip(matching.group[some].tolist(), vouchers, strict=True)
     ]
     fields: tuple[str, ...] = ()
-    for name in FIELDS:
+    for name in (name for name in FIELDS if (getattr(study.entries, name) >= 0).any()):
         carries = [any((x.text([name]) or {""}) <= text for x in own) for own, text in pairs]
         if sum(carries) >= HABIT * len(pairs):
             fields, pairs = (*fields, name), [*itertools.compress(pairs, carries)]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bktools.ledger.candidates import Group, Piece, PieceId
+from bktools.ledger.candidates import FreePieces, Group, Piece
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import CORRECTED, EARLIER, LATEST, WEEK, Gate
-from bktools.ledger.outcome import Status
+from bktools.ledger.gates import CORRECTED, EARLIER, LATEST, UNDER_A_WEEK, Gate
 from bktools.ledger.tax_rates import Rates
+from bktools.ledger.verdict import Status
 
 # Cents. A slip of the pen is often of whole units: such a difference names no entry.
 UNIT = 100
@@ -40,10 +41,8 @@ class Case:
         Whether enough agrees to call an entry missing.
     last_entry : int
         The day of the last entry.
-    by_account, by_gross : mapping
-        The pieces by each of their accounts, and by their cost side.
-    names : mapping
-        The open entries that the text of a piece names.
+    free : FreePieces
+        The pieces that may hold open groups.
     """
 
     gate: Gate
@@ -56,16 +55,7 @@ class Case:
     carried: tuple[str, ...] | None = None
     is_known: bool = False
     last_entry: int = 0
-    by_account: Mapping[int, list[Piece]] = field(default_factory=lambda: defaultdict(list))
-    by_gross: Mapping[int, list[Piece]] = field(default_factory=lambda: defaultdict(list))
-    names: Mapping[PieceId, set[int]] = field(default_factory=dict)
-
-    def add(self, pieces: Iterable[Piece]) -> None:
-        """Add the pieces that may hold open groups."""
-        for piece in pieces:
-            self.by_gross[piece.gross].append(piece)
-            for account in piece.nets:
-                self.by_account[account].append(piece)
+    free: FreePieces = field(default_factory=FreePieces)
 
     # ---- days
 
@@ -79,7 +69,7 @@ class Case:
         A week after the gate it is as likely of another matter, such as the next month's charge, unless it
         names an entry in the days of the entries.
         """
-        is_soon = piece.day - group.due <= self.gate[1] + WEEK
+        is_soon = piece.day - group.due <= self.gate[1] + UNDER_A_WEEK
         is_in_days = piece.day <= self.last_entry + self.gate[1]
         is_named = is_in_days and any(x.is_named_in(piece.text) for x in group.entries)
         return 1 if is_soon or is_named else 2
@@ -96,7 +86,7 @@ class Case:
         is_small = piece.gross * x.cents <= 0 or 2 * abs(piece.gross) < abs(x.cents)
         return is_after and (piece.is_move or is_small)
 
-    def missing(self, group: Group) -> Status:
+    def without_voucher(self, group: Group) -> Status:
         """Return MISSING if habits and days are known, and a posting is due at all; else OPEN."""
         is_covered = (
             self.covered[0] <= group.due + self.gate[0] and group.due + self.gate[1] <= self.covered[1]
@@ -117,7 +107,7 @@ class Case:
 
         A move names an entry of one of the two groups between which it moves an amount.
         """
-        named = self.names.get(piece.id, set[int]())
+        named = self.free.named.get(piece.id, set[int]())
         return bool(named) and not piece.is_move and named.isdisjoint(x.e for x in group.entries)
 
     def is_own(self, x: Entry, piece: Piece) -> bool:
@@ -170,38 +160,51 @@ def is_slip(amount: int, other: int) -> bool:
 
 
 def may_hold(case: Case, group: Group) -> list[Piece]:
-    """Return the pieces that may be a group's: in its place, of an amount of it, or with its text."""
-    on_accounts = {
-        piece.id: piece for account in group.accounts for piece in case.by_account.get(account, ())
-    }
-    pieces = {piece.id: piece for piece in on_accounts.values() if _may_be_of(case, group, piece)}
-    # On any account, an amount of the group: on time, or with the text of an entry.
-    for amount in {group.total, *(x.cents for x in group.entries)}:
-        for piece in case.by_gross.get(amount, ()):
-            is_after = group.start <= piece.day <= group.due + LATEST
-            is_named = is_after and any(x.is_named_in(piece.text) for x in group.entries)
-            if is_named or case.is_on_time(group, piece):
-                pieces[piece.id] = piece
+    """Return the pieces that may be a group's: of one of its amounts, in its place, or with its names."""
+    candidates = [*_of_its_amounts(case, group), *_in_its_place(case, group), *_naming_it(case, group)]
+    pieces = {piece.id: piece for piece in candidates}
     return [piece for piece in pieces.values() if not case.is_of_another(group, piece)]
 
 
-def _may_be_of(case: Case, group: Group, piece: Piece) -> bool:
-    entries, accounts = group.entries, group.accounts
-    slack = range(-case.slack, case.slack + 1)
-    amounts = {sign * cents + off for cents in group.amounts for sign in (1, -1) for off in slack}
-    is_on_time = case.is_on_time(group, piece)
-    is_in_place = (
-        piece.is_kind
-        and is_on_time
-        and (case.is_of_sums or len(entries) > 1 or case.is_own(entries[0], piece))
-        and 2 * len(accounts & piece.nets.keys()) >= len(accounts)
-    )
-    is_equal = piece.gross in amounts if piece.gross else not amounts.isdisjoint(piece.nets.values())
-    is_late = is_equal and group.start - EARLIER <= piece.day <= group.due + LATEST
-    may_be_denied = bool(piece.gross) and not (is_on_time and is_equal)
-    if (is_in_place or is_late) and not (may_be_denied and case.denies(entries, piece.text)):
-        return True
-    return any(
-        x.account in piece.nets and case.is_near(group, piece, x) and x.is_named_in(piece.text)
-        for x in entries
-    )
+def _of_its_amounts(case: Case, group: Group) -> Iterator[Piece]:
+    """Yield the pieces with an amount of a group, on any account: on time, or its own by text or account."""
+    first, last = group.start, group.due + LATEST
+    sizes = {size + off for size in group.amounts for off in range(-case.slack, case.slack + 1)}
+    for account, size in itertools.product(sorted(group.accounts), sorted(sizes)):
+        for piece in case.free.of_size.get((account, size), ()):
+            if first - EARLIER <= piece.day <= last and (
+                not piece.gross or case.is_on_time(group, piece) or not case.denies(group.entries, piece.text)
+            ):
+                yield piece
+    for amount in {group.total, *(x.cents for x in group.entries)}:
+        for piece in case.free.of_gross.get(amount, ()):
+            is_after = first <= piece.day <= last
+            if case.is_on_time(group, piece) or (
+                is_after and any(x.is_named_in(piece.text) for x in group.entries)
+            ):
+                yield piece
+
+
+def _in_its_place(case: Case, group: Group) -> Iterator[Piece]:
+    """Yield the pieces of the entries' kind in a gate, on half of the accounts, that no text denies."""
+    first, last = (group.due + days for days in case.gate)
+    if case.carried is None:
+        in_gate = [
+            piece for account in sorted(group.accounts) for piece in case.free.on(account, first, last)
+        ]
+    else:
+        texts = {x.text(case.carried) for x in group.entries}
+        in_gate = [piece for text in texts for piece in case.free.with_text(text, first, last)]
+    x = group.entries[0]
+    for piece in in_gate:
+        is_own = case.is_of_sums or len(group.entries) > 1 or case.is_own(x, piece)
+        if piece.is_kind and is_own and 2 * len(group.accounts & piece.nets.keys()) >= len(group.accounts):
+            yield piece
+
+
+def _naming_it(case: Case, group: Group) -> Iterator[Piece]:
+    """Yield the pieces on the account of an entry that they name, near it."""
+    for x in group.entries:
+        for piece in case.free.naming.get(x.e, ()):
+            if x.account in piece.nets and case.is_near(group, piece, x):
+                yield piece

@@ -34,8 +34,6 @@ class Entry:
         Whether it was sent.
     has_own_description, has_own_document : bool
         Whether no other entry has its description, and its document.
-    is_single : bool
-        Whether no other entry has its amount on its account.
     """
 
     e: int
@@ -50,7 +48,6 @@ class Entry:
     id: str | None
     has_own_description: bool
     has_own_document: bool
-    is_single: bool
 
     def text(self, fields: Iterable[str]) -> frozenset[str]:
         """Return the words of some of its texts."""

@@ -27,8 +27,8 @@ from bktools.ledger.entry_names import words as words_of
 from bktools.ledger.gates import LATEST
 from bktools.ledger.inputs import EPOCH
 from bktools.ledger.judged import Judged, values_at
-from bktools.ledger.outcome import ARRIVED, OpenGroup, Reason, Status
-from bktools.ledger.whole_numbers import Flags
+from bktools.ledger.verdict import ARRIVED, OpenGroup, Reason, Status
+from bktools.ledger.whole_numbers import Flags, Numbers
 from bktools.wording import Words
 
 # Codes of findings that no status or reason has alone.
@@ -141,9 +141,7 @@ class _Findings:
         wrong = np.flatnonzero(is_shown & ~is_quiet).tolist()
         own = [(entry, Status(int(status[entry])).code) for entry in wrong]
         is_booked = is_shown & (status == Status.BOOKED)
-        own += [
-            (entry, ANOTHER_MONTH) for entry in np.flatnonzero(is_booked & self._in_other_months()).tolist()
-        ]
+        own += [(entry, ANOTHER_MONTH) for entry in self._in_other_months(np.flatnonzero(is_booked)).tolist()]
         own += [
             (entry, ANOTHER_COST_CENTRE)
             for entry in np.flatnonzero(is_booked & self._on_other_centres()).tolist()
@@ -152,11 +150,14 @@ class _Findings:
         for (entry, code), row in zip(own, rows, strict=True):
             yield self._of_entry(entry, code, row)
 
-    def _in_other_months(self) -> Flags:
-        """Return which entries have their posting in another month."""
+    def _in_other_months(self, booked: Numbers) -> Numbers:
+        """Return which of some booked entries have their posting in another month."""
+        if not len(booked):
+            return booked
         judged = self._judged
-        booked = values_at(judged.posting_month, judged.posting)
-        return (booked != judged.month).fill_null(value=False).to_numpy()
+        months = values_at(judged.posting_month, judged.posting[booked])
+        is_other: Flags = (months != judged.month.gather(booked)).fill_null(value=False).to_numpy()
+        return booked[is_other]
 
     def _on_other_centres(self) -> Flags:
         """Return which entries have their posting on another cost centre."""
@@ -278,7 +279,7 @@ class Lookalikes:
         judged, postings = self._judged, self._judged.postings
         rows = np.flatnonzero(judged.is_free & postings["day"].is_not_null().to_numpy())
         texts = map(words_of, *(postings[name][rows] for name in ("text", "document")))
-        amounts = (np.abs(one[rows]).tolist() for one in (judged.cents, judged.gross))
+        amounts = (np.abs(one[rows]).tolist() for one in (judged.cents, judged.verdict.gross))
         free: dict[int | str, set[int]] = defaultdict(set)
         for posting, text, *sizes in zip(rows.tolist(), texts, *amounts, strict=True):
             for key in (*text, *sizes):
@@ -302,9 +303,8 @@ def places_of(
     names: int = len(NAMES),
 ) -> list[str]:
     """Return where the first of some postings are in the ledger, in words, by their first names."""
-    columns = [name for name in NAMES if name in ledger.column_names]
-    first = pa.array(postings[:most], pa.int64())
-    rows = ledger.select(columns).take(first).to_pylist() if columns else [{}] * len(first)
+    columns = {name: ledger.column(name) for name in NAMES if name in ledger.column_names}
+    rows = ({name: column[row].as_py() for name, column in columns.items()} for row in postings[:most])
     return [place_of(row, words, names) for row in rows]
 
 

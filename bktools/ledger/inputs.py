@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,6 +25,7 @@ from bktools.frames.columns import (
     without_columns,
 )
 from bktools.frames.incoming import in_memory, source_of
+from bktools.ledger.whole_numbers import are_distinct
 from bktools.wording import Sentence
 
 EPOCH = dt.date(1970, 1, 1)
@@ -52,7 +54,7 @@ REQUIRED = {
 ADDED = ("status", "days_late", "differences", "reason", "to_do", "who")
 OF_POSTING = "booked_"
 # Columns without which less is compared, by frame.
-COMPARED = {
+EXPECTED = {
     "exported": ("account_code", "date", "amount", "currency"),
     "ledger": ("currency", "text", "voucher_id"),
 }
@@ -100,15 +102,13 @@ def read(exported: Any, ledger: Any, explained: Sequence[str] = (), *, are_sent:
 
     Of entries that `are_sent` those of batches that were not sent are left out.
     """
-    entries, postings = in_memory(exported, "exported"), in_memory(ledger, "ledger")
+    entries, postings = in_memory(exported, "exported"), postings_in(ledger)
     if "entry_id" not in entries.column_names and "id" in entries.column_names:
         names = ["entry_id" if name == "id" else name for name in entries.column_names]
         entries = entries.rename_columns(names)
     of_posting = [name for name in entries.column_names if name.startswith(OF_POSTING)]
     entries = without_columns(entries, [*ADDED, *of_posting])
-    entries, postings, _ = tables_in_one_scale(
-        _checked(entries, "exported"), _checked(postings, "ledger"), CENTS
-    )
+    entries, postings, _ = tables_in_one_scale(_checked(entries, "exported"), postings, CENTS)
     if postings.schema.field("amount").type.bit_width > schema.MONEY.bit_width:
         raise InputError(Sentence("error.too_many_digits", most=schema.DIGITS), source="exported and ledger")
     not_sent: Mapping[str, int] = {}
@@ -117,7 +117,7 @@ def read(exported: Any, ledger: Any, explained: Sequence[str] = (), *, are_sent:
     _refuse_companies(entries)
     _refuse_repeated(entries)
     tables = {"exported": entries, "ledger": postings}
-    lacking = ((name, column) for name, columns in COMPARED.items() for column in columns)
+    lacking = ((name, column) for name, columns in EXPECTED.items() for column in columns)
     return Inputs(
         entries,
         postings,
@@ -126,6 +126,11 @@ def read(exported: Any, ledger: Any, explained: Sequence[str] = (), *, are_sent:
         _explained_rows(postings, explained),
         _last_day(ledger, postings),
     )
+
+
+def postings_in(ledger: Any) -> pa.Table:
+    """Return a ledger as an Arrow table; raise when it cannot be matched."""
+    return _checked(in_memory(ledger, "ledger"), "ledger")
 
 
 def options_of(
@@ -198,11 +203,11 @@ def _refuse_companies(entries: pa.Table) -> None:
 
 def _refuse_repeated(entries: pa.Table) -> None:
     """Refuse entries that are there twice; of a split entry each line is there once."""
-    keys = pa.table({"id": pc.ascii_lower(entries.column("entry_id")), "line": split_lines(entries)})
-    if len(pc.unique(keys.column("id"))) == len(keys):
+    ids = pl.Series(pl.from_arrow(entries.column("entry_id"))).str.to_lowercase()
+    if are_distinct(ids):
         return
-    lines = keys.group_by(["id", "line"]).aggregate([([], "count_all")])
-    repeated = sorted(set(lines.filter(pc.greater(lines.column("count_all"), 1)).column("id").to_pylist()))
+    keys = pl.DataFrame({"id": ids, "line": pl.Series(split_lines(entries))})
+    repeated = sorted({*keys["id"].filter(keys.is_duplicated())})
     if repeated:
         raise InputError(
             Sentence("error.repeated_entries", count=len(repeated), first=repeated[0]), source="exported"

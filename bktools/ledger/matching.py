@@ -19,7 +19,7 @@ from bktools.ledger.booking_units import (
     BookingUnit,
     units_of_style,
 )
-from bktools.ledger.gates import EARLIER, FEW, LATEST, USUAL, WEEK, Gate, gate_of
+from bktools.ledger.gates import EARLIER, FEW, LATEST, UNDER_A_WEEK, USUAL, Gate, gate_of
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, largest, number, places, sums
 
 # A unit that explains so many of the entries is not questioned.
@@ -73,13 +73,13 @@ def groups_of(
     """Return the groups of a booking unit."""
     rows = np.arange(len(entries))
     if unit.by == ("e",):
-        of_entry, first = rows, rows
-    else:
-        keys = [getattr(entries, name) for name in unit.by]
-        # What an entry lacks, such as a document, it shares with no other entry.
-        of_entry, first = number(*(np.where(key < 0, rows + key.max() + 1, key) for key in keys))
+        accounts, due = books.mix[entries.account], getattr(entries, clock)
+        return EntryGroups(entries, rows, accounts, entries.cents, np.ones_like(rows), entries.is_home, due)
+    keys = [getattr(entries, name) for name in unit.by]
+    # What an entry lacks, such as a document, it shares with no other entry.
+    of_entry, first = number(*(np.where(key < 0, rows + key.max() + 1, key) for key in keys))
     count = len(first)
-    if count == len(entries) or unit.part != VOUCHER:
+    if unit.part != VOUCHER:
         accounts = books.mix[entries.account[first]]
     else:
         _, each = number(of_entry, entries.account)
@@ -219,13 +219,14 @@ def matching_of(
     of_group, of_part = (
         side.accounts * 0x9E3779B97F4A7C1 + side.total * 0x2545F4914F6CDD1D for side in (groups, parts)
     )
-    g = np.flatnonzero((groups.total != 0) & groups.is_home & (groups.size >= least))
-    p = np.arange(len(of_part))
-    g_lots, g_first, g_count = np.unique(of_group[g], return_index=True, return_counts=True)
-    p_lots, p_first, p_count = np.unique(of_part, return_index=True, return_counts=True)
-    _, at_g, at_p = np.intersect1d(g_lots, p_lots, assume_unique=True, return_indices=True)
-    is_single = (g_count[at_g] == 1) & (p_count[at_p] == 1)
-    group, part = g[g_first[at_g[is_single]]], p_first[at_p[is_single]]
+    lots, first, parts_of_lot = np.unique(of_part, return_index=True, return_counts=True)
+    lot = places(of_group, lots)
+    is_shown = (groups.total != 0) & (lot >= 0)
+    g = np.flatnonzero(is_shown & groups.is_home & (groups.size >= least))
+    groups_of_lot = sums(lot[g], len(lots))
+    is_single = (groups_of_lot[lot[g]] == 1) & (parts_of_lot[lot[g]] == 1)
+    group, g = g[is_single], g[~is_single]
+    part = first[lot[group]]
     if like is None:
         clock, gate = _clock_of(groups, group, parts.day[part], unit.clock)
     else:
@@ -235,15 +236,14 @@ def matching_of(
     in_gate = _is_in(gate, parts.day[part] - groups.due[group])
     group, part = group[in_gate], part[in_gate]
     singular = np.ones(len(group), np.bool_)
-    if not is_single.all():
-        g, p = g[~among(len(groups.size), group)[g]], p[~among(len(p), part)]
-        g, p = g[places(of_group[g], p_lots) >= 0], p[places(of_part[p], g_lots) >= 0]
-        more_g, more_p = _counted(of_group[g], groups.due[g], of_part[p], parts.day[p], gate)
+    if len(g):
+        lot_of_part = places(of_part, lots)
+        p = np.flatnonzero(among(len(lots), lot[g])[lot_of_part])
+        more_g, more_p = _counted(lot[g], groups.due[g], lot_of_part[p], parts.day[p], gate)
         group, part = np.append(group, g[more_g]), np.append(part, p[more_p])
         singular = np.append(singular, np.zeros(len(more_g), np.bool_))
     assert (groups.accounts[group] == parts.accounts[part]).all(), "pairs have equal accounts"
     assert (groups.total[group] == parts.total[part]).all(), "pairs have equal totals"
-    is_shown = (groups.total != 0) & np.isin(of_group, p_lots)
     pairs = Matching(unit, groups, parts, clock, gate, group, part, singular, is_shown)
     # A voucher on several accounts is a part several times: it holds one group.
     return pairs.only(sums(pairs.vouchers, books.count)[pairs.vouchers] == 1) if unit.part == OWN else pairs
@@ -258,7 +258,7 @@ def _clock_of(groups: EntryGroups, group: Numbers, day: Numbers, own: str) -> tu
     days_late = day - groups.due[group]
     some = (days_late >= -EARLIER) & (days_late <= LATEST)
     if some.sum() < FEW:
-        return own, (0, WEEK)
+        return own, (0, UNDER_A_WEEK)
     best, gate = "day", gate_of(days_late[some])
     inside = _is_in(gate, days_late).sum()
     for clock in CLOCKS[1:] if gate[0] < gate[1] else ():
@@ -277,7 +277,7 @@ def _counted(
     """Return the pairs of the stretches of days with as many parts as groups, by their places."""
     is_part = np.repeat([False, True], [len(of_group), len(of_part)])
     place = np.append(np.arange(len(of_group)), np.arange(len(of_part)))
-    lot = np.unique(np.append(of_group, of_part), return_inverse=True)[1] * 2**32
+    lot = np.append(of_group, of_part) * 2**32
     start, end = lot + np.append(due + gate[0], day), lot + np.append(due + gate[1], day)
     order = np.lexsort((place, is_part, start))
     begins = start[order][1:] > np.maximum.accumulate(end[order])[:-1]
@@ -313,4 +313,4 @@ def _is_distinct(unit: BookingUnit, entries: Columns) -> bool:
         return False
     if any((getattr(entries, name) == entries.day).all() for name in unit.by if name in DAYS):
         return False
-    return unit.by != ("id",) or entries.table["id"].n_unique() < len(entries)
+    return unit.by != ("id",) or among(entries.id.max() + 1, entries.id).sum() < len(entries)

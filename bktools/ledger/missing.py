@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from bktools.ledger.candidates import Group, Piece
+from bktools.ledger.candidates import Group, Piece, between
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import EARLIER, LATEST, WEEK
-from bktools.ledger.outcome import Reason, Status
+from bktools.ledger.gates import EARLIER, LATEST, UNDER_A_WEEK
 from bktools.ledger.study import Study
 from bktools.ledger.telling import Telling, leave_open
+from bktools.ledger.verdict import Reason, Status
 
 
 def decide_missing(study: Study, telling: Telling, foreign: Sequence[Group]) -> None:
@@ -52,39 +52,37 @@ class _Free:
             group for group in telling.groups if any(status[x.e] == Status.OPEN for x in group.entries)
         )
         self.open_sums = [*foreign, *unsolved] if self.case.is_of_sums else []
-        self.named = defaultdict(list)
-        for number, entries in self.case.names.items():
-            for e in entries:
-                self.named[e].append(telling.pieces[number])
         # What is left of a voucher of several accounts may hold several entries of other accounts.
         self.parts = [
             piece
-            for piece in telling.pieces.values()
+            for piece in self.case.free.pieces
             if piece.is_kind and piece.gross and study.books.accounts[piece.v] > 1
         ]
         # An entry of a closed month may be in a later sum.
         is_plain = not self.case.is_of_sums and study.matching.clock == "day"
-        self.days_around = 0 if is_plain else 2 * WEEK
+        self.days_around = 0 if is_plain else 2 * UNDER_A_WEEK
 
     def pieces_for(self, x: Entry, group: Group) -> list[Piece]:
         """Return the free pieces that may hold an entry."""
-        on_account = [piece for piece in self.case.by_account.get(x.account, ()) if piece.gross]
-        kind = [piece for piece in on_account if piece.is_kind]
-        near = [*self.case.by_gross.get(x.cents, ()), *kind, *self.parts]
+        case, free = self.case, self.case.free
+        first = group.due + case.gate[0] - self.days_around - EARLIER
+        last = group.due + case.gate[1] + self.days_around + UNDER_A_WEEK
+        on_account = [piece for piece in free.on(x.account, first, last) if piece.is_kind and piece.gross]
+        near = [*free.of_gross.get(x.cents, ()), *on_account, *between(self.parts, first, last)]
         pieces = [piece for piece in near if self._may_hold(x, group, piece)]
-        if self.case.carried is not None:
+        if case.carried is not None:
             pieces += [
                 piece
-                for piece in kind
-                if 0 <= piece.day - x.day <= LATEST and not self.case.denies([x], piece.text)
+                for piece in free.on(x.account, x.day, x.day + LATEST)
+                if piece.is_kind and piece.gross and not case.denies([x], piece.text)
             ]
-        pieces += [piece for piece in self.named[x.e] if self.case.is_near(group, piece, x)]
+        pieces += [piece for piece in free.naming.get(x.e, ()) if case.is_near(group, piece, x)]
         return [piece for piece in pieces if piece.id not in self.telling.explained]
 
     def _may_hold(self, x: Entry, group: Group, piece: Piece) -> bool:
         first, last = self.case.gate[0] - self.days_around, self.case.gate[1] + self.days_around
         if piece.is_kind and x.cents in (piece.gross, *piece.nets.values()):
-            return first - EARLIER <= piece.day - group.due <= last + WEEK
+            return first - EARLIER <= piece.day - group.due <= last + UNDER_A_WEEK
         return first <= piece.day - group.due <= last and not self.case.denies([x], piece.text)
 
     def has_open_sum(self, x: Entry, group: Group) -> bool:
@@ -93,7 +91,11 @@ class _Free:
         for other in self.open_sums:
             days, off = abs(other.due - group.due), self.telling.differences.get(other.number)
             has_more = off is None or (off * x.cents > 0 and abs(off) >= abs(x.cents))
-            if days <= max(1, width) or (days <= WEEK and has_more) or (days <= LATEST and off == x.cents):
+            if (
+                days <= max(1, width)
+                or (days <= UNDER_A_WEEK and has_more)
+                or (days <= LATEST and off == x.cents)
+            ):
                 return True
         return False
 
@@ -104,7 +106,7 @@ def _cancelled(study: Study, groups: Sequence[Group]) -> set[int]:
     before: dict[tuple[int, int], list[Entry]] = defaultdict(list)
     for x in (x for group in groups for x in group.entries if study.draft.status[x.e] < 0):
         for other in before[x.account, -x.cents]:
-            if abs(x.day - other.day) <= WEEK:
+            if abs(x.day - other.day) <= UNDER_A_WEEK:
                 cancelled |= {x.e, other.e}
         before[x.account, x.cents].append(x)
     return cancelled

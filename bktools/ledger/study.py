@@ -13,8 +13,8 @@ from bktools.ledger.case import Case
 from bktools.ledger.entry_names import Entry
 from bktools.ledger.gates import FEW, Gate
 from bktools.ledger.matching import Matching
-from bktools.ledger.outcome import Verdict
 from bktools.ledger.tax_rates import Rates
+from bktools.ledger.verdict import Verdict
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, number, sums
 
 # So many entries are made into objects at once; of more, those that are looked at.
@@ -72,7 +72,7 @@ class Study:
         """
         self.entries, self._describes = entries, describes
         self._objects: dict[int, Entry] = {}
-        for name in ("receipts", "_is_single"):
+        for name in ("receipts", "_are_single"):
             self.__dict__.pop(name, None)
         if len(entries) <= MANY:
             self.of(entries.e.tolist())
@@ -104,7 +104,7 @@ class Study:
             ]
             texts = entries.table.select("supplier", "description", "document", "id")[at].rows()
             described = self._is_own("description")[at] if self._describes else np.zeros(len(at), np.bool_)
-            facts = (described, self._is_own("document")[at], self._is_single[at])
+            facts = (described, self._is_own("document")[at])
             rows = zip(wanted, *columns, texts, *(fact.tolist() for fact in facts), strict=True)
             for e, account, day, cents, sent, code, text, *own in rows:
                 self._objects[e] = Entry(e, account, day, cents, sent, code, *text, *own)
@@ -126,8 +126,12 @@ class Study:
         receipt, first = number(entries.id if (entries.id >= 0).all() else entries.e)
         return sums(receipt, len(first), entries.cents)[receipt], len(first) < len(entries)
 
+    def is_single(self, x: Entry) -> bool:
+        """Whether no other entry has an entry's amount on its account."""
+        return bool(self._are_single[np.searchsorted(self.entries.e, x.e)])
+
     @functools.cached_property
-    def _is_single(self) -> Flags:
+    def _are_single(self) -> Flags:
         amounts, first = number(self.entries.account, np.abs(self.entries.cents))
         return np.asarray(sums(amounts, len(first))[amounts] == 1)
 

@@ -21,7 +21,7 @@ from bktools.ledger.findings import Finding, day_of, findings_of
 from bktools.ledger.inputs import OF_POSTING
 from bktools.ledger.judged import NOTHING, Judged, month_number, month_text, values_at
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.outcome import Status
+from bktools.ledger.verdict import Reason, Status
 from bktools.ledger.whole_numbers import first_rows
 from bktools.wording import Words
 
@@ -51,8 +51,8 @@ def match_of(judged: Judged, words: Words) -> LedgerMatch:
     everything = _with_evidence(judged)
     findings = findings_of(judged, everything, words)
     sentences = [finding.row(words) for finding in findings]
-    shown = pa.array(np.flatnonzero(judged.is_shown))
-    entries = _with_findings(everything, findings, sentences).take(shown)
+    entries = _with_findings(everything, findings, sentences)
+    entries = entries if judged.months is None else entries.filter(pa.array(judged.is_shown))
     rows = _findings(everything, findings, sentences)
     groups = _open_groups(findings, everything.column("entry_id"), everything.schema.field("amount").type)
     first, last = map(day_of, judged.verdict.covered) if judged.verdict.covered else (None, None)
@@ -79,14 +79,14 @@ def _with_evidence(judged: Judged) -> pa.Table:
         elif name in judged.inputs.ledger.column_names:
             entries = entries.append_column(f"{OF_POSTING}{name}", judged.inputs.ledger.column(name).take(at))
     codes = pa.array([status.code for status in Status], TEXT)
-    reasons = judged.verdict.reasons
-    own = [None if one is None else str(one) for one in map(reasons.get, range(len(entries)))]
+    reasons = np.full(len(entries), NOTHING)
+    reasons[[*judged.verdict.reasons]] = [*map([*Reason].index, judged.verdict.reasons.values())]
     is_late = judged.verdict.status == Status.BOOKED
     late = pa.array(judged.verdict.days_late, COUNT, mask=~is_late)
     return (
         entries.append_column("status", codes.take(pa.array(judged.verdict.status)))
         .append_column("days_late", late)
-        .append_column("reason", pa.array(own, TEXT))
+        .append_column("reason", pa.array([*Reason], TEXT).take(_rows_of(reasons)))
     )
 
 
@@ -218,10 +218,10 @@ def _postings_with_months(judged: Judged, entries: pl.DataFrame) -> pl.DataFrame
         first[own] = entry
     return judged.postings.select("account").with_columns(
         month=values_at(entries["month"], first).fill_null(judged.posting_month),
-        cents=pl.Series(judged.cents),
+        cents=pl.Series(np.where(judged.is_in_home_currency, judged.cents, 0)),
         group=pl.Series(verdict.posting_group),
         is_other=pl.Series((verdict.posting_group < 0) & ~is_looked_at),
-        beside=pl.Series(np.where(is_looked_at, judged.gross - judged.cents, 0)),
+        beside=pl.Series(np.where(is_looked_at, judged.verdict.gross - judged.cents, 0)),
     )
 
 

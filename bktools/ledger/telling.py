@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from bktools.ledger.candidates import Group, Piece, PieceId
 from bktools.ledger.case import may_hold
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import CORRECTED, EARLIER, LATEST, WEEK
-from bktools.ledger.outcome import ARRIVED, OpenGroup, Reason, Status
+from bktools.ledger.gates import LATEST, UNDER_A_WEEK
 from bktools.ledger.solving import Search, components
 from bktools.ledger.stories import stories_of
 from bktools.ledger.study import SHOWN, Study
-
-
-def names_of(pieces: Iterable[Piece], groups: Iterable[Group]) -> dict[PieceId, set[int]]:
-    """Return the entries that each piece names, in the weeks after them."""
-    by_word, names = defaultdict(list), defaultdict(set)
-    for piece in pieces:
-        for word in piece.text:
-            by_word[word].append(piece)
-    for x in (x for group in groups for x in group.entries):
-        for name in x.names:
-            # The rarest of its words has the fewest pieces.
-            for piece in min((by_word.get(word, []) for word in name), key=len):
-                if -EARLIER <= piece.day - x.day <= CORRECTED and name <= piece.text:
-                    names[piece.id].add(x.e)
-    return names
+from bktools.ledger.verdict import ARRIVED, OpenGroup, Reason, Status
 
 
 class Telling:
@@ -42,17 +26,14 @@ class Telling:
     ----------
     groups : sequence of Group
         The groups that are told.
-    pieces : mapping
-        The pieces of the ledger, by their ID.
     explained : set
         The pieces that each solution uses: they are of no other entry.
     differences : mapping
         What the pieces of an open group have more than the group, where it is known.
     """
 
-    def __init__(self, study: Study, groups: Sequence[Group], pieces: Sequence[Piece]) -> None:
+    def __init__(self, study: Study, groups: Sequence[Group]) -> None:
         self.study, self.case, self.groups = study, study.case, groups
-        self.pieces = {piece.id: piece for piece in pieces}
         self.explained: set[PieceId] = set()
         self.differences: dict[int, int | None] = {}
         self._holds = {group.number: may_hold(self.case, group) for group in groups}
@@ -71,7 +52,7 @@ class Telling:
         always = search.always_used() if search.is_complete else frozenset()
         # No entry is decided while a piece that names it is left unexplained.
         unexplained = [piece for number, piece in pieces.items() if number not in always]
-        named = {e: piece for piece in unexplained for e in self.case.names.get(piece.id, ())}
+        named = {e: piece for piece in unexplained for e in self.case.free.named.get(piece.id, ())}
         for group in groups:
             shown = [pieces[one] for one in search.used(group.number)] if possible else []
             opened = []
@@ -100,7 +81,7 @@ class Telling:
     def _match(self, group: Group, shown: Sequence[Piece]) -> None:
         """Make a group, and what is booked of it in all stories, a matched one."""
         draft, numbers = self.study.draft, [x.e for x in group.entries]
-        if np.isin(draft.status[numbers], ARRIVED).all():
+        if all(status in ARRIVED for status in draft.status[numbers]):
             rows = np.unique(np.concatenate([self.study.books.rows_of_part(*piece.id) for piece in shown]))
             # The other end of a move may be of another group.
             draft.match(numbers, 0, rows[draft.posting_group[rows] < 0].tolist(), 0)
@@ -154,14 +135,14 @@ class Telling:
             return (
                 bool(piece.gross)
                 and len(own) == 1
-                and all(x.is_single and x.account in piece.nets for x in own[0])
+                and all(self.study.is_single(x) and x.account in piece.nets for x in own[0])
             )
         if not piece.gross or abs(piece.gross) != abs(group.total) or case.denies(group.entries, piece.text):
             return False
         if piece.gross * group.total > 0:  # a second one comes soon, and its text is of the entry
-            is_own = case.carried is not None and piece.day - group.due < case.gate[1] + WEEK
+            is_own = case.carried is not None and piece.day - group.due < case.gate[1] + UNDER_A_WEEK
         else:
-            is_own = case.carried is not None or all(x.is_single for x in group.entries)
+            is_own = case.carried is not None or all(self.study.is_single(x) for x in group.entries)
         return is_own and group.accounts <= piece.nets.keys()
 
 

@@ -62,7 +62,7 @@ def entries_of(frame: Any, *, sent: bool = True) -> pl.DataFrame:
         work_day=_number(day + pl.duration(days=weekend)),
         open_day=_number(opened),
         week_end=_number(day.dt.truncate("1w") + pl.duration(days=6)),
-        month_end=_number(opened.dt.month_end()),
+        month_end=_number(opened) + opened.dt.days_in_month() - opened.dt.day(),
         sent_day=_number(sent_day),
         sent=pl.lit(sent),
     )

@@ -59,9 +59,16 @@ def codes(texts: pl.Series) -> Numbers:
     """Number texts as they are met first; NONE where there is none."""
     if texts.null_count() == len(texts):
         return np.full(len(texts), NONE)
+    if are_distinct(texts):
+        return np.arange(len(texts))
     numbers = texts.to_arrow().dictionary_encode().indices
     coded: Numbers = numbers.cast(pa.int64()).fill_null(NONE).to_numpy(zero_copy_only=False)
     return coded
+
+
+def are_distinct(texts: pl.Series) -> bool:
+    """Whether all texts differ, as IDs do; where two hashes are equal by chance, the answer is no."""
+    return texts.hash().n_unique() == len(texts)
 
 
 def number(*keys: npt.NDArray[Any]) -> tuple[Numbers, Numbers]:

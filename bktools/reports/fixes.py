@@ -46,7 +46,7 @@ FOLDER = "fixes"
 
 
 def read_fixes(
-    path: str | PathLike[str], *, company: str | None = None, period: Month | None = None
+    path: str | PathLike[str], *, company: str | None = None, month: Month | None = None
 ) -> pd.DataFrame:
     """Read what people filled in on the sheet "to do" of a close's workbook.
 
@@ -56,7 +56,7 @@ def read_fixes(
         The workbook, saved by any spreadsheet program.
     company : str, optional
         UUID or short name of the company that it must be of.
-    period : str, Period, date or datetime, optional
+    month : str, Period, date or datetime, optional
         The month that it must be of, as 2026-10.
 
     Returns
@@ -71,7 +71,7 @@ def read_fixes(
     InputError
         When the file is no workbook of a close, or of another company or month.
     ArgumentError
-        When company or period are not what they must be.
+        When company or month are not what they must be.
 
     Notes
     -----
@@ -88,13 +88,13 @@ def read_fixes(
     0
     """
     company = None if company is None else company_named(company)
-    period = None if period is None else rules.month("period", period)
+    month = None if month is None else rules.month("month", month)
     hidden, source = _identity(path), str(path)
     if company not in {None, hidden["company_id"]}:
         facts = {"of": hidden["company_id"], "company": company}
         raise InputError(Sentence("error.workbook_of_company", **facts), source=source)
-    if period not in {None, hidden["period"]}:
-        facts = {"of": hidden["period"], "month": period}
+    if month not in {None, hidden["period"]}:
+        facts = {"of": hidden["period"], "month": month}
         raise InputError(Sentence("error.workbook_of_month", **facts), source=source)
     headings = {name: words(hidden["language"])(f"report.column.{name}") for name in COLUMNS}
     sheet = words(hidden["language"])("report.sheet.to_do")

@@ -2,77 +2,36 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-import pyarrow as pa
-
 from bktools import disk
+from bktools.close.verification import Verification
 from bktools.frames.delimited import to_csv
-from bktools.frames.incoming import arrow_of
-from bktools.ledger import LedgerMatch
-from bktools.ledger.settlements import Settlement, as_frame
+from bktools.ledger.settlements import as_frame
 from bktools.reports import grid
 from bktools.reports.grid import Book
 from bktools.reports.html import page_of
 from bktools.reports.workbook import OPTIONS, listing
-from bktools.wording import Words
 
 REPORT, WORKBOOK, SETTLEMENTS = "report.html", "verification.xlsx", "ledger_settlements.csv"
 # The tables of the workbook, and the columns of each that come first and are printed.
 SHEETS = {
     "findings": "severity check about message to_do who",
     "open_groups": "accounts first_day last_day entries exported ledger difference vouchers likeliest",
-    "totals": "account_code account_name month currency entries exported ledger not_from_export difference",
+    "totals": "account_code account_name month currency entries exported foreign ledger on_other_accounts "
+    "not_from_export difference",
     "matched": "status date supplier description amount currency account_code booked_date booked_amount "
     "booked_account_code booked_voucher_id",
 }
 # Columns of the page, by the kinds that its style knows.
 KINDS = {
-    "number": "entries exported ledger difference not_from_export",
+    "number": "entries exported foreign ledger on_other_accounts not_from_export difference",
     "date": "first_day last_day",
     "list": "message to_do likeliest",
     "choice": "severity check",
 }
 KIND_OF = {column: kind for kind, columns in KINDS.items() for column in columns.split()}
-
-
-@dataclass(frozen=True, eq=False)
-class Verification:
-    """What a verification shows: the match, the batches in doubt, and whose ledger it is.
-
-    `company`, `environment` and `ledger` are names for people; `months` the months that were compared, and
-    `moved` what moved in the ledger since the last verification, in sentences.
-    """
-
-    match: LedgerMatch
-    settlements: Sequence[Settlement]
-    company: str
-    environment: str
-    ledger: str
-    months: str
-    verified_at: dt.datetime
-    moved: Sequence[str] = ()
-
-    @property
-    def words(self) -> Words:
-        """The language of the match."""
-        return self.match.words
-
-    @property
-    def title(self) -> str:
-        """Months and company: the head of every page."""
-        return " \N{MIDDLE DOT} ".join([self.words("verification.title", months=self.months), self.company])
-
-    def table(self, name: str) -> pa.Table:
-        """Return a table of the match by the name of its sheet."""
-        frames = {"matched": self.match.entries, "totals": self.match.totals}
-        frame: pd.DataFrame = frames[name] if name in frames else getattr(self.match, name)
-        return arrow_of(frame.drop(columns=["facts"], errors="ignore"), name)
 
 
 def write_verification(verification: Verification, folder: Path, profile: str = "excel") -> Path:

@@ -85,6 +85,15 @@ class Options:
         return history[-1] if dt.timedelta(0) <= age <= _age(self.max_age) else None
 
 
+def options_of(load: Callable[..., Any], options: LoadOptions) -> Options:
+    """Return the options of a load; `load` is the function whose keywords they are."""
+    names = inspect.signature(load).parameters
+    if unknown := options.keys() - names.keys():
+        rule = f"is not an argument of {load.__name__}; there are {', '.join(names)}"
+        raise ArgumentError(min(unknown), rule)
+    return Options(**options)
+
+
 def takes_options(load: Load) -> Load:
     """Show the options, which a function takes as keywords, in its signature, for help and completion."""
     own = inspect.signature(load)

@@ -19,7 +19,7 @@ from bktools.frames.schema import schema_of, to_pandas
 from bktools.service import Service
 from bktools.service.companies import Company
 from bktools.snapshots.load import Load, warn
-from bktools.snapshots.options import LoadOptions, Options, takes_options
+from bktools.snapshots.options import LoadOptions, Options, options_of, takes_options
 
 
 @takes_options
@@ -111,7 +111,7 @@ def load_categories(
         "archived": archived,
         "name": name,
     }
-    return load_table(CATEGORIES, company, filters, Options(**options), service=service)
+    return load_table(CATEGORIES, company, filters, options_of(load_categories, options), service=service)
 
 
 @takes_options
@@ -161,7 +161,7 @@ def load_employees(
     True
     """
     filters = {"email": email, "external_id": external_id}
-    return load_table(EMPLOYEES, company, filters, Options(**options), service=service)
+    return load_table(EMPLOYEES, company, filters, options_of(load_employees, options), service=service)
 
 
 def get_employee(employee_id: str, *, service: Service | None = None) -> pd.Series:

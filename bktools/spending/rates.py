@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import csv
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,6 +21,7 @@ from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import amounts_of, days_of, text_of
 from bktools.frames.delimited import to_csv
 from bktools.frames.schema import MONEY, TEXT
+from bktools.inputs.readers.rates import read_rates
 from bktools.settings import Settings
 from bktools.wording import Sentence
 
@@ -53,7 +54,7 @@ class ExchangeRates:
         rates = [rate for own in self.rates.values() for rate in own]
         return pa.table(
             {
-                "date": pa.array([day.isoformat() for day, _ in days], TEXT),
+                "date": pa.array([None if day == ALWAYS else day.isoformat() for day, _ in days], TEXT),
                 "currency": pa.array([currency for _, currency in days], TEXT),
                 "rate": pa.array([f"{rate:f}" for rate in rates], TEXT),
             }
@@ -61,19 +62,19 @@ class ExchangeRates:
 
 
 def rates_of(rates: Any) -> ExchangeRates:
-    """Return rates that were given as a mapping, or as a CSV file.
+    """Return rates that were given as a mapping, or as a CSV or Excel file.
 
     Raises
     ------
     ArgumentError
         When the argument is neither, or a rate is not a number above zero.
     InputError
-        When the file cannot be read, or lacks a column.
+        When the file cannot be read, or leaves something open, such as the column of the rates.
     """
     if isinstance(rates, Mapping):
         rows = [(ALWAYS, currency, rate) for currency, rate in rates.items()]
     elif isinstance(rates, str | Path):
-        rows = _rows_of_csv(Path(rates))
+        rows = _rows_of_file(rates)
     else:
         raise ArgumentError("rates", Sentence("rule.rates"), type(rates).__name__)
     by_currency: dict[str, dict[dt.date, Decimal]] = defaultdict(dict)
@@ -107,9 +108,8 @@ def in_own_currency(rows: pa.Table, rates: ExchangeRates, own: str | None = None
         day, currency = days[place], currencies[place]
         if currency is None:
             raise InputError(Sentence("error.no_currency_for_rate"))
-        raise InputError(
-            Sentence("error.no_rate" if day else "error.no_rate_without_date", currency=currency, day=day)
-        )
+        code = "no_rate" if day else "no_rate_without_date"
+        raise InputError(Sentence(f"error.{code}", currency=currency, day=day))
     return amounts, own
 
 
@@ -154,21 +154,13 @@ def _own(currencies: Sequence[str | None], rates: ExchangeRates) -> str:
     return without[0] if without else ones[0]
 
 
-def _rows_of_csv(path: Path) -> list[Row]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            head = file.readline()
-            delimiter = ";" if ";" in head else ","
-            names = [name.strip(' "').casefold() for name in head.strip().split(delimiter)]
-            if missing := {*COLUMNS} - {*names}:
-                lacking = ", ".join(sorted(missing))
-                raise InputError(Sentence("error.columns_of_rates", names=lacking), source=path.name)
-            lines = csv.DictReader(file, names, delimiter=delimiter)
-            # A spreadsheet that writes semicolons writes decimal commas.
-            comma = "," if delimiter == ";" else "."
-            return [(line["date"], line["currency"], line["rate"].replace(comma, ".")) for line in lines]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(Sentence("file.error.unreadable", why=str(error)), source=str(path)) from None
+def _rows_of_file(path: str | Path) -> list[Row]:
+    rates = read_rates(path)
+    days = rates["date"] if "date" in rates else [None] * len(rates)
+    return [
+        (ALWAYS if pd.isna(day) else day.date(), currency, rate)
+        for day, currency, rate in zip(days, rates["currency"], rates["rate"], strict=True)
+    ]
 
 
 def _checked(row: Row) -> tuple[dt.date, str, Decimal]:

@@ -78,7 +78,7 @@ def spend(
         are left out.
     rates : mapping or path, optional
         What one unit of each other currency is worth in the company's own, such as {"USD": 0.8712}, or a
-        CSV file with the columns date, currency and rate, of which the last one until an entry's day holds.
+        CSV or Excel file of date, currency and rate, of which the last one until an entry's day holds.
         The own currency is the one without a rate, or with the rate 1. Adds `home_amount` and
         `home_currency`. Default: nothing is converted.
     shares : bool

@@ -35,7 +35,7 @@ from bktools.reconcile.reconciliation import Reconciliation
 from bktools.service import Service
 from bktools.service.retry import Budget, RetryPolicy, is_repeatable, repeated
 from bktools.settings import require_writable
-from bktools.submit.outcomes import outcome_frame
+from bktools.submit.outcome_frame import outcome_frame
 from bktools.wording import words
 
 # Most requests for an account. A repeat adds none: (externalId, companyId) is unique in the service.

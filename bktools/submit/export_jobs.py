@@ -27,7 +27,7 @@ from bktools.progress import progress as progress_bar
 from bktools.service import Service
 from bktools.service.workers import Stopped, as_they_end, pause
 from bktools.settings import require_writable
-from bktools.submit.outcomes import outcome_frame
+from bktools.submit.outcome_frame import outcome_frame
 from bktools.submit.sender import OUTCOMES, OutcomeRow, Run, Sender, look_up, row_planned, row_unsent
 from bktools.wording import words
 
@@ -45,7 +45,7 @@ def submit_export_jobs(
     wait: float | dt.timedelta = 300.0,
     first_export: bool = False,
     by: str | None = None,
-    period: Month | None = None,
+    month: Month | None = None,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
@@ -70,7 +70,7 @@ def submit_export_jobs(
         earlier computer. It is asked once, before the first export of a company from this machine.
     by : str, optional
         Name of the person who says so; kept permanently. Needed with `first_export`.
-    period : str, Period, date or datetime, optional
+    month : str, Period, date or datetime, optional
         The month of the close that sends the entries, as 2026-10; kept with each of them. Default: the month
         of the entry's date.
     progress : bool, optional
@@ -95,7 +95,7 @@ def submit_export_jobs(
         When the plan was changed after it was composed, was composed with another journal, or holds entries
         that another batch sent; nothing is sent.
     ArgumentError
-        When the argument is no plan, `wait` is no number of seconds, `period` is no month, or `by` is missing
+        When the argument is no plan, `wait` is no number of seconds, `month` is no month, or `by` is missing
         or a placeholder; nothing is sent.
     JournalError, StorageError
         When this is not the right journal (an old copy, for example), or it cannot be written. A batch is
@@ -120,7 +120,7 @@ def submit_export_jobs(
     if not isinstance(plan, ExportPlan):
         raise ArgumentError("plan", f"must be a result of compose_export_jobs, is a {type(plan).__name__}")
     apply = rules.flag("apply", apply)
-    period = None if period is None else rules.month("period", period)
+    month = None if month is None else rules.month("month", month)
     service = service_or_default(service)
     if apply:
         require_writable(service.settings)
@@ -128,7 +128,7 @@ def submit_export_jobs(
     with open_for_writing(service.settings) as journal:
         for company_id in sorted({*plan.batches["company_id"]}) if apply and says else ():
             record_first_export(journal, company_id, by=says)
-        rows = submit(journal, plan, service, apply=apply, wait=wait, period=period, progress=progress)
+        rows = submit(journal, plan, service, apply=apply, wait=wait, month=month, progress=progress)
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
     about = {"environment": service.settings.environment, "plan": plan.plan_id, "applied": apply}
     return outcome_frame(to_pandas(table, about | {"unchecked": list(plan.unchecked)}))
@@ -151,7 +151,7 @@ def submit(
     *,
     apply: bool,
     wait: float | dt.timedelta,
-    period: str | None,
+    month: str | None,
     progress: bool | None = None,
 ) -> list[OutcomeRow]:
     """Send the batches of a plan as `submit_export_jobs` does; return a row for each."""
@@ -170,7 +170,7 @@ def submit(
     if not apply:
         return _planned(journal, plan, of_company)
     with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
-        return _sent(journal, Run(plan, service, period, seconds, bar, progress), of_company)
+        return _sent(journal, Run(plan, service, month, seconds, bar, progress), of_company)
 
 
 def _planned(journal: WritableJournal, plan: ExportPlan, of_company: OfCompany) -> list[OutcomeRow]:
@@ -179,7 +179,7 @@ def _planned(journal: WritableJournal, plan: ExportPlan, of_company: OfCompany) 
         shown = look_up(journal, plan, company_id)
         # Requests are made one at a time, to save memory.
         for batch in map(plan.request, batch_ids):
-            row = row_unsent(journal, batch, explained, "SENDING")
+            row = row_unsent(journal, batch, explained)
             rows.append(row or row_planned(journal, batch, *shown))
     return rows
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from bktools.errors import BktoolsError, StorageError
 from bktools.frames.batches import BatchRequest
-from bktools.journal.attempts import Attempt, begin, record_outcome, still_sending
+from bktools.journal.attempts import Attempt, record_intent, record_outcome, still_sending
 from bktools.journal.writable import WritableJournal
 from bktools.service import Service
 from bktools.service.service import send_export_job
@@ -33,7 +33,7 @@ def send_once(journal: WritableJournal, service: Service, batch: BatchRequest) -
     NotRecorded
         When the journal could not be written after the request.
     """
-    attempt = begin(journal, batch.batch_id)
+    attempt = record_intent(journal, batch.batch_id)
     # Only the request, and nothing that could fail, stands between its intent and its outcome.
     try:
         job = send_export_job(service, attempt.body, lambda: _require_still_sending(journal, attempt))

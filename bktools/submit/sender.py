@@ -15,15 +15,15 @@ from bktools.errors import JournalError, PlanError
 from bktools.export.looked_up import looked_up
 from bktools.export.plan import ExportPlan
 from bktools.frames.batches import BatchRequest
-from bktools.frames.schema import COUNT, TEXT
+from bktools.frames.schema import COUNT, MAYBE_SENT, TEXT
 from bktools.journal.attempts import recover
 from bktools.journal.claims import LookedUp, claim
 from bktools.journal.entry_data import dated
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, loaded, named, now
-from bktools.journal.right_journal import closed_since, company_refusal
+from bktools.journal.right_journal import company_refusal, needs_ledger_since
 from bktools.journal.sentences import sentence_of
-from bktools.journal.unknown_outcomes import lasts_seconds, settle_first
+from bktools.journal.unknown_outcomes import lasts_seconds, resolve_first
 from bktools.journal.writable import WritableJournal
 from bktools.progress import Bar, note
 from bktools.service import Service
@@ -33,9 +33,6 @@ from bktools.submit.outcome import Outcome
 from bktools.submit.rate_limit import RateLimit
 from bktools.submit.request import NotRecorded, send_once
 from bktools.wording import words
-
-# States that a submission does not change.
-SETTLED = frozenset({"ACCEPTED", "UNKNOWN"})
 
 WOULD_BE_SENT = "would be sent"
 
@@ -53,7 +50,7 @@ class Run:
 
     plan: ExportPlan
     service: Service
-    period: str | None
+    month: str | None
     # Seconds that a company's job gets to end.
     seconds: float
     bar: Bar
@@ -99,11 +96,11 @@ class Sender:
         request, plan = self.run.plan.request, self.run.plan
         shown, doubt = look_up(self.journal, plan, self.company_id)
         try:
-            with self.journal.sending(self.company_id):
+            with self.journal.lock(self.company_id):
                 # A sender may have been killed after this run began.
                 recover(self.journal, self.company_id)
                 # Requests are made one at a time, to save memory.
-                claim(self.journal, map(request, batch_ids), plan.plan_id, self.run.period, shown)
+                claim(self.journal, map(request, batch_ids), plan.plan_id, self.run.month, shown)
                 return [self._row_of(batch) for batch in map(request, batch_ids)]
         except JournalError as error:
             # Nothing was sent: the company waits, or another process has sent some of these batches.
@@ -125,7 +122,7 @@ class Sender:
 
     def _sent(self, batch: BatchRequest) -> OutcomeRow:
         """Send a batch, if it and its company wait for nothing, and return its row."""
-        row = row_unsent(self.journal, batch, self.explained, "REJECTED")
+        row = row_unsent(self.journal, batch, self.explained)
         stopped = self.stopped or self.run.stopped
         if row is not None or stopped:
             return row or row_of(batch, "BLOCKED", stopped)
@@ -135,7 +132,7 @@ class Sender:
         if outcome.stops_all:
             self.run.stopped = self.stopped
         for doubt in self.journal.unknown(self.company_id):
-            how = settle_first(self.journal, doubt, self.explained)
+            how = resolve_first(self.journal, doubt, self.explained)
             return row_of(batch, "UNKNOWN", f"{_sentence(doubt)}; {how}", doubt["job_id"])
         return row_of(batch, outcome.state, outcome.message, outcome.job_id)
 
@@ -186,7 +183,7 @@ class Sender:
 
 def seconds_to_end(accepted: Row | None, most: float) -> float:
     """Return how long the next batch of a company waits for the job of an accepted one to end."""
-    if accepted is None or accepted["settled_by"]:
+    if accepted is None or accepted["resolved_by"]:
         # A person found it booked, so its job has ended.
         return 0.0
     # Since the answer, because the job began before it.
@@ -195,12 +192,12 @@ def seconds_to_end(accepted: Row | None, most: float) -> float:
 
 
 def look_up(journal: Journal, plan: ExportPlan, company_id: str) -> tuple[LookedUp | None, str]:
-    """Return what the plan's ledger shows not to be booked for a closed company, or why it shows nothing."""
-    closed = closed_since(journal)
-    if closed is None or not plan.books:
+    """Return what the plan's ledger shows not to be booked, where one is needed, or why it shows nothing."""
+    since = needs_ledger_since(journal)
+    if since is None or not plan.books:
         return None, ""
     try:
-        return looked_up(plan, company_id, closed[1]), ""
+        return looked_up(plan, company_id, since[1]), ""
     except PlanError as error:
         return None, f". The plan's ledger does not open it: {error}"
 
@@ -212,18 +209,15 @@ def row_planned(journal: Journal, batch: BatchRequest, shown: LookedUp | None, d
     return row_of(batch, "BLOCKED", f"{error}{doubt}") if error else row_of(batch, "PLANNED", WOULD_BE_SENT)
 
 
-def row_unsent(journal: Journal, batch: BatchRequest, explained: set[str], *states: str) -> OutcomeRow | None:
-    """Return the row of a batch that is not sent, None for others.
-
-    It has an outcome or one of the states, or its company waits.
-    """
+def row_unsent(journal: Journal, batch: BatchRequest, explained: set[str]) -> OutcomeRow | None:
+    """Return the row of a batch that was sent, or whose company waits; None for one that may be sent."""
     row = journal.state_of(batch.batch_id)
     state = None if row is None else row["state"]
-    if row is None or state not in {*SETTLED, *states}:
+    if row is None or state not in MAYBE_SENT:
         unknown = journal.unknown(batch.company_id)
-        return row_of(batch, "BLOCKED", settle_first(journal, unknown[0], explained)) if unknown else None
+        return row_of(batch, "BLOCKED", resolve_first(journal, unknown[0], explained)) if unknown else None
     if state == "UNKNOWN":
-        return row_of(batch, state, settle_first(journal, row, explained))
+        return row_of(batch, state, resolve_first(journal, row, explained))
     if state == "SENDING":
         sender = named(row["login"], row["machine"], row["process"])
         return row_of(batch, state, words()("submit.sending", sender=sender, since=row["sent_at"]))
@@ -231,7 +225,7 @@ def row_unsent(journal: Journal, batch: BatchRequest, explained: set[str], *stat
     if changed:
         text = words()("submit.changed_since", count=len(changed), first=changed[0])
         return row_of(batch, "BLOCKED", text)
-    text = words()("submit.settled_before", outcome=_sentence(row), since=row["settled_at"])
+    text = words()("submit.sent_before", outcome=_sentence(row), since=row["settled_at"])
     return row_of(batch, state, text, row["job_id"])
 
 

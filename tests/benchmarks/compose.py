@@ -85,7 +85,7 @@ def plan(entries: pd.DataFrame, *, in_words: bool = False, **frames: pd.DataFram
     """Compose the plan, with its findings as facts, or as a frame with sentences."""
     from bktools.export import compose_export_jobs
 
-    made = compose_export_jobs(entries, **frames, period="2026-10", currency="EUR")
+    made = compose_export_jobs(entries, **frames, month="2026-10", currency="EUR")
     return len(made.rows), len(made.held), len(made.findings if in_words else made.finding_facts)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import uuid
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,14 @@ import pytest
 
 import bktools
 from bktools.errors import BktoolsError
+
+LEDGER_OF_WEEKS = pd.DataFrame(
+    {"account_code": ["4910"], "date": [dt.date(2026, 10, 1)], "amount": [Decimal("1.00")]}
+)
+LEDGER_OF_WEEKS.attrs["bktools"] = {"style": "week"}
+WITHOUT_CATEGORIES = pd.DataFrame(
+    {"id": [str(uuid.UUID(int=1))], "company_id": [None], "date": [pd.Timestamp("2026-10-01")]}
+)
 
 BROKEN = {
     "budget without a key": ({"budget": pd.DataFrame({"amount": [1.0]})}, "no column of a key"),
@@ -28,6 +39,16 @@ BROKEN = {
     "rates that lack a currency": ({"rates": {"EUR": 1}}, "the rates have none for"),
     "batches of no entry": ({"max_entries": 0}, "max_entries must be"),
     "a wait of no time": ({"wait": -1}, "wait must be"),
+    "a ledger without amounts": (
+        {"ledger": pd.DataFrame({"account_code": ["4910"], "date": [dt.date(2026, 10, 1)]})},
+        "needs the column amount",
+    ),
+    "a ledger of another style": ({"ledger": LEDGER_OF_WEEKS}, "style must be one of"),
+    "employees without IDs": (
+        {"employees": pd.DataFrame({"email": ["a@example.com"]})},
+        "needs the column id",
+    ),
+    "entries without categories": ({"entries": WITHOUT_CATEGORIES}, "no column category_id"),
 }
 
 
@@ -45,12 +66,11 @@ def test_nothing_is_written(
     with pytest.raises(BktoolsError, match=reason):
         bktools.close_month(
             bktools.read_chart_of_accounts(chart),
-            bktools.read_entries(entries),
             month="2026-10",
             apply=True,
             first_export=True,
             by="Ada",
-            **{"wait": 0, **options},
+            **{"entries": bktools.read_entries(entries), "wait": 0, **options},
             service=service,
         )
     assert sandbox.server.accepted_entries() == {}

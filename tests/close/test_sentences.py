@@ -17,7 +17,7 @@ from bktools.close.changes import CATEGORIES, EMPLOYEES, HELD_BACK, SUMS
 from bktools.close.entries import FATES, OF_REASON
 from bktools.reports.folder import TABLES
 from bktools.reports.workbook import FOR_PROGRAMS, PRINTED
-from bktools.submit.outcomes import OUTCOMES
+from bktools.submit.outcome_frame import OUTCOMES
 from bktools.wording import LANGUAGES, words
 
 ENGLISH = words("en")

@@ -12,10 +12,10 @@ import pytest
 
 import bktools
 from bktools.errors import PlanError
-from bktools.export.looked_up import not_in_the_books
+from bktools.export.looked_up import looked_up
 
 COMPANY = "123e4567-e89b-42d3-a456-426614174000"
-SINCE, EXPORTED = dt.datetime(2026, 11, 15, tzinfo=dt.UTC), dt.date(2026, 11, 16)
+SINCE, EXPORTED = "2026-11-15", dt.date(2026, 11, 16)
 
 
 def entries_of(month: int, count: int, account: str | None = "490000") -> pd.DataFrame:
@@ -69,8 +69,11 @@ def freed(
     rent = rent.assign(amount=[Decimal("7.77"), Decimal("-7.77")], currency="EUR", text="Rent")
     rent = rent.assign(voucher_id="rent") if "voucher_id" in ledger else rent
     books = pd.concat([ledger, rent], ignore_index=True)
+    # A ledger that is exported on its last day, or on the one after the restore.
+    exported_at = max(EXPORTED, rent["date"][0].date()).isoformat()
+    books.attrs["bktools"] = {"source": "books.se", "sha256": "0", "exported_at": exported_at}
     plan = bktools.compose_export_jobs(waiting, history=history, ledger=books)
-    return sorted(not_in_the_books(plan, COMPANY, SINCE, max(EXPORTED, rent["date"][0].date())))
+    return sorted(looked_up(plan, COMPANY, SINCE).entries)
 
 
 SENT = pd.concat([entries_of(9, 24), entries_of(10, 24)], ignore_index=True)

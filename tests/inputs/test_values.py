@@ -115,6 +115,9 @@ def test_days_that_are_asked_about(write):
     read = entries(write, ["1.00"], dates=["03/04/2026"], date_format="%m/%d/%Y")
     assert read["date"][0].strftime("%Y-%m-%d") == "2026-03-04"
     with pytest.raises(QuestionError) as caught:
+        entries(write, ["1.00", "2.00"], dates=["2026-04-03", "03/04/2026"], date_format="%Y-%m-%d")
+    assert caught.value.problems[0].code == "broken_date"
+    with pytest.raises(QuestionError) as caught:
         entries(write, ["1.00"], dates=["46326"])
     assert caught.value.problems[0].code == "date_serial"
     read = entries(write, ["1.00"], dates=["46326"], date_format="serial")

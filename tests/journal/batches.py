@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from bktools.export.plan import BatchRequest
-from bktools.journal.attempts import Attempt, BatchOutcome, begin, record_outcome
+from bktools.journal.attempts import Attempt, BatchOutcome, record_intent, record_outcome
 from bktools.journal.claims import claim
 from bktools.journal.resolving import resolve
 from bktools.journal.statements import record_first_export
@@ -49,18 +49,18 @@ def answer(state: str, job_id: str | None = None) -> BatchOutcome:
     return BatchOutcome(state, CODES[state], facts, job_id)
 
 
-def claimed(journal: WritableJournal, *batches: BatchRequest, period: str | None = None) -> None:
+def claimed(journal: WritableJournal, *batches: BatchRequest, month: str | None = None) -> None:
     """Claim batches of one company, after a person said that nothing was exported before."""
     record_first_export(journal, batches[0].company_id, by="Ada")
-    claim(journal, batches, "plan", period)
+    claim(journal, batches, "plan", month)
 
 
 def begun(journal: WritableJournal, wanted: BatchRequest, **options: Any) -> Attempt:
     """Claim and begin a batch, after a person said that nothing was exported before."""
     record_first_export(journal, wanted.company_id, by="Ada")
-    with journal.sending(wanted.company_id):
+    with journal.lock(wanted.company_id):
         claim(journal, [wanted], "plan", **options)
-        return begin(journal, wanted.batch_id)
+        return record_intent(journal, wanted.batch_id)
 
 
 def send(

@@ -12,7 +12,7 @@ from batches import COMPANY, LOOKED, OTHER_COMPANY, answer, batch, begun, send, 
 
 from bktools.errors import JournalError, StorageError
 from bktools.journal import attempts, sent_log
-from bktools.journal.attempts import BatchOutcome, begin, record_outcome, recover, still_sending
+from bktools.journal.attempts import BatchOutcome, record_intent, record_outcome, recover, still_sending
 from bktools.journal.resolving import resolve, tick_off
 from bktools.journal.sent_log import lines_from
 from bktools.journal.writable import WritableJournal
@@ -27,8 +27,8 @@ def codes(journal, batch_id: str = "a") -> list[str]:
 
 @BOTH
 @pytest.mark.parametrize("before", ["SENDING", "ACCEPTED", "REJECTED", "UNKNOWN", "RELEASED", "BOOKED"])
-def test_a_batch_that_is_not_planned_does_not_begin(opened, before, today):
-    """A second begin changes no row and is refused, whatever brought the batch to its state."""
+def test_a_batch_that_is_not_planned_is_not_sent(opened, before, today):
+    """A second intent changes no row and is refused, whatever brought the batch to its state."""
     today("2026-11-20T10:00")
     attempt = begun(opened, batch("a", 0))
     by_hand = {"RELEASED": "RELEASED", "BOOKED": "ACCEPTED"}.get(before)
@@ -39,8 +39,8 @@ def test_a_batch_that_is_not_planned_does_not_begin(opened, before, today):
     if by_hand:
         resolve(opened, "a", by_hand, **LOOKED)
     refused = pytest.raises(JournalError, match=r"not PLANNED|nothing else of the company")
-    with opened.sending(COMPANY), refused:
-        begin(opened, "a")
+    with opened.lock(COMPANY), refused:
+        record_intent(opened, "a")
     assert codes(opened).count("sending") == 1
 
 
@@ -51,7 +51,7 @@ def test_a_company_has_one_request_on_its_way(opened):
     attempt = begun(opened, batch("a", 0))
     for answered in ("SENDING", "UNKNOWN"):
         with pytest.raises(JournalError, match=f"batch a of company {COMPANY} is {answered}"):
-            begin(opened, "b")
+            record_intent(opened, "b")
         record_outcome(opened, attempt, answer("UNKNOWN"))
     begun(opened, batch("c", 2, company=OTHER_COMPANY))
 
@@ -219,7 +219,7 @@ def test_an_answer_is_brought_to_a_batch_that_others_found_in_doubt(machine, mon
 def test_a_killed_senders_batch_is_in_doubt(opened, settings):
     """Not while the lock is held; the event names the sender."""
     begun(opened, batch("a", 0))
-    with opened.sending(COMPANY):
+    with opened.lock(COMPANY):
         with open_for_writing(settings) as other:
             assert state(other, "a") == "SENDING"
         recover(opened, COMPANY)
@@ -237,7 +237,7 @@ def test_an_intent_without_its_line_is_taken_back(opened, monkeypatch):
 
     monkeypatch.setattr(sent_log, "append", full)
     with pytest.raises(StorageError, match="the sent log is full"):
-        begin(opened, "a")
+        record_intent(opened, "a")
     assert state(opened, "a") == "PLANNED"
 
 

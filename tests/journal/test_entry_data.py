@@ -10,7 +10,7 @@ from backends import BOTH
 from batches import answer, batch, claimed
 
 from bktools.frames.schema import EXPORTED_ENTRIES
-from bktools.journal.attempts import begin, record_outcome
+from bktools.journal.attempts import record_intent, record_outcome
 from bktools.journal.right_journal import problems
 from bktools.journal.tables import table_of
 
@@ -29,7 +29,7 @@ def kept(journal, name: str = "a") -> list[tuple]:
 @BOTH
 def test_a_claim_keeps_the_exact_amount_and_the_period(journal):
     """The period is the close's, otherwise the month of the date, else null; unknown columns are null."""
-    claimed(journal, of_amount("a", "0.0000001", supplier="Müller & Söhne"), period="2026-10")
+    claimed(journal, of_amount("a", "0.0000001", supplier="Müller & Söhne"), month="2026-10")
     claimed(journal, of_amount("b", "12.50", first=2, date=dt.date(2026, 9, 30)))
     claimed(journal, of_amount("c", "1", first=3))
     assert kept(journal) == [("0.0000001", "Müller & Söhne", "2026-10")]
@@ -42,7 +42,7 @@ def test_the_facts_of_the_newest_claim_count(journal):
     for amount in ("1.00", "1.00", "2.00"):
         claimed(journal, of_amount("a", amount))
     assert kept(journal) == [("2.00", None, None)]
-    attempt = begin(journal, "a")
+    attempt = record_intent(journal, "a")
     claimed(journal, of_amount("a", "3.00"))
     assert kept(journal) == [("2.00", None, None)], "on its way: what is sent stays"
     record_outcome(journal, attempt, answer("REJECTED"))

@@ -9,7 +9,7 @@ from backends import BOTH, refused, typed_by_hand, without_triggers
 from batches import COMPANY, ENTRIES, batch, begun, claimed, send, state
 
 from bktools.errors import JournalError, StorageError
-from bktools.journal.attempts import begin
+from bktools.journal.attempts import record_intent
 from bktools.journal.claims import claim
 from bktools.journal.right_journal import problems
 from bktools.journal.schema import RULES, TRANSITIONS
@@ -35,9 +35,9 @@ UPDATE batches SET state = 'SENDING' WHERE batch_id = 'b'
 UPDATE batches SET state = 'SENDING', attempt = 't' WHERE batch_id = 'b'
 UPDATE batches SET state = 'PLANNED' WHERE batch_id = 'a'
 UPDATE batches SET state = 'RELEASED' WHERE batch_id = 'doubt'
-UPDATE batches SET state = 'RELEASED', settled_by = ' ', facts = '{"evidence": "x"}' WHERE batch_id = 'doubt'
-UPDATE batches SET state = 'RELEASED', settled_by = 'Ada', facts = '{}' WHERE batch_id = 'doubt'
-UPDATE batches SET state = 'ACCEPTED', settled_by = 'Ada', facts = '{}' WHERE batch_id = 'doubt'
+UPDATE batches SET state = 'RELEASED', resolved_by = ' ', facts = '{"evidence": "x"}' WHERE batch_id = 'doubt'
+UPDATE batches SET state = 'RELEASED', resolved_by = 'Ada', facts = '{}' WHERE batch_id = 'doubt'
+UPDATE batches SET state = 'ACCEPTED', resolved_by = 'Ada', facts = '{}' WHERE batch_id = 'doubt'
 UPDATE batches SET state = 'ACCEPTED', job_id = 'job-a' WHERE batch_id = 'doubt'
 UPDATE batch_entries SET entry_id = 'another'
 UPDATE batch_entries SET live = 2
@@ -142,7 +142,7 @@ def test_only_whole_and_undamaged_batches_begin(opened, by_hand, backend):
     by_hand.execute("UPDATE batches SET body_sha256 = 'x' WHERE batch_id = 'b'")
     for name, reason in (("a", "its entries are not all there"), ("b", "body of batch b .* is damaged")):
         with pytest.raises(JournalError, match=reason):
-            begin(opened, name)
+            record_intent(opened, name)
         assert state(opened, name) == "PLANNED"
 
 
@@ -153,7 +153,7 @@ def test_a_later_plan_takes_the_place_of_one_that_was_not_sent(opened):
     claimed(opened, batch("b", 2, 3))
     assert (state(opened, "a"), state(opened, "b")) == ("RELEASED", "PLANNED")
     with pytest.raises(JournalError, match="batch a is RELEASED, not PLANNED"):
-        begin(opened, "a")
+        record_intent(opened, "a")
     other = batch("c", 3, 4, company="00000000-0000-4000-8000-00000000000f")
     with pytest.raises(JournalError, match=f"export resolve b --company {COMPANY} --environment .*released"):
         claimed(opened, other)

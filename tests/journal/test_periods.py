@@ -15,7 +15,7 @@ import bktools
 from bktools.errors import ArgumentError, JournalError
 from bktools.export.plan import BatchRequest
 from bktools.frames.incoming import arrow_of
-from bktools.journal.attempts import begin
+from bktools.journal.attempts import record_intent
 from bktools.journal.periods import approve, record_close
 from bktools.journal.resolving import resolve
 from bktools.journal.right_journal import problems
@@ -56,11 +56,11 @@ def rows_of(frame: pd.DataFrame, *names: str) -> list[tuple]:
 
 @BOTH
 def test_a_closed_period_receives_nothing(journal, service, backend):
-    """Neither claim nor begin sends into it; the message names who closed it."""
-    claimed(journal, of_amounts("waiting", "1.00"), period="2026-11")
+    """Neither claim nor intent sends into it; the message names who closed it."""
+    claimed(journal, of_amounts("waiting", "1.00"), month="2026-11")
     bktools.close_period("2026-10", by="Grace", company=COMPANY, service=service)
     with pytest.raises(JournalError) as refused:
-        claimed(journal, of_amounts("a", "1.00", first=1), period="2026-10")
+        claimed(journal, of_amounts("a", "1.00", first=1), month="2026-10")
     text = str(refused.value)
     assert f"the period 2026-10 of company {COMPANY} was closed by Grace on 20" in text
     assert text.endswith(
@@ -68,14 +68,14 @@ def test_a_closed_period_receives_nothing(journal, service, backend):
         '--by NAME --reason "..."'
     )
     assert journal.state_of("a") is None
-    claimed(journal, of_amounts("b", "1.00", first=2), period="2026-09")
-    claimed(journal, of_amounts("waiting", "1.00"), period="2026-11")
+    claimed(journal, of_amounts("b", "1.00", first=2), month="2026-09")
+    claimed(journal, of_amounts("waiting", "1.00"), month="2026-11")
     with typed_by_hand(journal, backend) as by_hand:
         by_hand.execute(_EVENT.format(f"'period_closed', 'CLOSED', '{COMPANY}', '2026-11', 'Eve', '{{}}'"))
     with pytest.raises(JournalError, match="was closed by Eve"):
-        begin(journal, "waiting")
+        record_intent(journal, "waiting")
     bktools.reopen_period("2026-11", by="Grace", reason="late invoice", company=COMPANY, service=service)
-    begin(journal, "waiting")
+    record_intent(journal, "waiting")
     assert journal.state_of("waiting")["state"] == "SENDING"
 
 
@@ -92,9 +92,9 @@ def test_an_entry_without_a_date_goes_into_no_closed_period(journal, service):
         claimed(journal, dated("a", None, first=1))
     assert journal.state_of("a") is None
     with pytest.raises(JournalError, match="was closed by Grace"):
-        claimed(journal, dated("a", None, first=1), period="2026-10")
+        claimed(journal, dated("a", None, first=1), month="2026-10")
     claimed(journal, dated("b", "2026-11-03", first=2))
-    claimed(journal, dated("a", None, first=1), period="2026-11")
+    claimed(journal, dated("a", None, first=1), month="2026-11")
     assert journal.state_of("a")["state"] == "PLANNED"
 
 
@@ -164,15 +164,15 @@ def test_a_period_is_closed_once_and_reopened_with_a_reason(journal, service):
 def test_a_period_with_an_unfinished_batch_stays_open(journal, service, state, today, monkeypatch):
     """The message names the batch, its state and the command that settles it; an approval is no way round."""
     today("2026-11-02T10:00")
-    original = WritableJournal.sending
+    original = WritableJournal.lock
 
     def later(closing, company_id):
         # Another process takes it up before the lock of the company is held.
-        monkeypatch.setattr(WritableJournal, "sending", original)
-        send(journal, of_amounts("a", "1.00"), state, period="2026-10")
+        monkeypatch.setattr(WritableJournal, "lock", original)
+        send(journal, of_amounts("a", "1.00"), state, month="2026-10")
         return original(closing, company_id)
 
-    monkeypatch.setattr(WritableJournal, "sending", later)
+    monkeypatch.setattr(WritableJournal, "lock", later)
     text = f"stays open: batch a of it is {state}; .*bktools export resolve a --company {COMPANY} --sandbox"
     with pytest.raises(JournalError, match=text):
         bktools.close_period("2026-10", by="Ada", company=COMPANY, service=service)
@@ -188,13 +188,13 @@ def test_a_period_with_an_unfinished_batch_stays_open(journal, service, state, t
 def test_each_month_shows_its_figures_by_currency(journal, service):
     """Numbers and exact amounts of exported, in doubt, held back and open, never added over currencies."""
     first = of_amounts("a", "10.10", "0.005")
-    send(journal, first, period="2026-10")
-    send(journal, of_amounts("b", "1500", first=2, currency="JPY"), period="2026-10")
+    send(journal, first, month="2026-10")
+    send(journal, of_amounts("b", "1500", first=2, currency="JPY"), month="2026-10")
     waiting = ((ENTRIES[3], "no_account", "7.25", "EUR"), (ENTRIES[4], "not_approved", "1.00", "EUR"))
     close(journal, "2026-10", *waiting, (None, "no_service_id", "2.00", None))
     # The entry was corrected, and sent in November: it was held back with its first amount.
-    send(journal, of_amounts("c", "7.30", first=3), period="2026-11")
-    send(journal, of_amounts("d", "4.00", first=5), "UNKNOWN", period="2026-11")
+    send(journal, of_amounts("c", "7.30", first=3), month="2026-11")
+    send(journal, of_amounts("d", "4.00", first=5), "UNKNOWN", month="2026-11")
     months = bktools.load_periods(COMPANY, service=service)
     assert months.attrs["bktools"]["complete"]
     names = ("exported", "exported_amount", "in_doubt", "held_back", "held_back_amount", "open")

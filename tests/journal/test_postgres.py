@@ -12,7 +12,7 @@ from postgres_server import OWNER, PASSWORD
 
 from bktools.errors import ConfigurationError, JournalBusyError, JournalError, StorageError
 from bktools.journal import postgres as postgres_module
-from bktools.journal.attempts import begin, record_outcome, recover_free
+from bktools.journal.attempts import record_intent, record_outcome, recover_free
 from bktools.journal.environments import rename
 from bktools.journal.journal import identity_of
 from bktools.journal.writing import open_for_reading, open_for_writing
@@ -32,9 +32,9 @@ def test_one_machine_sends_for_a_company(machine):
     with open_for_writing(machine("second")) as second:
         with open_for_writing(machine()) as first:
             claimed(first, batch("a", 1))
-            with first.sending(COMPANY):
-                begin(first, "a")
-                with pytest.raises(JournalBusyError, match="is sending for company"), second.sending(COMPANY):
+            with first.lock(COMPANY):
+                record_intent(first, "a")
+                with pytest.raises(JournalBusyError, match="is sending for company"), second.lock(COMPANY):
                     pass
                 recover_free(second)
                 assert state(second, "a") == "SENDING"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
 import pytest
 from backends import BOTH
@@ -18,7 +17,7 @@ from bktools.journal.export_jobs import _late_answer
 from bktools.journal.periods import _set_state
 from bktools.journal.resolving import resolve
 from bktools.journal.right_journal import first_export
-from bktools.journal.unknown_outcomes import how_to_settle
+from bktools.journal.unknown_outcomes import how_to_resolve
 
 # Commands that change the journal of one company, and those of the whole journal, which name the environment.
 # `journal rename` names it by its last word.
@@ -30,14 +29,10 @@ OF_A_JOURNAL = r"journal (restore|move)|check --accept-address"
 IS_NAME = re.compile(r"bktools [a-z -]+?( --help)?[).,;:]")
 
 
-def _calls(tree: ast.AST, name: str) -> Iterator[ast.Call]:
-    for node in ast.walk(tree):
-        called = node.func if isinstance(node, ast.Call) else None
-        if isinstance(called, ast.Attribute | ast.Name) and name in {
-            getattr(called, "attr", ""),
-            getattr(called, "id", ""),
-        }:
-            yield node
+def _called(node: ast.AST) -> str:
+    """Return the name of the function that a node calls, "" for any other node."""
+    called = node.func if isinstance(node, ast.Call) else None
+    return str(getattr(called, "attr", getattr(called, "id", "")))
 
 
 def _text(node: ast.expr) -> str:
@@ -54,23 +49,22 @@ def test_each_command_that_the_code_composes_names_them():
     """`command` gets the company; a text to paste ends with the options of company and environment."""
     composed, wrong = 0, []
     for place, _, tree in sources():
+        nodes = [*ast.walk(tree)]
         for name, company in (("command", 1), ("command_for", 2)):
-            for call in _calls(tree, name):
+            for call in (node for node in nodes if _called(node) == name):
                 words = _text(call.args[company - 1]) if len(call.args) >= company else ""
                 if re.match(OF_A_COMPANY, words):
                     composed += 1
                     wrong += [f"{place}: {words}"] if len(call.args) <= company else []
         documented = {
             id(node.body[0].value)
-            for node in ast.walk(tree)
+            for node in nodes
             if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
             and node.body
             and isinstance(node.body[0], ast.Expr)
         }
-        inside = {
-            id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values
-        }
-        for node in ast.walk(tree):
+        inside = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+        for node in nodes:
             text = _text(node) if isinstance(node, ast.expr) and id(node) not in documented | inside else ""
             for match in re.finditer(rf"bktools ({OF_A_COMPANY}|{OF_A_JOURNAL})", text):
                 command = text[match.start() :]
@@ -93,7 +87,7 @@ def test_each_command_that_the_journal_prints_names_them(opened, today):
     today("2026-11-20T10:00")
     attempt = begun(opened, batch("a", 0, date="2026-10-05"))
     record_outcome(opened, attempt, answer("UNKNOWN"))
-    lines["export resolve"] = how_to_settle(opened, opened.unknown()[0])
+    lines["export resolve"] = how_to_resolve(opened, opened.unknown()[0])
     with pytest.raises(JournalError) as caught:
         _set_state(opened, COMPANY, "2026-10", "CLOSED", None, "Grace")
     lines["export resolve a"] = str(caught.value)
@@ -102,7 +96,7 @@ def test_each_command_that_the_journal_prints_names_them(opened, today):
     lines["export tick-off"] = _late_answer(opened, opened.late_answers()[0])
     _set_state(opened, COMPANY, "2026-10", "CLOSED", None, "Grace")
     with pytest.raises(JournalError) as caught:
-        send(opened, batch("b", 1, date="2026-10-05"), period="2026-10")
+        send(opened, batch("b", 1, date="2026-10-05"), month="2026-10")
     lines["periods reopen"] = str(caught.value)
     claimed(opened, batch("c", 2))
     with pytest.raises(JournalError) as caught:

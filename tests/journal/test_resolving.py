@@ -129,7 +129,7 @@ def test_a_withdrawn_batch_is_not_sent(opened):
 def test_a_batch_that_was_sent_meanwhile_is_not_settled(opened, settings, monkeypatch):
     """A person looked, and another process sent it before the person's word came."""
     claimed(opened, batch("a", 0))
-    original = type(opened).sending
+    original = type(opened).lock
 
     def later(journal, company_id):
         monkeypatch.undo()
@@ -137,7 +137,7 @@ def test_a_batch_that_was_sent_meanwhile_is_not_settled(opened, settings, monkey
             send(other, batch("a", 0))
         return original(journal, company_id)
 
-    monkeypatch.setattr(type(opened), "sending", later)
+    monkeypatch.setattr(type(opened), "lock", later)
     with pytest.raises(JournalError, match="batch a is ACCEPTED"):
         resolve(opened, "a", "RELEASED", **LOOKED)
 

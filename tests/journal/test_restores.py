@@ -13,7 +13,7 @@ from test_right_journal import code_of, file_of, used
 from bktools.errors import ArgumentError, JournalError, StorageError
 from bktools.journal.claims import LookedUp
 from bktools.journal.restores import restore
-from bktools.journal.right_journal import closed_since, problems
+from bktools.journal.right_journal import needs_ledger_since, problems
 from bktools.journal.statements import record_not_booked
 from bktools.journal.writing import open_for_reading, open_for_writing
 
@@ -41,11 +41,11 @@ def restored(machine, keep, today):
 
 
 def refused(journal, *batches, looked_up: LookedUp | None = None) -> str:
-    """Send batches of a company that is closed; return the last refusal."""
+    """Send batches of a company that needs a ledger; return the last refusal."""
     for wanted in batches:
         with pytest.raises(JournalError) as caught:
             send(journal, wanted, looked_up=looked_up)
-        assert (caught.value.code, state(journal, wanted.batch_id)) == ("closed_by_restore", None)
+        assert (caught.value.code, state(journal, wanted.batch_id)) == ("needs_ledger_after_restore", None)
     return str(caught.value)
 
 
@@ -66,7 +66,7 @@ def test_each_way_in_which_a_database_comes_back_is_noticed(machine, keep, way):
 
 @DATABASE
 def test_one_command_of_one_person_ends_the_stop_of_everybody(restored):
-    """A placeholder is no word. The copy stays as it is, what is missing is named, companies are closed."""
+    """A placeholder is no word. The copy stays, what is missing is named, companies need a ledger."""
     assert code_of(restored("second")) in GONE
     for name in ("first", "second", "third"):
         with pytest.raises(JournalError, match="journal restore --by NAME --evidence") as caught:
@@ -83,14 +83,14 @@ def test_one_command_of_one_person_ends_the_stop_of_everybody(restored):
     for name in ("first", "second", "third"):
         with open_for_writing(restored(name)) as journal:
             assert (state(journal, "a"), state(journal, "lost")) == ("ACCEPTED", None)
-            assert closed_since(journal) == ("by_restore", "2026-11-20")
+            assert needs_ledger_since(journal) == ("after_restore", "2026-11-20")
             assert problems(journal) == []
             event = journal.row("SELECT person, facts FROM events WHERE code = 'restored'")
             assert (event["person"], LOOKED["evidence"] in event["facts"]) == ("Ada", True)
 
 
 @DATABASE
-def test_a_closed_company_sends_what_a_later_ledger_shows_not_to_be_booked(restored, today):
+def test_a_restored_company_sends_what_a_later_ledger_shows_not_to_be_booked(restored, today):
     """Nothing by a look or a ledger of the day of the restore; what is dated later goes."""
     restore(restored("second"), None, **LOOKED)
     again = batch("again", 1, 2, date="2026-11-02")
@@ -174,7 +174,7 @@ def test_a_backup_takes_the_place_of_the_file(settings, tmp_path):
 
 
 def test_a_lost_file_begins_anew(settings, today):
-    """The sent log names what was sent; closed until the latest event, though the clock went back."""
+    """What was sent is named; a ledger is needed since the latest event, though the clock went back."""
     today("2026-11-20T10:00")
     used(settings, "a")
     file_of(settings).unlink()
@@ -183,7 +183,7 @@ def test_a_lost_file_begins_anew(settings, today):
     today("2025-11-20T10:00")
     restore(settings, None, **LOOKED)
     with open_for_writing(settings) as journal:
-        assert closed_since(journal) == ("by_restore", "2026-11-20")
+        assert needs_ledger_since(journal) == ("after_restore", "2026-11-20")
         refused(journal, batch("again", 0, date="2026-10-01"))
 
 

@@ -16,7 +16,7 @@ import bktools
 from bktools import disk
 from bktools.errors import ConfigurationError, JournalError, StorageError
 from bktools.journal import computer, memory, right_journal
-from bktools.journal.attempts import begin
+from bktools.journal.attempts import record_intent
 from bktools.journal.claims import claim
 from bktools.journal.environments import accept_address, rename
 from bktools.journal.folders import FILE, folder_of, machine_folder
@@ -25,7 +25,7 @@ from bktools.journal.move import move
 from bktools.journal.periods import record_close
 from bktools.journal.resolving import resolve
 from bktools.journal.restores import restore
-from bktools.journal.right_journal import closed_since, first_export, problems
+from bktools.journal.right_journal import first_export, needs_ledger_since, problems
 from bktools.journal.statements import record_first_export, record_not_booked
 from bktools.journal.writing import open_for_reading, open_for_writing
 from bktools.settings import Settings
@@ -199,7 +199,7 @@ def test_a_copied_home_is_asked_about_once(settings, monkeypatch):
     restore(settings, None, **LOOKED)
     assert code_of(settings) == ""
     with open_for_writing(settings) as journal:
-        assert (journal.machine != machine, closed_since(journal) is not None) == (True, True)
+        assert (journal.machine != machine, needs_ledger_since(journal) is not None) == (True, True)
     for name, code in (("", ""), ("laptop", "another_computer")):
         monkeypatch.setattr(memory, "this_computer", lambda name=name: name)
         assert code_of(settings) == code
@@ -236,8 +236,8 @@ def test_begin_refuses_a_copy_of_which_the_original_went_on(settings, tmp_path):
     shutil.copyfile(tmp_path / "copy.sqlite", file_of(other))
     with open_for_writing(other) as copy, open_for_writing(settings) as journal:
         begun(journal, batch("a", 0))
-        with copy.sending(COMPANY), pytest.raises(JournalError) as caught:
-            begin(copy, "a")
+        with copy.lock(COMPANY), pytest.raises(JournalError) as caught:
+            record_intent(copy, "a")
         assert caught.value.code == "event_missing"
 
 
@@ -262,7 +262,7 @@ def test_a_renamed_environment_keeps_its_journal(settings):
 
 
 def begun_without_a_word(journal) -> None:
-    with journal.sending(COMPANY):
+    with journal.lock(COMPANY):
         claim(journal, [batch("b", 0)], "plan")
 
 
@@ -344,7 +344,7 @@ def test_a_newcomer_sends_nothing_of_before(machine, today):
     with open_for_writing(machine("second")) as newcomer:
         with pytest.raises(JournalError, match="A colleague who used the journal before") as caught:
             send(newcomer, batch("old", 1, date="2026-11-20"))
-        assert caught.value.code == "closed_for_newcomer"
+        assert caught.value.code == "needs_ledger_for_newcomer"
         with pytest.raises(JournalError):
             send(newcomer, batch("undated", 2))
         send(newcomer, batch("new", 3, date="2026-11-21"))

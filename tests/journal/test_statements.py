@@ -11,7 +11,7 @@ from batches import COMPANY, ENTRIES, batch, claimed, send
 
 import bktools
 from bktools.errors import ArgumentError, JournalError
-from bktools.journal.attempts import begin
+from bktools.journal.attempts import record_intent
 from bktools.journal.records import loaded
 from bktools.journal.resolving import resolve
 from bktools.journal.statements import (
@@ -71,7 +71,7 @@ def test_what_waits_or_was_sent_here_is_told_from_what_was_exported_elsewhere(jo
     claimed(journal, batch("a", 0, 1))
     record_exported_elsewhere(journal, COMPANY, [{"entry_id": ENTRIES[1]}], **TOLD)
     with pytest.raises(JournalError, match="were exported elsewhere"):
-        begin(journal, "a")
+        record_intent(journal, "a")
     assert journal.state_of("a")["state"] == "PLANNED"
     send(journal, batch("b", 2))
     with pytest.raises(JournalError, match="are in batch b, which is ACCEPTED here"):

@@ -11,8 +11,9 @@ from page import Page
 from python_calamine import CalamineWorkbook
 
 import bktools
+from bktools.close.verification import Verification
 from bktools.ledger.settlements import Settlement
-from bktools.reports.verification import REPORT, WORKBOOK, Verification, write_verification
+from bktools.reports.verification import REPORT, WORKBOOK, write_verification
 
 TEXTS = {
     "en": ("Verification in the ledger", "missing", "spend-tool administrator", "findings"),

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import uuid
 
 import pytest
-from jsonschema import Draft202012Validator, FormatChecker
 from plain_http import HTTP
 
 from bktools.contract import ENDPOINTS
-
-FORMATS = FormatChecker(())
-FORMATS.checks("uuid", ValueError)(lambda text: not isinstance(text, str) or str(uuid.UUID(text)) == text)
-FORMATS.checks("date-time")(
-    lambda text: not isinstance(text, str) or re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", text)
-)
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +19,28 @@ def document(shared):
 
 def breaches(document, schema, value):
     """Return where a value is not as a schema of the document says."""
+    # Importing it takes longer than everything else that the tests import, in each of their processes.
+    from jsonschema import Draft202012Validator
+
     whole = closed(schema | {"components": document["components"]})
-    return [error.message for error in Draft202012Validator(whole, format_checker=FORMATS).iter_errors(value)]
+    return [
+        error.message for error in Draft202012Validator(whole, format_checker=formats()).iter_errors(value)
+    ]
+
+
+@functools.cache
+def formats():
+    """Return the checks of UUIDs and times."""
+    from jsonschema import FormatChecker
+
+    checker = FormatChecker(())
+    checker.checks("uuid", ValueError)(lambda text: not isinstance(text, str) or str(uuid.UUID(text)) == text)
+    checker.checks("date-time")(
+        lambda text: (
+            not isinstance(text, str) or re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", text)
+        )
+    )
+    return checker
 
 
 def closed(schema):

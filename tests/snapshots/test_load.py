@@ -68,6 +68,7 @@ def test_bad_arguments_name_the_argument(service):
         ({"ids": "x"}, "ids"),
         ({"verify": "lax"}, r"verify must be one of strict, warn.*lax"),
         ({"on_error": "ignore"}, "on_error must be one of raise, collect"),
+        ({"archive": True}, "archive is not an argument of load_categories; there are .*archived"),
     ):
         with pytest.raises(ArgumentError, match=said):
             bktools.load_categories(**arguments, service=service)

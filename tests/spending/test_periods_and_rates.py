@@ -10,6 +10,8 @@ import pytest
 
 from bktools import spend
 from bktools.errors import ArgumentError, InputError
+from bktools.frames.delimited import to_csv
+from bktools.spending.rates import rates_of
 
 ROWS = [
     ("2026-06-30", "EUR", "10.00"),
@@ -62,22 +64,61 @@ def test_amounts_in_the_own_currency():
     assert "home_amount" not in spend(ENTRIES, by=[])
 
 
-def test_the_rate_of_the_day(tmp_path):
-    """Of rates by day the last one until the entry's day holds; a day before the first one is refused."""
-    file = tmp_path / "rates.csv"
-    file.write_text("date,currency,rate\n2026-07-01,USD,0.90\n2026-09-01,USD,0.80\n", encoding="utf-8")
+@pytest.mark.parametrize("mark", [",", ";", "excel"])
+@pytest.mark.parametrize("headings", ["date currency rate", "Datum Währung Kurs", "Date Currency FX_rate"])
+def test_the_rate_of_the_day(tmp_path, mark, headings):
+    """Of rates by day the last one until the entry's day holds, however the file is written."""
+    rows = [["2026-07-01", "USD", 0.9], ["2026-09-01", "US$", 0.8]]
+    file = tmp_path / ("rates.xlsx" if mark == "excel" else "rates.csv")
+    if mark == "excel":
+        pd.DataFrame(rows, columns=headings.split()).to_excel(file, index=False)
+    else:
+        decimal = "," if mark == ";" else "."
+        pd.DataFrame(rows, columns=headings.split()).to_csv(file, sep=mark, decimal=decimal, index=False)
     dated = ENTRIES[ENTRIES["currency"] != "JPY"]
-    spreadsheet = tmp_path / "spreadsheet.csv"
-    spreadsheet.write_text(
-        "Date;Currency;Rate\n2026-07-01;USD;0,90\n2026-09-01;USD;0,80\n", encoding="utf-8-sig"
-    )
-    for rates in (file, str(file), spreadsheet):
-        home = spend(dated, by="month", rates=rates).set_index(["month", "currency"])["home_amount"]
-        assert home["2026-07", "USD"] == 90.05
-        assert home["2026-10", "USD"] == -2.40
+    home = spend(dated, by="month", rates=str(file)).set_index(["month", "currency"])["home_amount"]
+    assert home["2026-07", "USD"] == 90.05
+    assert home["2026-10", "USD"] == -2.40
+
+
+def test_a_day_before_the_first_rate_is_refused(tmp_path):
+    """No rate is guessed for a day that has none."""
+    file = tmp_path / "rates.csv"
+    dated = ENTRIES[ENTRIES["currency"] != "JPY"]
     file.write_text("date,currency,rate\n2026-08-01,USD,0.90\n", encoding="utf-8")
     with pytest.raises(InputError, match="none for USD on 2026-07-01"):
         spend(dated, by="month", rates=file)
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("currency,rate\nUSD,0.87\nJPY,\n", "line 3: 'rate' must hold numbers above zero"),
+        ("currency,rate\nUSD,-1\n", "line 2: 'rate' must hold numbers above zero"),
+        ("currency,rate\nDollar,1\n", "line 2: 'currency' must hold the code"),
+        ("date,currency,rate\n2026-10-31,USD,1\n,JPY,2\n", "line 3: 'date' must have the day"),
+        ("date,currency,rate\n03/04/2026,USD,1\n", "no date shows the order(.|\n)*Correct the file"),
+        ("when,currency,rate\n2026-10-31,USD,1\n", "No heading is known for the date"),
+        ("currency,price\nUSD,0.87\n", "No heading is known for the rate(.|\n)*Correct the file"),
+        ("date,currency,rate\n2026-10-31,USD,1\n2026-10-31,USD,2\n", "two rates for USD"),
+    ],
+)
+def test_a_file_of_rates_that_leaves_something_open_is_refused(tmp_path, text, match):
+    """A cell that is no rate is named by its line; an open column, or order of days, says how to write it."""
+    file = tmp_path / "rates.csv"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises((ArgumentError, InputError), match=match):
+        spend(ENTRIES, by=[], rates=file)
+
+
+def test_rates_without_days_hold_on_every_day(tmp_path):
+    """A file without dates, as it is kept for the next close of its month, too."""
+    file = tmp_path / "rates.csv"
+    file.write_text("Währung;Kurs\nUSD;0,8712\nJPY;0,0058\n", encoding="utf-8")
+    rates = rates_of(file)
+    assert rates.at("USD", None) == Decimal("0.8712")
+    to_csv(rates.table, file, "machine")
+    assert rates_of(file) == rates
 
 
 @pytest.mark.parametrize(

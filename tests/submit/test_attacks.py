@@ -11,13 +11,13 @@ import shared_attacks
 import warm
 from attack_worlds import WRONG, run
 
-KILLS = int(os.environ.get("KILLS", "10"))
+KILLS = int(os.environ.get("KILLS", "6"))
 SEED = int(os.environ.get("KILLS_SEED", "1"))
 
 # A file; three machines and a database; a database that is restored in each of its five ways.
 SAMPLES = {
-    "file": (attacks.ATTACKS, {"kills": KILLS, "flips": 10, "truncations": 3, "restores": 1}),
-    "senders": (shared_attacks.ATTACKS[1:], {"kills": KILLS // 3, "cuts": KILLS // 5}),
+    "file": (attacks.ATTACKS, {"kills": KILLS, "flips": 5, "truncations": 3, "restores": 1}),
+    "senders": (shared_attacks.ATTACKS[1:], {"kills": KILLS // 2, "cuts": KILLS // 3}),
     "restores": (shared_attacks.ATTACKS[:1], {"restores": max(5, KILLS // 5)}),
 }
 

@@ -107,7 +107,7 @@ def test_the_same_facts_under_another_id_are_a_warning(sandbox, service, is_in_d
         sandbox.server.inject(Fault("drop", "create_export_job", times=1))
     sent = bought(sandbox.server.company_id)
     copies = bought(sandbox.server.company_id, first=10).assign(supplier=["acme ", "Schmidt"])
-    plan = again(sent, copies, service, period="2026-11")
+    plan = again(sent, copies, service, month="2026-11")
     (changes,) = plan.findings.query("check == 'suspected_second_export'").to_dict("records")
     assert (changes["severity"], len(plan.entries)) == ("warning", 2)
     assert all(text in changes["message"] for text in ("2026-10-05", "ACME", "2026-10"))

@@ -33,7 +33,7 @@ def sleeper(folder: Path, address: str, journal: str | None, moment: str) -> Ite
     original = getattr(request, moment)
 
     def sleeps(*arguments):
-        begun = original(*arguments) if moment == "begin" else None
+        begun = original(*arguments) if moment == "record_intent" else None
         os.kill(os.getpid(), signal.SIGSTOP)
         return begun or original(*arguments)
 
@@ -51,7 +51,7 @@ def await_sleep(process: warm.Process) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("moment", ["begin", "still_sending"], ids=["after the intent", "connected"])
+@pytest.mark.parametrize("moment", ["record_intent", "still_sending"], ids=["after the intent", "connected"])
 def test_an_old_intent_sends_nothing(tmp_path, backend, moment):
     """The batch waits again, says why, and the next run sends it. In `test_once.py` a colleague sends."""
     entries = entries_of(COMPANY, 2)

@@ -20,7 +20,7 @@ from raw_service import job, send
 
 import bktools
 from bktools.errors import ArgumentError, JournalError, PlanError, StorageError
-from bktools.journal.attempts import begin
+from bktools.journal.attempts import record_intent
 from bktools.journal.writing import open_for_writing
 from bktools.sandbox import Fault
 from bktools.service import Service
@@ -105,12 +105,12 @@ def test_only_one_process_sends_for_a_company(sandbox, service, entries):
     sandbox.server.configure_company(other, has_contra_accounts=True)
     plan = bktools.compose_export_jobs(pd.concat([entries, entries_of(other, 2, first=50)]))
     (batch,) = plan.batches.query("company_id == @company")["batch_id"]
-    with open_for_writing(service.settings) as journal, journal.sending(company):
+    with open_for_writing(service.settings) as journal, journal.lock(company):
         sent = submit(plan, service).set_index("company_id")
         assert sent["outcome"].to_dict() == {company: "BLOCKED", other: "ACCEPTED"}
         assert "is sending for company" in sent.loc[company, "message"]
         sender.claim(journal, [plan.request(batch)], plan.plan_id)
-        begin(journal, batch)
+        record_intent(journal, batch)
         shown = submit(plan, service, apply=False).set_index("company_id").loc[company]
         assert shown["outcome"] == "SENDING"
         assert re.fullmatch(r".+ process \d+ is sending it \(since 2.+\)", shown["message"])

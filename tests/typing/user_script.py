@@ -103,7 +103,7 @@ def in_buffers(jobs: pd.DataFrame) -> bytes:
     bktools.to_excel(jobs, raw)
     bktools.load_categories(jobs["company_id"], ids=jobs["id"], as_of=pd.Period("2026-10"))
     bktools.record_of(pd.Timestamp("2026-10-31"))
-    bktools.compose_export_jobs(jobs, max_entries=np.int64(100), period=dt.date(2026, 10, 31))
+    bktools.compose_export_jobs(jobs, max_entries=np.int64(100), month=dt.date(2026, 10, 31))
     return raw.getvalue()
 
 
@@ -120,7 +120,7 @@ def months() -> bktools.PeriodRecord:
 
 def what_people_filled_in(book: Path, categories: pd.DataFrame, known: pd.DataFrame) -> int:
     """Read a workbook back and check it."""
-    filled: pd.DataFrame = bktools.read_fixes(book, period="2026-10")
+    filled: pd.DataFrame = bktools.read_fixes(book, month="2026-10")
     checked: pd.DataFrame = bktools.check_fixes(filled, categories, known)
     return int((checked["outcome"] == "done").sum())
 

@@ -151,8 +151,6 @@ class Books:
     doubts: Sequence[Note] = ()
     # The day on which the file was exported, as it says.
     exported_at: dt.date | None = None
-    # Whether every voucher must balance. False for a table, which may be a part of a ledger.
-    is_whole: bool = True
 
 
 POSTING = (

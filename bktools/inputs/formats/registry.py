@@ -13,7 +13,9 @@ from bktools.caller import is_command, name_of
 from bktools.errors import ArgumentError
 from bktools.inputs import formats
 from bktools.inputs.formats.format import Books, File, Format
+from bktools.inputs.headings import opened
 from bktools.inputs.options import Options
+from bktools.inputs.reading import Reading
 from bktools.inputs.source import Source
 
 
@@ -30,6 +32,16 @@ def recognised(file: File) -> Format | None:
     """Return the format of a file, None for a table of no format."""
     forms: tuple[Format, ...] = listed("FORMATS")
     return next((form for form in forms if form.recognises(file)), None)
+
+
+def opened_books(source: Source, options: Options) -> Reading:
+    """Return what a file of a format says, or the table of another file, with the columns of its fields."""
+    read = books_of(source, options)
+    if read is None:
+        return opened(source, options)
+    name, books = read
+    places = dict(books.table.places)
+    return Reading(source, options, books.table, places, books=books, about={"format": name})
 
 
 def books_of(source: Source, options: Options) -> tuple[str, Books] | None:

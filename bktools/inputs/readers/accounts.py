@@ -1,4 +1,7 @@
-"""The service's list of accounts (interface, section 2.4), as its user interface exports it."""
+"""Accounts: charts as ERPs export them, and the list that the service's user interface exports.
+
+The bounds of an account are those of the interface (section 2.4).
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,101 @@ from functools import partial
 from os import PathLike
 from typing import Unpack
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.connection import company_named
+from bktools.contract import rules
+from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames import schema
-from bktools.inputs import cells
-from bktools.inputs.account_fields import account_fields, duplicated
-from bktools.inputs.columns import ask_for
+from bktools.inputs import cells, words
+from bktools.inputs.assignment import ask_for, candidates
+from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.headings import opened
-from bktools.inputs.options import Options, TableOptions, takes_options
-from bktools.inputs.question import answered
+from bktools.inputs.options import ChartOptions, Options, TableOptions, takes_options
+from bktools.inputs.readers.steps import Step, read_by_steps
+from bktools.inputs.reading import Reading
 from bktools.inputs.source import Source
+from bktools.inputs.split_accounts import split_accounts
+from bktools.inputs.table import Mask, Table
 
 # The columns of a list of accounts, in their order.
-_FIELDS = ("id", "external_id", "name", "code", "archived", "tax_code_external_id", "company_id")
+_LIST = pa.schema(
+    [
+        (name, schema.FLAG if name == "archived" else schema.TEXT)
+        for name in (
+            *("id", "external_id", "name", "code", "archived", "tax_code_external_id", "company_id"),
+        )
+    ]
+)
+_MORE_DIGITS = r"^\d{16,}$"
+# Values of a tax column that holds rates instead of codes: 10%, 0.25, 0,19.
+_RATE = r"^\s*(?:\d{1,3}(?:[.,]\d+)?\s*%|0?[.,]\d+)\s*$"
+
+
+@takes_options("chart")
+def read_chart_of_accounts(
+    path: str | PathLike[str], *, company: str | None = None, **options: Unpack[ChartOptions]
+) -> pd.DataFrame:
+    r"""Read a chart of accounts from a table (CSV, TSV, Excel, Parquet), SIE, DATEV, FEC, SAF-T and others.
+
+    Text stays as it is in the file: leading zeros, spaces at the end, newlines; blanks before a name are left
+    out. What was recognised is listed in `frame.attrs["bktools"]`, and each of it can be set. Rows with
+    nothing but a name are titles of sections: they are left out, and a note counts them.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    company : str, optional
+        UUID or short name of the company the chart belongs to.
+    {options}
+
+    The fields are `external_id`, `code`, `name`, `archived`, `active`, `tax_code_external_id`, `type` and
+    `company_id`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per account, in the file's order, with the columns of `bktools.frames.schema.CHART`.
+        `external_id` is the code where the file has no column of its own for it. Empty optional cells are
+        null. A file of SIE, SAF-T or DATEV names its company: `frame.attrs["bktools"]["company_in_file"]`.
+
+    Raises
+    ------
+    QuestionError
+        When something about the file is open, such as the column of the names. Its message has all of it, the
+        choices that can settle it, and the call that reads the file.
+    InputError
+        When the file cannot be read, or an external ID is too long or there twice.
+    ArgumentError
+        When an argument is not what it must be.
+
+    Warns
+    -----
+    FileNoteWarning
+        When there are notes to know of, such as rows that were left out.
+
+    Notes
+    -----
+    Section 2.4 of the interface. A tax rate is never taken as the tax code's identifier.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "chart.csv")
+    ...     _ = path.write_text("Konto;Bezeichnung;Aktiv\n0400;Maschinen;ja\n", encoding="utf-8")
+    ...     chart = read_chart_of_accounts(path)
+    >>> chart[["external_id", "code", "name", "archived"]].values.tolist()
+    [['0400', '0400', 'Maschinen', False]]
+    """
+    source = Source(path, "chart")
+    steps: list[Step] = [_find_columns, _leave_titles, partial(_read_accounts, company=_company(company))]
+    return read_by_steps(partial(opened_books, source), steps, Options.of("chart", options), schema.CHART)
 
 
 @takes_options("accounts")
@@ -34,25 +117,190 @@ def read_accounts(
     never taken from the code here, since accounts are matched by it. A file without a column for `id` is a
     `QuestionError`; an `id` or external ID that is malformed or there twice is to be corrected.
     """
-    company = None if company is None else company_named(company)
-    return answered(
-        partial(_read, Source(path, "accounts"), company=company), Options.of("accounts", options)
+    source = Source(path, "accounts")
+    steps: list[Step] = [
+        _find_ids,
+        partial(_read_accounts, company=_company(company)),
+        _read_ids,
+    ]
+    return read_by_steps(partial(opened, source), steps, Options.of("accounts", options), _LIST)
+
+
+def _company(company: str | None) -> str | None:
+    return None if company is None else company_named(company)
+
+
+def _find_columns(reading: Reading) -> None:
+    """Ask for code and name where no heading is known: codes are there once, and both are in every row."""
+    if reading.books is not None:
+        return
+    split_accounts(reading, "code", "name")
+    table, places = reading.table, reading.places
+    if "code" not in places and "external_id" in places:
+        places["code"] = places["external_id"]
+    if "code" not in places:
+        # Any list has codes and names: under headings that are not known, the codes may be of something else.
+        is_doubtful = table.heading_line > 0 and not table.is_known
+        choices = [table.choice("code", place) for place in candidates(reading, "code")]
+        ask_for(reading, "code", choices, is_doubtful=is_doubtful)
+    if "name" not in places:
+        # An account may have its name alone.
+        offered = candidates(reading, "name") or [
+            place for place in [places.get("code")] if place is not None
+        ]
+        ask_for(reading, "name", [table.choice("name", place) for place in offered])
+
+
+def _leave_titles(reading: Reading) -> None:
+    """Leave out titles and second copies of a row; accounts that are there twice are problems."""
+    if reading.books is not None:
+        return
+    table = reading.table
+    no_identity = reading.blank("code")
+    if reading.has("external_id"):
+        no_identity &= reading.blank("external_id")
+    filled = np.add.reduce([~cells.blank(column) for column in table.columns], dtype=np.int64)
+    is_total = cells.each(
+        reading.column("name"), lambda text: words.normal(text) in words.TOTALS, schema.FLAG
     )
+    is_title = no_identity & (((filled <= 1) & (len(table.columns) > 1)) | cells.mask(is_total))
+    reading.note_rows("titles", is_title)
+    reading.note_rows("no_code", no_identity & ~is_title)
+    reading.table = table = table.rows(~is_title)
+    is_copy = duplicated(*table.columns)
+    reading.note_rows("same_rows", is_copy)
+    reading.table = table.rows(~is_copy)
+    if not len(reading.table.lines):
+        reading.problems.ask("nothing")
+        return
+    code = reading.or_null("code")
+    again = duplicated(reading.or_null("external_id") if reading.has("external_id") else code)
+    if not reading.has("company_id") and len(cells.unique(code)) * 2 < len(code):
+        # Most codes are there again, also where each row has an ID of its own: they are no accounts' codes.
+        again |= duplicated(code)
+    reading.ask_of_rows("code_twice", again)
 
 
-def _read(source: Source, options: Options, *, company: str | None) -> pd.DataFrame:
-    reading = opened(source, options)
+def _find_ids(reading: Reading) -> None:
     if not reading.has("id"):
         ask_for(reading, "id", ())
     reading.raise_problems()
     reading.table = cells.without_blank_rows(reading.table, reading.places.values())
-    fields = account_fields(reading, company)
+
+
+def _read_ids(reading: Reading) -> None:
+    result = reading.result
     with reading.trying():
-        fields["id"] = cells.uuids(reading.table, reading.places["id"], required=True)
-        reading.ask_of_rows("code_twice", duplicated(fields["id"]))
-    reading.ask_of_rows("code_twice", duplicated(fields["external_id"], fields["company_id"]))
-    reading.raise_problems()
+        result["id"] = cells.uuids(reading.table, reading.places["id"], required=True)
+        reading.ask_of_rows("code_twice", duplicated(result["id"]))
+    reading.ask_of_rows("code_twice", duplicated(result["external_id"], result["company_id"]))
     if not reading.has("external_id"):
         reading.note("no_external_ids")
-    result = pa.table({field: fields[field] for field in _FIELDS})
-    return schema.to_pandas(result, reading.provenance(result.num_rows, reading.places))
+
+
+def _read_accounts(reading: Reading, company: str | None) -> None:
+    """Read the fields of each account; values that cannot be are problems."""
+    if reading.kind == "chart":
+        reading.places.setdefault("external_id", reading.places["code"])
+        reading.note_rows("no_name", reading.blank("name"))
+    _leave_rates(reading)
+    nothing = words.values("none")
+    reading.result |= {name: reading.or_null(name) for name in ("external_id", "code", "name", "type")}
+    if reading.kind == "chart":
+        # A name may be empty; blanks before it are the indentation of a tree.
+        reading.result["name"] = pc.utf8_ltrim_whitespace(reading.column("name"))
+    reading.result["tax_code_external_id"] = cells.each(
+        reading.or_null("tax_code_external_id"),
+        # A cell such as N/A says that there is none.
+        lambda text: None if not text.strip() or words.normal(text) in nothing else text,
+        schema.TEXT,
+    )
+    _leave_another_systems_company(reading)
+    reading.result["company_id"] = _company_ids(reading, company)
+    reading.result["archived"] = _archived(reading)
+    with reading.trying():
+        for place in {reading.places[name] for name in ("external_id", "code", "name") if reading.has(name)}:
+            _refuse_text(reading.table, place)
+
+
+def _leave_rates(reading: Reading) -> None:
+    """Take no column of tax rates as tax codes, unless an option names it; a note tells of each."""
+    field = "tax_code_external_id"
+    if reading.has("tax_rate"):
+        reading.note("tax_rate", heading=reading.heading("tax_rate"))
+        reading.leave("tax_rate")
+    if reading.has(field) and not reading.is_asked(field):
+        column = reading.or_null(field)
+        if column.null_count < len(column) and cells.matches(column, _RATE).all():
+            reading.note("tax_rate", heading=reading.heading(field))
+            reading.leave(field)
+
+
+def _refuse_text(table: Table, place: int) -> None:
+    """Refuse text that is too long, or a number that a workbook does not keep."""
+    column = table.columns[place]
+    long = cells.mask(pc.greater(pc.utf8_length(column), LONGEST_TEXT))
+    cells.refuse(table, place, long, "too_long", most=LONGEST_TEXT)
+    if table.sheet is not None and place in table.numeric:
+        cells.refuse(table, place, cells.matches(column, _MORE_DIGITS), "number_cut")
+
+
+def duplicated(*keys: pa.ChunkedArray) -> Mask:
+    """Return the rows that repeat an earlier one's keys; rows whose first key is null are not compared."""
+    encoded = (pc.dictionary_encode(key, null_encoding="encode").combine_chunks() for key in keys)
+    codes = pd.DataFrame({str(at): key.indices.to_numpy() for at, key in enumerate(encoded)})
+    again: Mask = codes.duplicated().to_numpy() & ~cells.mask(pc.is_null(keys[0]))
+    return again
+
+
+def _leave_another_systems_company(reading: Reading) -> None:
+    """Take no column for the company that has one ID of another system, such as DATEV's client."""
+    if reading.has("company_id") and not reading.is_asked("company_id"):
+        kinds = cells.unique(reading.column("company_id"))
+        if len(kinds) == 1 and not rules.UUID_PATTERN.match(kinds[0]):
+            reading.note("company_of_another_system", heading=reading.heading("company_id"), value=kinds[0])
+            reading.leave("company_id")
+
+
+def _company_ids(reading: Reading, company: str | None) -> pa.ChunkedArray:
+    """Return each row's company: the one asked for, the file's, or null; any other one is a problem."""
+    if not reading.has("company_id"):
+        return reading.constant(company, schema.TEXT)
+    column = reading.or_null("company_id")
+    is_other = ~cells.matches(column, rules.UUID_REGEX)
+    ids = pc.ascii_lower(column)
+    if company is not None:
+        is_other |= cells.mask(pc.not_equal(ids, company))
+    if is_other.any():
+        # One company of another system is the one asked for, or unknown; several are not.
+        is_one = pc.count_distinct(column).as_py() == 1
+        choices = [{"columns": {"company_id": ""}}] if is_one else []
+        reading.ask_of_rows(
+            "other_company", is_other, choices, heading=reading.heading("company_id"), company=company
+        )
+    return ids
+
+
+def _archived(reading: Reading) -> pa.ChunkedArray:
+    """Return which rows are archived, by the archived or the active column or both; by default none."""
+    result = reading.constant(False, schema.FLAG)
+    for field, yes in (("archived", True), ("active", False)):
+        if reading.has(field):
+            column = cells.trimmed(reading.column(field))
+            flags = _flags(column, yes=yes)
+            unknown = cells.mask(pc.is_null(flags))
+            if unknown.any():
+                text = column[int(unknown.argmax())].as_py()
+                choices = [{"columns": {field: ""}}]
+                reading.ask_of_rows(
+                    "no_flag", unknown, choices, field=field, heading=reading.heading(field), value=text
+                )
+            result = pc.or_kleene(result, pc.fill_null(flags, False))
+    return result
+
+
+def _flags(column: pa.ChunkedArray, *, yes: bool) -> pa.ChunkedArray:
+    """Return what each cell says of being archived; null where its word is not known."""
+    meanings = {"yes": yes, "no": not yes, "active": False, "archived": True}
+    meant = {"": False} | {word: flag for name, flag in meanings.items() for word in words.values(name)}
+    return cells.each(column, lambda text: meant.get(words.normal(text)), schema.FLAG)

@@ -16,27 +16,25 @@ from bktools.contract import rules
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells, names, words
-from bktools.inputs.amounts import Figures
 from bktools.inputs.approvals import read_approvals
-from bktools.inputs.columns import ask_for, can_be, is_uuid_column, most
+from bktools.inputs.assignment import ask_for, candidates
 from bktools.inputs.currencies import own_currency
 from bktools.inputs.days import is_day
+from bktools.inputs.fields import fields_of
 from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.headings import opened
 from bktools.inputs.money import read_money
 from bktools.inputs.options import EntriesOptions, Options, takes_options
-from bktools.inputs.question import answered
+from bktools.inputs.readers.steps import Step, read_by_steps
 from bktools.inputs.reading import Reading
 from bktools.inputs.source import Source
-from bktools.inputs.splits import with_splits
+from bktools.inputs.splits import SPLITS, split_entries
 
-_SPLITS = ("split_line", "entry_total")
-_TEXTS = ("supplier", "description", "cost_centre", "tax_code")
 # The service's own UUID of no category.
 _NO_CATEGORY = "00000000-0000-0000-0000-000000000000"
 _FOREIGN = frozenset({"foreign", "original", "instructed"})
-_ACCOUNT = "account_code"
 # What a budget has amounts for.
+_ACCOUNT = "account_code"
 _KEYS = {"category_id", "cost_centre", "employee_id", "supplier", _ACCOUNT}
 _AMOUNTS = frozenset({"amount", "value", "sum"})
 
@@ -127,120 +125,90 @@ def read_entries(
     check_form(money)
     company = None if company is None else company_named(company)
     refuse_ledgers(path, options.get("encoding"))
-    source = Source(path, "entries")
     frames: Frames = {"category_id": categories, "employee_id": employees}
     own = company_currency or own_currency()
-    read = partial(_read, source, frames=frames, company=company, own=own, required=required, money=money)
-    return answered(read, Options.of("entries", options))
+    steps: list[Step] = [
+        partial(_read_amounts, frames=frames, company=company, required=required, own=own),
+        partial(_read_identities, frames=frames, company=company),
+        _pass_others_through,
+    ]
+    return read_by_steps(
+        partial(opened, Source(path, "entries")),
+        steps,
+        Options.of("entries", options),
+        schema.ENTRIES,
+        finish=split_entries,
+        money=money,
+    )
 
 
-def _read(
-    source: Source,
-    options: Options,
-    *,
-    frames: Frames,
-    company: str | None,
-    own: str | None,
-    required: Sequence[str],
-    money: str,
-) -> pd.DataFrame:
-    reading = opened(source, options)
-    reading.result |= {"id": reading.constant(None, schema.TEXT)}
-    is_budget = _is_budget(reading)
-    if not is_budget:
-        # The account of an entry follows from its category.
-        reading.leave(_ACCOUNT)
-    own_names, in_question = _find_columns(reading, frames, company, required)
-    if is_budget:
-        own_names |= {_ACCOUNT: reading.places.pop(_ACCOUNT)} if reading.has(_ACCOUNT) else {}
-        reading.may_lack = frozenset({"date", "currency"})
-        reading.note("budget")
-    splits = {field: reading.places.pop(field) for field in _SPLITS if field in reading.places}
+def _read_amounts(
+    reading: Reading, *, frames: Frames, company: str | None, required: Sequence[str], own: str | None
+) -> None:
+    """Find the columns, and read days, amounts and currencies."""
+    reading.result["id"] = reading.constant(None, schema.TEXT)
+    _take_budget(reading)
+    _find_columns(reading, frames, company, required)
     _ask_whose_currency(reading)
     read_money(reading, own)
-    reading.raise_problems()
-    _read_identities(reading, company)
-    _read_names(reading, frames, company, is_budget=is_budget)
-    read_approvals(reading)
-    reading.raise_problems()
-    result, table = reading.result, reading.table
-    result |= {field: reading.or_null(field) for field in _TEXTS if field in reading.places}
-    # The file's own names are kept beside the IDs.
-    result |= {field: _without_ids(table.columns[place]) for field, place in own_names.items()}
-    result["line"] = reading.lines()
-    others = [place for place in reading.free() if place not in own_names.values()]
-    names_of_fields = (*schema.ENTRIES.names, _ACCOUNT)
-    ordered = {name: result[name] for name in names_of_fields if name in result}
-    read = pa.table(ordered | _passed_through(reading, others))
-    if options.split_lines or splits:
-        read = _split(reading, read, splits)
-    about = reading.provenance(len(table.lines), own_names | reading.places, in_question=in_question)
-    reading.warn_of_notes()
-    return schema.to_pandas(read, about, money=money)
 
 
-def _find_columns(
-    reading: Reading, frames: Frames, company: str | None, required: Sequence[str]
-) -> tuple[dict[str, int], dict[str, str]]:
-    """Find the columns of names and IDs; return those of the file's own names, and the ones in question.
+def _find_columns(reading: Reading, frames: Frames, company: str | None, required: Sequence[str]) -> None:
+    """Find the columns of names and IDs, and ask for those that are required.
 
     IDs of another system are none of the service, and names of categories and employees say nothing without
     the frames that know them.
     """
-    own_names: dict[str, int] = {}
     in_question: dict[str, str] = {}
     for field, frame in frames.items():
         if reading.has(field):
-            _find_names(reading, field, frame, own_names, required)
+            _find_names(reading, field, frame, required)
         elif frame is not None and not reading.is_asked(field) and field not in required:
             for place in names.columns_of(reading, field, frame, company)[:1]:
                 in_question[field] = reading.table.headings[place]
                 reading.note("looks_like", field=field, heading=in_question[field])
+    reading.about["in_question"] = in_question
     for field in required:
         is_open = not reading.has(field) and not reading.is_asked(field)
         if is_open and field not in ("date", "amount", "currency"):
-            _ask_required(reading, field, frames.get(field), company)
-    return own_names, in_question
+            frame = frames.get(field)
+            offered = (
+                candidates(reading, field)
+                if frame is None
+                else names.columns_of(reading, field, frame, company)
+            )
+            ask_for(reading, field, [reading.table.choice(field, place) for place in offered])
 
 
-def _find_names(
-    reading: Reading,
-    field: str,
-    frame: pd.DataFrame | None,
-    own_names: dict[str, int],
-    required: Sequence[str],
-) -> None:
+def _find_names(reading: Reading, field: str, frame: pd.DataFrame | None, required: Sequence[str]) -> None:
     if cells.matches(reading.or_null(field), rules.UUID_REGEX).all():
         return
-    is_headed_id = not words.headings(field).isdisjoint(words.forms(reading.heading(field)))
+    is_headed_id = reading.seen(reading.places[field]).is_headed(field)
     if frame is not None or not is_headed_id:
-        own_names[field.replace("_id", "_name")] = reading.places[field]
+        reading.own_names[field.replace("_id", "_name")] = reading.places[field]
     if frame is None and field not in required and not reading.is_asked(field):
         if is_headed_id:
             reading.note("ids_of_another_system", heading=reading.heading(field))
         reading.leave(field)
 
 
-def _ask_required(reading: Reading, field: str, frame: pd.DataFrame | None, company: str | None) -> None:
-    """Ask for a field that the work needs: the columns whose cells can be it."""
-    table = reading.table
-    if frame is not None:
-        candidates = names.columns_of(reading, field, frame, company)
-    elif field == "id":
-        candidates = [place for place in reading.free() if is_uuid_column(table, place)]
-    else:
-        candidates = can_be(field, reading)
-    ask_for(reading, field, [table.choice(field, place) for place in candidates])
-
-
-def _is_budget(reading: Reading) -> bool:
-    """Whether a file has amounts by a key, and no column that could be a date."""
-    places, table = reading.places, reading.table
+def _take_budget(reading: Reading) -> None:
+    """Take a file for a budget that has amounts by a key, and no column that could be a date."""
+    places = reading.places
+    columns = map(reading.seen, range(len(reading.table.headings)))
     is_dated = any(
-        most(texts, is_day, 0.5) or words.fields_of(heading, "entries") & {"date"}
-        for heading, texts in zip(table.headings, table.samples, strict=True)
+        column.most(is_day, 0.5) or fields_of(column.heading, "entries") & {"date"} for column in columns
     )
-    return "amount" in places and bool(_KEYS & places.keys()) and not is_dated and table.is_known
+    is_budget = not is_dated and bool(_KEYS & places.keys()) and reading.table.is_known
+    budget = places.pop("budget", None)
+    if budget is not None and is_budget and not {"amount", "debit", "credit"} & places.keys():
+        places["amount"] = budget
+    account = places.pop(_ACCOUNT, None)
+    if is_budget and "amount" in places:
+        reading.may_lack = frozenset({"date", "currency"})
+        reading.note("budget")
+        # The account of an entry follows from its category: a budget alone may name it.
+        reading.own_names |= {} if account is None else {_ACCOUNT: account}
 
 
 def _ask_whose_currency(reading: Reading) -> None:
@@ -258,8 +226,11 @@ def _ask_whose_currency(reading: Reading) -> None:
         reading.problems.ask("whose_currency", choices, heading=foreign, currency=reading.heading("currency"))
 
 
-def _read_identities(reading: Reading, company: str | None) -> None:
-    """Read the IDs of entries and of their company; those of another system are text, and no IDs."""
+def _read_identities(reading: Reading, *, frames: Frames, company: str | None) -> None:
+    """Read IDs of entries, companies, categories and employees, and what is said of approvals.
+
+    IDs of another system are text, and no IDs.
+    """
     result, has_id = reading.result, reading.has("id")
     result["id"] = reading.constant(None, schema.TEXT)
     result["company_id"] = reading.constant(company, schema.TEXT)
@@ -274,11 +245,13 @@ def _read_identities(reading: Reading, company: str | None) -> None:
             result[field] = cells.uuids(reading.table, reading.places[field], required=True)
     if not has_id and reading.has("date"):
         # Amounts without dates are a budget, which has no entries.
-        like_ids = [place for place in reading.free() if is_uuid_column(reading.table, place)]
+        like_ids = candidates(reading, "id")
         reading.note("no_entry_ids", heading=reading.table.headings[like_ids[0]] if like_ids else None)
+    _read_names(reading, frames, company)
+    read_approvals(reading)
 
 
-def _read_names(reading: Reading, frames: Frames, company: str | None, *, is_budget: bool) -> None:
+def _read_names(reading: Reading, frames: Frames, company: str | None) -> None:
     """Read the IDs of categories and employees, or the names that the frames know."""
     for field, frame in frames.items():
         if not reading.has(field):
@@ -287,7 +260,7 @@ def _read_names(reading: Reading, frames: Frames, company: str | None, *, is_bud
             reading.result[field] = (
                 cells.uuids(reading.table, reading.places[field], required=False)
                 if frame is None
-                else names.identifiers(reading, field, frame, company, is_budget=is_budget)
+                else names.identifiers(reading, field, frame, company, is_budget="date" in reading.may_lack)
             )
     if "category_id" in reading.result:
         ids = reading.result["category_id"]
@@ -300,24 +273,21 @@ def _without_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return cells.or_null(pc.if_else(pa.array(is_id), pa.scalar("", column.type), column))
 
 
-def _passed_through(reading: Reading, others: Sequence[int]) -> dict[str, pa.ChunkedArray]:
-    """Return other columns as text by their headings, which are made unique."""
+def _pass_others_through(reading: Reading) -> None:
+    """Keep the file's own names beside the IDs, and other columns as text under headings of their own."""
+    table, own_names = reading.table, reading.own_names
+    own = {field: _without_ids(table.columns[place]) for field, place in own_names.items()}
+    # No entry has an account of its own.
+    reading.others |= {name: own.pop(name) for name in [*own] if name == _ACCOUNT}
+    reading.result |= own
     reserved = {*(name.casefold() for name in schema.ENTRIES.names), "batch_id", "reason", "message"}
-    passed: dict[str, pa.ChunkedArray] = {}
-    for place in others:
-        name = reading.table.headings[place].strip()
+    # The numbers and totals of split entries are columns as the file has them, too.
+    fields = {place for name, place in reading.places.items() if name not in SPLITS}
+    for place in range(len(table.headings)):
+        if place in fields or place in own_names.values():
+            continue
+        name = table.headings[place].strip()
         if name.casefold() in reserved:
             name = f"{name} (column {place + 1})"
         reserved.add(name.casefold())
-        passed[name] = cells.or_null(reading.table.columns[place])
-    return passed
-
-
-def _split(reading: Reading, entries: pa.Table, splits: Mapping[str, int]) -> pa.Table:
-    table = reading.table
-    numbers = cells.trimmed(table.columns[splits["split_line"]]) if "split_line" in splits else None
-    totals = None
-    if "entry_total" in splits:
-        figures = Figures.of(table.columns[splits["entry_total"]])
-        totals, _ = figures.values(reading.options.decimal or next((one.mark for one in figures.marks), "."))
-    return with_splits(entries, numbers, totals, are_split=reading.options.split_lines)
+        reading.others[name] = cells.or_null(table.columns[place])

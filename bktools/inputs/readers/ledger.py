@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -17,34 +16,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.caller import can_set, in_shell, name_of, setting
-from bktools.contract import rules
 from bktools.errors import ArgumentError, UnverifiedTableWarning
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
 from bktools.inputs.amounts import LONGEST, Figures
-from bktools.inputs.columns import ask_for, has_cents, has_heading, most, says_balance
+from bktools.inputs.assignment import ask_for, candidates
 from bktools.inputs.currencies import own_currency
-from bktools.inputs.days import is_day
+from bktools.inputs.fields import are_account_codes
 from bktools.inputs.formats.format import Books
-from bktools.inputs.formats.registry import books_of
-from bktools.inputs.headings import opened
+from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.money import read_money, read_stated, total
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import LedgerOptions, Options, takes_options
-from bktools.inputs.question import answered, mapping_name
-from bktools.inputs.reading import Reading
+from bktools.inputs.question import mapping_name
+from bktools.inputs.readers.steps import Step, read_by_steps
+from bktools.inputs.reading import WARNED, Reading
 from bktools.inputs.source import Source
 from bktools.inputs.split_accounts import split_accounts
 from bktools.wording import Sentence
-
-_TEXTS = ("account_code", "account_name", "text", "document_number", "voucher_id", "tax_code")
-# Columns that few ledgers have; an empty one is left out.
-_SELDOM = ("cost_centre", "foreign_currency")
-_CODE = re.compile(r"[\w.\-/ ]*\d{3}[\w.\-/ ]*")
-_NAME = re.compile(r"[^\W\d_]{3}")
-_UUID = re.compile(rules.UUID_REGEX)
-_FEW_ROWS = 3
 
 
 @takes_options("ledger")
@@ -135,59 +125,48 @@ def read_general_ledger(
         raise ArgumentError(name_of("style"), f"must be one of {', '.join(schema.STYLES)}", style)
     check_form(money)
     kept = {"style": style, "reverse_sign": reverse_sign, "verify": None if verify == "strict" else verify}
-    read = partial(
-        _read,
-        Source(path, "ledger"),
-        own=company_currency or own_currency(),
-        kept=kept,
-        verify=verify,
+    steps: list[Step] = [partial(_read_money, own=company_currency or own_currency()), _read_others]
+
+    def prove(reading: Reading, postings: pa.Table) -> pa.Table:
+        _prove(reading, postings, verify)
+        reading.about |= kept
+        return postings
+
+    return read_by_steps(
+        partial(opened_books, Source(path, "ledger")),
+        steps,
+        Options.of("ledger", options),
+        schema.LEDGER,
+        finish=prove,
         money=money,
     )
-    return answered(read, Options.of("ledger", options))
 
 
-def _read(
-    source: Source,
-    options: Options,
-    *,
-    own: str | None,
-    kept: Mapping[str, object],
-    verify: str,
-    money: str,
-) -> pd.DataFrame:
-    name, books = books_of(source, options) or (None, None)
-    if books is None:
-        reading = opened(source, options)
-        books = _of_table(reading)
+def _read_money(reading: Reading, own: str | None) -> None:
+    """Read the days and amounts of postings, and the sums of both sides."""
+    if reading.books is not None:
+        sums = _read_format(reading, reading.books, own)
     else:
-        reading = Reading(source, options, books.table, dict(books.table.places))
-    sums = _read_postings(reading, books, own)
-    result = reading.result
-    postings = pa.table({field.name: result[field.name] for field in schema.LEDGER if field.name in result})
-    failed = [*_failed_checks(reading, books, postings, sums)]
-    reading.notes += failed
-    if failed:
-        _tell(failed, reading, verify)
-    elif books.totals or books.movements:
-        names = [stated.name for stated in books.totals]
-        reading.note("verified", names=names or None, balances=len(books.movements) or None)
-    if books.exported_at:
-        reading.note("exported_at", day=f"{books.exported_at:%Y-%m-%d}")
-    about = reading.provenance(
-        postings.num_rows,
-        reading.places,
-        exported_at=f"{books.exported_at:%Y-%m-%d}" if books.exported_at else None,
-        format=name,
-        failed_checks=[one.sentence() for one in failed],
-        # As text: pandas keeps what JSON can hold when a frame is copied or written.
-        **{side: str(amount) for side, amount in sums.items()},
-        **kept,
-    )
-    reading.warn_of_notes()
-    return schema.to_pandas(postings, about, money=money)
+        _find_accounts(reading)
+        sums = read_money(reading, own)
+        _ask_of_accounts(reading)
+    reading.raise_problems()
+    if reading.has("debit_account", "credit_account"):
+        sums = _twice(reading)
+    # As text: pandas keeps what JSON can hold when a frame is copied or written.
+    reading.about |= {side: str(amount) for side, amount in sums.items()}
 
 
-def _of_table(reading: Reading) -> Books:
+def _read_others(reading: Reading) -> None:
+    """Read the account of each posting, unless a row is two postings, and foreign amounts."""
+    if reading.has("account_code") and "account_code" not in reading.result:
+        reading.result["account_code"] = reading.or_null("account_code")
+    is_foreign = reading.has("foreign_amount", "foreign_currency")
+    if is_foreign and not reading.blank("foreign_currency").all():
+        _read_foreign(reading)
+
+
+def _find_accounts(reading: Reading) -> None:
     """Find the accounts of a table."""
     split_accounts(reading, "account_code", "account_name")
     _take_two_postings(reading)
@@ -198,34 +177,21 @@ def _of_table(reading: Reading) -> Books:
             reading.note("accounts_by_name", heading=reading.heading("account_code"))
     else:
         _ask_account(reading)
-    return Books(reading.table, is_whole=False)
 
 
 def _ask_account(reading: Reading) -> None:
     """Ask for the account: columns of codes that repeat; IDs that never repeat are no accounts."""
     table = reading.table
-    repeating = [
-        place
-        for place in [*reading.free(), *([reading.places["text"]] if reading.has("text") else [])]
-        if sum(bool(cell.strip()) for cell in table.samples[place]) * 2 >= len(table.samples[place])
-        and (len({*table.samples[place]}) < len(table.samples[place]) or len(table.lines) < _FEW_ROWS)
-        and not most(table.samples[place], is_day)
-        and not has_cents(table.samples[place])
-        and not most(table.samples[place], _UUID.match)
-        and not says_balance(table.headings[place])
-    ]
-    codes = [place for place in repeating if most(table.samples[place], _CODE.fullmatch)]
-    # An account may be known by its name alone.
-    names = [
-        place for place in repeating if all(_NAME.search(cell) is not None for cell in table.samples[place])
-    ]
-    candidates = codes or names
-    choices = [table.choice("account_code", place) for place in candidates]
-    pair = [
-        table.headings[place]
-        for place in candidates
-        if has_heading(table.headings[place], ["debit", "credit"])
-    ]
+    offered = candidates(reading, "account_code", [reading.places["text"]] if reading.has("text") else [])
+    choices = [table.choice("account_code", place) for place in offered]
+    pair = [table.headings[place] for place in offered if reading.seen(place).is_headed("debit", "credit")]
+    codes = [place for place in offered if are_account_codes(reading.seen(place))]
+    if len(pair) < 2 and len(codes) == 2 and not reading.has("debit", "credit"):
+        # Two columns of codes may be debit and credit accounts, in either order.
+        both = [[table.headings[place] for place in own] for own in (codes, codes[::-1])]
+        choices = [
+            {"columns": {"debit_account": one, "credit_account": other}} for one, other in both
+        ] + choices
     if len(pair) > 1:
         accounts = {"debit_account": pair[0], "credit_account": pair[1]}
         others = [one for one in choices if one["columns"]["account_code"] not in pair[:2]]
@@ -246,31 +212,6 @@ def _are_both_filled(reading: Reading, debit: str, credit: str) -> bool:
     """Whether most rows have both accounts; a row of a journal that has one of them is one posting."""
     rows = list(zip(reading.sample(debit), reading.sample(credit), strict=True))
     return sum(bool(own.strip() and other.strip()) for own, other in rows) * 2 > len(rows)
-
-
-def _read_postings(reading: Reading, books: Books, own: str | None) -> dict[str, Decimal]:
-    """Read the typed columns of postings, and return the sums of both sides; raise all that is open."""
-    if books.is_whole:
-        sums = _read_format(reading, books, own)
-    else:
-        sums = read_money(reading, own)
-        _ask_of_accounts(reading)
-    reading.raise_problems()
-    if reading.has("debit_account", "credit_account"):
-        sums = _twice(reading)
-    result = reading.result
-    result |= {
-        field: reading.or_null(field) for field in _TEXTS if field in reading.places and field not in result
-    }
-    result |= {
-        field: reading.or_null(field)
-        for field in _SELDOM
-        if field in reading.places and not reading.blank(field).all()
-    }
-    if "foreign_currency" in result and "foreign_amount" in reading.places:
-        _read_foreign(reading, books)
-    result["line"] = reading.lines()
-    return sums
 
 
 def _read_format(reading: Reading, books: Books, own: str | None) -> dict[str, Decimal]:
@@ -326,20 +267,20 @@ def _twice(reading: Reading) -> dict[str, Decimal]:
     return dict.fromkeys(("debit", "credit"), total(positive))
 
 
-def _read_foreign(reading: Reading, books: Books) -> None:
+def _read_foreign(reading: Reading) -> None:
     """Read the amounts in other currencies. A file may write them without a sign: it is the amount's."""
-    result = reading.result
+    result, books = reading.result, reading.books
     figures = Figures.of(reading.column("foreign_amount"))
-    decimal = books.decimal if books.is_whole else reading.options.decimal or "."
+    decimal = reading.options.decimal or "." if books is None else books.decimal
     foreign, bad = figures.values(decimal)
     if bad.any():
         # The amounts in the currency of the books are whole without them.
-        del result["foreign_currency"]
+        reading.leave("foreign_currency")
         reading.note("foreign_not_read", heading=reading.heading("foreign_amount"))
         return
     foreign = pc.abs(foreign)
     is_credit = pc.less(result["amount"], pa.scalar(Decimal(), result["amount"].type))
-    is_there = cells.mask(pc.and_(pc.is_valid(foreign), pc.is_valid(result["foreign_currency"])))
+    is_there = cells.mask(pc.and_(pc.is_valid(foreign), pc.is_valid(reading.or_null("foreign_currency"))))
     is_there &= cells.mask(pc.not_equal(foreign, pa.scalar(Decimal(), foreign.type)))
     signed = pc.if_else(is_credit, pc.negate(foreign), foreign)
     result["foreign_amount"] = pc.if_else(pa.array(is_there), signed, pa.scalar(None, signed.type))
@@ -350,7 +291,7 @@ def _tell(failed: Sequence[Note], reading: Reading, verify: str) -> None:
     more = f" ({len(failed)} such findings)" if len(failed) > 1 else ""
     first = f"{failed[0].sentence()}{more}"
     if verify == "warn":
-        warnings.warn(f"{reading.table.source}: {first}", UnverifiedTableWarning, stacklevel=5)
+        warnings.warn(f"{reading.table.source}: {first}", UnverifiedTableWarning, stacklevel=WARNED + 1)
         return
     name = mapping_name(reading.table.source, "ledger")
     anyway = (
@@ -362,17 +303,33 @@ def _tell(failed: Sequence[Note], reading: Reading, verify: str) -> None:
     raise reading.table.error("check_failed", finding=first, anyway=anyway)
 
 
-def _failed_checks(
-    reading: Reading, books: Books, postings: pa.Table, sums: Mapping[str, Decimal]
-) -> Iterator[Note]:
+def _prove(reading: Reading, postings: pa.Table, verify: str) -> None:
+    """Hold the postings to the totals that the file states; note what is verified, and what is not."""
+    books = reading.books or Books(reading.table)
+    failed = [*_failed_checks(reading, books, postings)]
+    reading.notes += failed
+    if failed:
+        _tell(failed, reading, verify)
+    elif books.totals or books.movements:
+        names = [stated.name for stated in books.totals]
+        reading.note("verified", names=names or None, balances=len(books.movements) or None)
+    exported_at = f"{books.exported_at:%Y-%m-%d}" if books.exported_at else None
+    if exported_at:
+        reading.note("exported_at", day=exported_at)
+    failures = [one.sentence() for one in failed]
+    reading.about |= {"exported_at": exported_at, "failed_checks": failures}
+
+
+def _failed_checks(reading: Reading, books: Books, postings: pa.Table) -> Iterator[Note]:
     """Yield what the postings contradict: totals that a format states, and rules of any whole ledger."""
     yield from books.doubts
-    if not books.is_whole:
+    if reading.books is None:
         yield from _doubts_of_table(reading, postings)
     elif "voucher_id" in postings.column_names:
         yield from (note("voucher_unbalanced", **facts) for facts in _unbalanced(postings))
     for stated in books.totals:
-        summed = sums[stated.counted] if isinstance(stated.counted, str) else stated.counted
+        counted = stated.counted
+        summed = Decimal(reading.about[counted]) if isinstance(counted, str) else counted
         if summed != stated.stated:
             yield note("total_differs", name=stated.name, stated=str(stated.stated), summed=str(summed))
     moved = postings.group_by("account_code").aggregate([("amount", "sum")] if books.movements else [])
@@ -387,9 +344,10 @@ def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[Note]:
     """Yield that all amounts are on one side, which no ledger is; note what a part of a ledger lacks."""
     if _is_one_sided(postings["amount"]):
         yield note("one_sided", count=postings.num_rows)
-    contra = [heading for heading in reading.table.headings if has_heading(heading, ["contra_account"])]
+    columns = map(reading.seen, range(len(reading.table.headings)))
+    contra = next((column.heading for column in columns if column.is_headed("contra_account")), None)
     if contra and total(postings["amount"]) and reading.has("account_code"):
-        reading.note("contra_account", heading=contra[0], account=reading.heading("account_code"))
+        reading.note("contra_account", heading=contra, account=reading.heading("account_code"))
     elif "voucher_id" in postings.column_names:
         if wrong := len(_unbalanced(postings)):
             reading.note("unbalanced", count=wrong)

@@ -1,0 +1,203 @@
+"""A verification: what was exported, compared with the ERP's ledger; batches in doubt; what moved since."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+import bktools
+from bktools.errors import ArgumentError
+from bktools.frames.incoming import arrow_of
+from bktools.frames.names import with_names
+from bktools.frames.schema import MAYBE_SENT
+from bktools.journal.journal import Journal
+from bktools.journal.statements import record_verification, verifications_of
+from bktools.journal.unknown_outcomes import sendings_in_doubt
+from bktools.journal.writing import open_for_writing
+from bktools.ledger import LedgerMatch
+from bktools.ledger.exported import months_of, of_other_months, with_file
+from bktools.ledger.remembered import moved, remembered
+from bktools.ledger.settlements import Sending, Settlement, settlements
+from bktools.wording import Sentence, Words, numbers, words
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """What a verification shows: the match, the batches in doubt, and whose ledger it is.
+
+    `company`, `environment` and `ledger` are names for people; `months` the months that were compared, and
+    `moved` what moved in the ledger since the last verification, in sentences. `has_arrived` is whether each
+    exported entry is proven to be in the ledger.
+    """
+
+    match: LedgerMatch
+    settlements: Sequence[Settlement]
+    company: str
+    environment: str
+    ledger: str
+    months: str
+    verified_at: dt.datetime
+    moved: Sequence[str] = ()
+    has_arrived: bool = False
+
+    @property
+    def words(self) -> Words:
+        """The language of the match."""
+        return self.match.words
+
+    @property
+    def title(self) -> str:
+        """Months and company: the head of every page."""
+        return " \N{MIDDLE DOT} ".join([self.words("verification.title", months=self.months), self.company])
+
+    def table(self, name: str) -> pa.Table:
+        """Return a table of the match by the name of its sheet."""
+        frames = {"matched": self.match.entries, "totals": self.match.totals}
+        frame: pd.DataFrame = frames[name] if name in frames else getattr(self.match, name)
+        return arrow_of(frame.drop(columns=["facts"], errors="ignore"), name)
+
+
+def verify(
+    service: bktools.Service,
+    company: str,
+    postings: pd.DataFrame,
+    *,
+    month: str | None = None,
+    entries: pd.DataFrame | None = None,
+    tables: Mapping[str, pd.DataFrame] | None = None,
+    explained: Sequence[str] = (),
+    exported_at: dt.date | None = None,
+) -> Verification:
+    """Compare the exported entries of a company with its ledger; nothing is written.
+
+    Parameters
+    ----------
+    service : Service
+        The connected service, whose journal has what was exported.
+    company : str
+        UUID of the company.
+    postings : DataFrame
+        The general ledger, as `bktools.read_general_ledger` returns it.
+    month : str, optional
+        The month that is shown, such as 2026-10; by default those of the ledger. All entries are compared,
+        because a sum may hold entries of several months.
+    entries : DataFrame, optional
+        The file of the entries, with what the journal lacks of them.
+    tables : mapping of DataFrames, optional
+        Categories, employees and accounts, for the names and codes of `entries`.
+    explained : sequence of str
+        Vouchers that a person looked up and that hold none of the entries.
+    exported_at : date, optional
+        Day on which the ledger was exported.
+    """
+    exported = bktools.load_export_jobs(company, entries=True, service=service)
+    exported = exported[exported["state"].isin(MAYBE_SENT)]
+    if entries is not None:
+        exported = with_file(exported, with_names(arrow_of(entries), **(tables or {})))
+    elif len(exported) and exported["amount"].isna().all():
+        raise ArgumentError("--entries", Sentence("rule.entries_of_journal"))
+    texts, settings, span = words(), service.settings, months_of(postings)
+    match = bktools.match_ledger(
+        exported, postings, period=month or span, currency=settings.currency, explained=explained
+    )
+    sendings = {
+        batch: Sending(*sending)
+        for batch, sending in sendings_in_doubt(company, service=service).items()
+        if month is None or batch in {*match.entries["batch_id"]}
+    }
+    match = replace(match, unchecked=(*of_other_months(exported, postings, month, texts), *match.unchecked))
+    return Verification(
+        match=match,
+        settlements=settlements(
+            exported,
+            postings,
+            sendings,
+            explained=explained,
+            exported_at=exported_at,
+            currency=settings.currency,
+        ),
+        company=settings.title_of(company),
+        environment=texts("report.sandbox") if settings.is_sandbox else settings.environment,
+        ledger=_name_of(postings),
+        months=_months(month, span, texts),
+        verified_at=dt.datetime.now(dt.UTC),
+        moved=_moved(service, company, month, postings, texts),
+        has_arrived=match.has_arrived and (len(match.entries) > 0 or exported.empty),
+    )
+
+
+def record(
+    service: bktools.Service,
+    company: str,
+    month: str,
+    verification: Verification,
+    postings: pd.DataFrame,
+    *,
+    by: str,
+    reason: str | None,
+) -> None:
+    """Record in the journal that a month was verified; its remaining differences keep their reason."""
+    match = verification.match
+    if len(match.findings) and not reason:
+        raise ArgumentError("--reason", Sentence("rule.reason_of_differences", count=len(match.findings)))
+    days = postings["date"].dropna()
+    span = {"begins": f"{days.min():%Y-%m-%d}", "ends": f"{days.max():%Y-%m-%d}"} if len(days) else {}
+    differences = [
+        {"check": row["check"], "about": row["about"], "reason": reason}
+        for row in match.findings.to_dict("records")
+    ]
+    with open_for_writing(service.settings) as journal:
+        record_verification(
+            journal,
+            company,
+            month,
+            by=by,
+            ledger={
+                "name": verification.ledger,
+                "sha256": postings.attrs["bktools"]["sha256"],
+                **span,
+            },
+            result=match.counts,
+            entries=remembered(postings, month),
+            differences=differences,
+        )
+
+
+def _moved(
+    service: bktools.Service, company: str, month: str | None, postings: pd.DataFrame, texts: Words
+) -> list[str]:
+    """Return what moved in a month's ledger since it was verified last: a head, and a line an account."""
+    if month is None:
+        return []
+    with Journal(service.settings) as journal:
+        verified = verifications_of(journal, company, month)
+    if not verified:
+        return []
+    last = verified[-1]
+    changes = moved(last.facts["entries"], remembered(postings, month))
+    head = texts(f"verification.{'moved_since' if changes else 'nothing_moved'}", at=last.at, by=last.person)
+    return [head, *(_change(change, texts) for change in changes)]
+
+
+def _change(change: Mapping[str, Any], texts: Words) -> str:
+    return texts("verification.moved", **{**change, "amount": texts.amount(change["amount"], None)})
+
+
+def _months(month: str | None, span: tuple[str, str] | None, texts: Words) -> str:
+    """Return the months that are shown, in words."""
+    first, last = (month, month) if month else span or (None, None)
+    if first is None:
+        return texts("verification.all_months")
+    if first == last:
+        return numbers.month(first, texts.language)
+    return texts("report.picture.to", first=first, last=last)
+
+
+def _name_of(postings: pd.DataFrame) -> str:
+    return Path(str(postings.attrs["bktools"]["source"])).name

@@ -1,0 +1,190 @@
+"""The column of each field: by option, else by a heading of the dictionary; cells veto, or propose."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from itertools import permutations
+from typing import Final
+
+from bktools.inputs import cells, words
+from bktools.inputs.amounts import is_not_zero
+from bktools.inputs.fields import Field, of_kind
+from bktools.inputs.question import Choice
+from bktools.inputs.reading import Reading
+from bktools.inputs.table import Table
+
+MONEY: Final[tuple[str, ...]] = ("amount", "debit", "credit")
+
+
+def assign(reading: Reading) -> None:
+    """Find the column of each field; several columns of one group of headings are a question."""
+    table, options, places = reading.table, reading.options, reading.places
+    for name, heading in options.columns.items():
+        place = named(table, heading) if heading else None
+        if place is not None:
+            places[name] = place
+        elif heading:
+            headings = list(table.headings)
+            reading.problems.ask("no_such_heading", field=name, value=heading, headings=headings)
+    for field in of_kind(reading.kind).values():
+        if field.name in options.columns or any(map(options.columns.get, field.instead)):
+            continue
+        for group in field.groups:
+            matching = _matching(reading, field, group)
+            if len(matching) > 1 and field.sole:
+                matching = _one_of(reading, field, matching)
+            if matching:
+                places[field.name] = matching[0]
+                break
+
+
+def named(table: Table, heading: str) -> int | None:
+    """Return the column that an option names by its heading or its number."""
+    wanted = words.normal(heading)
+    if heading in table.named:
+        return table.named[heading]
+    by_normal = [place for place, own in enumerate(table.headings) if words.normal(own) == wanted]
+    number = re.fullmatch(r"column (\d+)", heading.strip(), re.ASCII | re.IGNORECASE)
+    if not by_normal and number and 0 < int(number[1]) <= len(table.headings):
+        return int(number[1]) - 1
+    return by_normal[0] if by_normal else None
+
+
+def _matching(reading: Reading, field: Field, group: Sequence[str]) -> list[int]:
+    """Return the free columns with a heading of a group; cells decide where it has two meanings."""
+    columns = reading.table.columns
+    certain = [table for table in group if table not in words.two_meanings()]
+    matching = [
+        place
+        for place in reading.free()
+        if (column := reading.seen(place)).is_headed(*group)
+        and (column.is_headed(*certain) or not column.filled or field.holds.fits(column))
+    ]
+    if field.identity or len(matching) > 1:
+        filled = [place for place in matching if not cells.are_blank(columns[place])]
+        # An empty column of IDs is none; another one counts where no other has the heading.
+        matching = filled if field.identity else filled or matching
+    # The same column twice is one.
+    are_same = all(columns[place].equals(columns[matching[0]]) for place in matching[1:])
+    return matching[:1] if are_same else matching
+
+
+def _one_of(reading: Reading, field: Field, matching: Sequence[int]) -> list[int]:
+    fitting = [place for place in matching if field.holds.fits(reading.seen(place))]
+    several = fitting or list(matching)
+    if len(fitting) != 1:
+        ask_which(reading, field.name, several)
+    return several
+
+
+def ask_which(reading: Reading, name: str, several: Sequence[int]) -> None:
+    """Ask which of several columns is a field's."""
+    choices = [reading.table.choice(name, place) for place in several]
+    headings = [reading.table.headings[place] for place in several]
+    reading.problems.ask("several_columns", choices, field=name, headings=headings)
+
+
+def candidates(reading: Reading, name: str, also: Collection[int] = ()) -> list[int]:
+    """Return the free columns that can be a field's by the type of their cells: what a question names."""
+    kind = of_kind(reading.kind)[name].holds
+    offered = [place for place in (*reading.free(), *also) if kind.offers(reading.seen(place))]
+    for is_preferred in kind.prefers:
+        offered = [place for place in offered if is_preferred(reading.seen(place))] or offered
+    return offered
+
+
+def ask_column(reading: Reading, name: str) -> None:
+    """Ask for a field that no heading names, with the columns that can be it."""
+    ask_for(reading, name, [reading.table.choice(name, place) for place in candidates(reading, name)])
+
+
+def ask_for(reading: Reading, name: str, choices: Sequence[Choice], *, is_doubtful: bool = False) -> None:
+    """Ask for the column of a field by choices; the first one counts meanwhile.
+
+    So its cells are asked about in the same question.
+    """
+    headings = ["/".join(choice["columns"].values()) for choice in choices]
+    code = "no_column" if headings else "no_column_like_it"
+    if name == "date" and not choices and reading.kind == "entries" and {*MONEY} & reading.places.keys():
+        # What has no heading of amounts either is no file of entries.
+        choices, is_doubtful = [{"columns": {name: ""}}], True
+    reading.problems.ask(code, choices, is_doubtful=is_doubtful, field=name, headings=headings)
+    for own, heading in (choices[0]["columns"] if choices else {}).items():
+        if heading:
+            reading.places[own] = reading.table.named[heading]
+
+
+def ask_amount(reading: Reading) -> None:
+    """Ask for the amount: two columns, or one."""
+    table, both = reading.table, _pairs(reading)
+    choices: list[Choice] = [
+        {"columns": {"debit": table.headings[debit], "credit": table.headings[credit]}}
+        for debit, credit in both
+    ]
+    in_pairs = {place for pair in both for place in pair}
+    alone = [place for place in candidates(reading, "amount") if place not in in_pairs]
+    choices += [_with_its_currency(reading, place) for place in alone]
+    offered = {*alone, *in_pairs}
+    is_doubtful = bool(offered) and all(reading.seen(place).says_another_amount for place in offered)
+    ask_for(reading, "amount", choices, is_doubtful=is_doubtful)
+
+
+def _with_its_currency(reading: Reading, place: int) -> Choice:
+    """Return the option that takes a column for the amount, with the currency whose heading goes with it."""
+    table = reading.table
+    beside = [] if reading.has("currency") else candidates(reading, "currency")
+    wanted = words.without(table.headings[place], "amount", "currency")
+    twins = [own for own in beside if words.without(table.headings[own], "amount", "currency") == wanted]
+    is_named = bool(wanted) and table.heading_line > 0
+    columns = {"amount": table.headings[place]}
+    return {
+        "columns": columns | ({"currency": table.headings[twins[0]]} if is_named and len(twins) == 1 else {})
+    }
+
+
+def _pairs(reading: Reading) -> list[tuple[int, int]]:
+    """Return pairs of columns of which each full row has exactly one filled."""
+    filled = {
+        place: [is_not_zero(cell) for cell in reading.seen(place).sample]
+        for place in candidates(reading, "credit")
+    }
+    both = []
+    for debit, credit in permutations(filled, 2):
+        counts = Counter(zip(filled[debit], filled[credit], strict=True))
+        neither = counts[False, False] * 20 <= len(filled[debit])
+        # A month may have no credit, or no debit: the column holds 0.00 in each row.
+        are_sides = (counts[True, False] and counts[False, True]) or (
+            not counts[False, False] and _are_sums(reading, debit) and _are_sums(reading, credit)
+        )
+        if not counts[True, True] and neither and are_sides:
+            both.append((debit, credit))
+    return both
+
+
+def _are_sums(reading: Reading, place: int) -> bool:
+    column = reading.seen(place)
+    return column.share == 1 and not column.says_another_amount
+
+
+def ask_of_totals(reading: Reading) -> None:
+    """Ask which column is the amount where another one may be the whole of it.
+
+    That is a total beside an amount, or any amount beside a net one; a gross amount beside it is known.
+    """
+    own = reading.places["amount"]
+    if reading.seen(own).is_headed("net_amount"):
+        others = [
+            place for place in candidates(reading, "amount") if not reading.seen(place).says_another_amount
+        ]
+    else:
+        others = [
+            place
+            for place in reading.free()
+            if (column := reading.seen(place)).is_headed("total_amount", "paid_amount")
+            and column.are_amounts()
+            and not column.cells.equals(reading.column("amount"))
+        ]
+    if others and not reading.is_asked("amount"):
+        ask_which(reading, "amount", [own, *others])

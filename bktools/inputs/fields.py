@@ -1,0 +1,186 @@
+"""The fields of each kind of file: what each is called, and what its cells hold.
+
+A new field is one item of `fields.toml`, and new words are one line of `words.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Final, NamedTuple
+
+import msgspec
+
+from bktools.contract import rules
+from bktools.inputs import words
+from bktools.inputs.columns import Column, side_of
+from bktools.inputs.days import is_day, is_serial
+
+Test = Callable[[Column], bool]
+
+# Words of headings that say another amount than the entry's.
+_FOREIGN: Final = frozenset({"foreign", "original", "instructed", "asset", "local", "fremd", "origine"})
+_CODE = re.compile(r"[\w.\-/ ]*\d{3}[\w.\-/ ]*")
+_NAME = re.compile(r"[^\W\d_]{3}")
+_DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
+_UUID = re.compile(rules.UUID_REGEX)
+_FEW_ROWS, _FEW_KINDS = 3, 6
+
+
+class Type(NamedTuple):
+    """What the cells of a field hold."""
+
+    # Whether a column can be the field, which settles a heading with two meanings.
+    fits: Test = lambda _: True
+    # Whether a question names a column under an unknown heading.
+    offers: Test = lambda column: column.share >= 0.2 and not column.says_balance
+    # Of several columns that are offered, those go first of which each of these is true.
+    prefers: Sequence[Test] = ()
+
+
+class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a kind of file says of each row, as `fields.toml` describes it."""
+
+    name: str
+    headings: str = ""
+    type: str = "text"
+    needed: bool = False
+    instead: tuple[str, ...] = ()
+    sole: bool = False
+    identity: bool = False
+    seldom: bool = False
+
+    @property
+    def groups(self) -> list[list[str]]:
+        """The tables of its headings, in groups."""
+        return [group.split() for group in self.headings.split("|")]
+
+    @property
+    def holds(self) -> Type:
+        """What its cells hold."""
+        return TYPES[self.type]
+
+
+def _money(least: float, *prefers: Test) -> Type:
+    """Return the type of amounts that such a share of rows has."""
+
+    def offers(column: Column) -> bool:
+        return (
+            column.share >= least
+            and not column.says_balance
+            and not column.are_codes()
+            and not column.says("no_amount", "no_code")
+            and column.are_amounts()
+        )
+
+    return Type(Column.are_amounts, offers, prefers)
+
+
+def _are_plainly_days(column: Column) -> bool:
+    return column.share >= 0.2 and column.are_days() and not column.most(is_serial)
+
+
+def _may_be_code(column: Column) -> bool:
+    is_telling = column.most(_DIGIT.search) or not column.repeats
+    return column.share == 1 and not column.says("no_code") and is_telling
+
+
+def _may_be_name(column: Column) -> bool:
+    # A column of few kinds, such as sides, is no column of names.
+    are_many = len(column.kinds) * 2 > len(column.cells)
+    return column.share == 1 and not column.says("no_code") and column.most(_LETTER.search) and are_many
+
+
+def _may_be_account(column: Column) -> bool:
+    """Whether cells repeat and are codes, or names; IDs that never repeat are no accounts."""
+    return (
+        column.share >= 0.5
+        and (column.repeats or len(column.cells) < _FEW_ROWS)
+        and not column.most(is_day)
+        and not column.has_cents()
+        and not column.most(_UUID.match)
+        and not column.says_balance
+        and (are_account_codes(column) or all(_NAME.search(cell) is not None for cell in column.sample))
+    )
+
+
+def are_account_codes(column: Column) -> bool:
+    """Whether most cells have the form of account codes."""
+    return column.most(_CODE.fullmatch)
+
+
+def _may_be_side(column: Column) -> bool:
+    are_few = len(column.kinds) <= _FEW_KINDS
+    return are_few and {"debit", "credit"} <= {side_of(text) for text in column.kinds}
+
+
+def _may_be_currency(column: Column) -> bool:
+    return column.are_currencies() and not words.are_inside(column.heading, _FOREIGN)
+
+
+def _are_flags(column: Column) -> bool:
+    known = words.values("approved", "not_approved", "yes", "no")
+    return column.most(lambda text: words.normal(text) in known)
+
+
+TYPES: Final[Mapping[str, Type]] = {
+    "text": Type(),
+    "day": Type(
+        Column.are_days,
+        lambda column: _are_plainly_days(column) or column.most(is_day, 0.6),
+        (_are_plainly_days,),
+    ),
+    "amount": _money(0.8, Column.has_cents),
+    # Few rows may have a credit.
+    "half": _money(0.02),
+    "currency": Type(Column.are_currencies, _may_be_currency),
+    "side": Type(lambda column: column.most(side_of, 1), _may_be_side),
+    "account": Type(offers=_may_be_account, prefers=(are_account_codes,)),
+    "account_of_side": Type(lambda column: not column.has_cents(), _may_be_account),
+    # Codes have digits, also where one is there twice, which is to be corrected; words are names.
+    "code": Type(
+        offers=_may_be_code,
+        prefers=(lambda column: column.most(_DIGIT.search), lambda column: not column.repeats),
+    ),
+    "name": Type(offers=_may_be_name),
+    "flag": Type(_are_flags),
+    "number": Type(),
+    "uuid": Type(offers=Column.are_uuids),
+}
+
+
+@cache
+def of_kind(kind: str) -> Mapping[str, Field]:
+    """Return the fields of a kind of file (chart, accounts, entries, ledger) by name, in their order."""
+    text = files(__package__).joinpath("fields.toml").read_text(encoding="utf-8")
+    listed = tomllib.loads(text)[kind]
+    return {name: msgspec.convert({"name": name, **own}, Field) for name, own in listed.items()}
+
+
+def needed_in(kind: str, names: frozenset[str]) -> int:
+    """Return how many of the fields that a kind of file needs are among these."""
+    needed = [{field.name, *field.instead} for field in of_kind(kind).values() if field.needed]
+    return sum(not names.isdisjoint(ways) for ways in needed)
+
+
+def has_needed(kind: str, names: frozenset[str]) -> bool:
+    """Whether all fields that a kind of file needs are among these."""
+    return needed_in(kind, names) == sum(field.needed for field in of_kind(kind).values())
+
+
+@cache
+def _by_word(kind: str) -> Mapping[str, frozenset[str]]:
+    by_word: dict[str, set[str]] = {}
+    for field in of_kind(kind).values():
+        for word in words.headings(*(table for group in field.groups for table in group)):
+            by_word.setdefault(word, set()).add(field.name)
+    return {word: frozenset(names) for word, names in by_word.items()}
+
+
+def fields_of(heading: str, kind: str) -> frozenset[str]:
+    """Return the fields that a heading can be."""
+    by_word = _by_word(kind)
+    return frozenset().union(*(by_word.get(form, frozenset()) for form in words.forms(heading)))

@@ -1,0 +1,63 @@
+"""Rates of exchange: what one unit of each currency is worth in the company's own, by day or always."""
+
+from __future__ import annotations
+
+from functools import partial
+from os import PathLike
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bktools.frames import schema
+from bktools.inputs import cells, words
+from bktools.inputs.amounts import EACH, Figures
+from bktools.inputs.assignment import ask_column, candidates
+from bktools.inputs.headings import opened
+from bktools.inputs.money import read_date
+from bktools.inputs.options import Options
+from bktools.inputs.readers.steps import read_by_steps
+from bktools.inputs.reading import Reading
+from bktools.inputs.source import Source
+
+_RATES = pa.schema([("date", schema.DATE), ("currency", schema.TEXT), ("rate", schema.MONEY)])
+
+
+def read_rates(path: str | PathLike[str]) -> pd.DataFrame:
+    """Return the rates of a file: `date`, null for rates of every day, `currency` and an exact `rate`.
+
+    A file that leaves something open, such as the order of day and month, is a `QuestionError`; a cell that
+    is no rate is an `InputError`.
+    """
+    begin = partial(opened, Source(path, "rates"))
+    return read_by_steps(begin, [_find_columns, _read], Options(), _RATES, money="decimal")
+
+
+def _find_columns(reading: Reading) -> None:
+    # A file may have no days, but none of an unknown heading is passed over.
+    is_dated = reading.has("date") or bool(candidates(reading, "date"))
+    for name in ("date", "currency", "rate") if is_dated else ("currency", "rate"):
+        if not reading.has(name):
+            ask_column(reading, name)
+
+
+def _read(reading: Reading) -> None:
+    reading.table = cells.without_blank_rows(reading.table, [*reading.places.values()])
+    if reading.has("date") and not reading.blank("date").all():
+        reading.refuse("date", reading.blank("date"), "empty_rate_day")
+        read_date(reading, [reading.column("date")])
+    codes = cells.each(reading.column("currency"), _code, schema.TEXT)
+    reading.refuse("currency", cells.mask(pc.is_null(codes)), "no_currency")
+    place = reading.places["rate"]
+    figures = Figures.of(reading.column("rate"), is_numeric=place in reading.table.numeric)
+    # A rate has decimals rather than thousands.
+    marks = {one.mark for one in figures.marks if not one.is_open} or {one.mark for one in figures.marks}
+    rates, bad = figures.values(marks.pop() if len(marks) == 1 else EACH)
+    is_above_zero = pc.greater(rates, pa.scalar(0, rates.type))
+    reading.refuse("rate", bad | ~cells.mask(is_above_zero), "no_rate")
+    reading.result |= {"currency": codes, "rate": rates}
+
+
+def _code(text: str) -> str | None:
+    codes = words.currencies_of(text)
+    return codes[0] if len(codes) == 1 else None
