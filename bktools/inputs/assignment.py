@@ -9,11 +9,11 @@ from itertools import permutations
 from typing import Final
 
 from bktools.inputs import cells, words
-from bktools.inputs.amounts import is_not_zero
 from bktools.inputs.fields import Field, of_kind
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Table
+from bktools.inputs.values.amounts import is_not_zero
 
 MONEY: Final[tuple[str, ...]] = ("amount", "debit", "credit")
 

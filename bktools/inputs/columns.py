@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from bktools.contract import rules
 from bktools.inputs import cells, words
-from bktools.inputs.amounts import has_digits, mark_of, money
-from bktools.inputs.days import is_day, is_serial
+from bktools.inputs.values.amounts import has_digits, mark_of, money
+from bktools.inputs.values.days import is_day, is_serial
 
 # The share of a column's cells that have a type.
 _MOST = 0.8

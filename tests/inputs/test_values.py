@@ -11,9 +11,9 @@ import pytest
 import bktools
 from bktools.errors import InputError, QuestionError
 from bktools.frames import schema
-from bktools.inputs.amounts import Figures, decimal_mark
 from bktools.inputs.options import Options
 from bktools.inputs.question import Problems
+from bktools.inputs.values.amounts import Figures, decimal_mark
 
 
 def entries(write, cells, heading="Amount", dates=None, **options):

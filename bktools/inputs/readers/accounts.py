@@ -21,13 +21,13 @@ from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.assignment import ask_for, candidates
 from bktools.inputs.formats.registry import opened_books
+from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.options import ChartOptions, Options, TableOptions, takes_options
 from bktools.inputs.readers.steps import Step, read_by_steps
 from bktools.inputs.reading import Reading
-from bktools.inputs.source import Source
-from bktools.inputs.split_accounts import split_accounts
 from bktools.inputs.table import Mask, Table
+from bktools.inputs.values.split_accounts import split_accounts
 
 # The columns of a list of accounts, in their order.
 _LIST = pa.schema(

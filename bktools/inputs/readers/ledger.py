@@ -20,20 +20,20 @@ from bktools.errors import ArgumentError, UnverifiedTableWarning
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
-from bktools.inputs.amounts import LONGEST, Figures
 from bktools.inputs.assignment import ask_for, candidates
-from bktools.inputs.currencies import own_currency
 from bktools.inputs.fields import are_account_codes
 from bktools.inputs.formats.format import Books
 from bktools.inputs.formats.registry import opened_books
-from bktools.inputs.money import read_money, read_stated, total
+from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import LedgerOptions, Options, takes_options
 from bktools.inputs.question import mapping_name
 from bktools.inputs.readers.steps import Step, read_by_steps
 from bktools.inputs.reading import WARNED, Reading
-from bktools.inputs.source import Source
-from bktools.inputs.split_accounts import split_accounts
+from bktools.inputs.values.amounts import LONGEST, Figures
+from bktools.inputs.values.currencies import own_currency
+from bktools.inputs.values.money import read_money, read_stated, total
+from bktools.inputs.values.split_accounts import split_accounts
 from bktools.wording import Sentence
 
 

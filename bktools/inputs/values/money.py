@@ -13,15 +13,15 @@ import pyarrow.compute as pc
 
 from bktools.frames import schema
 from bktools.inputs import cells, words
-from bktools.inputs.amounts import LONGEST, Figures, decimal_mark, is_not_zero, money
 from bktools.inputs.assignment import MONEY, ask_amount, ask_column, ask_of_totals, candidates
 from bktools.inputs.columns import Column, most, side_of
-from bktools.inputs.currencies import only_currency, read_currency
-from bktools.inputs.days import is_serial, lacks_year, parsed, read_days
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.rows import entries_only, fill_down
 from bktools.inputs.table import Mask
+from bktools.inputs.values.amounts import LONGEST, Figures, decimal_mark, is_not_zero, money
+from bktools.inputs.values.currencies import only_currency, read_currency
+from bktools.inputs.values.days import is_serial, lacks_year, parsed, read_days
 
 _ZERO = Decimal()
 # A minus in one credit alone reverses a posting; in more of them it says the side.
