@@ -12,13 +12,16 @@ from typer import Argument
 
 import bktools
 from bktools.cli.options import shared
-from bktools.errors import ArgumentError
+from bktools.errors import ArgumentError, InputError
 from bktools.progress import note
 from bktools.wording import words
+from bktools.wording.numbers import counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
+# What makes two postings of a ledger the same, where its files have these columns.
+POSTING = ("voucher_id", "document_number", "date", "account_code", "amount", "text")
 _TABLE = "CSV, TSV, Excel or Parquet"
 _LEDGER = f"The general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, {_TABLE}"
 
@@ -31,10 +34,10 @@ EntriesFiles = Annotated[
     list[Path] | None,
     Argument(metavar="FILE", help=f"The entries: {_TABLE}. With --sandbox, by default a sample."),
 ]
-Ledger = Annotated[Path, shared("--ledger FILE", f"{_LEDGER}.")]
+Ledger = Annotated[list[Path], shared("--ledger FILE", f"{_LEDGER}. May be repeated: a year in two files.")]
 AskedLedger = Annotated[
-    Path | None,
-    shared("--ledger FILE", "The general ledger: entries that it holds are not sent."),
+    list[Path] | None,
+    shared("--ledger FILE", "The general ledger: entries that it holds are not sent. May be repeated."),
 ]
 Mapping = Annotated[
     list[str] | None,
@@ -118,6 +121,8 @@ def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     rows.attrs["bktools"] = {
         **about[0],
         "source": ", ".join(Path(facts["source"]).name for facts in about),
+        "sha256": ", ".join(facts["sha256"] for facts in about),
+        "exported_at": max(filter(None, (facts.get("exported_at") for facts in about)), default=None),
         "rows": sum(facts["rows"] for facts in about),
         "notes": [f"{Path(facts['source']).name}: {text}" for facts in about for text in facts["notes"]],
         "note_facts": [
@@ -128,18 +133,39 @@ def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def read_ledger(
-    file: Path | None,
+    files: Sequence[Path] | None,
     mappings: Sequence[str] | None,
     exported_at: dt.datetime | None = None,
     **others: Any,
 ) -> Any:
-    """Read a general ledger, if there is one; `exported_at` is the day of its export."""
-    if file is None:
+    """Read a general ledger of one or several files; `exported_at` is the day of its export."""
+    if not files:
         return None
-    ledger = read(bktools.read_general_ledger, "ledger", file, mappings, **others)
+    frames = [read(bktools.read_general_ledger, "ledger", file, mappings, **others) for file in files]
+    _refuse_repeated(frames, ", ".join(file.name for file in files))
+    ledger = _joined(frames)
     if exported_at is not None:
         ledger.attrs["bktools"]["exported_at"] = f"{exported_at:%Y-%m-%d}"
     return ledger
+
+
+def _refuse_repeated(frames: Sequence[pd.DataFrame], source: str) -> None:
+    """Refuse a posting that is in two files of a ledger: it would count as booked twice."""
+    import pandas as pd
+
+    if len(frames) == 1:
+        return
+    names = [name for name in POSTING if all(name in frame for frame in frames)]
+    postings = pd.concat([frame[names].drop_duplicates() for frame in frames])
+    repeated = postings[postings.duplicated()]
+    if len(repeated):
+        days = repeated["date"].dt.strftime("%Y-%m-%d")
+        first = " ".join(str(value) for value in repeated.assign(date=days).iloc[0] if not pd.isna(value))
+        raise InputError(
+            f"have {counted(len(repeated), 'posting')} in common, such as {first}: "
+            "export files whose days do not overlap",
+            source=source,
+        )
 
 
 def samples(service: bktools.Service, missing: str) -> tuple[Path, Path]:

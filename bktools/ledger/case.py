@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from bktools.ledger.candidates import FreePieces, Group, Piece
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import CORRECTED, EARLIER, LATEST, WEEK, Gate
-from bktools.ledger.outcome import Status
+from bktools.ledger.gates import CORRECTED, EARLIER, LATEST, UNDER_A_WEEK, Gate
 from bktools.ledger.tax_rates import Rates
+from bktools.ledger.verdict import Status
 
 # Cents. A slip of the pen is often of whole units: such a difference names no entry.
 UNIT = 100
@@ -69,7 +69,7 @@ class Case:
         A week after the gate it is as likely of another matter, such as the next month's charge, unless it
         names an entry in the days of the entries.
         """
-        is_soon = piece.day - group.due <= self.gate[1] + WEEK
+        is_soon = piece.day - group.due <= self.gate[1] + UNDER_A_WEEK
         is_in_days = piece.day <= self.last_entry + self.gate[1]
         is_named = is_in_days and any(x.is_named_in(piece.text) for x in group.entries)
         return 1 if is_soon or is_named else 2
@@ -86,7 +86,7 @@ class Case:
         is_small = piece.gross * x.cents <= 0 or 2 * abs(piece.gross) < abs(x.cents)
         return is_after and (piece.is_move or is_small)
 
-    def missing(self, group: Group) -> Status:
+    def without_voucher(self, group: Group) -> Status:
         """Return MISSING if habits and days are known, and a posting is due at all; else OPEN."""
         is_covered = (
             self.covered[0] <= group.due + self.gate[0] and group.due + self.gate[1] <= self.covered[1]

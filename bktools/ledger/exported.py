@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 
 from bktools.frames.columns import split_lines, tables_in_one_scale, with_column
 from bktools.frames.incoming import in_memory
 from bktools.frames.schema import ENTRY_DATA, to_pandas
+from bktools.ledger.findings import day_of
+from bktools.ledger.gates import covered_by
 from bktools.wording import Words
 
 # The columns of the file beside those of the journal.
@@ -17,9 +20,15 @@ OF_FILE = "_of_file"
 
 
 def months_of(postings: pd.DataFrame) -> tuple[str, str] | None:
-    """Return the first and the last month of a ledger, None without postings."""
-    days = postings["date"].dropna().dt.strftime("%Y-%m")
-    return (str(days.min()), str(days.max())) if len(days) else None
+    """Return the first and the last month that a ledger shows, None without postings.
+
+    A few vouchers that are dated back into the month before show nothing of that month.
+    """
+    days = postings["date"].dropna().to_numpy().astype("M8[D]").astype(np.int64)
+    if not len(days):
+        return None
+    first, last = (f"{day_of(day):%Y-%m}" for day in covered_by(days, None))
+    return first, last
 
 
 def of_other_months(

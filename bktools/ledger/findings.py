@@ -27,7 +27,7 @@ from bktools.ledger.entry_names import words as words_of
 from bktools.ledger.gates import LATEST
 from bktools.ledger.inputs import EPOCH
 from bktools.ledger.judged import Judged, values_at
-from bktools.ledger.outcome import ARRIVED, OpenGroup, Reason, Status
+from bktools.ledger.verdict import ARRIVED, OpenGroup, Reason, Status
 from bktools.ledger.whole_numbers import Flags, Numbers
 from bktools.wording import Words
 
@@ -279,7 +279,7 @@ class Lookalikes:
         judged, postings = self._judged, self._judged.postings
         rows = np.flatnonzero(judged.is_free & postings["day"].is_not_null().to_numpy())
         texts = map(words_of, *(postings[name][rows] for name in ("text", "document")))
-        amounts = (np.abs(one[rows]).tolist() for one in (judged.cents, judged.gross))
+        amounts = (np.abs(one[rows]).tolist() for one in (judged.cents, judged.verdict.gross))
         free: dict[int | str, set[int]] = defaultdict(set)
         for posting, text, *sizes in zip(rows.tolist(), texts, *amounts, strict=True):
             for key in (*text, *sizes):

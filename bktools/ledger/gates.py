@@ -11,7 +11,7 @@ from bktools.ledger.whole_numbers import Numbers
 Gate = tuple[int, int]
 
 # Days. A delay that was not learned stays below a week, so that no weekly charge is another week's.
-WEEK = 6
+UNDER_A_WEEK = 6
 # Days before and after an entry; no voucher of it is looked for outside of these.
 EARLIER, LATEST = 3, 45
 # Days in which a correction may follow that names its entry: a quarter.
@@ -33,7 +33,7 @@ def gate_of(days_late: Numbers) -> Gate:
     latest = int(days_late[int(USUAL * (len(days_late) - 1))])
     # One habit has no gap of a week in it: a month later follows another month's charge.
     middle, days = int(days_late[len(days_late) // 2]), np.unique(days_late).tolist()
-    gaps = [(before, after) for before, after in itertools.pairwise(days) if after - before > WEEK]
+    gaps = [(before, after) for before, after in itertools.pairwise(days) if after - before > UNDER_A_WEEK]
     earliest = max([earliest, *(after for _, after in gaps if after <= middle)])
     latest = min([latest, *(before for before, _ in gaps if before >= middle)])
     return earliest, latest

@@ -20,9 +20,9 @@ from bktools.ledger.findings import day_of
 from bktools.ledger.gates import EARLIER, LATEST
 from bktools.ledger.inputs import Inputs, options_of, read
 from bktools.ledger.model import verdict_of
-from bktools.ledger.outcome import BOOKED, Reason, Status, Verdict
 from bktools.ledger.tax_rates import net_of
 from bktools.ledger.two_tables import entries_of, postings_of
+from bktools.ledger.verdict import BOOKED, Reason, Status, Verdict
 from bktools.ledger.whole_numbers import Flags
 
 # How a posting is named, by the first of these that the ledger has.

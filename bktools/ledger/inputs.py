@@ -54,7 +54,7 @@ REQUIRED = {
 ADDED = ("status", "days_late", "differences", "reason", "to_do", "who")
 OF_POSTING = "booked_"
 # Columns without which less is compared, by frame.
-COMPARED = {
+EXPECTED = {
     "exported": ("account_code", "date", "amount", "currency"),
     "ledger": ("currency", "text", "voucher_id"),
 }
@@ -117,7 +117,7 @@ def read(exported: Any, ledger: Any, explained: Sequence[str] = (), *, are_sent:
     _refuse_companies(entries)
     _refuse_repeated(entries)
     tables = {"exported": entries, "ledger": postings}
-    lacking = ((name, column) for name, columns in COMPARED.items() for column in columns)
+    lacking = ((name, column) for name, columns in EXPECTED.items() for column in columns)
     return Inputs(
         entries,
         postings,

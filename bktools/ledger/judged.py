@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.ledger.inputs import Inputs, has_values
-from bktools.ledger.outcome import NO_COST, THERE, OpenGroup, Reason, Verdict
+from bktools.ledger.verdict import THERE, OpenGroup, Reason, Verdict
 from bktools.ledger.whole_numbers import Flags, Numbers, first_rows, sums
 
 NOTHING = -1
@@ -80,7 +80,7 @@ class Judged:
         exported = sums(group, count, self.entries["cents"].fill_null(0).to_numpy())
         foreign = sums(group, count, ~self.is_home.to_numpy())
         booked = sums(self.verdict.posting_group, count, self.cents)
-        own = np.append(self.gross, 0)[self.posting]
+        own = np.append(self.verdict.gross, 0)[self.posting]
         amounts = np.where(group >= 0, np.where(foreign == 0, exported, booked)[group], own)
         return pl.Series(amounts).set(pl.Series((group < 0) & (self.posting < 0)), None)
 
@@ -89,6 +89,12 @@ class Judged:
         """Whether each entry is in the ledger's own currency."""
         own = self.entries["currency"]
         return own.is_null() | own.eq_missing(self.currency)
+
+    @functools.cached_property
+    def is_in_home_currency(self) -> Flags:
+        """Which postings are in the ledger's own currency: the others are in no control total."""
+        own = self.postings["currency"]
+        return (own.is_null() | own.eq_missing(self.currency)).to_numpy()
 
     @property
     def currency(self) -> str | None:
@@ -103,11 +109,6 @@ class Judged:
         return self.postings["cents"].fill_null(0).to_numpy() * self.verdict.habits.sign
 
     @functools.cached_property
-    def gross(self) -> Numbers:
-        """The amount of each posting with its voucher's tax, and with the sign of the entries."""
-        return np.where(self.verdict.gross == NO_COST, self.cents, self.verdict.gross)
-
-    @functools.cached_property
     def is_looked_at(self) -> Flags:
         """Which postings are of no matched group, but are named for an entry or an open group."""
         named = np.zeros(len(self.cents), dtype=bool)
@@ -120,9 +121,7 @@ class Judged:
     @functools.cached_property
     def is_free(self) -> Flags:
         """Which costs are of no entry, named for none, and may be of one: no person has explained them."""
-        # Original amounts in another currency are judged apart: whether they are costs is not known here.
-        is_cost = (self.verdict.gross != NO_COST) | self.postings["fcents"].is_not_null().to_numpy()
-        free: Flags = (self.verdict.posting_group < 0) & ~self.is_looked_at & is_cost
+        free: Flags = (self.verdict.posting_group < 0) & ~self.is_looked_at & self.verdict.is_cost
         free[[*self.inputs.explained]] = False
         return free
 
@@ -173,7 +172,8 @@ class Judged:
         gate = self.verdict.habits.gate
         on_accounts = self.postings["account"].is_in(groups[0].accounts).fill_null(value=False)
         near = self.postings["day"].is_between(first + gate[0], last + gate[1]).fill_null(value=False)
-        rows = np.flatnonzero((on_accounts & near).to_numpy() & (self.verdict.posting_group < 0))
+        is_near = (on_accounts & near).to_numpy() & self.is_in_home_currency
+        rows = np.flatnonzero(is_near & (self.verdict.posting_group < 0))
         exported = sum(one.exported for one in groups)
         is_home = groups[0].reason is Reason.STYLE_UNKNOWN
         booked = int(self.cents[rows].sum())

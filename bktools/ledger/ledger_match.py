@@ -17,7 +17,7 @@ from bktools.frames.incoming import arrow_of
 from bktools.frames.results import Result
 from bktools.frames.schema import IN_DOUBT
 from bktools.frames.sums import NOTHING, money_of
-from bktools.ledger.outcome import ARRIVED, Status
+from bktools.ledger.verdict import ARRIVED, Status
 from bktools.wording import Words
 
 STATUSES = [status.code for status in Status]

@@ -19,7 +19,7 @@ from bktools.ledger.booking_units import (
     BookingUnit,
     units_of_style,
 )
-from bktools.ledger.gates import EARLIER, FEW, LATEST, USUAL, WEEK, Gate, gate_of
+from bktools.ledger.gates import EARLIER, FEW, LATEST, UNDER_A_WEEK, USUAL, Gate, gate_of
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, largest, number, places, sums
 
 # A unit that explains so many of the entries is not questioned.
@@ -258,7 +258,7 @@ def _clock_of(groups: EntryGroups, group: Numbers, day: Numbers, own: str) -> tu
     days_late = day - groups.due[group]
     some = (days_late >= -EARLIER) & (days_late <= LATEST)
     if some.sum() < FEW:
-        return own, (0, WEEK)
+        return own, (0, UNDER_A_WEEK)
     best, gate = "day", gate_of(days_late[some])
     inside = _is_in(gate, days_late).sum()
     for clock in CLOCKS[1:] if gate[0] < gate[1] else ():

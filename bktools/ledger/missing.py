@@ -17,10 +17,10 @@ from collections.abc import Sequence
 
 from bktools.ledger.candidates import Group, Piece, between
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import EARLIER, LATEST, WEEK
-from bktools.ledger.outcome import Reason, Status
+from bktools.ledger.gates import EARLIER, LATEST, UNDER_A_WEEK
 from bktools.ledger.study import Study
 from bktools.ledger.telling import Telling, leave_open
+from bktools.ledger.verdict import Reason, Status
 
 
 def decide_missing(study: Study, telling: Telling, foreign: Sequence[Group]) -> None:
@@ -60,13 +60,13 @@ class _Free:
         ]
         # An entry of a closed month may be in a later sum.
         is_plain = not self.case.is_of_sums and study.matching.clock == "day"
-        self.days_around = 0 if is_plain else 2 * WEEK
+        self.days_around = 0 if is_plain else 2 * UNDER_A_WEEK
 
     def pieces_for(self, x: Entry, group: Group) -> list[Piece]:
         """Return the free pieces that may hold an entry."""
         case, free = self.case, self.case.free
         first = group.due + case.gate[0] - self.days_around - EARLIER
-        last = group.due + case.gate[1] + self.days_around + WEEK
+        last = group.due + case.gate[1] + self.days_around + UNDER_A_WEEK
         on_account = [piece for piece in free.on(x.account, first, last) if piece.is_kind and piece.gross]
         near = [*free.of_gross.get(x.cents, ()), *on_account, *between(self.parts, first, last)]
         pieces = [piece for piece in near if self._may_hold(x, group, piece)]
@@ -82,7 +82,7 @@ class _Free:
     def _may_hold(self, x: Entry, group: Group, piece: Piece) -> bool:
         first, last = self.case.gate[0] - self.days_around, self.case.gate[1] + self.days_around
         if piece.is_kind and x.cents in (piece.gross, *piece.nets.values()):
-            return first - EARLIER <= piece.day - group.due <= last + WEEK
+            return first - EARLIER <= piece.day - group.due <= last + UNDER_A_WEEK
         return first <= piece.day - group.due <= last and not self.case.denies([x], piece.text)
 
     def has_open_sum(self, x: Entry, group: Group) -> bool:
@@ -91,7 +91,11 @@ class _Free:
         for other in self.open_sums:
             days, off = abs(other.due - group.due), self.telling.differences.get(other.number)
             has_more = off is None or (off * x.cents > 0 and abs(off) >= abs(x.cents))
-            if days <= max(1, width) or (days <= WEEK and has_more) or (days <= LATEST and off == x.cents):
+            if (
+                days <= max(1, width)
+                or (days <= UNDER_A_WEEK and has_more)
+                or (days <= LATEST and off == x.cents)
+            ):
                 return True
         return False
 
@@ -102,7 +106,7 @@ def _cancelled(study: Study, groups: Sequence[Group]) -> set[int]:
     before: dict[tuple[int, int], list[Entry]] = defaultdict(list)
     for x in (x for group in groups for x in group.entries if study.draft.status[x.e] < 0):
         for other in before[x.account, -x.cents]:
-            if abs(x.day - other.day) <= WEEK:
+            if abs(x.day - other.day) <= UNDER_A_WEEK:
                 cancelled |= {x.e, other.e}
         before[x.account, x.cents].append(x)
     return cancelled

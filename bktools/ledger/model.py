@@ -66,10 +66,10 @@ from bktools.ledger.leftovers import Kinds, on_their_accounts, pieces_left, reop
 from bktools.ledger.matching import Matching, matching_of, ranked_matchings
 from bktools.ledger.missing import decide_missing
 from bktools.ledger.net_views import on_lines, on_nets
-from bktools.ledger.outcome import NO_COST, THERE, Habits, Reason, Status, Verdict
 from bktools.ledger.study import Study
 from bktools.ledger.tax_rates import rates_of
 from bktools.ledger.telling import Telling, leave_open
+from bktools.ledger.verdict import THERE, Habits, Reason, Status, Verdict
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, among
 
 # So many of the entries must have a voucher of the booking unit before one is called missing.
@@ -112,7 +112,7 @@ def verdict_of(
     ours = ours.take(has_values)
     theirs = Columns(postings, row=np.arange(postings.height))
     theirs = theirs.take((theirs.day > NONE) & (theirs.cents > NONE) & ~among(postings.height, [*explained]))
-    verdict = Verdict(entries.height, postings.height)
+    verdict = Verdict(entries.height, postings["cents"].fill_null(0).to_numpy())
     verdict.habits = Habits(currency=currency)
     verdict.decide(np.flatnonzero(~has_values), Status.NOT_COMPARABLE, Reason.VALUE_UNKNOWN)
     if has_values.any():
@@ -157,11 +157,13 @@ def _judge(
     lines = lines.also(v=vouchers_of(lines))
     entries, lines = with_account_numbers(entries, lines, entries.table["account"], lines.table["account"])
     books = annotated_postings(entries, lines, sign)
+    draft.gross = draft.gross * books.sign
     currency = _currency_of(entries, books, currency)
     entries = entries.also(is_home=_is_of(entries.table["currency"], currency))
-    is_kept = _is_kept(entries, lines, currency)
-    if is_kept.any():
-        entries, lines = _in_original_amounts(entries, lines, is_kept)
+    money = _original_currencies(entries, lines, currency)
+    is_original = money.is_not_null().to_numpy()
+    if is_original.any():
+        entries, lines = _in_original_amounts(entries, lines, money)
         books = annotated_postings(entries, lines, books.sign)
     covered = covered_by(books.lines.day, until)
     home = entries.take(entries.is_home)
@@ -174,8 +176,9 @@ def _judge(
     if not entries.is_home.all():
         matching = matching_of(entries, books, matching.unit, like=matching)
     rows, gross = books.gross_by_row()
-    draft.gross[rows] = gross
-    draft.gross[lines.row[is_kept]] = NO_COST
+    draft.is_cost[rows] = True
+    is_home = ~among(len(draft.gross), lines.row[is_original])[rows]
+    draft.gross[rows[is_home]] = gross[is_home]
     study = Study(draft, entries, books, matching, covered)
     share = _decide(study, currency)
     return _habits_of(study, share, currency), covered
@@ -222,28 +225,30 @@ def _is_of(currencies: pl.Series, currency: str | None) -> Flags:
     return (currencies.is_null() | (currencies == currency).fill_null(value=False)).to_numpy()
 
 
-def _is_kept(entries: Columns, lines: Columns, currency: str | None) -> Flags:
-    """Return the postings with an original amount in another currency that entries have."""
-    table, foreign = lines.table, entries.table["currency"].filter(pl.Series(~entries.is_home))
-    if currency is None or table["fcents"].null_count() == len(lines):
-        return np.zeros(len(lines), np.bool_)
-    is_foreign = table["fcurrency"].is_in(foreign.drop_nulls().unique().implode())
-    return (table["fcents"].is_not_null() & is_foreign).fill_null(value=False).to_numpy()
+def _original_currencies(entries: Columns, lines: Columns, currency: str | None) -> pl.Series:
+    """Return the currency of each posting that counts by its original amount; null for all other postings.
+
+    Such a posting is in another currency as a whole, or has an amount in a currency that entries have.
+    """
+    foreign = entries.table["currency"].filter(pl.Series(~entries.is_home)).drop_nulls().unique()
+    is_other = pl.col("currency") != (currency or pl.col("currency"))
+    has_original = pl.col("fcents").is_not_null() & pl.col("fcurrency").is_in(foreign.implode())
+    money = pl.when(is_other).then("currency").when(has_original & (currency is not None)).then("fcurrency")
+    return lines.table.select(money).to_series()
 
 
-def _in_original_amounts(entries: Columns, lines: Columns, is_kept: Flags) -> tuple[Columns, Columns]:
+def _in_original_amounts(entries: Columns, lines: Columns, money: pl.Series) -> tuple[Columns, Columns]:
     """Return both sides with original amounts, on an account of its own for each currency."""
-    ours, theirs = entries.table, lines.table
-    kept = theirs["fcurrency"].filter(pl.Series(is_kept)).unique()
-    own = pl.when(pl.col("currency").is_in(kept.implode())).then(pl.format("{} {}", "account", "currency"))
-    of_entries = ours.select(own.otherwise("account")).to_series()
-    original = pl.when(pl.lit(pl.Series(is_kept))).then(pl.format("{} {}", "account", "fcurrency"))
-    of_lines = theirs.select(original.otherwise("account")).to_series()
-    is_home = entries.is_home | ours["currency"].is_in(kept.implode()).fill_null(value=False).to_numpy()
-    cents = np.where(is_kept, lines.fcents, lines.cents)
-    return with_account_numbers(
-        entries.also(is_home=is_home), lines.also(cents=cents, is_kept=is_kept), of_entries, of_lines
-    )
+    own = pl.format("{} {}", "account", "currency")
+    is_own = entries.table["currency"].is_in(money.drop_nulls().unique().implode()).fill_null(value=False)
+    of_entries = entries.table.select(pl.when(is_own).then(own).otherwise("account")).to_series()
+    has_original = money.is_not_null()
+    of_account = pl.when(has_original).then(pl.format("{} {}", "account", money)).otherwise("account")
+    of_lines = lines.table.select(of_account).to_series()
+    is_whole = (lines.table["currency"] == money).fill_null(value=False)
+    cents = np.where((has_original & ~is_whole).to_numpy(), lines.fcents, lines.cents)
+    is_home = entries.is_home | is_own.to_numpy()
+    return with_account_numbers(entries.also(is_home=is_home), lines.also(cents=cents), of_entries, of_lines)
 
 
 # ---- tax

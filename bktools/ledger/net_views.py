@@ -10,7 +10,7 @@ import numpy as np
 from bktools.ledger.annotated_postings import AnnotatedPostings
 from bktools.ledger.booking_units import VOUCHER
 from bktools.ledger.contra_accounts import OFTEN
-from bktools.ledger.gates import FEW, WEEK, Gate
+from bktools.ledger.gates import FEW, UNDER_A_WEEK, Gate
 from bktools.ledger.matching import EntryGroups, Matching, groups_of
 from bktools.ledger.tax_rates import MAJORITY, MOST_CELLS, RATES, Rates, most_met, net_of, solved
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, number, places, sums
@@ -30,7 +30,7 @@ def on_nets(entries: Columns, books: AnnotatedPostings, ranked: Sequence[Matchin
         if matching.unit.part != VOUCHER:
             continue
         groups = groups_of(entries, books, matching.unit, matching.clock)
-        for gate in [matching.gate] if len(matching.group) >= FEW else [(0, 0), (0, WEEK)]:
+        for gate in [matching.gate] if len(matching.group) >= FEW else [(0, 0), (0, UNDER_A_WEEK)]:
             v = _in_place(groups, books, gate)[groups.of_entry]
             cell = books.cells_at(v, entries.account)
             rates, given = solved(entries, cell, books)

@@ -21,8 +21,8 @@ from bktools.frames.schema import IN_DOUBT
 from bktools.ledger.findings import account_of, day_of, place_of, places_of
 from bktools.ledger.inputs import EPOCH, options_of, read
 from bktools.ledger.model import verdict_of
-from bktools.ledger.outcome import ARRIVED, BOOKED, Status, Verdict
 from bktools.ledger.two_tables import entries_of, postings_of
+from bktools.ledger.verdict import ARRIVED, BOOKED, Status, Verdict
 from bktools.ledger.whole_numbers import Numbers
 from bktools.wording import Words, words
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bktools.ledger.candidates import Group, Piece, PieceId
-from bktools.ledger.outcome import Status
 from bktools.ledger.stories import Story
+from bktools.ledger.verdict import Status
 
 # Steps of the search; with more, the groups are open.
 MOST_STEPS = 40_960

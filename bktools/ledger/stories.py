@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 from bktools.ledger.candidates import Group, Piece, PieceId
 from bktools.ledger.case import Case
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import WEEK
-from bktools.ledger.outcome import Status
+from bktools.ledger.gates import UNDER_A_WEEK
+from bktools.ledger.verdict import Status
 
 # With more candidates than these, no three, or no two of them, are tried together.
 MOST_FOR_THREE, MOST_FOR_TWO = 8, 24
@@ -57,7 +57,7 @@ class Story:
 def stories_of(case: Case, group: Group, pieces: Sequence[Piece]) -> list[Story]:
     """Return all stories of a group with the pieces that may hold it."""
     left_out = int(any(x.sent for x in group.entries))
-    stories = [Story(frozenset(), left_out, {x.e: case.missing(group) for x in group.entries})]
+    stories = [Story(frozenset(), left_out, {x.e: case.without_voucher(group) for x in group.entries})]
     most = 3 if len(pieces) <= MOST_FOR_THREE else 2 if len(pieces) <= MOST_FOR_TWO else 1
     for size in range(1, most + 1):
         for some in itertools.combinations(pieces, size):
@@ -78,7 +78,7 @@ class _Telling:
         self.off = sum(piece.gross for piece in pieces) - group.total
         late = [piece for piece in pieces if self._is_late(piece)]
         self.lateness = sum(case.lateness(group, piece) for piece in late)
-        self.far = sum(piece.day - group.due > case.gate[1] + WEEK for piece in late)
+        self.far = sum(piece.day - group.due > case.gate[1] + UNDER_A_WEEK for piece in late)
         self.odd = self.lateness + self._in_other_words()
 
     def _names_one(self, piece: Piece) -> bool:
@@ -157,7 +157,7 @@ class _Telling:
                 if case.agree(others, pieces) if others else _is_nothing(pieces):
                     first = min(piece.day for piece in pieces)
                     is_back = any(self._takes_back(part, one) and one.day >= first for one in pieces)
-                    own = Status.REVERSED if is_back else case.missing(self.group)
+                    own = Status.REVERSED if is_back else case.without_voucher(self.group)
                     yield self.story(int(part[0].sent or is_back), self.booked | {x.e: own for x in part})
             elif self.off == cents:
                 again = [*self.entries, *(replace(x, e=-1) for x in part)]

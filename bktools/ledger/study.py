@@ -13,8 +13,8 @@ from bktools.ledger.case import Case
 from bktools.ledger.entry_names import Entry
 from bktools.ledger.gates import FEW, Gate
 from bktools.ledger.matching import Matching
-from bktools.ledger.outcome import Verdict
 from bktools.ledger.tax_rates import Rates
+from bktools.ledger.verdict import Verdict
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, number, sums
 
 # So many entries are made into objects at once; of more, those that are looked at.

@@ -21,7 +21,7 @@ from bktools.ledger.findings import Finding, day_of, findings_of
 from bktools.ledger.inputs import OF_POSTING
 from bktools.ledger.judged import NOTHING, Judged, month_number, month_text, values_at
 from bktools.ledger.ledger_match import LedgerMatch
-from bktools.ledger.outcome import Reason, Status
+from bktools.ledger.verdict import Reason, Status
 from bktools.ledger.whole_numbers import first_rows
 from bktools.wording import Words
 
@@ -218,10 +218,10 @@ def _postings_with_months(judged: Judged, entries: pl.DataFrame) -> pl.DataFrame
         first[own] = entry
     return judged.postings.select("account").with_columns(
         month=values_at(entries["month"], first).fill_null(judged.posting_month),
-        cents=pl.Series(judged.cents),
+        cents=pl.Series(np.where(judged.is_in_home_currency, judged.cents, 0)),
         group=pl.Series(verdict.posting_group),
         is_other=pl.Series((verdict.posting_group < 0) & ~is_looked_at),
-        beside=pl.Series(np.where(is_looked_at, judged.gross - judged.cents, 0)),
+        beside=pl.Series(np.where(is_looked_at, judged.verdict.gross - judged.cents, 0)),
     )
 
 

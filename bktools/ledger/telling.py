@@ -9,11 +9,11 @@ import numpy as np
 from bktools.ledger.candidates import Group, Piece, PieceId
 from bktools.ledger.case import may_hold
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import LATEST, WEEK
-from bktools.ledger.outcome import ARRIVED, OpenGroup, Reason, Status
+from bktools.ledger.gates import LATEST, UNDER_A_WEEK
 from bktools.ledger.solving import Search, components
 from bktools.ledger.stories import stories_of
 from bktools.ledger.study import SHOWN, Study
+from bktools.ledger.verdict import ARRIVED, OpenGroup, Reason, Status
 
 
 class Telling:
@@ -140,7 +140,7 @@ class Telling:
         if not piece.gross or abs(piece.gross) != abs(group.total) or case.denies(group.entries, piece.text):
             return False
         if piece.gross * group.total > 0:  # a second one comes soon, and its text is of the entry
-            is_own = case.carried is not None and piece.day - group.due < case.gate[1] + WEEK
+            is_own = case.carried is not None and piece.day - group.due < case.gate[1] + UNDER_A_WEEK
         else:
             is_own = case.carried is not None or all(self.study.is_single(x) for x in group.entries)
         return is_own and group.accounts <= piece.nets.keys()

@@ -19,13 +19,14 @@ REPORT, WORKBOOK, SETTLEMENTS = "report.html", "verification.xlsx", "ledger_sett
 SHEETS = {
     "findings": "severity check about message to_do who",
     "open_groups": "accounts first_day last_day entries exported ledger difference vouchers likeliest",
-    "totals": "account_code account_name month currency entries exported ledger not_from_export difference",
+    "totals": "account_code account_name month currency entries exported foreign ledger on_other_accounts "
+    "not_from_export difference",
     "matched": "status date supplier description amount currency account_code booked_date booked_amount "
     "booked_account_code booked_voucher_id",
 }
 # Columns of the page, by the kinds that its style knows.
 KINDS = {
-    "number": "entries exported ledger difference not_from_export",
+    "number": "entries exported foreign ledger on_other_accounts not_from_export difference",
     "date": "first_day last_day",
     "list": "message to_do likeliest",
     "choice": "severity check",

@@ -11,7 +11,7 @@ from decimal import Decimal
 import pytest
 
 from bktools.cli.exits import Exit
-from bktools.errors import ArgumentError
+from bktools.errors import ArgumentError, InputError
 from bktools.sandbox.faults import Fault
 
 # The ledgers of the tests end in 2030: their postings were there when they were exported.
@@ -159,6 +159,18 @@ def test_a_batch_that_did_not_arrive_is_released_and_sent_again_once(
     run("export submit october.plan --apply --first-export --by Ada --wait 5")
     accepted = sandbox.server.accepted_entries()
     assert list(accepted.values()) == [1] * (len(entries) + len(earlier))
+
+
+def test_a_ledger_may_be_in_several_files(run, sandbox, entries, tmp_path):
+    """Files of two parts of a year are one ledger; a posting that is in both would be booked twice."""
+    export(run, sandbox)
+    write_ledger(tmp_path / "first.csv", dict(enumerate(entries[:2], 1)), last="2026-10-02")
+    write_ledger(tmp_path / "second.csv", dict(enumerate(entries[2:], 3)))
+    facts = result(run, "verify --ledger first.csv --ledger second.csv")
+    assert facts["entries"] == {"booked": 4}
+    write_ledger(tmp_path / "second.csv", dict(enumerate(entries[1:], 2)))
+    with pytest.raises(InputError, match="have 2 postings in common, such as A 2 2026-10-02"):
+        run("verify --ledger first.csv --ledger second.csv")
 
 
 def test_a_mapping_keeps_how_the_ledger_books(run, sandbox, entries, tmp_path):

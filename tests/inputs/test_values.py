@@ -10,9 +10,9 @@ import pytest
 import bktools
 from bktools.errors import QuestionError
 from bktools.frames import schema
-from bktools.inputs.amounts import Figures, decimal_mark
 from bktools.inputs.options import Options
 from bktools.inputs.question import Problems
+from bktools.inputs.values.amounts import Figures, decimal_mark
 
 
 def entries(write, cells, heading="Amount", dates=None, **options):
@@ -113,6 +113,9 @@ def test_days_that_are_asked_about(write):
     assert [choice["date_format"] for choice in caught.value.problems[0].choices] == ["%d/%m/%Y", "%m/%d/%Y"]
     read = entries(write, ["1.00"], dates=["03/04/2026"], date_format="%m/%d/%Y")
     assert read["date"][0].strftime("%Y-%m-%d") == "2026-03-04"
+    with pytest.raises(QuestionError) as caught:
+        entries(write, ["1.00", "2.00"], dates=["2026-04-03", "03/04/2026"], date_format="%Y-%m-%d")
+    assert caught.value.problems[0].code == "broken_date"
     with pytest.raises(QuestionError) as caught:
         entries(write, ["1.00"], dates=["46326"])
     assert caught.value.problems[0].code == "date_serial"

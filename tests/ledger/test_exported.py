@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from csv_worlds import ledger_of
 from worlds import exported
 
 from bktools.ledger import exported as entries_of
@@ -31,6 +32,14 @@ def test_a_file_fills_what_the_journal_lacks():
     assert filled["account_code"].tolist() == entries["account_code"].tolist()
     assert filled["document_number"].tolist() == ["R1", "R2", "R3"]
     assert filled["description"].tolist() == ["Bahn", *entries["description"][1:]]
+
+
+def test_a_voucher_dated_back_opens_no_month():
+    """A month that only one voucher was dated back into is not shown, and its entries are counted."""
+    postings = ledger_of("a_voucher_dated_back_into_the_month_before")
+    assert entries_of.months_of(postings) == ("2026-10", "2026-10")
+    earlier = exported(2).assign(period="2026-09")
+    assert len(entries_of.of_other_months(earlier, postings, None, ENGLISH)) == 1
 
 
 def test_months_that_are_not_shown_are_counted():

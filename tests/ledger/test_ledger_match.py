@@ -223,6 +223,15 @@ def test_foreign_entries_are_in_the_totals_at_what_the_ledger_has():
     assert match.open_accounts.empty
 
 
+def test_totals_are_in_the_ledgers_currency():
+    """A posting in another currency is in no total, and books no entry of the ledger's currency."""
+    match = match_of("postings_in_their_own_currencies")
+    totals = match.totals.set_index("account_code")
+    names = ["exported", "foreign", "ledger", "not_from_export"]
+    assert totals[names].loc["4660"].tolist() == [627.22, 0, 627.22, 0]
+    assert match.open_accounts.set_index("account_code")["difference"].to_dict() == {"4930": -88.0}
+
+
 def test_totals_name_each_difference():
     """A missing, a doubled and a wrong amount are the differences of their accounts, exactly."""
     match = october_match()

@@ -15,20 +15,21 @@ from bktools.connection import company_named
 from bktools.contract import rules
 from bktools.frames import schema
 from bktools.frames.money import check_form
-from bktools.inputs import cells, names, words
-from bktools.inputs.approvals import read_approvals
+from bktools.inputs import cells, words
 from bktools.inputs.assignment import ask_for, candidates
-from bktools.inputs.currencies import own_currency
-from bktools.inputs.days import is_day
 from bktools.inputs.fields import fields_of
 from bktools.inputs.formats.registry import refuse_ledgers
+from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
-from bktools.inputs.money import read_money
 from bktools.inputs.options import EntriesOptions, Options, takes_options
 from bktools.inputs.readers.steps import Step, read_by_steps
 from bktools.inputs.reading import Reading
-from bktools.inputs.source import Source
-from bktools.inputs.splits import SPLITS, split_entries
+from bktools.inputs.values import names
+from bktools.inputs.values.approvals import read_approvals
+from bktools.inputs.values.currencies import own_currency
+from bktools.inputs.values.days import is_day
+from bktools.inputs.values.money import read_money
+from bktools.inputs.values.splits import SPLITS, split_entries
 
 # The service's own UUID of no category.
 _NO_CATEGORY = "00000000-0000-0000-0000-000000000000"

@@ -9,10 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bktools.ledger.whole_numbers import Flags
-
-# The gross of a posting that is not of a cost side.
-NO_COST = int(np.iinfo(np.int64).min)
+from bktools.ledger.whole_numbers import Flags, Numbers
 
 
 class Status(enum.IntEnum):
@@ -142,8 +139,9 @@ class Verdict:
     days_late : array of int64
         Days from an entry to its own posting; 0 where it has none of its own.
     gross : array of int64
-        The amount of each posting with the tax that stands beside it, in cents, a cost positive; NO_COST for
-        one that balances costs.
+        The amount of each posting in cents, a cost positive and with the tax that stands beside it.
+    is_cost : array of bool
+        Of each posting: whether it is of the cost side of its voucher.
     group, posting_group : arrays of int64
         The matched group of each entry, and of each posting; -1 without one. A group has its entries and its
         postings alone: each posting is of one group at most.
@@ -157,12 +155,13 @@ class Verdict:
         The first and the last day that the ledger shows, as days since 1970-01-01.
     """
 
-    def __init__(self, entries: int, postings: int) -> None:
+    def __init__(self, entries: int, cents: Numbers) -> None:
         self.status = np.full(entries, -1, np.int8)
         self.days_late = np.zeros(entries, np.int64)
         self.group = np.full(entries, -1)
-        self.posting_group = np.full(postings, -1)
-        self.gross = np.full(postings, NO_COST)
+        self.posting_group = np.full(len(cents), -1)
+        self.gross = cents
+        self.is_cost = np.zeros(len(cents), np.bool_)
         self.reasons: dict[int, Reason] = {}
         self.evidence: dict[int, tuple[int, ...]] = {}
         self.open_groups: list[OpenGroup] = []
