@@ -165,14 +165,7 @@ def reconcile_and_create(
     companies = {"companies_in_charts": companies_in_charts(journal)}
     known = described(accounts_in(journal, request.company), companies)
     before = request.step("reconciled", reconcile_accounts(chart, known, categories))
-    created = create_with(
-        journal,
-        before,
-        before.table("actions"),
-        apply=request.apply,
-        new_chart=request.new_chart,
-        service=request.service,
-    )
+    created = create_with(journal, before, request.service, apply=request.apply, new_chart=request.new_chart)
     request.step("created", created)
     accounts = described(accounts_in(journal, request.company), companies)
     after = reconcile_accounts(chart, accounts, categories) if request.apply else before

@@ -12,9 +12,9 @@ from bktools.wording import Sentence, words
 _SECTIONS = ("request", "account_state", "event")
 
 
-def sentence_of(code: str, facts: Mapping[str, Any], language: str = "en") -> str:
-    """Return the sentence about a code of an event or an outcome, "" for a code without words."""
-    texts = words(language)
+def sentence_of(code: str, facts: Mapping[str, Any]) -> str:
+    """Return the English sentence about a code of an event or an outcome, "" for a code without words."""
+    texts = words("en")
     for section in _SECTIONS:
         if texts.has(key := f"{section}.{code}"):
             ledger = facts.get("ledger")
