@@ -18,9 +18,9 @@ from bktools.frames.columns import text_of
 from bktools.frames.incoming import in_memory
 from bktools.frames.schema import TEXT
 from bktools.inputs import cells
+from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.options import Options
-from bktools.inputs.source import Source
 from bktools.visible import first_of
 
 SHOWN = 3

@@ -9,11 +9,11 @@ from itertools import permutations
 from typing import Final
 
 from bktools.inputs import cells, words
-from bktools.inputs.amounts import is_not_zero
 from bktools.inputs.fields import Field, of_kind
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Table
+from bktools.inputs.values.amounts import is_not_zero
 
 MONEY: Final[tuple[str, ...]] = ("amount", "debit", "credit")
 
@@ -125,10 +125,23 @@ def ask_amount(reading: Reading) -> None:
     ]
     in_pairs = {place for pair in both for place in pair}
     alone = [place for place in candidates(reading, "amount") if place not in in_pairs]
-    choices += [table.choice("amount", place) for place in alone]
+    choices += [_with_its_currency(reading, place) for place in alone]
     offered = {*alone, *in_pairs}
     is_doubtful = bool(offered) and all(reading.seen(place).says_another_amount for place in offered)
     ask_for(reading, "amount", choices, is_doubtful=is_doubtful)
+
+
+def _with_its_currency(reading: Reading, place: int) -> Choice:
+    """Return the option that takes a column for the amount, with the currency whose heading goes with it."""
+    table = reading.table
+    beside = [] if reading.has("currency") else candidates(reading, "currency")
+    wanted = words.without(table.headings[place], "amount", "currency")
+    twins = [own for own in beside if words.without(table.headings[own], "amount", "currency") == wanted]
+    is_named = bool(wanted) and table.heading_line > 0
+    columns = {"amount": table.headings[place]}
+    return {
+        "columns": columns | ({"currency": table.headings[twins[0]]} if is_named and len(twins) == 1 else {})
+    }
 
 
 def _pairs(reading: Reading) -> list[tuple[int, int]]:
@@ -141,9 +154,18 @@ def _pairs(reading: Reading) -> list[tuple[int, int]]:
     for debit, credit in permutations(filled, 2):
         counts = Counter(zip(filled[debit], filled[credit], strict=True))
         neither = counts[False, False] * 20 <= len(filled[debit])
-        if not counts[True, True] and neither and counts[True, False] and counts[False, True]:
+        # A month may have no credit, or no debit: the column holds 0.00 in each row.
+        are_sides = (counts[True, False] and counts[False, True]) or (
+            not counts[False, False] and _are_sums(reading, debit) and _are_sums(reading, credit)
+        )
+        if not counts[True, True] and neither and are_sides:
             both.append((debit, credit))
     return both
+
+
+def _are_sums(reading: Reading, place: int) -> bool:
+    column = reading.seen(place)
+    return column.share == 1 and not column.says_another_amount
 
 
 def ask_of_totals(reading: Reading) -> None:

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from bktools.contract import rules
 from bktools.inputs import cells, words
-from bktools.inputs.amounts import has_digits, mark_of, money
-from bktools.inputs.days import is_day, is_serial
+from bktools.inputs.values.amounts import has_digits, mark_of, money
+from bktools.inputs.values.days import is_day, is_serial
 
 # The share of a column's cells that have a type.
 _MOST = 0.8
@@ -82,7 +82,7 @@ class Column:
     def says_another_amount(self) -> bool:
         """Whether its heading says a price, a rate or the like, which is no amount of an entry."""
         others = words.headings("other_amount", "tax") - words.headings("debit", "credit")
-        return words.are_inside(self.heading, others)
+        return words.are_inside(words.without_brackets(self.heading), others)
 
     def are_days(self) -> bool:
         """Whether most cells are days, or numbers of days."""

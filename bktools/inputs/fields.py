@@ -17,7 +17,7 @@ import msgspec
 from bktools.contract import rules
 from bktools.inputs import words
 from bktools.inputs.columns import Column, side_of
-from bktools.inputs.days import is_day, is_serial
+from bktools.inputs.values.days import is_day, is_serial
 
 Test = Callable[[Column], bool]
 

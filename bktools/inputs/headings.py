@@ -16,16 +16,16 @@ import pyarrow.compute as pc
 
 from bktools.frames import schema
 from bktools.inputs import cells, words
-from bktools.inputs.amounts import has_digits
 from bktools.inputs.assignment import assign
-from bktools.inputs.days import is_day
 from bktools.inputs.fields import fields_of, has_needed, needed_in
+from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import damaged
 from bktools.inputs.options import Options
 from bktools.inputs.question import Problems, question
 from bktools.inputs.reading import Reading
-from bktools.inputs.source import Source
 from bktools.inputs.table import Grid, Table, ranges
+from bktools.inputs.values.amounts import has_digits
+from bktools.inputs.values.days import is_day
 
 # Rows that are shown where no headings are known.
 _SHOWN_ROWS, _SHOWN_CHARACTERS = 5, 100

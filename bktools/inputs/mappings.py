@@ -17,8 +17,8 @@ import pandas as pd
 from bktools.disk import PRIVATE_FOLDER, file_name, storage_errors, write_whole
 from bktools.errors import ArgumentError, InputError
 from bktools.inputs.fields import of_kind
+from bktools.inputs.grids.source import Source
 from bktools.inputs.options import OF_KIND, Options
-from bktools.inputs.source import Source
 from bktools.settings import config_path
 
 KINDS = ("chart", "entries", "accounts", "ledger")

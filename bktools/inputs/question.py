@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,23 +90,7 @@ def question(
     source: str, kind: str, options: Options, problems: Sequence[Problem], columns: Sequence[str] = ()
 ) -> QuestionError:
     """Return the error that asks about all problems; `columns` shows the file's columns."""
-    return _asked(source, kind, options, problems, columns, problems)
-
-
-def _asked(
-    source: str,
-    kind: str,
-    options: Options,
-    problems: Sequence[Problem],
-    columns: Sequence[str],
-    every: Sequence[Problem],
-    ways: Sequence[_Way] = (),
-) -> QuestionError:
-    message = _message(source, kind, options, problems, columns, ways)
-    error = QuestionError(message, source=source)
-    error.kind, error.problems, error.columns = kind, tuple(every), tuple(columns)
-    error.options = _settled(options, problems).stated()
-    return error
+    return _Question(source, kind, options, problems, columns).error(problems)
 
 
 class _Way(NamedTuple):
@@ -141,6 +126,90 @@ class _Way(NamedTuple):
         )
 
 
+@dataclass(frozen=True)
+class _Question:
+    """What is open about a file, and the ways to answer it that were tried."""
+
+    source: str
+    kind: str
+    options: Options
+    problems: Sequence[Problem]
+    # A line for each of the file's columns.
+    columns: Sequence[str] = ()
+    ways: Sequence[_Way] = ()
+
+    def error(self, every: Sequence[Problem]) -> QuestionError:
+        """Return the error that asks; `every` problem is one of this file, with those of some ways alone."""
+        error = QuestionError("\n".join(self._lines()), source=self.source)
+        error.kind, error.problems, error.columns = self.kind, tuple(every), tuple(self.columns)
+        error.options = self._settled().stated()
+        return error
+
+    def _lines(self) -> list[str]:
+        text, are_several = words(), len(self.problems) > 1
+        lines = [text("file.question.open", count=len(self.problems))] if are_several else []
+        for number, problem in enumerate(self.problems, 1):
+            lines.append(f"({number}) {problem.sentence()}" if are_several else problem.sentence())
+            lines += problem.facts.get("shown", ())
+        if self.columns:
+            lines += [text("file.question.columns"), *self.columns]
+        if self.kind not in _CALLS:
+            lines.append(text(f"file.question.correct_{self.kind}"))
+        elif self.ways or all(problem.has_way_out for problem in self.problems):
+            are_tried = self.ways and not any(problem.is_doubtful for problem in self.problems)
+            lines += self._tried() if are_tried else self._chosen()
+            if is_command() and not can_set("save_mapping"):
+                lines.append(text("file.question.again"))
+        return lines
+
+    def _tried(self) -> list[str]:
+        """Return the command of each way, with what it alone needs."""
+        lines = [words()(f"file.question.read_with{'_one_of' if len(self.ways) > 1 else ''}")]
+        for way in self.ways:
+            lines.append(self._call(way.options, way.settled))
+            alone = [problem for problem in way.settled if not any(map(problem.is_same, self.problems))]
+            lines += [f"    {problem.sentence()}" for problem in alone]
+        return lines
+
+    def _chosen(self) -> list[str]:
+        """Return the command without what is doubtful, and the choices that a person adds to it."""
+        text, typed = words(), as_command if is_command() else as_arguments
+        choices = [
+            f"  ({number}) {typed(choice)}"
+            for number, problem in enumerate(self.problems, 1)
+            if problem.choices and not problem.is_settled
+            for choice in problem.choices
+            if not self.ways or any(choice in way.picked for way in self.ways)
+        ]
+        call = self._call(self._settled(), self.problems)
+        return [text("file.question.choose"), *choices, text("file.question.added_to"), call]
+
+    def _settled(self) -> Options:
+        options = self.options
+        for problem in self.problems:
+            if problem.is_settled:
+                options = options.plus(problem.choices[0])
+        return options
+
+    def _call(self, options: Options, problems: Sequence[Problem]) -> str:
+        """Return a command, or a call in Python, with a sign for what only the person knows."""
+        command, reader = _CALLS[self.kind]
+        unknown = {one.option: _UNKNOWN[one.option][0] for one in problems if not one.choices}
+        stated = options.stated() | unknown
+        if is_command():
+            call = f"  bktools {command.format(in_shell(self.source))} {as_command(stated)}".rstrip()
+            # Another command than the one that shows a file finds the options in a mapping.
+            name = mapping_name(self.source, self.kind)
+            return call if can_set("save_mapping") else f"{call} --save-mapping {name}"
+        arguments = ", ".join(filter(None, [repr(self.source), as_arguments(stated)]))
+        return f"  {reader}({arguments})"
+
+
+def mapping_name(source: str, kind: str) -> str:
+    """Return a name for the mapping of a file, a word of the shell."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", Path(source).stem).strip("-")[:40] or kind
+
+
 def answered(read: Callable[[Options], pd.DataFrame], options: Options) -> pd.DataFrame:
     """Return what is read with the options, or raise one question that is complete.
 
@@ -158,7 +227,7 @@ def answered(read: Callable[[Options], pd.DataFrame], options: Options) -> pd.Da
                 every.append(problem)
         is_doubtful = any(problem.is_doubtful for problem in every)
         joint = [one for one in every if is_doubtful or all(way.settles(one) for way in ways)]
-        complete = _asked(first.source, first.kind, options, joint, first.columns, every, ways)
+        complete = _Question(first.source, first.kind, options, joint, first.columns, ways).error(every)
     raise complete
 
 
@@ -203,89 +272,6 @@ def _steps(way: _Way, problems: Sequence[Problem]) -> list[_Way]:
             return []
         if len(problem.choices) > 1:
             return [way.plus(problem, one, turns=place > 0) for place, one in enumerate(problem.choices)]
-        way = way.plus(problem, problem.choices[0] if problem.choices else _for_trial(problem))
+        for_trial = {problem.option: _UNKNOWN[problem.option][1]} if problem.option else {}
+        way = way.plus(problem, problem.choices[0] if problem.choices else for_trial)
     return [way]
-
-
-def _for_trial(problem: Problem) -> Choice:
-    return {problem.option: _UNKNOWN[problem.option][1]}
-
-
-def _settled(options: Options, problems: Iterable[Problem]) -> Options:
-    for problem in problems:
-        if problem.is_settled:
-            options = options.plus(problem.choices[0])
-    return options
-
-
-def _message(
-    source: str,
-    kind: str,
-    options: Options,
-    problems: Sequence[Problem],
-    columns: Sequence[str],
-    ways: Sequence[_Way],
-) -> str:
-    text = words()
-    lines = []
-    for number, problem in enumerate(problems, 1):
-        lines.append(f"({number}) {problem.sentence()}" if len(problems) > 1 else problem.sentence())
-        lines += problem.facts.get("shown", ())
-    head = text("file.question.open", count=len(problems)) if len(problems) > 1 else ""
-    shown = [head, *lines] if head else lines
-    if columns:
-        shown += [text("file.question.columns"), *columns]
-    if kind not in _CALLS:
-        shown.append(text(f"file.question.correct_{kind}"))
-    elif ways or all(problem.has_way_out for problem in problems):
-        shown += _commands(source, kind, options, problems, ways)
-        if is_command() and not can_set("save_mapping"):
-            shown.append(text("file.question.again"))
-    return "\n".join(shown)
-
-
-def _commands(
-    source: str, kind: str, options: Options, problems: Sequence[Problem], ways: Sequence[_Way]
-) -> list[str]:
-    """Return the command of each way, with what it alone needs; what is doubtful is for the person to add."""
-    text = words()
-    if ways and not any(problem.is_doubtful for problem in problems):
-        lines = []
-        for way in ways:
-            lines.append(_call(source, kind, {**way.options.stated(), **_unknown(way.settled)}))
-            lines += [f"    {one.sentence()}" for one in way.settled if not any(map(one.is_same, problems))]
-        one_or_more = "read_with" if len(ways) == 1 else "read_with_one_of"
-        return [text(f"file.question.{one_or_more}"), *lines]
-    choices = [
-        f"  ({number}) {_typed(choice)}"
-        for number, problem in enumerate(problems, 1)
-        if problem.choices and not problem.is_settled
-        for choice in problem.choices
-        if not ways or any(choice in way.picked for way in ways)
-    ]
-    call = _call(source, kind, {**_settled(options, problems).stated(), **_unknown(problems)})
-    return [text("file.question.choose"), *choices, text("file.question.added_to"), call]
-
-
-def _unknown(problems: Sequence[Problem]) -> dict[str, str]:
-    """Return what stands in a command for what only the person knows."""
-    return {problem.option: _UNKNOWN[problem.option][0] for problem in problems if not problem.choices}
-
-
-def _typed(options: Mapping[str, Any]) -> str:
-    return as_command(options) if is_command() else as_arguments(options)
-
-
-def mapping_name(source: str, kind: str) -> str:
-    """Return a name for the mapping of a file, a word of the shell."""
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", Path(source).stem).strip("-")[:40] or kind
-
-
-def _call(source: str, kind: str, options: Mapping[str, Any]) -> str:
-    command, reader = _CALLS[kind]
-    if is_command():
-        call = f"  bktools {command.format(in_shell(source))} {as_command(options)}".rstrip()
-        # Another command than the one that shows a file finds the options in a mapping.
-        return call if can_set("save_mapping") else f"{call} --save-mapping {mapping_name(source, kind)}"
-    arguments = ", ".join(filter(None, [repr(source), as_arguments(options)]))
-    return f"  {reader}({arguments})"

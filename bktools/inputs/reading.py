@@ -16,10 +16,10 @@ from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.columns import Column
 from bktools.inputs.formats.format import Books
+from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import Options
 from bktools.inputs.question import Problems, question
-from bktools.inputs.source import Source
 from bktools.inputs.table import Mask, Table
 
 # The caller of a public reader, by the frames between.

@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.frames import schema
 from bktools.inputs import cells, words
-from bktools.inputs.amounts import Figures
-from bktools.inputs.days import may_be_days
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Lines, Mask, Table
+from bktools.inputs.values.amounts import Figures
+from bktools.inputs.values.days import may_be_days
 
 _SHOWN_CHARACTERS, _WORDS_OF_A_PATTERN = 50, 3
 _FEW, _MANY_ROWS = 100, 5000

@@ -73,13 +73,18 @@ def two_meanings() -> frozenset[str]:
     return frozenset(_file()["two_meanings"]["tables"].split())
 
 
+def without_brackets(heading: str) -> str:
+    """Return a heading without what is in brackets."""
+    return _BRACKETS.sub(" ", heading)
+
+
 @lru_cache(1 << 14)
 def forms(heading: str) -> tuple[str, ...]:
     """Return a heading for comparison: whole, without text in brackets, and without its currency.
 
     Brackets that say "without tax" make it the heading of a net amount.
     """
-    bare = _BRACKETS.sub(" ", heading)
+    bare = without_brackets(heading)
     if any(are_inside(part, headings("without_tax")) for part in _BRACKETS.findall(heading)):
         return normal(heading), "netamount"
     parts = bare.replace("_", " ").split()
@@ -88,6 +93,12 @@ def forms(heading: str) -> tuple[str, ...]:
         plain.pop()
     texts = (heading, bare, " ".join(plain))
     return tuple(dict.fromkeys(normal(text) for text in texts if text.strip()))
+
+
+def without(heading: str, *tables: str) -> str:
+    """Return a heading for comparison without the words of tables, and without what is in brackets."""
+    parts = re.findall(r"[^\W\d_]+", without_brackets(heading))
+    return "".join(word for part in parts if (word := normal(part)) not in headings(*tables))
 
 
 def are_inside(heading: str, words: Collection[str]) -> bool:

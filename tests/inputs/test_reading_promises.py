@@ -102,11 +102,13 @@ def test_an_answer_is_one_of_the_choices(world):
     for problem in caught.value.problems:
         assert problem.choices or problem.option
         for choice in problem.choices:
-            # A later choice stands in place of an earlier one, so that each is looked for alone.
-            for name, value in choice.items():
-                wanted = world["answer"].get(name)
-                if wanted == value or (isinstance(value, dict) and value.items() <= (wanted or {}).items()):
-                    offered = offered.plus(choice)
+            wanted = {name: world["answer"].get(name) for name in choice}
+            if all(
+                wanted[name] == value
+                or (isinstance(value, dict) and value.items() <= (wanted[name] or {}).items())
+                for name, value in choice.items()
+            ):
+                offered = offered.plus(choice)
         if problem.option and problem.option in world["answer"]:
             offered = offered.plus({problem.option: world["answer"][problem.option]})
     assert offered.stated() == world["answer"]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 import bktools
-from bktools.errors import QuestionError
+from bktools.errors import InputError, QuestionError
 from bktools.frames import schema
-from bktools.inputs.amounts import Figures, decimal_mark
 from bktools.inputs.options import Options
 from bktools.inputs.question import Problems
+from bktools.inputs.values.amounts import Figures, decimal_mark
 
 
 def entries(write, cells, heading="Amount", dates=None, **options):
@@ -114,6 +115,9 @@ def test_days_that_are_asked_about(write):
     read = entries(write, ["1.00"], dates=["03/04/2026"], date_format="%m/%d/%Y")
     assert read["date"][0].strftime("%Y-%m-%d") == "2026-03-04"
     with pytest.raises(QuestionError) as caught:
+        entries(write, ["1.00", "2.00"], dates=["2026-04-03", "03/04/2026"], date_format="%Y-%m-%d")
+    assert caught.value.problems[0].code == "broken_date"
+    with pytest.raises(QuestionError) as caught:
         entries(write, ["1.00"], dates=["46326"])
     assert caught.value.problems[0].code == "date_serial"
     read = entries(write, ["1.00"], dates=["46326"], date_format="serial")
@@ -210,3 +214,26 @@ def test_the_currency_of_the_settings_needs_no_environment(write, monkeypatch):
     monkeypatch.setenv("BKTOOLS_CURRENCY", "CHF")
     entries = bktools.read_entries(write("Date;Amount\n2026-10-01;1,00\n"))
     assert entries["currency"].tolist() == ["CHF"]
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("Konto;Betrag\n4660;5,00\n0027;7,00\n", ["4660", "0027"]),
+        ("account code,account name,amount\n4660,Travel,5.00\n", ["4660"]),
+        (
+            "category,amount\nTrips,5.00\nRent,7.00\n",
+            "Trips.+ several: give one of the IDs i1, i2",
+        ),
+        ("category,amount\nRent,5.00\nRrent,7.00\n", r"line 3: .+Rrent. \(did you mean Rent"),
+    ],
+)
+def test_a_budget_is_by_account_or_names_categories_clearly(write, text, result):
+    """Account codes are read as they are; a name of none or of several categories is an error."""
+    categories = pd.DataFrame({"id": ["i1", "i2", "i3"], "name": ["Trips", "Trips", "Rent"]})
+    if isinstance(result, list):
+        budget = bktools.read_entries(write(text), currency="EUR", categories=categories)
+        assert budget["account_code"].tolist() == result
+    else:
+        with pytest.raises(InputError, match=result):
+            bktools.read_entries(write(text), currency="EUR", categories=categories)

@@ -17,8 +17,6 @@ import pyarrow.compute as pc
 
 from bktools.frames import schema
 from bktools.inputs import cells
-from bktools.inputs.days import parsed
-from bktools.inputs.encoding import utf8_error
 from bktools.inputs.formats.delimited_text import (
     Column,
     accounts_of,
@@ -29,8 +27,10 @@ from bktools.inputs.formats.delimited_text import (
     table_of,
 )
 from bktools.inputs.formats.format import Books, File, Format, company_in_file, day_of
+from bktools.inputs.grids.encoding import utf8_error
 from bktools.inputs.notes import Note
 from bktools.inputs.table import Table
+from bktools.inputs.values.days import parsed
 from bktools.inputs.words import normal
 
 _MARKS = ("EXTF", "DTVF")

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from bktools.inputs import cells
-from bktools.inputs.delimited import read_delimited
 from bktools.inputs.formats.format import File
+from bktools.inputs.grids.delimited import read_delimited
 from bktools.inputs.headings import rows_below
 from bktools.inputs.notes import Note, note
 from bktools.inputs.table import Table

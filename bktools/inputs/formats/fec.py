@@ -7,7 +7,6 @@ import pyarrow.compute as pc
 
 from bktools.frames import schema
 from bktools.inputs import cells
-from bktools.inputs.encoding import utf8_error
 from bktools.inputs.formats.delimited_text import (
     Column,
     accounts_of,
@@ -17,6 +16,7 @@ from bktools.inputs.formats.delimited_text import (
     table_of,
 )
 from bktools.inputs.formats.format import Books, File, Format
+from bktools.inputs.grids.encoding import utf8_error
 from bktools.inputs.words import normal
 
 _HEADINGS = ("EcritureNum", "CompteNum")

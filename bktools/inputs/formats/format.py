@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from bktools.contract.accounts import CompanyInFile
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.parquet import MIB
-from bktools.inputs.days import parsed
 from bktools.inputs.notes import Note, damaged, note
 from bktools.inputs.table import Rows, Table
+from bktools.inputs.values.days import parsed
 
 LARGEST = 2 << 30
 _HEAD, _PIECE = 1 << 16, 1 << 24

@@ -13,10 +13,10 @@ from bktools.caller import is_command, name_of
 from bktools.errors import ArgumentError
 from bktools.inputs import formats
 from bktools.inputs.formats.format import Books, File, Format
+from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.options import Options
 from bktools.inputs.reading import Reading
-from bktools.inputs.source import Source
 
 
 @cache

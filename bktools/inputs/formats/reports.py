@@ -15,11 +15,11 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from bktools.inputs import words
-from bktools.inputs.amounts import EACH, money, number
-from bktools.inputs.days import is_day, lacks_year
 from bktools.inputs.formats.format import Books, File, Total
 from bktools.inputs.notes import note
 from bktools.inputs.table import Grid, Rows
+from bktools.inputs.values.amounts import EACH, money, number
+from bktools.inputs.values.days import is_day, lacks_year
 
 # The lines of a report's title.
 _HEAD = 20

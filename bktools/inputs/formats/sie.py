@@ -17,8 +17,8 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from bktools.caller import setting
-from bktools.inputs.encoding import read_text, utf8_error
 from bktools.inputs.formats.format import NUMBER, Books, File, Format, company_in_file, day_of
+from bktools.inputs.grids.encoding import read_text, utf8_error
 from bktools.inputs.notes import note
 from bktools.inputs.table import Rows, no_collection
 

@@ -21,13 +21,13 @@ from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.assignment import ask_for, candidates
 from bktools.inputs.formats.registry import opened_books
+from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.options import ChartOptions, Options, TableOptions, takes_options
 from bktools.inputs.readers.steps import Step, read_by_steps
 from bktools.inputs.reading import Reading
-from bktools.inputs.source import Source
-from bktools.inputs.split_accounts import split_accounts
 from bktools.inputs.table import Mask, Table
+from bktools.inputs.values.split_accounts import split_accounts
 
 # The columns of a list of accounts, in their order.
 _LIST = pa.schema(
@@ -49,9 +49,9 @@ def read_chart_of_accounts(
 ) -> pd.DataFrame:
     r"""Read a chart of accounts from a table (CSV, TSV, Excel, Parquet), SIE, DATEV, FEC, SAF-T and others.
 
-    Text stays as it is in the file: leading zeros, spaces at the end, newlines. What was recognised is listed
-    in `frame.attrs["bktools"]`, and each of it can be set. Rows with nothing but a name are titles of
-    sections: they are left out, and a note counts them.
+    Text stays as it is in the file: leading zeros, spaces at the end, newlines; blanks before a name are left
+    out. What was recognised is listed in `frame.attrs["bktools"]`, and each of it can be set. Rows with
+    nothing but a name are titles of sections: they are left out, and a note counts them.
 
     Parameters
     ----------
@@ -207,14 +207,15 @@ def _read_accounts(reading: Reading, company: str | None) -> None:
     nothing = words.values("none")
     reading.result |= {name: reading.or_null(name) for name in ("external_id", "code", "name", "type")}
     if reading.kind == "chart":
-        # A name stays as it is, also where it is empty.
-        reading.result["name"] = reading.column("name")
+        # A name may be empty; blanks before it are the indentation of a tree.
+        reading.result["name"] = pc.utf8_ltrim_whitespace(reading.column("name"))
     reading.result["tax_code_external_id"] = cells.each(
         reading.or_null("tax_code_external_id"),
         # A cell such as N/A says that there is none.
         lambda text: None if not text.strip() or words.normal(text) in nothing else text,
         schema.TEXT,
     )
+    _leave_another_systems_company(reading)
     reading.result["company_id"] = _company_ids(reading, company)
     reading.result["archived"] = _archived(reading)
     with reading.trying():
@@ -250,6 +251,15 @@ def duplicated(*keys: pa.ChunkedArray) -> Mask:
     codes = pd.DataFrame({str(at): key.indices.to_numpy() for at, key in enumerate(encoded)})
     again: Mask = codes.duplicated().to_numpy() & ~cells.mask(pc.is_null(keys[0]))
     return again
+
+
+def _leave_another_systems_company(reading: Reading) -> None:
+    """Take no column for the company that has one ID of another system, such as DATEV's client."""
+    if reading.has("company_id") and not reading.is_asked("company_id"):
+        kinds = cells.unique(reading.column("company_id"))
+        if len(kinds) == 1 and not rules.UUID_PATTERN.match(kinds[0]):
+            reading.note("company_of_another_system", heading=reading.heading("company_id"), value=kinds[0])
+            reading.leave("company_id")
 
 
 def _company_ids(reading: Reading, company: str | None) -> pa.ChunkedArray:

@@ -20,20 +20,21 @@ from bktools.errors import ArgumentError, UnverifiedTableWarning
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
-from bktools.inputs.amounts import LONGEST, Figures
 from bktools.inputs.assignment import ask_for, candidates
-from bktools.inputs.currencies import own_currency
 from bktools.inputs.fields import are_account_codes
 from bktools.inputs.formats.format import Books
 from bktools.inputs.formats.registry import opened_books
-from bktools.inputs.money import read_money, read_stated, total
+from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import LedgerOptions, Options, takes_options
 from bktools.inputs.question import mapping_name
 from bktools.inputs.readers.steps import Step, read_by_steps
 from bktools.inputs.reading import WARNED, Reading
-from bktools.inputs.source import Source
-from bktools.inputs.split_accounts import split_accounts
+from bktools.inputs.values.amounts import LONGEST, Figures
+from bktools.inputs.values.currencies import own_currency
+from bktools.inputs.values.money import read_money, read_stated, total
+from bktools.inputs.values.split_accounts import split_accounts
+from bktools.wording import Sentence
 
 
 @takes_options("ledger")
@@ -119,7 +120,7 @@ def read_general_ledger(
     [['5800', 800.0, 'SEK', 'A 1'], ['1930', -800.0, 'SEK', 'A 1']]
     """
     if verify not in ("strict", "warn"):
-        raise ArgumentError(name_of("verify"), 'must be "strict" or "warn"', verify)
+        raise ArgumentError("verify", Sentence("rule.one_of", choices="strict, warn"), verify)
     if style is not None and style not in schema.STYLES:
         raise ArgumentError(name_of("style"), f"must be one of {', '.join(schema.STYLES)}", style)
     check_form(money)
@@ -184,12 +185,18 @@ def _ask_account(reading: Reading) -> None:
     offered = candidates(reading, "account_code", [reading.places["text"]] if reading.has("text") else [])
     choices = [table.choice("account_code", place) for place in offered]
     pair = [table.headings[place] for place in offered if reading.seen(place).is_headed("debit", "credit")]
+    codes = [place for place in offered if are_account_codes(reading.seen(place))]
+    if len(pair) < 2 and len(codes) == 2 and not reading.has("debit", "credit"):
+        # Two columns of codes may be debit and credit accounts, in either order.
+        both = [[table.headings[place] for place in own] for own in (codes, codes[::-1])]
+        choices = [
+            {"columns": {"debit_account": one, "credit_account": other}} for one, other in both
+        ] + choices
     if len(pair) > 1:
         accounts = {"debit_account": pair[0], "credit_account": pair[1]}
         others = [one for one in choices if one["columns"]["account_code"] not in pair[:2]]
         choices = [{"columns": accounts}, *others]
-    are_codes = any(are_account_codes(reading.seen(place)) for place in offered)
-    ask_for(reading, "account_code", choices, is_doubtful=not are_codes)
+    ask_for(reading, "account_code", choices, is_doubtful=not codes)
 
 
 def _take_two_postings(reading: Reading) -> None:

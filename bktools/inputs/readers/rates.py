@@ -11,14 +11,14 @@ import pyarrow.compute as pc
 
 from bktools.frames import schema
 from bktools.inputs import cells, words
-from bktools.inputs.amounts import EACH, Figures
 from bktools.inputs.assignment import ask_column, candidates
+from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
-from bktools.inputs.money import read_date
 from bktools.inputs.options import Options
 from bktools.inputs.readers.steps import read_by_steps
 from bktools.inputs.reading import Reading
-from bktools.inputs.source import Source
+from bktools.inputs.values.amounts import EACH, Figures
+from bktools.inputs.values.money import read_date
 
 _RATES = pa.schema([("date", schema.DATE), ("currency", schema.TEXT), ("rate", schema.MONEY)])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import permutations
 
 import numpy as np
 import pyarrow as pa
@@ -12,14 +13,15 @@ import pyarrow.compute as pc
 
 from bktools.frames import schema
 from bktools.inputs import cells, words
-from bktools.inputs.amounts import LONGEST, Figures, decimal_mark, is_not_zero, money
 from bktools.inputs.assignment import MONEY, ask_amount, ask_column, ask_of_totals, candidates
-from bktools.inputs.columns import most, side_of
-from bktools.inputs.currencies import only_currency, read_currency
-from bktools.inputs.days import is_serial, lacks_year, parsed, read_days
+from bktools.inputs.columns import Column, most, side_of
+from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.rows import entries_only, fill_down
 from bktools.inputs.table import Mask
+from bktools.inputs.values.amounts import LONGEST, Figures, decimal_mark, is_not_zero, money
+from bktools.inputs.values.currencies import only_currency, read_currency
+from bktools.inputs.values.days import is_serial, lacks_year, parsed, read_days
 
 _ZERO = Decimal()
 # A minus in one credit alone reverses a posting; in more of them it says the side.
@@ -183,11 +185,27 @@ def _ask_side(reading: Reading) -> None:
     """Ask about a column of sides without a known heading, beside amounts that all have one sign."""
     if any((amount := money(cell)) and amount.sign < 0 for cell in reading.sample("amount")):
         return
-    table, beside = reading.table, candidates(reading, "side")
+    beside = [reading.seen(place) for place in candidates(reading, "side")]
+    choices: list[Choice] = [{"columns": {"side": column.heading}} for column in beside]
+    if not beside:
+        columns = map(reading.seen, reading.free())
+        beside = [column for column in columns if _may_say_sides(column)]
+        choices = [
+            {"columns": {"side": column.heading}, "sides": dict(zip(kinds, ("debit", "credit"), strict=True))}
+            for column in beside
+            for kinds in permutations(dict.fromkeys(map(str.strip, column.sample)))
+        ]
     if beside:
-        headings = [table.headings[place] for place in beside]
-        choices = [*(table.choice("side", place) for place in beside), {"columns": {"side": ""}}]
-        reading.problems.ask("side", choices, headings=headings)
+        headings = [column.heading for column in beside]
+        reading.problems.ask("side", [*choices, {"columns": {"side": ""}}], headings=headings)
+
+
+def _may_say_sides(column: Column) -> bool:
+    """Whether each cell is one of two words, of which one is a side, or whose heading says a side."""
+    kinds = {cell.strip() for cell in column.sample}
+    are_two = len(kinds) == 2 and "" not in kinds and len(column.sample) > 3
+    says_sides = column.is_headed("side", "side_in_letters", "entry_type") or any(map(side_of, kinds))
+    return are_two and says_sides
 
 
 def _sides(reading: Reading) -> pa.ChunkedArray:

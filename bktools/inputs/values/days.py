@@ -152,7 +152,8 @@ def _by_format(text: str, form: str, year: int | None) -> dt.date | None:
             return _FIRST_DAY + dt.timedelta(int(float(text)))
     elif day := parsed(text, form):
         return day
-    return next(iter(days_of(text, year).values()), None)
+    # A day of another form counts where it has one order alone.
+    return days_of(text, year).get("")
 
 
 def _order(

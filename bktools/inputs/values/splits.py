@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from bktools.frames import schema
 from bktools.inputs import cells
-from bktools.inputs.amounts import Figures
 from bktools.inputs.reading import Reading
+from bktools.inputs.values.amounts import Figures
 
 # The fields that say which lines are parts of one entry.
 SPLITS = ("split_line", "entry_total")

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from bktools.caller import name_of
 from bktools.errors import ArgumentError
-from bktools.inputs.encoding import Reading
 from bktools.inputs.formats.format import File
 from bktools.inputs.formats.not_read import refuse_not_read
+from bktools.inputs.grids.encoding import Reading
 from bktools.inputs.options import Options
 from bktools.inputs.table import Grid
 
@@ -66,14 +66,14 @@ class Source:
         if not data or data.isspace():
             raise file.error("empty_file")
         if file.kind == "workbook":
-            from bktools.inputs.workbook import read_workbook
+            from bktools.inputs.grids.workbook import read_workbook
 
             return Read(read_workbook(data, options.sheet, self.name), None)
         if file.kind == "Parquet":
-            from bktools.inputs.parquet import read_parquet
+            from bktools.inputs.grids.parquet import read_parquet
 
             return Read([read_parquet(data, self.name)], None)
-        from bktools.inputs.delimited import read_delimited
+        from bktools.inputs.grids.delimited import read_delimited
 
         grid, reading = read_delimited(
             data, self.kind, delimiter=options.delimiter, encoding=options.encoding, source=self.name

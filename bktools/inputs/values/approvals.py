@@ -38,8 +38,16 @@ def read_approvals(reading: Reading) -> None:
     if stated is not None:
         approving = {words.normal(value) for value in stated.split(",")} - {""}
     else:
+        is_of_approvals = saying == "approved" or _is_headed(reading, saying) or reading.is_asked(saying)
         approving = {*words.values("approved"), *(words.values("yes") if saying == "approved" else ())}
-        _ask_unknown(reading, saying, approving)
+        approving |= words.values("settled") if is_of_approvals else frozenset()
+        if not is_of_approvals and _is_of_a_bank(column):
+            if reading.result["id"].null_count == len(column):
+                # Money that has moved says nothing of approvals, and such entries are not exported.
+                return
+            is_of_approvals = True
+        if is_of_approvals:
+            _ask_unknown(reading, saying, approving)
     approved = cells.each(column, lambda text: words.normal(text) in approving, schema.FLAG)
     reading.result["approved"] = approved
     for rows, code in ((approved, "approved"), (pc.invert(approved), "not_approved")):
@@ -47,16 +55,21 @@ def read_approvals(reading: Reading) -> None:
             reading.note(code, values=_shown(counts))
 
 
+def _is_headed(reading: Reading, saying: str) -> bool:
+    return reading.seen(reading.places[saying]).is_headed("approval_status")
+
+
+def _is_of_a_bank(column: pa.ChunkedArray) -> bool:
+    """Whether values say that money has moved, and none says an approval."""
+    values = {*map(words.normal, cells.unique(column))}
+    return not values.isdisjoint(words.values("settled")) and values.isdisjoint(words.values("approved"))
+
+
 def _ask_unknown(reading: Reading, saying: str, approving: set[str]) -> None:
-    is_named = (
-        saying == "approved"
-        or reading.is_asked(saying)
-        or not words.headings("approval_status").isdisjoint(words.forms(reading.heading(saying)))
-    )
     known = {*approving, *words.values("not_approved", "no"), ""}
     counts = _counts(reading.column(saying))
     unknown = {value: count for value, count in counts.items() if words.normal(value) not in known}
-    if is_named and unknown:
+    if unknown:
         sure = [value.strip() for value in counts if words.normal(value) in approving]
         every = [*sure, *(value.strip() for value in unknown)]
         choices = [{"approved_values": ",".join(dict.fromkeys(values)) or "none"} for values in (sure, every)]

@@ -12,12 +12,12 @@ import pyarrow.compute as pc
 from bktools.errors import ConfigurationError
 from bktools.frames import schema
 from bktools.inputs import cells, words
-from bktools.inputs.amounts import Figures
 from bktools.inputs.assignment import candidates
 from bktools.inputs.columns import most
-from bktools.inputs.days import is_day
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
+from bktools.inputs.values.amounts import Figures
+from bktools.inputs.values.days import is_day
 from bktools.settings import load_settings
 from bktools.settings.values import read_setting
 

@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from bktools.errors import InputError
 from bktools.frames.delimited import SIGNS
 from bktools.inputs import cells
-from bktools.inputs.encoding import Reading, read_text
 from bktools.inputs.fields import fields_of
+from bktools.inputs.grids.encoding import Reading, read_text
+from bktools.inputs.grids.regular_text import regular_body
 from bktools.inputs.notes import damaged, note
-from bktools.inputs.regular_text import regular_body
 from bktools.inputs.table import HEAD_ROWS, Body, Grid, Rows, stacked
 
 # Where several part the rows alike, a comma may be a decimal mark.

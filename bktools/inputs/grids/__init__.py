@@ -1,0 +1,1 @@
+"""Bytes → a grid of text cells: delimited text, workbooks and Parquet."""
