@@ -103,7 +103,7 @@ class AnnotatedPostings:
 
     @functools.cached_property
     def has_no_tax(self) -> Flags:
-        """Of each voucher, whether all beside the entries' accounts has the amount of an entry: it is no tax."""
+        """Of each voucher, whether all beside the entries' accounts has an entry's amount: it is no tax."""
         beside = np.flatnonzero(~self.used)
         is_strange = places(self.net[beside], np.sort(self.amounts)) < 0 if len(beside) else beside
         return np.asarray(sums(self.cell_v[beside], self.count, is_strange) == 0)
