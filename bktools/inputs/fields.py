@@ -103,7 +103,7 @@ def _has_no_cents(column: Column) -> bool:
 
 
 def _are_dotted(column: Column) -> bool:
-    return column.most(_DOTTED.fullmatch, 1)
+    return column.most(_DOTTED.fullmatch, 1) and not any(cell.endswith(".00") for cell in column.filled)
 
 
 def _has_digits(column: Column) -> bool:
