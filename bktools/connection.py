@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import msgspec
 
 from bktools import disk
-from bktools.caller import name_of
 from bktools.contract import rules
 from bktools.errors import ArgumentError, ConfigurationError, StorageError
 from bktools.service import Service
@@ -29,7 +28,7 @@ from bktools.settings import (
     kept_company_names,
     load_settings,
 )
-from bktools.wording import LANGUAGES, Words, reader, words
+from bktools.wording import LANGUAGES, Sentence, Words, reader, words
 
 # The sandbox imports a web server, so it is imported only where one is started.
 if TYPE_CHECKING:
@@ -126,7 +125,7 @@ def words_for(language: str | None, settings: Settings) -> Words:
         When bktools has no sentences of it.
     """
     if language is not None and language not in LANGUAGES:
-        raise ArgumentError(name_of("language"), f"must be one of {', '.join(LANGUAGES)}", language)
+        raise ArgumentError("language", Sentence("rule.one_of", choices=", ".join(LANGUAGES)), language)
     return words(language or settings.language)
 
 
@@ -209,11 +208,9 @@ class Sandbox:
         known = SandboxOptions.__annotations__
         unknown = sorted(options.keys() - known.keys())
         if unknown:
-            raise ArgumentError(
-                unknown[0], f"is not an option of the sandbox: choose from {', '.join(known)}"
-            )
+            raise ArgumentError(unknown[0], Sentence("rule.option_of_sandbox", options=", ".join(known)))
         if folder is not None and not isinstance(folder, str | Path):
-            raise ArgumentError("folder", "must be a path", folder)
+            raise ArgumentError("folder", Sentence("rule.path"), folder)
         self._folder = folder
         self._options = options
         self._stack = ExitStack()
@@ -258,25 +255,19 @@ def service_or_default(service: Service | None = None) -> Service:
 def forget_sandbox(settings: Settings) -> None:
     """Remove the sandbox's saved state and its journal; refuse for any other environment."""
     if not settings.is_sandbox:
-        raise ConfigurationError(
-            f"only the sandbox's state can be removed, not that of {settings.environment}"
-        )
+        raise ConfigurationError(Sentence("error.not_the_sandbox", environment=settings.environment))
     from bktools.sandbox.server import DATABASE
     from bktools.sandbox.store import is_open
 
     if is_open(settings.state_dir / DATABASE):
-        raise StorageError(
-            f"the sandbox in {settings.state_dir} is running (bktools sandbox serve, or a notebook): "
-            "nothing was removed; stop it first"
-        )
+        raise StorageError(Sentence("error.sandbox_runs", folder=str(settings.state_dir)))
     try:
         shutil.rmtree(settings.state_dir)
     except FileNotFoundError:
         pass
     except OSError as error:
-        raise StorageError(
-            f"the sandbox's state in {settings.state_dir} cannot be removed: {error}"
-        ) from error
+        facts = {"folder": str(settings.state_dir), "why": str(error)}
+        raise StorageError(Sentence("error.sandbox_not_removed", **facts)) from error
 
 
 def _at(server: Server, settings: Settings) -> Settings:

@@ -34,8 +34,9 @@
                 ├── ExportAlreadyInProgressError
                 └── AccountingIntegrationNotFoundError
 
-A message is one line: what happened, what was kept, what to do next; that of a question about a file has all
-that is open, a line each, and the command that answers it. Programs read the fields of an error instead.
+A message is one line in the reader's language: what happened, what was kept, what to do next; that of a
+question about a file has all that is open, a line each, and the command that answers it. Programs read the
+fields of an error instead: the code and the facts of its sentence, and those of its class.
 
 There are four warnings: `StaleSnapshotWarning`, `UnverifiedTableWarning`, `IncompleteTableWarning` and
 `FileNoteWarning`.
@@ -49,13 +50,38 @@ from typing import Any
 
 from bktools.caller import name_of
 from bktools.visible import one_line, visible_line
+from bktools.wording import Sentence, words
 
 # Characters of a wrong value that a message shows: one line of a terminal.
 LONGEST_VALUE = 80
 
 
 class BktoolsError(Exception):
-    """The root of the tree: catch it to catch every error that bktools raises on purpose."""
+    """The root of the tree: catch it to catch every error that bktools raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+        One line; a `Sentence` of `bktools.wording` gives the error its code and facts.
+
+    Attributes
+    ----------
+    code : str
+        The code of the sentence, such as "no_rate"; "" for a message that is only text.
+    facts : mapping
+        The facts of the sentence.
+    """
+
+    code: str = ""
+    facts: Mapping[str, Any] = MappingProxyType({})
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(str(message))
+        self._keep_facts(message)
+
+    def _keep_facts(self, sentence: str) -> None:
+        if isinstance(sentence, Sentence):
+            self.code, self.facts = sentence.code, sentence.facts
 
     def __str__(self) -> str:
         # A message may hold text from files or the service, and is printed to terminals.
@@ -107,10 +133,12 @@ class ArgumentError(BktoolsError, ValueError):
     """
 
     def __init__(self, argument: str, rule: str, value: object = None) -> None:
-        shown = "" if value is None else f", got {one_line(repr(value), LONGEST_VALUE)}"
+        value_text = "" if value is None else one_line(repr(value), LONGEST_VALUE)
+        shown = words()("error.got", value=value_text) if value_text else ""
         super().__init__(f"{name_of(argument)} {rule}{shown}")
+        self._keep_facts(rule)
         self.argument = argument
-        self.rule = rule
+        self.rule = str(rule)
         self.value = value
 
 
@@ -135,11 +163,12 @@ class InputError(BktoolsError, ValueError):
     why: str = ""
 
     def __init__(self, message: str, *, source: str = "", line: int | None = None) -> None:
-        where = f"{source}, line {line}: " if source and line else f"{source}: " if source else ""
-        super().__init__(f"{where}{message}")
+        where = words()("error.line_of", source=source, line=line) if source and line else source
+        super().__init__(f"{where}: {message}" if where else str(message))
+        self._keep_facts(message)
         self.source = source
         self.line = line
-        self.why = message
+        self.why = str(message)
 
 
 class QuestionError(InputError):
@@ -186,16 +215,8 @@ class PlanError(BktoolsError, ValueError):
 class JournalError(BktoolsError, RuntimeError):
     """The journal refuses a change that would break one of its rules.
 
-    Attributes
-    ----------
-    code : str
-        The code of its sentence, such as a condition of `bktools.journal.right_journal`; "" for others.
-    facts : mapping
-        The facts of that sentence.
+    Its code is such as those of the conditions in `bktools.journal.right_journal`.
     """
-
-    code: str = ""
-    facts: Mapping[str, Any] = MappingProxyType({})
 
 
 class JournalBusyError(JournalError):

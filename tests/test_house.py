@@ -22,7 +22,8 @@ from bktools.service import Service
 # floor.
 FLOORS = (
     {"visible", "caller", "addresses", "release", "currencies"},
-    {"errors", "consoles", "views", "wording"},
+    {"consoles", "views", "wording"},
+    {"errors"},
     {"settings", "disk", "progress"},
     {"contract", "findings"},
     {"service", "sandbox"},

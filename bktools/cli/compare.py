@@ -11,7 +11,7 @@ from bktools.cli.options import REQUIRED, argument, option, the_company
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError
 from bktools.progress import note
-from bktools.wording import words
+from bktools.wording import Sentence, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,7 @@ def compare(
     Example: bktools compare 2026-10 2026-11
     """
     if unknown := {*(by or ())} - {*KEYS}:
-        raise ArgumentError("--by", f"must be one of {', '.join(KEYS)}", min(unknown))
+        raise ArgumentError("--by", Sentence("rule.one_of", choices=", ".join(KEYS)), min(unknown))
     with books.connected() as service:
         changes = bktools.compare(
             before, after, company=the_company(service.settings), threshold=threshold, service=service

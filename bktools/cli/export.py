@@ -16,7 +16,7 @@ from bktools.cli.options import REQUIRED, argument, option, same, the_company
 from bktools.cli.output import tell
 from bktools.errors import ArgumentError, InputError, PlanError
 from bktools.progress import note
-from bktools.wording import words
+from bktools.wording import Sentence, words
 from bktools.wording.numbers import counted
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def submit(
     from bktools.export.plan_file import read_plan
 
     if first_export and by is None:
-        raise ArgumentError("--first-export", "needs --by NAME: who says that nobody exported before")
+        raise ArgumentError("first_export", Sentence("rule.first_export_without_name"))
     read = read_plan(file)
     if plan_id is not None and plan_id != read.plan.plan_id:
         raise PlanError(f"{file} holds plan {read.plan.plan_id}, not {plan_id}: nothing was sent")

@@ -25,7 +25,7 @@ from bktools.consoles import listed
 from bktools.errors import ArgumentError
 from bktools.inputs.options import DESCRIBED, OF_KIND
 from bktools.progress import note
-from bktools.wording import words
+from bktools.wording import Sentence, words
 from bktools.wording.numbers import capitalized
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def _pairs(argument: str, texts: list[str]) -> dict[str, str]:
     parts = [text.partition("=") for text in texts]
     for text, (_, equals, _) in zip(texts, parts, strict=True):
         if not equals:
-            raise ArgumentError(argument, "must be a name and a value, such as code=Konto", text)
+            raise ArgumentError(argument, Sentence("rule.pair"), text)
     return {name.strip(): value for name, _, value in parts}
 
 

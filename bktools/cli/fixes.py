@@ -12,7 +12,7 @@ from bktools.cli.output import tell
 from bktools.cli.tables import counts, in_order
 from bktools.errors import InputError
 from bktools.progress import note
-from bktools.wording import words
+from bktools.wording import Sentence, words
 
 COLUMNS = ("outcome", "about", "account_now", "new_account", "note", "message", "period", "line")
 
@@ -43,9 +43,7 @@ def fixes(
             lines = bktools.read_fixes(file, company=company, month=month)
         made_in = lines["environment"].iloc[0] if len(lines) else settings.environment
         if file is not None and made_in != settings.environment:
-            raise InputError(
-                f"is of the environment {made_in}: choose it with --environment", source=str(file)
-            )
+            raise InputError(Sentence("error.workbook_of_environment", name=made_in), source=str(file))
         categories = bktools.load_categories(company, refresh=True, service=service)
         checked = bktools.check_fixes(lines, categories, bktools.load_accounts(company, service=service))
         valid = checked["outcome"] != sheet.WRONG

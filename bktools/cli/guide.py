@@ -10,6 +10,7 @@ import typer
 from bktools.cli import results
 from bktools.cli.options import argument
 from bktools.errors import ArgumentError
+from bktools.wording import Sentence
 
 # In the order in which a newcomer needs them.
 FOR_ANALYSTS = (
@@ -58,9 +59,7 @@ def guide(
     if topic is not None and topic not in TOPICS:
         lines_with = lines_of(topic)
         if not lines_with:
-            raise ArgumentError(
-                "TOPIC", f"must be one of {', '.join(TOPICS)}, or a word that is on a page", topic
-            )
+            raise ArgumentError("TOPIC", Sentence("rule.topic", topics=", ".join(TOPICS)), topic)
         table.hand_over(results.table_of(lines_with, ["topic", "line"]))
         return
     # A page opens without pandas, which takes longer to import than the rest.

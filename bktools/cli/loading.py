@@ -17,6 +17,7 @@ from bktools.cli.output import tell
 from bktools.contract import rules
 from bktools.contract.noun import Noun
 from bktools.errors import ArgumentError
+from bktools.wording import Sentence
 
 _HELP = """Load all {title}. Uses the cache when newer than --max-age; never returns a partial table,
     except with --on-error collect, which exits with 12 and names each company that failed on standard error.
@@ -31,7 +32,7 @@ def age(option: str, text: str) -> dt.timedelta:
     """Return an age such as 90s, 30m, 12h or 7d."""
     parts = re.fullmatch(r"(\d{1,5})([smhd])", text, re.ASCII)
     if parts is None:
-        raise ArgumentError(option, "must be a number and a unit, such as 90s, 30m, 12h or 7d", text)
+        raise ArgumentError(option, Sentence("rule.age"), text)
     return dt.timedelta(seconds=int(parts[1]) * UNITS[parts[2]])
 
 

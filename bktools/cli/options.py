@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from bktools.caller import in_shell, name_of
+from bktools.caller import in_shell
 from bktools.contract import rules
 from bktools.errors import ArgumentError
+from bktools.wording import Sentence
 
 if TYPE_CHECKING:
     from bktools.service import Service
@@ -68,7 +69,7 @@ def one_of(name: str, values: object) -> Any:
     def check(value: str) -> None:
         words = [str(word) for word in values]  # type: ignore[attr-defined]
         if value not in words:
-            raise ArgumentError(name_of(name), f"must be one of {', '.join(words)}", value)
+            raise ArgumentError(name, Sentence("rule.one_of", choices=", ".join(words)), value)
 
     return checked(check)
 
@@ -141,7 +142,8 @@ Rates = Annotated[
     Path | None,
     shared(
         "--rates FILE",
-        "CSV or Excel of date, currency and rate: adds the amounts in the company's own currency.",
+        "CSV or Excel of date, currency and rate: what one unit of it is worth in the company's own, "
+        "such as 2026-10-31,USD,0.8712. Adds the amounts in the own currency.",
     ),
 ]
 LargestFirst = Annotated[bool, shared("--largest-first", "Sort by amount instead of by the keys.")]
@@ -178,7 +180,7 @@ class Environment:
     def name(self) -> str | None:
         """The environment that is selected; None for the configured one."""
         if self.sandbox and self.environment not in {None, "sandbox"}:
-            raise ArgumentError("--sandbox", f"cannot be combined with --environment {self.environment}")
+            raise ArgumentError("--sandbox", Sentence("rule.two_environments", name=self.environment))
         return "sandbox" if self.sandbox else self.environment
 
     def settings(self) -> Settings:
@@ -259,7 +261,7 @@ def with_shared_options(
 def the_company(settings: Settings) -> str:
     """Return the UUID of the one company that a command is about; the sandbox has one by default."""
     if settings.company is None:
-        raise ArgumentError("--company", "must name the company (or set BKTOOLS_COMPANY)")
+        raise ArgumentError("--company", Sentence("rule.no_company"))
     return rules.company_id("--company", settings.company, settings.company_names)
 
 

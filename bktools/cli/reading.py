@@ -14,8 +14,7 @@ import bktools
 from bktools.cli.options import shared
 from bktools.errors import ArgumentError, InputError
 from bktools.progress import note
-from bktools.wording import words
-from bktools.wording.numbers import counted
+from bktools.wording import Sentence, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,6 +121,7 @@ def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
         **about[0],
         "source": ", ".join(Path(facts["source"]).name for facts in about),
         "sha256": ", ".join(facts["sha256"] for facts in about),
+        "files": [{name: facts[name] for name in ("source", "sha256")} for facts in about],
         "exported_at": max(filter(None, (facts.get("exported_at") for facts in about)), default=None),
         "rows": sum(facts["rows"] for facts in about),
         "notes": [f"{Path(facts['source']).name}: {text}" for facts in about for text in facts["notes"]],
@@ -161,11 +161,7 @@ def _refuse_repeated(frames: Sequence[pd.DataFrame], source: str) -> None:
     if len(repeated):
         days = repeated["date"].dt.strftime("%Y-%m-%d")
         first = " ".join(str(value) for value in repeated.assign(date=days).iloc[0] if not pd.isna(value))
-        raise InputError(
-            f"have {counted(len(repeated), 'posting')} in common, such as {first}: "
-            "export files whose days do not overlap",
-            source=source,
-        )
+        raise InputError(Sentence("error.common_postings", count=len(repeated), first=first), source=source)
 
 
 def samples(service: bktools.Service, missing: str) -> tuple[Path, Path]:
@@ -173,7 +169,7 @@ def samples(service: bktools.Service, missing: str) -> tuple[Path, Path]:
     from bktools.sandbox.sample import write_sample_data
 
     if not service.settings.is_sandbox:
-        raise ArgumentError(missing, "must be given: sample files are for the sandbox alone")
+        raise ArgumentError(missing, Sentence("rule.no_sample"))
     return write_sample_data(service.settings.state_dir / "sample-data")
 
 

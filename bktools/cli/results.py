@@ -19,7 +19,7 @@ from bktools.cli.formats import SUFFIXES, to_json, write_table
 from bktools.cli.options import checked, shared
 from bktools.errors import ArgumentError
 from bktools.progress import note
-from bktools.wording import words
+from bktools.wording import Sentence, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +42,7 @@ class TableFormat(StrEnum):
 
 def _check_output(file: Path) -> None:
     if file.suffix.lower() not in SUFFIXES:
-        raise ArgumentError("--output", f"must end in {', '.join(SUFFIXES)}", str(file))
+        raise ArgumentError("--output", Sentence("rule.suffix", suffixes=", ".join(SUFFIXES)), str(file))
 
 
 Output = Annotated[

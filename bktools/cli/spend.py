@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.options import Books, option, the_company
 from bktools.progress import note
+from bktools.wording import words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,12 +50,19 @@ def spend(
         largest_first=largest_first,
         **names,
     )
+    note_questionable(sums.attrs["bktools"]["questionable"])
     table.hand_over(sums, columns=shown_columns(sums))
 
 
 def shown_columns(frame: pd.DataFrame) -> list[str]:
     """Return the columns for people: IDs tell only groups of one name apart."""
     return [str(name) for name in frame.columns if name not in {"category_id", "employee_id"}]
+
+
+def note_questionable(counted: Mapping[str, Any], where: str = "") -> None:
+    """Note which entries are counted that a close would not export."""
+    for what, money in counted.items():
+        note(words()(f"command.{what}", where=where or None, **money))
 
 
 def read_sides(

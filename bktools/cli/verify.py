@@ -12,7 +12,7 @@ from bktools.cli.options import option, same, the_company
 from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.visible import visible_line
-from bktools.wording import words
+from bktools.wording import Sentence, words
 
 if TYPE_CHECKING:
     from bktools.close.verification import Verification
@@ -71,7 +71,7 @@ def verify(
     from bktools.reports.verification import write_verification
 
     if record and (month is None or by is None):
-        raise ArgumentError("--record", "needs --month and --by: what was verified, and who did it")
+        raise ArgumentError("--record", Sentence("rule.record"))
     with books.connected() as service:
         company_id = the_company(service.settings)
         postings = reading.read_ledger(ledger, mapping, money="decimal")

@@ -10,10 +10,10 @@ import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.compare import by_name
 from bktools.cli.options import REQUIRED, argument, option
-from bktools.cli.spend import read_sides, shown_columns
+from bktools.cli.spend import note_questionable, read_sides, shown_columns
 from bktools.errors import ArgumentError
 from bktools.progress import note
-from bktools.wording import words
+from bktools.wording import Sentence, words
 from bktools.wording.numbers import month
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def versus(
         *of_this, last = entries
         of_that = [last]
     if not of_this:
-        raise ArgumentError("--against", "must name the other side, or give two files, or --before")
+        raise ArgumentError("--against", Sentence("rule.other_side"))
     sides = [of_this] if of_that is of_this else [of_this, of_that]
     frames, names = read_sides(sides, mapping, keys, books)
     this, that = frames[0], frames[-1]
@@ -75,6 +75,8 @@ def versus(
         changes = by_name(changes, shown_columns(changes)[: -len(FIGURES)])
     titles = {"this": period or _named(this, of_this), "that": before or _named(that, of_that)}
     titles = titles if len({*titles.values()}) == len(titles) else {}
+    for side, counted in changes.attrs["bktools"]["questionable"].items():
+        note_questionable(counted, titles.get(side, side))
     table.hand_over(changes, columns=shown_columns(changes), titles=titles)
 
 

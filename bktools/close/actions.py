@@ -169,7 +169,7 @@ class Action(Valued):
 
 @dataclass(frozen=True)
 class Waiting(Valued):
-    """How much waits for the errors of one role."""
+    """The errors and warnings of one role, and the entries that they concern."""
 
     role: str
     errors: int
@@ -306,15 +306,12 @@ def actions_of(results: StepResults) -> tuple[Action, ...]:
 
 
 def waiting_by_role(results: StepResults, actions: Sequence[Action]) -> tuple[Waiting, ...]:
-    """Return how much waits for each role with something to do.
-
-    An entry that waits for two actions counts once.
-    """
+    """Return the steps of each role with something to do, and the entries that they concern, each once."""
     waiting = []
     for role in ROLES:
         own = [action for action in actions if action.role == role]
         errors = [action for action in own if action.severity == ERROR]
-        money, _ = results.waiting(entry for action in errors for entry in action.entry_ids)
+        money, _ = results.waiting(entry for action in own for entry in action.entry_ids)
         waiting += [Waiting(role, len(errors), len(own) - len(errors), money)] if own else []
     return tuple(waiting)
 

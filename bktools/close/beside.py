@@ -10,16 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.changes import as_entries, large_changes, months_between
-from bktools.close.figures import GROUPS, SPENT, spent_table
+from bktools.close.figures import GROUPS, spent_rows, spent_table
 from bktools.close.record import PeriodRecord, record_in, verified_months
 from bktools.close.recurring import recurring
-from bktools.close.request import CloseRequest, keys_of_budget
+from bktools.close.request import CloseRequest
 from bktools.frames.columns import days_of
 from bktools.frames.incoming import arrow_of
 from bktools.frames.schema import TEXT
 from bktools.frames.sums import HOME, NOTHING, money_of
 from bktools.journal.journal import Journal
 from bktools.journal.periods import held_back
+from bktools.spending.budgets import keys_of_budget, with_ids
 from bktools.spending.differences import versus
 from bktools.spending.rates import converted, in_own_currency, keep_rates
 from bktools.spending.sums import KEYS
@@ -59,18 +60,18 @@ def months_before(
     if last and len(record.tables["events"]):
         before = record_in(journal, last, request.company, record.environment, sent)
         changes = months_between(before, record, accounts, request.service, request.words)
-        is_large = request.is_large_change or _large_share(request, of_month)
+        spent, _ = spent_rows(of_month, tables["counted_before"]["id"])
+        is_large = request.is_large_change or _large_share(request, spent)
         tables |= {"all_changes": changes, "changes": large_changes(changes, is_large)}
     return last, tables
 
 
-def _large_share(request: CloseRequest, entries: pa.Table) -> Callable[[Mapping[str, Any]], bool]:
+def _large_share(request: CloseRequest, spent: pa.Table) -> Callable[[Mapping[str, Any]], bool]:
     """Return whether a change is `LISTED_SHARE` of what was spent in the company's currency, or more.
 
     A change in another currency is as large as its rate of the month's end makes it, and small without one.
     """
-    own = request.service.settings.currency or next(iter(money_of(entries)), None)
-    spent = entries.filter(pc.is_in(entries["fate"], pa.array(SPENT, TEXT)))
+    own = request.service.settings.currency or next(iter(money_of(spent)), None)
     money = money_of(spent, own).get(own or "", NOTHING)
     least = LISTED_SHARE * abs(money.amount or Decimal(0))
     end = days_of(spent).drop_null()
@@ -108,15 +109,23 @@ def with_home_amounts(request: CloseRequest, entries: pa.Table, home: str | None
     return entries.append_column(HOME, amounts).append_column("home_currency", currencies)
 
 
-def budget_tables(request: CloseRequest, entries: pa.Table) -> dict[str, pa.Table]:
-    """Return what was spent beside the budget, by the keys that the budget has; nothing without a budget."""
+def named_budget(request: CloseRequest, tables: Mapping[str, pa.Table]) -> pa.Table | None:
+    """Return the budget with IDs, if there is one; refuse unclear names before the service is written to."""
     if request.budget is None:
+        return None
+    frames = {name: tables[name] for name in ("categories", "employees")}
+    return with_ids(request.budget, keys_of_budget(request.budget), source="budget", **frames)
+
+
+def budget_tables(
+    request: CloseRequest, budget: pa.Table | None, entries: pa.Table, counted_before: pa.ChunkedArray
+) -> dict[str, pa.Table]:
+    """Return what was spent beside the budget, by the keys that the budget has; nothing without a budget."""
+    if budget is None:
         return {}
-    keys = keys_of_budget(request.budget)
-    spent = entries.filter(pc.is_in(entries["fate"], pa.array(SPENT, TEXT)))
-    rows = arrow_of(
-        versus(spent, request.budget, by=keys, every=True, language=request.words.language), "budget"
-    )
+    keys = keys_of_budget(budget)
+    spent, _ = spent_rows(entries, counted_before)
+    rows = arrow_of(versus(spent, budget, by=keys, every=True, language=request.words.language), "budget")
     place = rows.column_names.index("percent")
     share = pc.cast(pc.round(rows["percent"], 1), pa.decimal128(38, 1))
     rows = rows.set_column(place, "percent", share)
@@ -129,7 +138,7 @@ def budget_tables(request: CloseRequest, entries: pa.Table) -> dict[str, pa.Tabl
     rows = rows.add_column(0, "about", pa.array(labels, TEXT))
     sides = {"this": "spent", "that": "budget"}
     rows = rows.rename_columns([sides.get(name, name) for name in rows.column_names])
-    is_large = request.is_large_change or _large_share(request, entries)
+    is_large = request.is_large_change or _large_share(request, spent)
     large = pa.array([is_large(row) for row in rows.to_pylist()], pa.bool_())
     return {"all_budget": rows, "budget": rows.filter(large)}
 

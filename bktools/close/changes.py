@@ -12,7 +12,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import name_of
 from bktools.close.record import PeriodRecord, record_in
 from bktools.connection import company_named, service_or_default, words_for
 from bktools.contract import rules
@@ -28,7 +27,7 @@ from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.spending.differences import differences
 from bktools.spending.sums import grouped_by
-from bktools.wording import Words
+from bktools.wording import Sentence, Words
 
 # The columns of a comparison: names first, then texts or figures before and after, then the identifiers.
 COLUMNS = pa.schema(
@@ -147,7 +146,7 @@ def compare(
         isinstance(value, str) and bool(rules.MONTH_PATTERN.match(value)) for value in (before, after)
     ]
     if any(are_months) and not all(are_months):
-        raise ArgumentError(name_of("after"), f"must be a month such as 2026-11, as {before} is", after)
+        raise ArgumentError("after", Sentence("rule.month_as_before", before=str(before)), after)
     about: dict[str, Any] = {"environment": environment, "before": str(before), "after": str(after or "now")}
     about |= {"headline": [], "below_threshold": 0, "not_compared": []}
     if all(are_months):

@@ -15,8 +15,6 @@ import pyarrow.compute as pc
 
 from bktools.export.plan import ExportPlan
 from bktools.frames.columns import (
-    amounts_of,
-    days,
     in_one_scale,
     split_lines,
     tables_in_one_scale,
@@ -24,7 +22,7 @@ from bktools.frames.columns import (
     with_missing,
 )
 from bktools.frames.names import in_reading_order
-from bktools.frames.schema import BOOKED, COUNT, DATE, ENTRY_DATA, INSTANT, MONEY, TEXT
+from bktools.frames.schema import BOOKED, COUNT, ENTRY_DATA, INSTANT, MONEY, TEXT
 from bktools.wording import Words
 
 EXPORTED, BEFORE, IN_BOOKS, IN_DOUBT, READY, HELD, LEFT_OUT = FATES = (
@@ -180,8 +178,10 @@ def _of_journal(sent: pa.Table, rows: pa.Table, ids: pa.ChunkedArray, month: str
         "sent_in": sent["period"],
         **{name: sent[name] for name in ("batch_id", "job_id", "sent_at", "sent_by")},
     }
-    for name in ENTRY_DATA:
-        before, after = _one_type(sent[name], file[name])
+    for name, kind in ENTRY_DATA.items():
+        before, after = sent[name], file[name]
+        if kind == MONEY:
+            before, after = in_one_scale(before, after)
         columns[name] = pc.coalesce(before, after)
         if f"file_{name}" in COLUMNS.names:
             differs = pc.and_(is_changed, pc.fill_null(pc.not_equal(before, after), True))
@@ -202,20 +202,7 @@ def _with(table: pa.Table, **columns: Any) -> pa.Table:
 
 def _complete(rows: pa.Table) -> pa.Table:
     """Return rows with all typed columns of COLUMNS; missing ones are null. Other columns stay."""
-    rows, columns = with_missing(rows, COLUMNS), {}
-    for field in COLUMNS:
-        if field.type == MONEY:
-            columns[field.name] = amounts_of(rows) if field.name == "amount" else rows[field.name]
-        elif field.type == DATE:
-            columns[field.name] = days(rows[field.name])
-        else:
-            columns[field.name] = pc.cast(rows[field.name], field.type)
+    rows = with_missing(rows, COLUMNS)
+    columns = {field.name: rows[field.name] for field in COLUMNS}
+    columns |= {field.name: pc.cast(rows[field.name], field.type) for field in COLUMNS if field.type != MONEY}
     return pa.table(columns | {name: rows[name] for name in rows.column_names if name not in columns})
-
-
-def _one_type(*columns: pa.ChunkedArray) -> list[pa.ChunkedArray]:
-    """Return columns of one type; exact amounts have the scale of the finest."""
-    kinds = [column.type for column in columns]
-    if not any(pa.types.is_decimal(kind) for kind in kinds):
-        return [column if column.type == kinds[0] else pc.cast(column, kinds[0]) for column in columns]
-    return in_one_scale(*columns)

@@ -75,6 +75,13 @@ def spent_table(month: str, sent: pa.Table, held: pa.Table) -> pa.Table:
     return pa.concat_tables(tables_in_one_scale(*tables), promote_options="permissive")
 
 
+def spent_rows(entries: pa.Table, counted_before: pa.ChunkedArray) -> tuple[pa.Table, pa.Table]:
+    """Return the entries that were spent in a month, and those of them that an earlier month has counted."""
+    rows = entries.filter(pc.is_in(entries["fate"], pa.array(SPENT, TEXT)))
+    is_counted = pc.is_in(rows["id"], pc.drop_null(counted_before).combine_chunks())
+    return rows.filter(pc.invert(is_counted)), rows.filter(is_counted)
+
+
 def _without(rows: pa.Table, ids: pa.ChunkedArray | pa.Array) -> pa.Table:
     ids = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
     return rows.filter(pc.invert(pc.is_in(rows["id"], pc.drop_null(ids))))
@@ -119,32 +126,29 @@ class Figures:
             own = [part for part in reasons if part["fate"] == fate and part["reason"]]
             if fate in WITH_REASONS or len(own) > 1 or (own and own[0].money != whole.money):
                 lines += own
-        return (*lines, self._whole({"fate": ALL, "reason": NO_REASON}))
-
-    def of_fate(self, *fates: str) -> Sum:
-        """Return the sum of the entries with one of these fates."""
-        return self._whole({"fate": fates[0]}, pc.is_in(self._entries["fate"], pa.array(fates, TEXT)))
+        return (*lines, self._whole({"fate": ALL, "reason": NO_REASON}, self._entries))
 
     @cached_property
     def spent(self) -> Sum:
-        """All entries of the month, exported or not."""
-        return self.of_fate(*SPENT)
+        """All entries of the month, exported or not, without those that an earlier month has counted."""
+        return self._whole({}, self._spent[0])
+
+    @cached_property
+    def counted_earlier(self) -> Sum:
+        """The entries of this close that an earlier month held back, and counted as spent."""
+        return self._whole({}, self._spent[1])
 
     @cached_property
     def against(self) -> tuple[MonthChange, ...]:
         """What was spent, beside the last closed month, by currency; () without such a month."""
         if not len(self._last):
             return ()
-        now = sums_of(_without(self._entries, self._counted_before), "fate", own=self._own)
+        now = sums_of(self._spent[0], "fate", own=self._own)
         before = sums_of(self._last, "fate", own=self._own)
         differences = []
         for currency in currencies_of([part.money for part in (*before, *now)], self._own):
             old, new = (
-                {
-                    part["fate"]: part.money[currency]
-                    for part in sums
-                    if part["fate"] in SPENT and currency in part.money
-                }
+                {part["fate"]: part.money[currency] for part in sums if currency in part.money}
                 for sums in (before, now)
             )
             parts = {
@@ -158,8 +162,8 @@ class Figures:
     @cached_property
     def largest(self) -> pa.Table:
         """The largest entries spent, by currency, largest first: ten in the first one, three in others."""
-        is_spent = pc.is_in(self._entries["fate"], pa.array(SPENT, TEXT))
-        valued = self._entries.filter(pc.and_(is_spent, pc.is_valid(self._entries["amount"])))
+        spent = self._spent[0]
+        valued = spent.filter(pc.is_valid(spent["amount"]))
         most = dict.fromkeys(self.currencies, LARGEST_OF_OTHERS) | dict.fromkeys(self.currencies[:1], LARGEST)
         parts = [valued.slice(0, 0)]
         for currency, count in most.items():
@@ -201,8 +205,11 @@ class Figures:
         keys = ("fate", "category_name", "account_code", "account_name", "category_id")
         return by_currency(keys, sorted(self.by_category, key=_place))
 
-    def _whole(self, keys: Mapping[str, str], mask: pa.Array | None = None) -> Sum:
-        rows = self._entries if mask is None else self._entries.filter(mask)
+    @cached_property
+    def _spent(self) -> tuple[pa.Table, pa.Table]:
+        return spent_rows(self._entries, self._counted_before)
+
+    def _whole(self, keys: Mapping[str, str], rows: pa.Table) -> Sum:
         sums = sums_of(rows, own=self._own)
         return Sum(keys, sums[0].money, sums[0].home) if sums else Sum(keys, {})
 

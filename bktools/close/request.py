@@ -11,7 +11,6 @@ from typing import Any, SupportsIndex, TypeVar
 import pandas as pd
 import pyarrow as pa
 
-from bktools.caller import name_of, setting
 from bktools.connection import company_named, words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
@@ -21,10 +20,11 @@ from bktools.frames.sums import threshold_of
 from bktools.journal.records import this_user
 from bktools.ledger.inputs import options_of, postings_in
 from bktools.service import Service
+from bktools.spending.budgets import keys_of_budget
 from bktools.spending.rates import ExchangeRates, kept_rates, rates_of
-from bktools.spending.sums import KEYS, spend
+from bktools.spending.sums import spend
 from bktools.submit.export_jobs import seconds_of
-from bktools.wording import Words
+from bktools.wording import Sentence, Words
 
 Result = TypeVar("Result")
 
@@ -106,15 +106,13 @@ def close_request(
     settings = service.settings
     company = company or settings.company
     if company is None:
-        raise ArgumentError("company", "must name the company to close (or set BKTOOLS_COMPANY)")
+        raise ArgumentError("company", Sentence("rule.no_company"))
     company = company_named(company, settings)
     if rules.flag("first_export", first_export) and by is None:
-        raise ArgumentError(
-            name_of("first_export"), f"needs {setting('by')}: who says that nobody exported before"
-        )
+        raise ArgumentError("first_export", Sentence("rule.first_export_without_name"))
     tables = {"chart": table_of(chart, "chart"), "entries": table_of(entries, "entries")}
     if "date" in entries and not pd.api.types.is_datetime64_any_dtype(entries["date"]):
-        raise InputError("the column date of the entries holds no dates: read them with read_entries")
+        raise InputError(Sentence("error.no_dates"))
     begun_at, words = dt.datetime.now(dt.UTC), words_for(language, settings)
     # The month is taken from the calendar of this machine, not from UTC.
     today = begun_at.astimezone()
@@ -154,24 +152,12 @@ def table_of(frame: pd.DataFrame, name: str) -> pa.Table:
     return described(arrow_of(frame, name), source_of(frame))
 
 
-def keys_of_budget(budget: pa.Table) -> list[str]:
-    """Return the keys that a budget has columns of; refuse one without."""
-    columns = {*budget.column_names}
-    keys = [key for key, (names, identifier) in KEYS.items() if {names[0], identifier} & columns]
-    if not keys:
-        raise InputError(f"the budget has no column of a key: give it one of {', '.join(KEYS)}")
-    return keys
-
-
 def _refuse_early(period: str, today: dt.datetime, *, is_approved: bool) -> None:
     current = f"{today:%Y-%m}"
     if period > current:
-        raise ArgumentError(name_of("month"), f"must have begun: today is {today:%Y-%m-%d}", period)
+        raise ArgumentError("month", Sentence("rule.month_not_begun", today=today), period)
     if period == current and is_approved:
-        raise ArgumentError(
-            name_of("approved_by"),
-            f"closes {current}, which has not ended: approve it when it has",
-        )
+        raise ArgumentError("approved_by", Sentence("rule.month_not_ended", month=current))
 
 
 def month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
@@ -181,6 +167,6 @@ def month_of(entries: pd.DataFrame, today: dt.datetime) -> str:
     months: list[str] = sorted(days.dt.strftime("%Y-%m").unique())
     likely = [month for month in months if month < current] or [month for month in months if month == current]
     if len(likely) != 1:
-        which = f"the entries are of {', '.join(months)}" if months else "the entries have no dates"
-        raise ArgumentError(name_of("month"), f"must be given: {which}")
+        code = "rule.which_month" if months else "rule.month_without_dates"
+        raise ArgumentError("month", Sentence(code, months=", ".join(months)))
     return likely[0]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.actions import StepResults, actions_of, waiting_by_role
-from bktools.close.beside import budget_tables, home_currency, months_before, with_home_amounts
+from bktools.close.beside import budget_tables, home_currency, months_before, named_budget, with_home_amounts
 from bktools.close.close import Close, CloseRun
 from bktools.close.entries import EXPORTED, HELD, IN_BOOKS, entries_of
 from bktools.close.record import record_in
@@ -46,6 +46,7 @@ def run_close(request: CloseRequest) -> Close:
         question = ask_before_first_export(request, journal)
         home = home_currency(request)
         tables = load_tables(request)
+        budget = named_budget(request, tables)
         chart = reconcile_and_create(request, journal, tables)
         earlier_exports = known_before(journal, request.company)
         plan = compose(request, tables, chart, earlier_exports)
@@ -93,7 +94,7 @@ def run_close(request: CloseRequest) -> Close:
             **read,
             "entries": entries,
             "coverage": chart.after.table("coverage"),
-            **budget_tables(request, entries),
+            **budget_tables(request, budget, entries, months["counted_before"]["id"]),
             **({"rates": request.rates.table} if request.rates else {}),
             **months,
         },
@@ -164,14 +165,7 @@ def reconcile_and_create(
     companies = {"companies_in_charts": companies_in_charts(journal)}
     known = described(accounts_in(journal, request.company), companies)
     before = request.step("reconciled", reconcile_accounts(chart, known, categories))
-    created = create_with(
-        journal,
-        before,
-        before.table("actions"),
-        apply=request.apply,
-        new_chart=request.new_chart,
-        service=request.service,
-    )
+    created = create_with(journal, before, request.service, apply=request.apply, new_chart=request.new_chart)
     request.step("created", created)
     accounts = described(accounts_in(journal, request.company), companies)
     after = reconcile_accounts(chart, accounts, categories) if request.apply else before

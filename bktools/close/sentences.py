@@ -24,7 +24,7 @@ class Step(NamedTuple):
     why: str
 
 
-def step_of(words: Words, action: Action, *, most: int = 3) -> Step:
+def step_of(words: Words, action: Action) -> Step:
     """Return the words of an action, with the names of its first things."""
     who = words.name("role", action.role)
     count, (first, *others) = len(action.things), action.things or (None,)
@@ -35,7 +35,7 @@ def step_of(words: Words, action: Action, *, most: int = 3) -> Step:
     return Step(
         f"{who} ({visible_line(action.person)})" if action.person else who,
         words(f"{action.key}.{do}", **facts),
-        words.listed([_listed(words, action, thing) for thing in action.things], most=most, between="; "),
+        words.listed([_listed(words, action, thing) for thing in action.things], between="; "),
         words(f"{action.key}.{why}", **facts),
     )
 

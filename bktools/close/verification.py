@@ -24,7 +24,7 @@ from bktools.ledger import LedgerMatch
 from bktools.ledger.exported import months_of, of_other_months, with_file
 from bktools.ledger.remembered import moved, remembered
 from bktools.ledger.settlements import Sending, Settlement, settlements
-from bktools.wording import Words, numbers, words
+from bktools.wording import Sentence, Words, numbers, words
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +101,7 @@ def verify(
     if entries is not None:
         exported = with_file(exported, with_names(arrow_of(entries), **(tables or {})))
     elif len(exported) and exported["amount"].isna().all():
-        rule = "must name the file of the entries: the journal kept no amounts when they were sent"
-        raise ArgumentError("--entries", rule)
+        raise ArgumentError("--entries", Sentence("rule.entries_of_journal"))
     texts, settings, span = words(), service.settings, months_of(postings)
     match = bktools.match_ledger(
         exported, postings, period=month or span, currency=settings.currency, explained=explained
@@ -146,11 +145,7 @@ def record(
     """Record in the journal that a month was verified; its remaining differences keep their reason."""
     match = verification.match
     if len(match.findings) and not reason:
-        raise ArgumentError(
-            "--reason",
-            f"must say why {len(match.findings)} differences are left, or correct them first: "
-            "nothing was recorded",
-        )
+        raise ArgumentError("--reason", Sentence("rule.reason_of_differences", count=len(match.findings)))
     days = postings["date"].dropna()
     span = {"begins": f"{days.min():%Y-%m-%d}", "ends": f"{days.max():%Y-%m-%d}"} if len(days) else {}
     differences = [

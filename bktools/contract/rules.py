@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bktools.errors import ArgumentError
+from bktools.wording import Sentence
 
 # `\Z`, because Python's `$` also matches before a final newline.
 UUID_PATTERN = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\Z")
@@ -59,7 +60,7 @@ def uuid_text(argument: str, value: object) -> str:
     if isinstance(value, uuid.UUID):
         return str(value)
     if not isinstance(value, str) or not UUID_PATTERN.match(value):
-        raise ArgumentError(argument, "must be a UUID such as 123e4567-e89b-42d3-a456-426614174000", value)
+        raise ArgumentError(argument, Sentence("rule.uuid"), value)
     return value.lower()
 
 
@@ -68,8 +69,8 @@ def company_id(argument: str, value: object, names: Mapping[str, str]) -> str:
     named = names.get(value) if isinstance(value, str) else None
     if named is None and isinstance(value, str) and not UUID_PATTERN.match(value):
         known = ", ".join(list(names)[:SHOWN_NAMES]) + (" …" if len(names) > SHOWN_NAMES else "")
-        known = known or "which names none: bktools guide automation"
-        raise ArgumentError(argument, f"must be a UUID or a company of the config file ({known})", value)
+        code = "company" if known else "company_without_names"
+        raise ArgumentError(argument, Sentence(f"rule.{code}", names=known), value)
     return named or uuid_text(argument, value)
 
 
@@ -83,7 +84,7 @@ def uuids_once(argument: str, values: object) -> list[str]:
     ids, seen = _uuids(argument, values), set[str]()
     for index, value in enumerate(ids):
         if value in seen:
-            raise ArgumentError(f"{argument}[{index}]", "must not repeat an item of the list", value)
+            raise ArgumentError(f"{argument}[{index}]", Sentence("rule.repeated"), value)
         seen.add(value)
     return ids
 
@@ -97,20 +98,18 @@ def _uuids(argument: str, values: object) -> list[str]:
 def items_of(argument: str, values: object) -> Iterable[object]:
     """Return a list of UUIDs; refuse a single value."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise ArgumentError(argument, "must be a list of UUIDs, not one value", values)
+        raise ArgumentError(argument, Sentence("rule.uuids"), values)
     return values
 
 
 def text(argument: str, value: object, *, shortest: int = 0, longest: int | None = None) -> str:
     """Return a text whose length in characters is within the bounds."""
     if not isinstance(value, str):
-        raise ArgumentError(argument, "must be text", value)
+        raise ArgumentError(argument, Sentence("rule.text"), value)
     if len(value) < shortest:
-        raise ArgumentError(
-            argument, f"must have at least {shortest} character{'s' if shortest > 1 else ''}", value
-        )
+        raise ArgumentError(argument, Sentence("rule.too_short", shortest=shortest), value)
     if longest is not None and len(value) > longest:
-        raise ArgumentError(argument, f"must have at most {longest} characters, has {len(value)}", value)
+        raise ArgumentError(argument, Sentence("rule.too_long", longest=longest, length=len(value)), value)
     return value
 
 
@@ -118,29 +117,29 @@ def not_blank(argument: str, value: object) -> str:
     """Return a text, such as a person's name or the evidence for a decision, without the blanks around it."""
     stripped = text(argument, value).strip()
     if not stripped:
-        raise ArgumentError(argument, "must be given, and not be blank")
+        raise ArgumentError(argument, Sentence("rule.blank"))
     return stripped
 
 
 def a_name(argument: str, value: object) -> str:
     """Return the name of a person; refuse the placeholder of a printed command."""
-    return _a_persons_word(argument, value, "a person's name")
+    return _a_persons_word(argument, value, "name")
 
 
 def reason(argument: str, value: object) -> str:
     """Return a person's reason; refuse the placeholder of a printed command."""
-    return _a_persons_word(argument, value, "the reason")
+    return _a_persons_word(argument, value, "reason")
 
 
 def evidence(argument: str, value: object) -> str:
     """Return a person's evidence: what was looked up and found, in two words at least."""
-    written = _a_persons_word(argument, value, "what you looked up and found")
+    written = _a_persons_word(argument, value, "evidence")
     if len(written.split()) < LEAST_WORDS:
-        raise ArgumentError(argument, "must say in a few words what you looked up and found", value)
+        raise ArgumentError(argument, Sentence("rule.one_word"), value)
     return written
 
 
-def _a_persons_word(argument: str, value: object, meaning: str) -> str:
+def _a_persons_word(argument: str, value: object, meant: str) -> str:
     written = not_blank(argument, value)
     bare = written.strip(" .…'\"")
     # "Date" is a surname, too.
@@ -149,7 +148,7 @@ def _a_persons_word(argument: str, value: object, meaning: str) -> str:
         or not any(map(str.isalnum, written))
         or _ANGLES.search(written)
     ):
-        raise ArgumentError(argument, f"must be {meaning}, not the placeholder of a printed command", value)
+        raise ArgumentError(argument, Sentence(f"rule.placeholder_of_{meant}"), value)
     return written
 
 
@@ -157,7 +156,7 @@ def month(argument: str, value: object) -> str:
     """Return a month such as 2026-10, given as text, as a period of pandas, or as a day or a time in it."""
     written = value if isinstance(value, str) else calendar_text(value)[: len("2026-10")]
     if not MONTH_PATTERN.match(written) or written < FIRST_MONTH:
-        raise ArgumentError(argument, "must be a month such as 2026-10", value)
+        raise ArgumentError(argument, Sentence("rule.month"), value)
     return written
 
 
@@ -180,9 +179,7 @@ def period(argument: str, value: object) -> tuple[str, str]:
     first, _, last = value.partition("..")
     last = last or first
     if not (MONTH_PATTERN.match(first) and MONTH_PATTERN.match(last) and FIRST_MONTH <= first <= last):
-        raise ArgumentError(
-            argument, "must be a period such as 2026-10, 2026-Q3, 2026 or 2026-01..2026-10", value
-        )
+        raise ArgumentError(argument, Sentence("rule.period"), value)
     return first, last
 
 
@@ -204,7 +201,7 @@ def flag(argument: str, value: object) -> bool:
     """Return True or False, of Python or NumPy; refuse numbers and words."""
     boolean = plain(value)
     if not isinstance(boolean, bool):
-        raise ArgumentError(argument, "must be True or False", value)
+        raise ArgumentError(argument, Sentence("rule.flag"), value)
     return boolean
 
 
@@ -213,12 +210,12 @@ def whole_number(argument: str, value: object, *, smallest: int = 0, largest: in
     number = plain(value)
     # The check for the protocol of indices would take longer than the rest of a page's request.
     if isinstance(number, bool) or not hasattr(number, "__index__"):
-        raise ArgumentError(argument, "must be a whole number", value)
+        raise ArgumentError(argument, Sentence("rule.whole_number"), value)
     whole = operator.index(number)
     if whole < smallest:
-        raise ArgumentError(argument, f"must be at least {smallest}", value)
+        raise ArgumentError(argument, Sentence("rule.at_least", least=smallest), value)
     if whole > largest:
-        raise ArgumentError(argument, f"must be at most {largest}", value)
+        raise ArgumentError(argument, Sentence("rule.at_most", most=largest), value)
     return whole
 
 

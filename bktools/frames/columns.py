@@ -180,11 +180,11 @@ def tables_in_one_scale(*tables: pa.Table, column: str = "amount") -> list[pa.Ta
     return scaled
 
 
-def split_lines(table: pa.Table, name: str = "split_line") -> pa.ChunkedArray:
+def split_lines(table: pa.Table) -> pa.ChunkedArray:
     """Return the numbers of the lines of split entries, 0 for an entry of one line."""
-    if name not in table.column_names:
+    if "split_line" not in table.column_names:
         return pa.chunked_array([pa.repeat(pa.scalar(0, COUNT), len(table))])
-    return pc.fill_null(pc.cast(table.column(name), COUNT), 0)
+    return pc.fill_null(pc.cast(table.column("split_line"), COUNT), 0)
 
 
 def texts_of(table: pa.Table, name: str) -> list[str | None]:

@@ -14,11 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import name_of
 from bktools.errors import ArgumentError
 from bktools.frames.columns import amounts_of, in_one_scale, split_lines, text_of, with_column
 from bktools.frames.schema import COUNT, MONEY, TEXT
-from bktools.wording import words
+from bktools.wording import Sentence, words
 
 NO_CURRENCY = "no currency"
 # The column of amounts in the company's own currency, where rates were given.
@@ -211,9 +210,7 @@ def threshold_of(value: str | float | Decimal | None) -> Callable[[Mapping[str, 
     except InvalidOperation:
         least = Decimal(-1)
     if not least.is_finite() or least < 0:
-        raise ArgumentError(
-            name_of("threshold"), "must be an amount such as 500, or a share such as 5%", value
-        )
+        raise ArgumentError("threshold", Sentence("rule.threshold"), value)
     if text.endswith("%"):
         return lambda row: row["percent"] is None or bool(abs(row["percent"]) >= least)
     return lambda row: bool(abs(row["difference"]) >= least)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from bktools.errors import InputError
-from bktools.wording import words
+from bktools.wording import Sentence, words
 
 # Notes that nobody needs to act on: they stand with the others, and warn of nothing.
 _QUIET = {"approved", "not_approved", "format", "verified", "exported_at", "headings_again"}
@@ -35,7 +35,7 @@ def note(code: str, **facts: Any) -> Note:
 
 def damaged(source: str, code: str, line: int | None = None, /, **facts: Any) -> InputError:
     """Return the error of a file that cannot be read, which names the file and a line of it."""
-    return InputError(words()(f"file.error.{code}", **facts), source=source, line=line)
+    return InputError(Sentence(f"file.error.{code}", **facts), source=source, line=line)
 
 
 def note_sentence(stated: Mapping[str, Any], language: str | None = None) -> str:

@@ -27,7 +27,7 @@ def changed_address(settings: Settings) -> tuple[str, str] | None:
     return None if before == settings.identity else (before, settings.identity)
 
 
-def accept_address(settings: Settings, by: str | None = None) -> tuple[str, str] | None:
+def accept_address(settings: Settings) -> tuple[str, str] | None:
     """Record that the environment has another address from now on; return both, None where nothing changed.
 
     Raises
@@ -35,14 +35,13 @@ def accept_address(settings: Settings, by: str | None = None) -> tuple[str, str]
     JournalError
         When this is not the right journal, or the new address has a journal of its own; nothing was recorded.
     """
-    person = this_user() if by is None else rules.a_name("by", by)
     with WritableJournal(settings) as journal:
         before, after = journal.origin()["address"], settings.identity
         if before == after:
             return None
         facts = {"address": after, "before": before}
         with journal.right_transaction(but=("another_address",)) as connection:
-            journal.record(connection, "address_accepted", person=person, facts=facts)
+            journal.record(connection, "address_accepted", person=this_user(), facts=facts)
         journal.remember()
     return before, after
 

@@ -29,6 +29,7 @@ from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
 from bktools.service import Service
 from bktools.settings import Settings
+from bktools.wording import Sentence
 
 OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "close_applied"
 # The event of a change of state.
@@ -259,7 +260,7 @@ def required_company(company: str | None, settings: Settings) -> str:
     """Return the UUID of a company, by default of the configured one; refuse none."""
     company = company or settings.company
     if company is None:
-        raise ArgumentError("company", "must name the company of the period (or set BKTOOLS_COMPANY)")
+        raise ArgumentError("company", Sentence("rule.no_company"))
     return company_named(company, settings)
 
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from bktools.errors import JournalError
-from bktools.wording import words
+from bktools.wording import Sentence, words
 
 # Where the sentence of a code stands.
 _SECTIONS = ("request", "account_state", "event")
 
 
-def sentence_of(code: str, facts: Mapping[str, Any], language: str = "en") -> str:
-    """Return the sentence about a code of an event or an outcome, "" for a code without words."""
-    texts = words(language)
+def sentence_of(code: str, facts: Mapping[str, Any]) -> str:
+    """Return the English sentence about a code of an event or an outcome, "" for a code without words."""
+    texts = words("en")
     for section in _SECTIONS:
         if texts.has(key := f"{section}.{code}"):
             ledger = facts.get("ledger")
@@ -35,7 +35,5 @@ def line_of(code: str, /, **facts: object) -> str:
 
 def refusal(code: str, /, **facts: object) -> JournalError:
     """Return the error of a code of the section `journal`, with its sentence and the facts that it reads."""
-    error = JournalError(line_of(code, **facts))
-    error.code = code
-    error.facts = {name: facts.get(name) for name in words().facts_of(f"journal.{code}")}
-    return error
+    key = f"journal.{code}"
+    return JournalError(Sentence(key, **{name: facts.get(name) for name in words().facts_of(key)}))

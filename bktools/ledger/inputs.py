@@ -12,7 +12,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import name_of
 from bktools.errors import ArgumentError, InputError
 from bktools.frames import schema
 from bktools.frames.columns import (
@@ -27,6 +26,7 @@ from bktools.frames.columns import (
 )
 from bktools.frames.incoming import in_memory, source_of
 from bktools.ledger.whole_numbers import are_distinct
+from bktools.wording import Sentence
 
 EPOCH = dt.date(1970, 1, 1)
 
@@ -110,7 +110,7 @@ def read(exported: Any, ledger: Any, explained: Sequence[str] = (), *, are_sent:
     entries = without_columns(entries, [*ADDED, *of_posting])
     entries, postings, _ = tables_in_one_scale(_checked(entries, "exported"), postings, CENTS)
     if postings.schema.field("amount").type.bit_width > schema.MONEY.bit_width:
-        raise InputError(f"the amounts need more than {schema.DIGITS} digits", source="exported and ledger")
+        raise InputError(Sentence("error.too_many_digits", most=schema.DIGITS), source="exported and ledger")
     not_sent: Mapping[str, int] = {}
     if are_sent and "state" in entries.column_names:
         entries, not_sent = _sent(entries)
@@ -143,7 +143,7 @@ def options_of(
     source = source_of(ledger)
     style = source.get("style") if style is None else style
     if style is not None and style not in schema.STYLES:
-        raise ArgumentError(name_of("style"), f"must be one of {', '.join(schema.STYLES)}", style)
+        raise ArgumentError("style", Sentence("rule.one_of", choices=", ".join(schema.STYLES)), style)
     is_reversed = source.get("reverse_sign") if reverse_sign is None else reverse_sign
     return {"style": style, "reverse_sign": is_reversed, "currency": currency}
 
@@ -167,7 +167,7 @@ def _explained_rows(ledger: pa.Table, explained: Sequence[str]) -> frozenset[int
     names = [" ".join(name.split()) for name in explained]
     for name in names:
         if not name or name not in by_name:
-            raise ArgumentError(name_of("explained"), "must name a voucher or a document of the ledger", name)
+            raise ArgumentError("explained", Sentence("rule.voucher"), name)
     return frozenset().union(*(by_name[name] for name in names))
 
 
@@ -198,9 +198,7 @@ def _refuse_companies(entries: pa.Table) -> None:
         companies = pc.unique(entries.column("company_id").drop_null())
         count = len(pc.unique(pc.ascii_lower(companies)))
         if count > 1:
-            raise ArgumentError(
-                "exported", f"holds {count} companies and a ledger is of one: give the entries of one company"
-            )
+            raise ArgumentError("exported", Sentence("rule.one_company", count=count))
 
 
 def _refuse_repeated(entries: pa.Table) -> None:
@@ -212,7 +210,5 @@ def _refuse_repeated(entries: pa.Table) -> None:
     repeated = sorted({*keys["id"].filter(keys.is_duplicated())})
     if repeated:
         raise InputError(
-            f"has {len(repeated):,} {'entry' if len(repeated) == 1 else 'entries'} more than once, "
-            f"such as {repeated[0]}: give each entry once",
-            source="exported",
+            Sentence("error.repeated_entries", count=len(repeated), first=repeated[0]), source="exported"
         )

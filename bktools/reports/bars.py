@@ -12,7 +12,7 @@ from bktools.consoles import in_notebook
 from bktools.errors import ArgumentError
 from bktools.frames.sums import total
 from bktools.visible import visible_line, width
-from bktools.wording import LANGUAGES, Words, words
+from bktools.wording import LANGUAGES, Sentence, Words, words
 from bktools.wording.numbers import capitalized
 
 if TYPE_CHECKING:
@@ -114,17 +114,15 @@ def titled(title: str, about: str) -> str:
 def words_of(language: str | None) -> Words:
     """Return the words of a picture in a language, by default the configured one."""
     if language not in (None, *LANGUAGES):
-        raise ArgumentError("language", f"must be one of {', '.join(LANGUAGES)}", language)
+        raise ArgumentError("language", Sentence("rule.one_of", choices=", ".join(LANGUAGES)), language)
     return words(language)
 
 
 def checked(value: Any, argument: str, kind: type, source: str) -> Any:
     """Return the argument of a picture; refuse another type, and name `source`, whose result is needed."""
     if not isinstance(value, kind):
-        article = "an" if kind.__name__[0] in "AEIOU" else "a"
-        raise ArgumentError(
-            argument, f"must be {article} {kind.__name__}, as {source} returns it, not {type(value).__name__}"
-        )
+        facts = {"kind": kind.__name__, "source": source, "is": type(value).__name__}
+        raise ArgumentError(argument, Sentence("rule.result_of", **facts))
     return value
 
 

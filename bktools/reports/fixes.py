@@ -25,7 +25,7 @@ from bktools.inputs.table import Table
 from bktools.inputs.words import normal
 from bktools.reports.workbook import BETWEEN, FORMAT, LINES, account_label
 from bktools.settings import Settings
-from bktools.wording import LANGUAGES, words
+from bktools.wording import LANGUAGES, Sentence, words
 
 # The columns of the sheet that are read; `report.column` of the wording has their headings.
 COLUMNS = ("to_do", "about", "new_account", "note", "check", *IDS)
@@ -91,14 +91,11 @@ def read_fixes(
     month = None if month is None else rules.month("month", month)
     hidden, source = _identity(path), str(path)
     if company not in {None, hidden["company_id"]}:
-        raise InputError(
-            f"is of company {hidden['company_id']}, not of {company}: name its company with --company",
-            source=source,
-        )
+        facts = {"of": hidden["company_id"], "company": company}
+        raise InputError(Sentence("error.workbook_of_company", **facts), source=source)
     if month not in {None, hidden["period"]}:
-        raise InputError(
-            f"is of {hidden['period']}, not of {month}: give the workbook of that month", source=source
-        )
+        facts = {"of": hidden["period"], "month": month}
+        raise InputError(Sentence("error.workbook_of_month", **facts), source=source)
     headings = {name: words(hidden["language"])(f"report.column.{name}") for name in COLUMNS}
     sheet = words(hidden["language"])("report.sheet.to_do")
     table = read_headed(path, headings.values(), sheet)
@@ -200,11 +197,11 @@ def _identity(path: str | PathLike[str]) -> dict[str, Any]:
     try:
         table = read_headed(path, ("fact", "value"), LINES)
     except SheetNotFoundError as error:
-        raise InputError("is not the workbook of a close (month-end.xlsx)", source=str(path)) from error
+        raise InputError(Sentence("error.no_workbook"), source=str(path)) from error
     hidden = dict(zip(*(column.to_pylist() for column in table.columns[:2]), strict=True))
     is_known = hidden.get("format") == FORMAT and hidden.get("language") in LANGUAGES
     if not is_known or not hidden.keys() >= BOOKS.keys():
-        raise InputError(f"has no sheet {LINES!r} that this version of bktools can read", source=str(path))
+        raise InputError(Sentence("error.workbook_of_version", sheet=LINES), source=str(path))
     return hidden
 
 
@@ -213,10 +210,7 @@ def _lines(table: Table, named: Mapping[str, str], books: Mapping[str, str]) -> 
     headings = [normal(heading) for heading in table.headings]
     missing = [heading for heading in named.values() if normal(heading) not in headings]
     if missing:
-        raise InputError(
-            f"the sheet to fill in has no column {missing[0]!r}: take a new copy of the workbook",
-            source=table.source,
-        )
+        raise InputError(Sentence("error.column_of_workbook", heading=missing[0]), source=table.source)
     columns = (table.columns[headings.index(normal(heading))].to_pylist() for heading in named.values())
     for number, *values in zip(table.lines.tolist(), *columns, strict=True):
         row = {name: value.strip() or None for name, value in zip(named, values, strict=True)}

@@ -32,6 +32,7 @@ from bktools.journal.records import this_process
 from bktools.reports.html import report_of
 from bktools.reports.pictures import PICTURES, pictures_of
 from bktools.reports.workbook import workbook_of
+from bktools.wording import Sentence
 
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 2
@@ -83,24 +84,25 @@ def check_target(folder: Path, environment: str, company: str, name: str = "") -
         When nothing can be written beside it, or an open program stops Windows from moving one of its files.
     """
     disk.require_file_name(folder)
-    why = ""
+    code, facts = "", {}
     if folder.is_symlink() and not folder.exists():
-        why = "is a link to nothing"
+        code = "link"
     elif folder.is_dir() and folder.samefile(Path()):
         # The folder is replaced as a whole, which would leave the shell in a deleted folder.
-        why = "is the folder you are in"
+        code = "current"
     elif folder.exists() and not folder.is_dir():
-        why = "is a file"
+        code = "file"
     elif (folder / MANIFEST).is_file():
         earlier = _read_manifest(folder)
         books = earlier["environment"], earlier["company"]
         if books[0] != "sandbox" and books != (environment, company):
-            why = f"holds the close of {earlier['company_name'] or f'company {books[1]}'} in {books[0]}"
+            code = "other_close"
+            facts = {"name": earlier["company_name"] or books[1], "environment": books[0]}
     elif folder.is_dir() and any(folder.iterdir()):
-        why = "holds something else than a close"
-    if why:
-        other = in_shell(f"{folder}-{name or company}")
-        raise InputError(f"{folder} {why}: give another folder with --out, such as --out {other}")
+        code = "other_files"
+    if code:
+        facts |= {"folder": str(folder), "other": in_shell(f"{folder}-{name or company}")}
+        raise InputError(Sentence(f"error.folder_{code}", **facts))
     with disk.storage_errors(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         probe = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"
@@ -242,9 +244,9 @@ def _readme(close: Close, inputs: Mapping[str, Mapping[str, Any]]) -> str:
     words = close.words
     about = {REPORT: "report_html", WORKBOOK: "month_end_xlsx"}
     about |= {name: name.replace(".", "_") for name in (*PICTURES, *tables_of(close))}
-    about |= {one["file"]: f"input_{name}" for name, one in inputs.items() if one["file"]} | {
-        MANIFEST: "manifest_json"
-    }
+    about |= {
+        one["file"]: f"input_{name.partition('_')[0]}" for name, one in inputs.items() if one["file"]
+    } | {MANIFEST: "manifest_json"}
     width = max(map(len, about))
     sheet = words("report.sheet.to_do")
     lines = "\n".join(
@@ -287,16 +289,18 @@ def _inputs(close: Close) -> tuple[dict[str, Any], dict[str, bytes]]:
     """
     inputs: dict[str, dict[str, Any]] = {}
     copies: dict[str, bytes] = {}
-    for name in ("chart", "entries"):
-        about = close.run.sources[name]
-        source = Path(about.get("source") or "")
-        content = source.read_bytes() if source.is_file() else b""
-        inputs[name] = {"source": about.get("source"), "sha256": about.get("sha256"), "file": None}
-        if hashlib.sha256(content).hexdigest() == about.get("sha256"):
-            inputs[name]["file"] = f"input_{name}{source.suffix}"
-            copies[inputs[name]["file"]] = content
-        else:
-            inputs[name]["note"] = (
-                "not copied: the file was changed or removed since it was read, or it was no file"
-            )
+    for table in ("chart", "entries"):
+        read = close.run.sources[table]
+        for number, about in enumerate(read.get("files") or [read], start=1):
+            name = table if number == 1 else f"{table}_{number}"
+            source = Path(about.get("source") or "")
+            content = source.read_bytes() if source.is_file() else b""
+            inputs[name] = {"source": about.get("source"), "sha256": about.get("sha256"), "file": None}
+            if hashlib.sha256(content).hexdigest() == about.get("sha256"):
+                inputs[name]["file"] = f"input_{name}{source.suffix}"
+                copies[inputs[name]["file"]] = content
+            else:
+                inputs[name]["note"] = (
+                    "not copied: the file was changed or removed since it was read, or it was no file"
+                )
     return inputs, copies

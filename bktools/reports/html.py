@@ -228,7 +228,8 @@ def _source_of(texts: Words, about: Mapping[str, Any]) -> str:
     )
     rows = [texts.counted(about["rows"], "row")] if "rows" in about else []
     times = [texts("report.fetched", moment=time) for time in about.get("fetched_at") or ()]
-    digest = [f"SHA-256 {about['sha256'][:12]}…"] if "sha256" in about else []
+    digests = [one["sha256"] for one in about.get("files") or [about] if "sha256" in one]
+    digest = [f"SHA-256 {', '.join(f'{one[:12]}…' for one in digests)}"] if digests else []
     return ", ".join([*names, *rows, *times, *digest]) or texts("report.not_known")
 
 

@@ -26,7 +26,7 @@ from bktools.ledger.ledger_match import ARRIVED_CODES
 from bktools.reports import bars
 from bktools.reports.bars import DONE, INK, NEUTRAL, STRIPES, WAITING, Chart, Look
 from bktools.spending import spend
-from bktools.wording import Words, words
+from bktools.wording import Sentence, Words, words
 from bktools.wording.numbers import percent
 
 if TYPE_CHECKING:
@@ -110,9 +110,7 @@ def plot_spend(
     needed = DIFFERENCES if "difference" in frame.columns else SUMS
     missing = [name for name in needed if name not in frame.columns]
     if missing:
-        raise InputError(
-            f"the frame has no column {missing[0]!r}: give the frame that spend(entries, by=...) returns"
-        )
+        raise InputError(Sentence("error.frame_of_spend", name=missing[0]))
     keys = list(frame.columns[: list(frame.columns).index("currency")])
     by = (
         " and ".join(key.removesuffix("_name").removesuffix("_id").replace("_", " ") for key in keys)
@@ -198,7 +196,7 @@ def plot_money(
     ['ready', 'not approved', 'no category']
     """
     if by not in {"reason", "month"}:
-        raise ArgumentError("by", "must be 'reason' or 'month'", by)
+        raise ArgumentError("by", Sentence("rule.one_of", choices="reason, month"), by)
     texts = bars.words_of(language)
     rows = _with_states(entries, jobs, texts)
     title = month_and_company(rows, texts.language) if title is None else title
@@ -256,12 +254,10 @@ def _with_states(
             arrow_of(entries, "the entries") if isinstance(entries, pd.DataFrame | pa.Table) else pa.table({})
         )
         if not {"fate", "reason"} <= set(table.column_names):
-            raise ArgumentError(
-                "entries", "must be an ExportPlan, a LedgerMatch, or have the columns fate and reason"
-            )
+            raise ArgumentError("entries", Sentence("rule.plan_or_match"))
         states, reasons = (table[name].to_pylist() for name in ("fate", "reason"))
     if not {"amount", "currency"} <= set(table.column_names):
-        raise ArgumentError("entries", "must have amounts and currencies")
+        raise ArgumentError("entries", Sentence("rule.amounts_and_currencies"))
     names = {state: _name_of(texts, state) for state in STATES}
     reasons = [
         texts.name(section, reason) if state in WITH_REASONS else names.get(state, state)

@@ -178,6 +178,8 @@ def _blocks(close: Close) -> Iterator[Block]:
                     name: line.parts[fate][place] for name, line in lines.items() if fate in line.parts
                 }
                 against.append(row(label, None, amounts))
+        if earlier := close.figures.counted_earlier.amounts:
+            against.append(row(words("report.workbook.counted_earlier"), None, earlier))
         yield words("report.against", month=close.last_month), against, []
     first = [(_step(words, action), action) for action in close.actions[:3]]
     yield words("report.first_steps"), rows(first), []

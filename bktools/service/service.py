@@ -28,6 +28,7 @@ from bktools.service.retry import Budget, RetryPolicy, repeated
 from bktools.service.transport import Limits, Transport, request_of
 from bktools.service.workers import interruptible
 from bktools.settings import Settings, require_writable
+from bktools.wording import Sentence
 
 Record = TypeVar("Record")
 
@@ -407,7 +408,7 @@ class Service:
         if unknown is not None:
             raise ArgumentError(unknown, f"is not a filter of the {table}: choose from {', '.join(known)}")
         if verify not in ("strict", "warn"):
-            raise ArgumentError("verify", 'must be "strict" or "warn"', verify)
+            raise ArgumentError("verify", Sentence("rule.one_of", choices="strict, warn"), verify)
         rows = rules.whole_number("limit", limit, smallest=1, largest=rules.INT32_MAX)
         companies = company_ids(company, self.settings)
         checked = noun.checked(filters, but="company_id")

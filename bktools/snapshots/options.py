@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, TypeVar
 
-from bktools.caller import can_set, name_of, setting
+from bktools.caller import can_set, setting
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.frames.schema import Moment
 from bktools.snapshots.snapshot import Snapshot
-from bktools.wording import Words
+from bktools.wording import Sentence, Words
 
 ONE_HOUR = dt.timedelta(hours=1)
 
@@ -52,13 +52,13 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.as_of is not None and self.refresh:
-            raise ArgumentError("refresh", "cannot be combined with as_of, which only reads snapshots")
+            raise ArgumentError("refresh", Sentence("rule.not_with_as_of"))
         if self.as_of is not None and not self.cache:
-            raise ArgumentError("cache", "must be True with as_of, which only reads snapshots")
+            raise ArgumentError("cache", Sentence("rule.cache_with_as_of"))
         if self.verify not in ("strict", "warn"):
-            raise ArgumentError("verify", 'must be "strict" or "warn"', self.verify)
+            raise ArgumentError("verify", Sentence("rule.one_of", choices="strict, warn"), self.verify)
         if self.on_error not in ("raise", "collect"):
-            raise ArgumentError(name_of("on_error"), 'must be "raise" or "collect"', self.on_error)
+            raise ArgumentError("on_error", Sentence("rule.one_of", choices="raise, collect"), self.on_error)
         checked = {
             "until": None if self.as_of is None else instant("as_of", self.as_of),
             "max_age": _age(self.max_age),
@@ -117,9 +117,7 @@ def instant(argument: str, moment: Moment) -> dt.datetime:
             dt.date.fromisoformat(text.replace("W", "week")), dt.time.max, tzinfo=dt.UTC
         )
     except ValueError:
-        raise ArgumentError(
-            argument, "must be a day such as 2026-10-31 or an ISO 8601 instant", moment
-        ) from None
+        raise ArgumentError(argument, Sentence("rule.instant"), moment) from None
 
 
 def age_of(time: dt.datetime, texts: Words) -> str:
@@ -140,7 +138,5 @@ def _age(max_age: object) -> dt.timedelta:
         with contextlib.suppress(OverflowError, ValueError):
             age = dt.timedelta(seconds=max_age)
     if age is None or not age >= dt.timedelta(0):
-        raise ArgumentError(
-            "max_age", f"must be seconds or a timedelta, from 0 to {dt.timedelta.max.days} days", max_age
-        )
+        raise ArgumentError("max_age", Sentence("rule.max_age", most=dt.timedelta.max.days), max_age)
     return age

@@ -15,14 +15,23 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import is_command, setting
 from bktools.errors import InputError
 from bktools.frames.columns import amounts_of, days_of, in_one_scale, text_of, with_column
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import COUNT, MONEY, TEXT, Month, to_pandas
 from bktools.frames.sums import NO_CURRENCY, NOTHING, Money, change_of, currencies_of, threshold_of, total
-from bktools.spending.sums import KEYS, NAMING, Grouped, columns_of, grouped_by, keys_of, of_period
-from bktools.wording import Words, words
+from bktools.spending.budgets import comparable, with_ids
+from bktools.spending.sums import (
+    KEYS,
+    NAMING,
+    Grouped,
+    columns_of,
+    grouped_by,
+    keys_of,
+    of_period,
+    questionable,
+)
+from bktools.wording import Sentence, Words, words
 
 SHOWN_DRIVERS = 3
 NO_MONEY = pa.chunked_array([[]], MONEY)
@@ -77,14 +86,16 @@ def versus(
         `difference` (this less that, exact), `percent` (of that; null where it is nothing), and `drivers`:
         the entries that make most of the difference, without those that both have with the same supplier and
         amount. Groups are the same where their IDs are, or their names where a side has no IDs.
-        `frame.attrs["bktools"]` has `below_threshold`, the number of smaller differences.
+        `frame.attrs["bktools"]` has `below_threshold`, the number of smaller differences, and of each side
+        what is `questionable`, as in `spend`.
 
     Raises
     ------
     ArgumentError
         When `by` is no key, something is not a frame, or the threshold is none.
     InputError
-        When a side has no amount, or lacks a key.
+        When a side has no amount, or lacks a key; or a budget names a category or an employee that is none,
+        or several, of those given.
 
     Notes
     -----
@@ -110,6 +121,10 @@ def versus(
     sources = [Path(source_of(frame).get("source") or name).name for name, frame in given.items()]
     that = _in_currency_of(this, that, *sources)
     frames = {"categories": categories, "accounts": accounts, "employees": employees}
+    this, that = (
+        with_ids(rows, by, source=source, **frames)
+        for source, rows in zip(sources, (this, that), strict=True)
+    )
     sides = [
         grouped_by(rows, by, source=source, **frames)
         for source, rows in zip(sources, (this, that), strict=True)
@@ -119,6 +134,7 @@ def versus(
     rows = [row for row in differences(sides, words(language), signs, every=every) if row.change or every]
     large = [row for row in rows if is_large({"difference": row.change, "percent": row.percent})]
     about = source_of(this) | {"below_threshold": len(rows) - len(large)}
+    about["questionable"] = {name: questionable(side.rows) for name, side in zip(given, sides, strict=True)}
     return to_pandas(_table(large, sides[0]), about)
 
 
@@ -187,13 +203,13 @@ def _in_currency_of(this: pa.Table, that: pa.Table, this_source: str, that_sourc
     counts = pc.value_counts(pc.drop_null(this["currency"])).to_pylist()
     currencies = [row["values"] for row in sorted(counts, key=lambda row: (-row["counts"], row["values"]))]
     if len(currencies) != 1:
-        most = currencies[0] if currencies else "EUR"
-        way = setting("currency", most) if is_command() else f'that.assign(currency="{most}")'
-        raise InputError(
-            f"no column is the currency, and {this_source} has {', '.join(currencies) or 'none'}: "
-            f"add a column, or where all amounts are in one currency, use {way}",
-            source=that_source,
-        )
+        facts = {
+            "source": this_source,
+            "currencies": ", ".join(currencies),
+            "most": next(iter(currencies), ""),
+        }
+        code = "currency_of_budget" if currencies else "no_currency_of_budget"
+        raise InputError(Sentence(f"error.{code}", **facts), source=that_source)
     return with_column(that, "currency", pa.repeat(pa.scalar(currencies[0], TEXT), len(that)))
 
 
@@ -225,7 +241,7 @@ def _sums(side: Grouped, joined: Sequence[str], labels: dict[Group, dict[str, st
 
 def _same(text: str | None, missing: str | None) -> str:
     """Return a text as groups compare it: missing values as `spend` shows them, no capitals or spaces."""
-    return " ".join((missing or "" if text is None else text).casefold().split())
+    return comparable(missing or "" if text is None else text) or ""
 
 
 def _drivers(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
+import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ from bktools.errors import InputError
 from bktools.frames.columns import amounts_of, days_of, text_of
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import DATE, TEXT, Month, to_pandas
+from bktools.wording import Sentence
 
 # An entry recurs when it came in so many of the four months before: one of them may lack it, too.
 MONTHS, LEAST = 4, 3
@@ -26,6 +28,10 @@ MONTHS, LEAST = 4, 3
 USUAL_DAYS = 6
 # A bill by use, such as for power or a telephone, is a quarter more or less than the others.
 USUAL_SHARE = Decimal("0.25")
+
+# So many habits may chance show among a supplier's entries.
+CHANCE = 0.1
+DAYS_OF_MONTH = 30
 
 DAY = dt.timedelta(days=1)
 # An entry that has not come is listed first.
@@ -43,7 +49,7 @@ def expected_entries(entries: Any, month: Month) -> pd.DataFrame:
     four months before, within six days of the same day of the month and within a quarter of the same amount.
     It has come when such an entry is there, and late when that one is of the month after. Nothing is
     estimated: the amount is the median of those that came. Nothing is expected of a supplier of which more
-    than a third of the entries has other days or amounts.
+    than half of the entries have other days or amounts, nor what its many entries would show by chance.
 
     Parameters
     ----------
@@ -95,7 +101,7 @@ def expected_in(table: pa.Table, month: str) -> pa.Table:
     wanted = dt.date.fromisoformat(f"{month}-01")
     for name in ("date", "amount", "currency", "supplier"):
         if name not in table.column_names:
-            raise InputError(f"the entries have no column {name}, by which an entry of each month is known")
+            raise InputError(Sentence("error.no_column_of_habits", name=name))
     expected = [
         (key, habit)
         for key, arrivals in _by_key(table, wanted).items()
@@ -143,23 +149,24 @@ def _by_key(table: pa.Table, wanted: dt.date) -> dict[Key, list[Arrival]]:
 
 
 def _regular(arrivals: Sequence[Arrival], wanted: dt.date) -> list[Habit]:
-    """Return the habits of a key; none where more than a third of the entries has none."""
+    """Return the habits of a key; none where more than half of the entries has none."""
     habits = [*_habits(arrivals, wanted)]
     came, before = sum(habit.months for habit in habits), sum(one.day < wanted for one in arrivals)
-    return habits if 3 * came >= 2 * before else []
+    return habits if 2 * came >= before else []
 
 
 def _habits(arrivals: Sequence[Arrival], wanted: dt.date) -> Iterator[Habit]:
     """Find the entries of each month among those of one key; an entry belongs to one habit at most."""
     before = [_months_later(wanted, -count) for count in range(1, MONTHS + 1)]
     end = _months_later(wanted, 1) - DAY
+    history = [one for one in arrivals if one.day < wanted]
     free: Free = defaultdict(Counter)
     for one in arrivals:
         free[one.day][one] += 1
-    for newest in [one for one in reversed(arrivals) if one.day < wanted]:
+    for newest in reversed(history):
         by_month = [_nearest(free, newest, month) for month in before] if free[newest.day][newest] else []
         came = [one for one in by_month if one is not None]
-        if len(came) < LEAST:
+        if len(came) < LEAST or _by_chance(came, history) > CHANCE:
             continue
         usual = Arrival(_in_month(newest.day, wanted), statistics.median_low([one.amount for one in came]))
         for one in came:
@@ -172,6 +179,24 @@ def _habits(arrivals: Sequence[Arrival], wanted: dt.date) -> Iterator[Habit]:
         state = "came" if arrived else "late" if late else "missing"
         last = tuple(one.amount for one in came[: len(LAST)])
         yield Habit(state, usual.day, usual.amount, last, shown.day if shown else None, len(came))
+
+
+def _by_chance(came: Sequence[Arrival], history: Sequence[Arrival]) -> float:
+    """Return how many habits as regular as this one the other entries of its supplier would show by chance.
+
+    Entries that come at any time are as near in day and amount as those of the habit with a probability that
+    follows from their number; each entry of a month is a trial.
+    """
+    newest, trials = came[0], len(history) / MONTHS
+    days = max(abs((one.day - _in_month(newest.day, one.day)).days) for one in came)
+    difference = max(abs(one.amount - newest.amount) for one in came)
+    # Twice as far, because those of the habit are the nearest ones.
+    days = min(2 * days + 1, USUAL_DAYS)
+    difference = min(2 * difference, abs(newest.amount) * USUAL_SHARE)
+    others = sum(abs(one.amount - newest.amount) <= difference for one in history) - len(came)
+    # Half an entry more: that there is none in four months does not mean that none can come.
+    in_a_month = min(1, (others + 0.5) / MONTHS * (2 * days + 1) / DAYS_OF_MONTH)
+    return trials * math.comb(MONTHS - 1, len(came) - 1) * in_a_month ** (len(came) - 1)
 
 
 def _between(free: Free, first: dt.date, last: dt.date) -> Iterator[Arrival]:

@@ -23,9 +23,9 @@ from bktools.frames.delimited import to_csv
 from bktools.frames.schema import MONEY, TEXT
 from bktools.inputs.readers.rates import read_rates
 from bktools.settings import Settings
+from bktools.wording import Sentence
 
 COLUMNS = ("date", "currency", "rate")
-EXAMPLE = 'such as {"USD": 0.8712}, or a file with the columns date, currency, rate'
 # The day of a rate that holds on every day.
 ALWAYS = dt.date.min
 
@@ -76,12 +76,12 @@ def rates_of(rates: Any) -> ExchangeRates:
     elif isinstance(rates, str | Path):
         rows = _rows_of_file(rates)
     else:
-        raise ArgumentError("rates", f"must be a mapping or a file, {EXAMPLE}", type(rates).__name__)
+        raise ArgumentError("rates", Sentence("rule.rates"), type(rates).__name__)
     by_currency: dict[str, dict[dt.date, Decimal]] = defaultdict(dict)
     for row in rows:
         day, currency, rate = _checked(row)
         if by_currency[currency].setdefault(day, rate) != rate:
-            raise ArgumentError("rates", f"has two rates for {currency} on {day}")
+            raise ArgumentError("rates", Sentence("rule.two_rates", currency=currency, day=day))
     ordered = {currency: dict(sorted(own.items())) for currency, own in by_currency.items()}
     return ExchangeRates(
         {currency: [*own] for currency, own in ordered.items()},
@@ -106,8 +106,10 @@ def in_own_currency(rows: pa.Table, rates: ExchangeRates, own: str | None = None
     without_rate = pc.and_(pc.is_null(amounts), pc.is_valid(amounts_of(rows)))
     for place in pc.indices_nonzero(without_rate).to_pylist()[:1]:
         day, currency = days[place], currencies[place]
-        when = f"on {day}" if day else "of an entry without a date"
-        raise InputError(f"the rates have none for {currency or 'no currency'} {when}: add a line for it")
+        if currency is None:
+            raise InputError(Sentence("error.no_currency_for_rate"))
+        code = "no_rate" if day else "no_rate_without_date"
+        raise InputError(Sentence(f"error.{code}", currency=currency, day=day))
     return amounts, own
 
 
@@ -145,12 +147,10 @@ def _own(currencies: Sequence[str | None], rates: ExchangeRates) -> str:
     """Return the company's own currency: the one without a rate, else the one whose rate is always 1."""
     without = sorted({currency or "no currency" for currency in currencies} - {*rates.days})
     if len(without) > 1:
-        raise InputError(
-            f"the rates have none for {', '.join(without)}: one of these may lack it, the own currency"
-        )
+        raise InputError(Sentence("error.no_rates", currencies=", ".join(without)))
     ones = [currency for currency, own in rates.rates.items() if {*own} == {1}]
     if not without and len(ones) != 1:
-        raise InputError("every currency has a rate: give the company's own the rate 1, as in EUR: 1")
+        raise InputError(Sentence("error.no_own_rate"))
     return without[0] if without else ones[0]
 
 
@@ -170,7 +170,11 @@ def _checked(row: Row) -> tuple[dt.date, str, Decimal]:
         rate = Decimal(str(written_rate))
         day = dt.date.fromisoformat(str(written_day).strip())
     except (InvalidOperation, ValueError):
-        raise ArgumentError("rates", f"must be days such as 2026-10-31 and numbers, {EXAMPLE}", row) from None
+        raise ArgumentError("rates", Sentence("rule.rate_line"), _shown(row)) from None
     if not rate.is_finite() or rate <= 0 or not isinstance(currency, str):
-        raise ArgumentError("rates", f"must be numbers above zero by currency, {EXAMPLE}", row)
+        raise ArgumentError("rates", Sentence("rule.rate_number"), _shown(row))
     return day, currency.strip().upper(), rate
+
+
+def _shown(row: Row) -> str:
+    return ", ".join(str(part) for part in row if part != ALWAYS)

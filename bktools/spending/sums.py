@@ -12,16 +12,16 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import is_command, setting
 from bktools.contract import rules
 from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.columns import dated, days_of, wall_times, with_column
+from bktools.frames.columns import dated, days_of, split_lines, text_of, wall_times, with_column
 from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.names import month_and_company, with_names
 from bktools.frames.schema import COUNT, TEXT, TEXTS, Month, to_pandas
-from bktools.frames.sums import NO_CURRENCY, shares_of, summed, total
+from bktools.frames.sums import NO_CURRENCY, shares_of, summed, sums_of, total
 from bktools.spending.rates import ExchangeRates, in_own_currency, rates_of
+from bktools.wording import Sentence, words
 
 # A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
 KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
@@ -33,11 +33,8 @@ KEYS: dict[str, tuple[tuple[str, ...], str | None]] = {
     "company": (("company_id",), None),
     "month": (("month",), None),
 }
-# How to get a key that the entries lack.
-ADVICE = {
-    "account": "give categories and accounts, from which the account of each category is taken, or ",
-    "month": "give them a date, or ",
-}
+# Keys that entries may get from something else than a column of their own.
+ADVISED = ("account", "month")
 MONEY = ("amount", "currency")
 # Columns that name an entry for a person.
 NAMING = ("supplier", "description")
@@ -99,10 +96,13 @@ def spend(
         currency, each rounded to its units) and `home_currency`, and `share`; last `category_id` and
         `employee_id`, which tell groups of one name apart.
 
-        `share` is a fraction of 1, rounded to four digits, within the first key where there are several, such
+        `share` is a percentage with two decimals within the first key where there are several, such
         as within each month: the amount divided by the sum of all its rows of the currency that have the sign
         of their total. A row of the other sign (such as a credit among expenses) has none, nor has any row
-        where the total is zero; such shares add up to 1, apart from rounding.
+        where the total is zero; such shares add up to 100, apart from rounding.
+
+        `frame.attrs["bktools"]["questionable"]` has number and amounts of the entries that are counted and
+        are `not_approved`, or a `duplicate`: a line with the ID of an earlier one.
 
         The currency with most entries comes first; within it the keys in their order: months, numbers and
         dates by value, texts by the alphabet, and missing values last.
@@ -129,7 +129,7 @@ def spend(
     ...     "currency": ["EUR", "EUR", "EUR", "JPY"],
     ... })
     >>> bktools.spend(entries, by="supplier", shares=True).drop(columns="entries").values.tolist()
-    [['Bahn', 'EUR', 20.0, 0.4], ['Hotel', 'EUR', 30.0, 0.6], ['no supplier', 'JPY', 500.0, 1.0]]
+    [['Bahn', 'EUR', 20.0, 40.0], ['Hotel', 'EUR', 30.0, 60.0], ['no supplier', 'JPY', 500.0, 100.0]]
     """
     entries, without_date = of_period(entries, by, period)
     grouped = grouped_by(entries, by, categories=categories, accounts=accounts, employees=employees)
@@ -144,6 +144,7 @@ def spend(
         names[names.index("amount") + 1 : names.index("amount") + 1] = HOME
     ids = [name for name in grouped.keys if name not in grouped.missing]
     source = source_of(entries) | {"title": month_and_company(grouped.rows)}
+    source["questionable"] = questionable(grouped.rows)
     source |= {} if period is None else {"without_date": without_date}
     return to_pandas(sums.select([*names, *ids]), source)
 
@@ -187,10 +188,24 @@ def of_period(entries: Any, by: str | Sequence[str], period: Month | None) -> tu
     first, last = rules.period("period", period)
     rows = in_memory(entries, "the entries", columns_of(keys_of(by, entries)))
     if "date" not in rows.column_names:
-        raise InputError("the entries have no date, by which those of a period are known")
+        raise InputError(Sentence("error.no_date_for_period"))
     months = _months(rows)
     is_inside = pc.and_(pc.greater_equal(months, first), pc.less_equal(months, last))
     return described(rows.filter(is_inside), source_of(entries)), months.null_count
+
+
+def questionable(rows: pa.Table) -> dict[str, Any]:
+    """Return number and amounts of the entries that are not approved, and of those that are there again."""
+    masks = {}
+    if "approved" in rows.column_names and pa.types.is_boolean(rows["approved"].type):
+        masks["not_approved"] = pc.fill_null(pc.equal(rows["approved"], False), False)
+    if "id" in rows.column_names:
+        lines = pc.cast(split_lines(rows), TEXT)
+        keys = pc.binary_join_element_wise(pc.ascii_lower(text_of(rows, "id")), lines, pa.scalar("/", TEXT))
+        first = pc.index_in(keys, keys.combine_chunks(), skip_nulls=True)
+        masks["duplicate"] = pc.fill_null(pc.less(first, pa.array(range(len(rows)))), False)
+    sums = {what: sums_of(rows.filter(mask)) for what, mask in masks.items()}
+    return {what: parts[0].for_programs for what, parts in sums.items() if parts}
 
 
 def with_home(sums: pa.Table, grouped: Grouped, rates: ExchangeRates) -> pa.Table:
@@ -209,13 +224,7 @@ def grouped_by(entries: Any, by: str | Sequence[str], *, source: str = "", **fra
     rows = in_memory(entries, "the entries", columns_of(keys))
     for name in MONEY:
         if name not in rows.column_names:
-            way = f"read the file with {setting('currency', 'EUR')}"
-            way = way if is_command() else 'add it: entries.assign(currency="EUR")'
-            advice = "" if name == "amount" else f"; if all are in one, {way}"
-            raise InputError(
-                f"the entries have no column {name}, without which nothing can be added up{advice}",
-                source=source,
-            )
+            raise InputError(Sentence(f"error.entries_without_{name}"), source=source)
     rows = with_names(rows, **{name: frame for name, frame in frames.items() if frame is not None})
     shown: dict[str, pa.ChunkedArray] = {}
     missing: dict[str, str] = {}
@@ -224,17 +233,25 @@ def grouped_by(entries: Any, by: str | Sequence[str], *, source: str = "", **fra
     for key in keys:
         names, _ = KEYS.get(key, ((key,), None))
         if not (of_key := _key(rows, key)):
-            raise InputError(
-                f"the entries have no {key.replace('_', ' ')}: {ADVICE.get(key, '')}add them up by one of "
-                f"their columns ({', '.join(_columns_of(entries))}), or by nothing (by=[])",
-                source=source,
-            )
+            code = f"no_key_{key}" if key in ADVISED else "no_key"
+            facts = {"key": _name_of(key), "columns": ", ".join(_columns_of(entries))}
+            raise InputError(Sentence(f"error.{code}", **facts), source=source)
         shown |= of_key
-        missing |= {name: f"no {key.replace('_', ' ')}" if name == names[0] else "" for name in names}
+        missing |= {name: missing_text(key) if name == names[0] else "" for name in names}
         first = first or tuple(of_key)
         if key not in KEYS:
             ranks[key] = _ranks(rows.column(key))
     return Grouped(rows, shown, missing, first, ranks)
+
+
+def _name_of(key: str) -> str:
+    return words().name("key", key)
+
+
+def missing_text(key: str) -> str:
+    """Return the text of a row without a value of the key."""
+    texts = words()
+    return texts(f"missing.{key}") if texts.has(f"missing.{key}") else texts("missing.other", name=key)
 
 
 def keys_of(by: str | Sequence[str], *entries: Any) -> list[str]:
@@ -250,13 +267,13 @@ def keys_of(by: str | Sequence[str], *entries: Any) -> list[str]:
     headed = {heading: named.get(field, field) for heading, field in fields.items() if heading not in KEYS}
     keys = [headed.get(key, key) if isinstance(key, str) else key for key in keys]
     if not all(isinstance(key, str) for key in keys) or len({*keys, *RESULTS}) < len(keys) + len(RESULTS):
-        raise ArgumentError("by", f"must be different names of columns or of {', '.join(KEYS)}", by)
+        raise ArgumentError("by", Sentence("rule.keys", keys=", ".join(KEYS)), by)
     return keys
 
 
 def columns_of(keys: Sequence[str]) -> set[str]:
     """Return the columns that entries are added up with, and named with; others may hold anything."""
-    wanted = {*MONEY, *keys, "date", "category_id", "company_id", "id", "split_line", *NAMING}
+    wanted = {*MONEY, *keys, "date", "category_id", "company_id", "id", "split_line", "approved", *NAMING}
     for key in keys:
         names, identifier = KEYS.get(key, ((), None))
         wanted |= {*names, *([identifier] if identifier else [])}
@@ -295,9 +312,7 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     try:
         text = pc.cast(wall_times(dated(column)), TEXT)
     except pa.ArrowException:
-        raise InputError(
-            f"a column of the entries holds {column.type}, by which nothing can be grouped: make it text"
-        ) from None
+        raise InputError(Sentence("error.no_text_for_groups", kind=str(column.type))) from None
     return pc.if_else(pc.equal(pc.utf8_trim_whitespace(text), ""), pa.scalar(None, TEXT), text)
 
 
@@ -325,7 +340,7 @@ def _in_order(sums: pa.Table, grouped: Grouped, *, is_largest_first: bool) -> pa
         groups[(row["currency"], *(row[name] for name in firsts))].append(row)
     for group in groups.values():
         for row, share in zip(group, shares_of([row["amount"] for row in group]), strict=True):
-            row["share"] = None if share is None else round(float(share), 4)
+            row["share"] = None if share is None else round(float(100 * share), 2)
     totals = {code: total(row["amount"] for row in rows if row["currency"] == code) for code in counts}
 
     def by_keys(row: Row) -> tuple[Any, ...]:

@@ -120,19 +120,12 @@ def create_accounts(
         raise ArgumentError(
             "reconciliation", f"must be a result of reconcile_accounts, is a {type(reconciliation).__name__}"
         )
-    actions = reconciliation.table("actions")
     service, apply = service_or_default(service), rules.flag("apply", apply)
     if apply:
         require_writable(service.settings)
     with open_for_writing(service.settings) as journal:
         rows = create_with(
-            journal,
-            reconciliation,
-            actions,
-            apply=apply,
-            new_chart=new_chart,
-            progress=progress,
-            service=service,
+            journal, reconciliation, service, apply=apply, new_chart=new_chart, progress=progress
         )
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
     about = {"environment": service.settings.environment, "applied": apply, "rows": len(rows)}
@@ -142,17 +135,16 @@ def create_accounts(
 def create_with(
     journal: WritableJournal,
     reconciliation: Reconciliation,
-    listed: pa.Table,
+    service: Service,
     *,
     apply: bool,
     new_chart: bool,
     progress: bool | None = None,
-    service: Service,
 ) -> list[dict[str, Any]]:
-    """Create the listed accounts as `create_accounts` does, with an open journal; return a row for each."""
+    """Create accounts as `create_accounts` does, with an open journal; return a row for each."""
     rows, wanted = [], []
     # Check every account before sending the first.
-    for action in listed.select(list(NEEDED)).to_pylist():
+    for action in reconciliation.table("actions").select(list(NEEDED)).to_pylist():
         if action["action"] == "create":
             if why := why_no_account(action):
                 rows.append(_row(action, "REJECTED", None, why))

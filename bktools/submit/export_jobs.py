@@ -19,7 +19,7 @@ from bktools.connection import service_or_default
 from bktools.contract import rules
 from bktools.errors import ArgumentError, PlanError, StorageError
 from bktools.export.plan import ExportPlan
-from bktools.frames.schema import Month, to_pandas
+from bktools.frames.schema import to_pandas
 from bktools.journal.statements import record_first_export
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
@@ -45,7 +45,6 @@ def submit_export_jobs(
     wait: float | dt.timedelta = 300.0,
     first_export: bool = False,
     by: str | None = None,
-    month: Month | None = None,
     progress: bool | None = None,
     service: Service | None = None,
 ) -> pd.DataFrame:
@@ -70,9 +69,6 @@ def submit_export_jobs(
         earlier computer. It is asked once, before the first export of a company from this machine.
     by : str, optional
         Name of the person who says so; kept permanently. Needed with `first_export`.
-    month : str, Period, date or datetime, optional
-        The month of the close that sends the entries, as 2026-10; kept with each of them. Default: the month
-        of the entry's date.
     progress : bool, optional
         Show a bar. Default: in a terminal or a notebook.
     service : Service, optional
@@ -95,7 +91,7 @@ def submit_export_jobs(
         When the plan was changed after it was composed, was composed with another journal, or holds entries
         that another batch sent; nothing is sent.
     ArgumentError
-        When the argument is no plan, `wait` is no number of seconds, `month` is no month, or `by` is missing
+        When the argument is no plan, `wait` is no number of seconds, or `by` is missing
         or a placeholder; nothing is sent.
     JournalError, StorageError
         When this is not the right journal (an old copy, for example), or it cannot be written. A batch is
@@ -120,7 +116,6 @@ def submit_export_jobs(
     if not isinstance(plan, ExportPlan):
         raise ArgumentError("plan", f"must be a result of compose_export_jobs, is a {type(plan).__name__}")
     apply = rules.flag("apply", apply)
-    month = None if month is None else rules.month("month", month)
     service = service_or_default(service)
     if apply:
         require_writable(service.settings)
@@ -128,7 +123,7 @@ def submit_export_jobs(
     with open_for_writing(service.settings) as journal:
         for company_id in sorted({*plan.batches["company_id"]}) if apply and says else ():
             record_first_export(journal, company_id, by=says)
-        rows = submit(journal, plan, service, apply=apply, wait=wait, month=month, progress=progress)
+        rows = submit(journal, plan, service, apply=apply, wait=wait, progress=progress)
     table = pa.Table.from_pylist(rows, schema=OUTCOMES)
     about = {"environment": service.settings.environment, "plan": plan.plan_id, "applied": apply}
     return outcome_frame(to_pandas(table, about | {"unchecked": list(plan.unchecked)}))
@@ -151,10 +146,13 @@ def submit(
     *,
     apply: bool,
     wait: float | dt.timedelta,
-    month: str | None,
+    month: str | None = None,
     progress: bool | None = None,
 ) -> list[OutcomeRow]:
-    """Send the batches of a plan as `submit_export_jobs` does; return a row for each."""
+    """Send the batches of a plan as `submit_export_jobs` does; return a row for each.
+
+    The journal keeps the `month` of a close with each entry, by default that of the entry's date.
+    """
     seconds = seconds_of(wait)
     # Only the journal that a plan was composed with knows the earlier exports.
     if plan.journal not in {"", journal.id}:

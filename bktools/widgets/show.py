@@ -31,7 +31,8 @@ TO_THE_RIGHT = views.TO_THE_RIGHT + views.ON_ONE_LINE
 AS_TEXT = ";min-width:9em"
 LONGEST_ON_ONE_LINE = 16
 WHOLE = {*IDENTIFIERS, "date", "month", "currency"}
-SHARE = "share"
+# Columns in percent, and whether they are changes, which have a sign.
+PERCENTS = {"share": False, "percent": True}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -144,10 +145,11 @@ def show(frame: Any, rows: int = SHOWN_ROWS, *, title: str = "") -> Shown:
     Shown
         At the end of a cell a grid: a click on a heading sorts, the field above searches all columns, of the
         first 5,000 rows. Without the extra `notebook`, and where the notebook is opened again, a table of the
-        first rows; text with `print`. Money has thousands separators and the decimals of its currency, a
-        column `share` is in percent, dates are ISO, flags are yes and no, a missing value is empty. Printed
-        text is cut after 300 letters. On a terminal, and in a notebook, a line is no longer than its width:
-        texts go on in the next line of their column, then the last columns are left out and named.
+        first rows; text with `print`. Money has thousands separators and the decimals of its currency, the
+        columns `share` and `percent` a percent sign, dates are ISO, flags are yes and no, a missing value is
+        empty. Printed text is cut after 300 letters. On a terminal, and in a notebook, a line is no longer
+        than its width: texts go on in the next line of their column, then the last columns are left out and
+        named.
 
         A frame whose first column is an identifier is arranged: money and names first, identifiers last.
         Others keep their order.
@@ -199,9 +201,9 @@ def _column(name: str, column: pa.ChunkedArray, currencies: Sequence[str | None]
         pairs = zip(column.to_pylist(), currencies, strict=True)
         return [texts.amount(value, currency) for value, currency in pairs]
     values = dated(column).to_pylist()
-    if name == SHARE and pa.types.is_floating(kind):
-        shares = (None if value is None else round(Decimal(str(100 * value)), 1) for value in values)
-        return [percent(share, texts.language, signed=False) for share in shares]
+    if name in PERCENTS and is_number:
+        percents = (None if value is None else round(Decimal(str(value)), 1) for value in values)
+        return [percent(value, texts.language, signed=PERCENTS[name]) for value in percents]
     return [_text(value, texts) for value in values]
 
 

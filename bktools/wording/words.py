@@ -38,7 +38,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from importlib.resources import files
-from typing import Any
+from typing import Any, Self
 
 from bktools import caller
 from bktools.visible import one_line, visible_line
@@ -126,9 +126,14 @@ class Words:
     def listed(
         self, things: Sequence[Any], *, most: int = LISTED, between: str = ", ", of: int | None = None
     ) -> str:
-        """Return the first things of a list, and how many more there are, `of` as many in all."""
+        """Return the first things of a list, and how many more there are, `of` as many in all.
+
+        The last of one too many is named: a count of it would take as much room.
+        """
+        count = len(things) if of is None else of
+        most += count == most + 1 == len(things)
         first = between.join(map(str, things[:most]))
-        more = (len(things) if of is None else of) - most
+        more = count - most
         return self("list.more", first=first, more=more) if more > 0 else first
 
     def _template(self, key: str) -> str:
@@ -200,6 +205,33 @@ _WRITERS: Mapping[str, Callable[[Words, Any, str, Mapping[str, Any]], str]] = {
     "short": lambda _, value, __, ___: one_line(str(value), SHOWN),
     "each": _each,
 }
+
+
+class Sentence(str):  # noqa: SLOT000 - it is made for errors alone, and has attributes
+    """A sentence in the reader's language that keeps what it was made from, for errors.
+
+    Attributes
+    ----------
+    code : str
+        The last part of its key, such as "no_rate".
+    facts : mapping
+        The facts that it names.
+
+    Examples
+    --------
+    >>> sentence = Sentence("error.no_rate", currency="USD", day="2026-10-31")
+    >>> sentence.code, sentence.facts["currency"]
+    ('no_rate', 'USD')
+    """
+
+    code: str
+    facts: Mapping[str, Any]
+
+    def __new__(cls, key: str, /, **facts: Any) -> Self:
+        """Return the sentence of a key with its facts."""
+        made = super().__new__(cls, words()(key, **facts))
+        made.code, made.facts = key.rpartition(".")[2], facts
+        return made
 
 
 @dataclass

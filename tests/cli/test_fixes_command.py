@@ -78,7 +78,8 @@ def test_the_round_trip(run, tmp_path: Path):
     refused = run("fixes", path, "--month", "2026-11", "--sandbox")
     assert (refused.returncode, refused.stdout) == (4, "")
     assert (
-        refused.stderr == f"bktools: {path}: is of 2026-10, not of 2026-11: give the workbook of that month\n"
+        refused.stderr
+        == f"bktools: {path}: is of October 2026, not of November 2026: give the workbook of that month\n"
     )
 
 

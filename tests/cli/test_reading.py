@@ -181,3 +181,9 @@ def test_several_files_of_entries_are_one(run, samples):
     close = run("month-end --sandbox --entries first.csv --entries second.csv --out close --format json")
     assert close.returncode == Exit.DONE, close.stderr
     assert "320 rows of first.csv, second.csv" in close.stderr
+    # The folder has a copy of each file.
+    inputs = json.loads(Path("close/manifest.json").read_text(encoding="utf-8"))["inputs"]
+    copies = {Path(one["source"]).name: Path("close", one["file"]) for one in inputs.values()}
+    for name in ("first.csv", "second.csv"):
+        assert copies[name].read_bytes() == Path(name).read_bytes()
+        assert copies[name].name in Path("close/README.txt").read_text(encoding="utf-8")

@@ -44,7 +44,7 @@ def test_two_months(sandbox, service, samples, closed):
     shown = [
         str(bktools.show(totals[totals["currency"] == code][["percent"]])) for code in totals["currency"]
     ]
-    percents = [float(text.split()[-1].replace(MINUS, "-")) for text in shown]
+    percents = [float(text.split()[-1].replace(MINUS, "-").removesuffix("%")) for text in shown]
     assert percents == [
         round(float(row["difference"] / row["amount_before"] * 100), 1) for row in totals.to_dict("records")
     ]

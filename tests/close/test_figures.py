@@ -103,6 +103,10 @@ def test_months_are_compared_by_what_was_spent():
     assert {fate: sides[1] for fate, sides in euro.parts.items()} == by_fate.to_dict()
     assert sum(sides[0] for sides in euro.parts.values()) == euro.before
     assert (dollar.currency, dollar.before, dollar.now, dollar.share) == ("USD", 0, spent["USD"], None)
+    # With the part that September has counted, what was spent is the sum of its fates.
+    assert (figures.spent.amounts, figures.counted_earlier.amounts) == (spent.to_dict(), {"EUR": 20})
+    fates = [part for part in figures.by("fate") if part["fate"] in SPENT]
+    assert sum(part.amounts["EUR"] for part in fates if "EUR" in part.amounts) == spent["EUR"] + 20
 
 
 def test_an_entry_is_spent_in_the_month_that_met_it_first():

@@ -28,6 +28,14 @@ BROKEN = {
         {"budget": pd.DataFrame({"supplier": ["Uber"], "currency": ["EUR"], "amount": ["much"]})},
         "amount",
     ),
+    "budget with a name of no category": (
+        {"budget": pd.DataFrame({"category_name": ["Hotell"], "currency": ["EUR"], "amount": [1.0]})},
+        "unknown or ambiguous names in category_name: Hotell",
+    ),
+    "budget with a name of two categories": (
+        {"budget": pd.DataFrame({"category_name": ["Flüge"], "currency": ["EUR"], "amount": [1.0]})},
+        "unknown or ambiguous names in category_name: Flüge",
+    ),
     "rates that lack a currency": ({"rates": {"EUR": 1}}, "the rates have none for"),
     "batches of no entry": ({"max_entries": 0}, "max_entries must be"),
     "a wait of no time": ({"wait": -1}, "wait must be"),

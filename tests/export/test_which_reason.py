@@ -107,3 +107,15 @@ def test_of_equal_entries_the_first_line_of_the_file_is_exported(entries):
     plan = compose_export_jobs(both)
     assert plan.entries["line"].to_list() == [4]
     assert plan.not_ready[["reason", "line"]].to_numpy().tolist() == [["duplicate", 9]]
+
+
+@pytest.mark.parametrize(
+    ("approved", "reasons"), [(True, []), (False, ["other_line_not_ready", "not_approved"])]
+)
+def test_the_lines_of_a_split_entry_are_held_back_together(entries, approved, reasons):
+    """A whole split entry is ready; a line that is not holds back the other, and no other entry."""
+    lines = entries(3, split_line=[1, 2, 0], split_lines=[2, 2, 0], approved=[True, approved, True])
+    lines.loc[1, "id"] = lines["id"][0]
+    plan = compose_export_jobs(lines)
+    assert plan.not_ready["reason"].to_list() == reasons
+    assert plan.entries["id"].to_list() == [*lines["id"]][len(reasons) :]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import time
@@ -187,7 +186,7 @@ def test_an_answer_in_hand_outlives_a_journal_that_cannot_be_written(opened, set
     attempt = begun(opened, batch("a", 0))
 
     def full(*_: object, **__: object) -> None:
-        raise StorageError(errno.ENOSPC, "the drive is full")
+        raise StorageError("the drive is full")
 
     job = "job-1" if answered == "ACCEPTED" else None
     with monkeypatch.context() as patched:

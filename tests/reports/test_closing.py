@@ -81,7 +81,7 @@ def test_a_month_that_has_not_ended_is_not_approved(service, given, tmp_path):
     """Nothing is sent."""
     options = {"apply": True, "approved_by": "Grace", "folder": tmp_path / "close", "service": service}
     current = month_from_now(0)
-    with pytest.raises(ArgumentError, match=rf"closes {current}, which has not ended"):
+    with pytest.raises(ArgumentError, match=r"closes .+, which has not ended"):
         bktools.close_month(*given, month=current, **options)
     assert bktools.load_periods(service=service).empty
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -134,6 +135,42 @@ def test_bad_input_is_one_line(tmp_path: Path):
         with pytest.raises(InputError) as error:
             versus(this, bktools.read_entries(file), by=by)
         assert error.value.source == "budget.csv"
+
+
+CATEGORIES = pd.DataFrame({"id": ["i1", "i2", "i3"], "name": ["Rent", "Trips", "trips"]})
+EMPLOYEES = pd.DataFrame({"id": ["i1"], "first_name": ["Ada"], "last_name": ["King"]})
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        ({"category_name": ["Rent", "Travel"]}, "unknown or ambiguous names in category_name: Travel;"),
+        ({"category_name": ["TRIPS", "Rent"]}, "unknown or ambiguous names in category_name: TRIPS;"),
+        ({"employee_name": ["Ada"]}, "unknown or ambiguous names in employee_name: Ada;"),
+        ({"category_name": ["rent", "no category"]}, ""),
+        ({"category_name": ["Travel"], "category_id": ["i2"]}, ""),
+        ({"employee_name": ["Ada  king"]}, ""),
+    ],
+)
+def test_a_budget_names_one_of_those_given(budget, message):
+    """A name of none or of several is refused with the way out; the others are compared by their ID."""
+    (name, *_), key = budget, next(iter(budget)).removesuffix("_name")
+    ids = {f"{key}_id": ["i1", None, "i2"], f"{key}_name": ["As the file has it", None, "Trips"]}
+    entries = pd.DataFrame(
+        {"amount": [2.0, 3.0, 4.0], "currency": "EUR", "date": pd.Timestamp("2026-10-05")} | ids
+    )
+    frame, frames = pd.DataFrame(budget).assign(amount=1.0, currency="EUR"), (CATEGORIES, EMPLOYEES)
+    compare = partial(versus, entries, frame, by=key, categories=frames[0], employees=frames[1])
+    if message:
+        with pytest.raises(InputError, match=message) as error:
+            compare()
+        assert (error.value.code, error.value.source) == ("budget_names", "that")
+        return
+    ids = frame.get(f"{key}_id", pd.Series({"rent": "i1", "Ada  king": "i1"}).reindex(frame[name]))
+    planned = dict(zip(ids.fillna(""), frame["amount"], strict=True))
+    rows = compare(every=True)
+    that = dict(zip(rows[f"{key}_id"].fillna(""), rows["that"], strict=True))
+    assert {one: amount for one, amount in that.items() if amount} == planned
 
 
 def test_two_periods_of_one_frame():

@@ -88,7 +88,7 @@ def test_shares_and_order(rows):
         amounts = [amount for amount in known if amount is not None]
         for amount, share in zip(known, group["share"], strict=True):
             expected = _plain_share(amount, amounts)
-            assert pd.isna(share) if expected is None else abs(share - float(expected)) <= 0.5001e-4
+            assert pd.isna(share) if expected is None else abs(share - float(100 * expected)) <= 0.5001e-2
     for _, group in spend(_frame(rows), "supplier", largest_first=True).groupby("currency", sort=False):
         amounts = group["amount"].dropna().to_list()
         sign = -1 if sum(Decimal(repr(amount)) for amount in amounts) < 0 else 1
@@ -164,7 +164,7 @@ def test_keys_come_in_their_order():
     assert spend(frame, "quarter")["quarter"].to_list() == ["2", "9", "10"]
     assert spend(frame, "supplier")["supplier"].to_list() == ["a", "B", "b", "no supplier"]
     within = spend(frame, ["quarter", "supplier"], shares=True)
-    assert within["share"].to_list() == [1.0, 1.0, 0.2, 0.8]
+    assert within["share"].to_list() == [100.0, 100.0, 20.0, 80.0]
 
 
 def test_any_column_and_no_column():
@@ -189,7 +189,7 @@ def test_any_column_and_no_column():
     assert _amounts(spend(frame, "company"), "company_id") == {("k",): 6}
     assert spend(frame, "select")["select"].tolist() == ["false", "true", "no select"]
     total = spend(frame, [], shares=True)
-    assert total.to_dict("records") == [{"currency": "JPY", "entries": 3, "amount": 6.0, "share": 1.0}]
+    assert total.to_dict("records") == [{"currency": "JPY", "entries": 3, "amount": 6.0, "share": 100.0}]
 
 
 EURO = {"amount": [1], "currency": ["EUR"]}
@@ -224,6 +224,26 @@ def test_keys_are_names(by):
     """A key is the name of a column, once, and not of a column of the result."""
     with pytest.raises(ArgumentError, match="by must be different names of columns or of category, account"):
         spend(NAMED, by)
+
+
+def test_what_a_close_would_not_export_is_counted_and_named():
+    """Entries that are not approved, and lines that are there again, with their number and exact amounts."""
+    entries = pd.DataFrame(
+        {
+            "id": ["a", "A", "b", "b", "b", None, None],
+            "split_line": [None, None, 1, 2, 1, None, None],
+            "approved": [True, True, False, False, True, False, None],
+            "amount": [1.1, 1.1, 2.2, 3.3, 2.2, 4.4, 5.5],
+            "currency": ["EUR", "EUR", "EUR", "EUR", "EUR", "JPY", "JPY"],
+        }
+    )
+    questionable = {
+        "not_approved": {"entries": 2, "amounts": {"EUR": "5.50", "JPY": "4.40"}},
+        "duplicate": {"entries": 2, "amounts": {"EUR": "3.30"}},
+    }
+    assert spend(entries, []).attrs["bktools"]["questionable"] == questionable
+    sides = versus(entries, entries.head(1), by=[]).attrs["bktools"]["questionable"]
+    assert sides == {"this": questionable, "that": {}}
 
 
 def test_a_key_may_be_the_heading_of_the_file(tmp_path):

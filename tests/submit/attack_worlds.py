@@ -57,8 +57,7 @@ SENT_HOW = {"apply": True, "wait": 0, "progress": False, "first_export": True, "
 
 # Figures that must be 0 at the end of each attack.
 WRONG = ("doubles", "answers lost", "wrong histories", "foreign errors", "shares failed", "flips not noticed")
-WRONG += ("placeholders believed", "restored without a word", "renamed without a question")
-WRONG += ("lying locks believed", "waiting at the end")
+WRONG += ("placeholders believed", "restored without a word", "waiting at the end")
 
 
 @dataclass
@@ -90,12 +89,8 @@ class Person:
         self.variables = {f"BKTOOLS_{kind.upper()}": str(path) for kind, path in folders.items()}
         self.variables |= {"BKTOOLS_BASE_URL": world.address, "BKTOOLS_TOKEN": "t"}
         self.variables |= {"BKTOOLS_JOURNAL": journal} if journal else {}
-        self.service = self.connected(world.address, journal)
-
-    def connected(self, address: str, journal: str | None = None) -> bktools.Service:
-        """Connect from this machine to a service at an address."""
-        folders = {f"{kind}_dir": self.folder / kind for kind in ("data", "cache", "sent_log")}
-        return bktools.connect(address, token="t", requests_per_minute=0, journal=journal, **folders)
+        connecting = {"token": "t", "requests_per_minute": 0, "journal": journal, **folders}
+        self.service = bktools.connect(world.address, **connecting)
 
     def submits(self, entries: pd.DataFrame, batch: int = 4) -> str:
         """Submit entries, and return all messages; only an error of bktools may come back."""
@@ -123,7 +118,7 @@ class Person:
             self.world.figures["placeholders pasted"] += 1
             self.world.figures["placeholders believed"] += is_believed
         for command in commands:
-            if command.startswith(("journal restore", "journal rename")):
+            if command.startswith("journal restore"):
                 code, output = typed(filled(command), self.variables)
                 assert code == Exit.DONE, output
                 self.commands += 1

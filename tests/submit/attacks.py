@@ -1,4 +1,4 @@
-"""Attacks on one booking for an entry: kills, sleep, flipped bytes, cut files, old copies, lost disks, locks.
+"""Attacks on one booking for an entry: kills, sleep, flipped bytes, cut files, old copies, lost disks.
 
     PYTHONPATH=tests python tests/submit/attacks.py --kills 1000 --flips 500 --truncations 200 --restores 200
 
@@ -9,7 +9,6 @@ of output is a JSON object with the figures. `shared_attacks.py` attacks a journ
 
 from __future__ import annotations
 
-import fcntl
 import itertools
 import os
 import shutil
@@ -17,7 +16,6 @@ import signal
 import sys
 import time
 from pathlib import Path
-from unittest.mock import patch
 
 import pandas as pd
 from attack_worlds import (
@@ -225,40 +223,9 @@ def new_disks(world: World, restores: int) -> None:
         person.finishes(entries)
 
 
-def renamed(world: World, restores: int) -> None:
-    """Change name and address of the environment together: the companies are known, and nothing is sent."""
-    person = Analyst(world)
-    for number in range(restores):
-        entries = person.entries(1)
-        person.finishes(entries)
-        before = world.booked()
-        # The service answers on every path.
-        with person.connected(f"{world.address}/v{number}") as service:
-            plan = bktools.compose_export_jobs(entries, max_entries=BATCH)
-            sent = bktools.submit_export_jobs(plan, apply=True, wait=0, progress=False, service=service)
-        world.figures["renamed"] += 1
-        is_asked = set(sent["outcome"]) == {"BLOCKED"} and "journal rename" in sent["message"][0]
-        world.figures["renamed without a question"] += not is_asked or world.booked() != before
-
-
-def lying_locks(world: World, restores: int) -> None:
-    """Let the drive's locks fail, or hold nothing: nothing is sent, and the message names the drive."""
-    person = Analyst(world)
-    fails = OSError(37, "No locks available")
-    for _ in range(restores):
-        entries = person.entries(1)
-        before = world.booked()
-        with patch.object(fcntl, "flock", side_effect=world.chance.choice((None, fails))):
-            text = person.submits(entries)
-        world.figures["lying locks"] += 1
-        is_named = "does not lock files" in text and world.booked() == before
-        world.figures["lying locks believed"] += not is_named
-        person.finishes(entries)
-
-
 ATTACKS = (
     Attack(kills, {"kills": 125}),
-    *(Attack(each, {"restores": 25}) for each in (old_copies, lost_folders, new_disks, renamed, lying_locks)),
+    *(Attack(each, {"restores": 25}) for each in (old_copies, lost_folders, new_disks)),
     Attack(flips, {"flips": 125}),
     Attack(truncations, {"truncations": 100}),
 )

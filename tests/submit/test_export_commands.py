@@ -119,7 +119,7 @@ def test_the_history_has_what_was_known_of_each_entry(sandbox, service):
         currency=["JPY", "EUR", "KWD"],
         supplier=["=HYPERLINK()", "<b>Müller</b>", None],
     )
-    submit(entries, service, month="2026-10")
+    submit(entries, service)
     history = bktools.load_export_jobs(entries=True, service=service)
     assert list(history.columns) == EXPORTED_ENTRIES.names
     kept = history.set_index("entry_id").loc[entries["id"].to_list()]

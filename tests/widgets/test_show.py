@@ -31,7 +31,7 @@ FRAME = pa.table(
         "sent_at": pa.array(
             [dt.datetime(2026, 10, 31, 12, 30, tzinfo=dt.UTC), None, None], pa.timestamp("us", "UTC")
         ),
-        "share": [0.25, None, 1.0],
+        "share": [25.0, None, 100.0],
     }
 )
 

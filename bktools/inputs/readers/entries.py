@@ -35,7 +35,8 @@ from bktools.inputs.values.splits import SPLITS, split_entries
 _NO_CATEGORY = "00000000-0000-0000-0000-000000000000"
 _FOREIGN = frozenset({"foreign", "original", "instructed"})
 # What a budget has amounts for.
-_KEYS = {"category_id", "cost_centre", "employee_id", "supplier"}
+_ACCOUNT = "account_code"
+_KEYS = {"category_id", "cost_centre", "employee_id", "supplier", _ACCOUNT}
 _AMOUNTS = frozenset({"amount", "value", "sum"})
 
 # Categories and employees by the field that names them, None where they were not given.
@@ -203,9 +204,12 @@ def _take_budget(reading: Reading) -> None:
     budget = places.pop("budget", None)
     if budget is not None and is_budget and not {"amount", "debit", "credit"} & places.keys():
         places["amount"] = budget
+    account = places.pop(_ACCOUNT, None)
     if is_budget and "amount" in places:
         reading.may_lack = frozenset({"date", "currency"})
         reading.note("budget")
+        # The account of an entry follows from its category: a budget alone may name it.
+        reading.own_names |= {} if account is None else {_ACCOUNT: account}
 
 
 def _ask_whose_currency(reading: Reading) -> None:
@@ -257,7 +261,7 @@ def _read_names(reading: Reading, frames: Frames, company: str | None) -> None:
             reading.result[field] = (
                 cells.uuids(reading.table, reading.places[field], required=False)
                 if frame is None
-                else names.identifiers(reading, field, frame, company)
+                else names.identifiers(reading, field, frame, company, is_budget="date" in reading.may_lack)
             )
     if "category_id" in reading.result:
         ids = reading.result["category_id"]
@@ -273,7 +277,10 @@ def _without_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _pass_others_through(reading: Reading) -> None:
     """Keep the file's own names beside the IDs, and other columns as text under headings of their own."""
     table, own_names = reading.table, reading.own_names
-    reading.result |= {field: _without_ids(table.columns[place]) for field, place in own_names.items()}
+    own = {field: _without_ids(table.columns[place]) for field, place in own_names.items()}
+    # No entry has an account of its own.
+    reading.others |= {name: own.pop(name) for name in [*own] if name == _ACCOUNT}
+    reading.result |= own
     reserved = {*(name.casefold() for name in schema.ENTRIES.names), "batch_id", "reason", "message"}
     # The numbers and totals of split entries are columns as the file has them, too.
     fields = {place for name, place in reading.places.items() if name not in SPLITS}

@@ -35,6 +35,7 @@ from bktools.inputs.values.amounts import LONGEST, Figures
 from bktools.inputs.values.currencies import own_currency
 from bktools.inputs.values.money import read_money, read_stated, total
 from bktools.inputs.values.split_accounts import split_accounts
+from bktools.wording import Sentence
 
 
 @takes_options("ledger")
@@ -120,7 +121,7 @@ def read_general_ledger(
     [['5800', 800.0, 'SEK', 'A 1'], ['1930', -800.0, 'SEK', 'A 1']]
     """
     if verify not in ("strict", "warn"):
-        raise ArgumentError(name_of("verify"), 'must be "strict" or "warn"', verify)
+        raise ArgumentError("verify", Sentence("rule.one_of", choices="strict, warn"), verify)
     if style is not None and style not in schema.STYLES:
         raise ArgumentError(name_of("style"), f"must be one of {', '.join(schema.STYLES)}", style)
     check_form(money)

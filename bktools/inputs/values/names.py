@@ -32,12 +32,15 @@ def key(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
-def identifiers(reading: Reading, field: str, frame: pd.DataFrame, company: str | None) -> pa.ChunkedArray:
+def identifiers(
+    reading: Reading, field: str, frame: pd.DataFrame, company: str | None, *, is_budget: bool = False
+) -> pa.ChunkedArray:
     """Return the identifier of the row that each cell names; empty cells are null, unknown names stay.
 
     The frame is one of categories or employees. An entry with an unknown name is held back by the plan, as
     one with an unknown ID is; the notes get a line that lists such names, with suggestions. Where no cell
-    names a row, the column, the company or the frame is another one: an `InputError`.
+    names a row, the column, the company or the frame is another one: an `InputError`. So is such a name in a
+    budget, which would be compared with nothing.
     """
     known, named = _known(frame, field, company)
     table, heading = reading.table, reading.heading(field)
@@ -52,10 +55,9 @@ def identifiers(reading: Reading, field: str, frame: pd.DataFrame, company: str 
         remarks = [_remark(text, ids_of[text], named) for text in wrong[:_SHOWN]]
         more = len(wrong) - _SHOWN if len(wrong) > _SHOWN else None
         rows = cells.mask(pc.is_in(column, value_set=pa.array(wrong, schema.TEXT)))
-        if len(wrong) == len(ids_of):
-            raise table.error(
-                "unknown_names", table.lines_of(rows)[0], heading=heading, names=remarks, more=more
-            )
+        if is_budget or len(wrong) == len(ids_of):
+            code = "budget_names" if is_budget else "unknown_names"
+            raise table.error(code, table.lines_of(rows)[0], heading=heading, names=remarks, more=more)
         reading.note_rows("unknown_names", rows, heading=heading, names=remarks, more=more)
     values = [
         next(iter(ids)) if len(ids) == 1 else text.lower() if UUID_PATTERN.match(text) else text
