@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -26,6 +27,10 @@ from bktools.ledger.whole_numbers import NONE, Columns, Flags, Numbers, among, l
 CLEAR = 0.99
 # A finer unit that explains so few entries less is the ledger's.
 NEARLY = 0.05
+# Of less than this share of entries, or of money, nothing is decided beyond the proven pairs.
+DECIDABLE = 0.5
+# With more sums than these, none is looked for near its own total.
+MOST_SUMS = 4_096
 
 
 @dataclass
@@ -119,7 +124,7 @@ def voucher_parts(books: AnnotatedPostings, unit: BookingUnit, free: Flags | Non
         if unit.part == ACCOUNT:
             # A voucher of one account has its tax beside it. One of several can be cut where it has no tax.
             is_whole = (books.accounts[v] == 1) & (not books.has_nets)
-            can_be_cut = books.has_nets | (total == books.on_used[v])
+            can_be_cut = books.has_nets | (total == books.on_used[v]) | books.has_no_tax[v]
             total = np.where(is_whole, total, np.where(can_be_cut, books.net[books.used], 0))
     is_part = total != 0
     if free is not None:
@@ -173,6 +178,28 @@ class Matching:
     def has_pair(self) -> Flags:
         """Of each entry, whether its group is in a pair."""
         return self.is_paired[self.groups.of_entry]
+
+    @functools.cached_property
+    def nearest(self) -> Numbers:
+        """Of each group, the part on its accounts, in its gate, whose total is nearest; -1 without one."""
+        groups, parts = self.groups, self.parts
+        on: dict[int, list[int]] = defaultdict(list)
+        for part, accounts in enumerate(parts.accounts.tolist()):
+            on[accounts].append(part)
+        nearest = np.full(len(groups.size), -1)
+        for group, accounts in enumerate(groups.accounts.tolist()):
+            here = np.array(on.get(accounts, []), np.int64)
+            here = here[_is_in(self.gate, parts.day[here] - groups.due[group])]
+            if len(here):
+                nearest[group] = here[np.abs(parts.total[here] - groups.total[group]).argmin()]
+        return nearest
+
+    @property
+    def explained_money(self) -> float:
+        """Which share of the groups' money their nearest parts have."""
+        size = np.abs(self.groups.total)
+        off = np.abs(np.append(self.parts.total, 0)[self.nearest] - self.groups.total)
+        return float(1 - np.minimum(off, size).sum() / max(1, size.sum()))
 
     def only(self, mask: Flags) -> Matching:
         """Keep some of the pairs."""
@@ -301,10 +328,20 @@ def ranked_matchings(entries: Columns, books: AnnotatedPostings, style: str | No
             if style is None and matchings[-1].entries >= CLEAR * len(entries):
                 break
     most = max((matching.entries for matching in matchings), default=0) - NEARLY * len(entries)
+    if most <= 0:
+        # Each sum may have an error: the unit is the one whose sums are near, by account if those are.
+        near = [one for one in matchings if _money_of_sums(one) >= DECIDABLE]
+        if near:
+            return sorted(near, key=lambda one: (one.unit.part == VOUCHER, -_money_of_sums(one)))
     return sorted(
         matchings,
         key=lambda one: (-min(one.entries, most), one.unit.level, -one.entries, UNITS.index(one.unit)),
     )
+
+
+def _money_of_sums(matching: Matching) -> float:
+    is_few = len(matching.groups.size) <= MOST_SUMS
+    return matching.explained_money if matching.unit.is_sum and is_few else 0.0
 
 
 def _is_distinct(unit: BookingUnit, entries: Columns) -> bool:

@@ -31,10 +31,13 @@ group's last day, the end of its week or month, or the day of sending: whichever
    posting of the kind, no voucher of exactly its amount in the gate, and no open sum nearby, may hold the
    entry. No text alone makes it missing.
 
-Below 50% of five or more entries nothing is decided beyond the proven pairs. The ledger covers its days from
-the first of a month, if it is not silent there for longer than usual; an entry whose gate lies outside is not
-comparable, where five singular vouchers show the gate. What takes back comes after. A charge of a month later
-is another month's.
+Below 50% of five or more entries nothing is decided beyond the proven pairs. If no unit explains 5%, the
+unit is the one whose sums are nearest to vouchers: the open groups are those of its sums, each with its
+difference, but an entry that a posting names is alone with that posting. The likeliest entries of a group
+are those whose mistake, alone or with one other, is the difference. The ledger covers its days from the
+first of a month, if it is not silent there for longer than usual; an entry whose gate lies outside is not
+comparable, where five singular vouchers show the gate. What takes back comes after. A charge of a month
+later is another month's.
 
 It cannot tell: which entry of a sum has a wrong amount, which of equal entries is missing, accounts that are
 mapped, a sum with a foreign entry and others smaller than 3% of it.
@@ -58,24 +61,23 @@ from bktools.ledger.annotated_postings import (
     with_account_numbers,
 )
 from bktools.ledger.booking_units import ACCOUNT, VOUCHER
-from bktools.ledger.candidates import FreePieces, Piece
+from bktools.ledger.candidates import FreePieces, Group, Piece
 from bktools.ledger.carried_texts import carried_texts, without_denied
+from bktools.ledger.entry_names import Entry
 from bktools.ledger.foreign_facts import at_their_rates
-from bktools.ledger.gates import EARLIER, FEW, LATEST, Gate, covered_by
+from bktools.ledger.gates import CORRECTED, EARLIER, FEW, LATEST, Gate, covered_by
 from bktools.ledger.leftovers import Kinds, on_their_accounts, pieces_left, reopened
-from bktools.ledger.matching import Matching, matching_of, ranked_matchings
+from bktools.ledger.matching import DECIDABLE, Matching, matching_of, ranked_matchings
 from bktools.ledger.missing import decide_missing
 from bktools.ledger.net_views import on_lines, on_nets
 from bktools.ledger.study import Study
 from bktools.ledger.tax_rates import rates_of
-from bktools.ledger.telling import Telling, leave_open
+from bktools.ledger.telling import Telling, leave_open, likeliest
 from bktools.ledger.verdict import THERE, Habits, Reason, Status, Verdict
 from bktools.ledger.whole_numbers import NONE, Columns, Flags, among
 
 # So many of the entries must have a voucher of the booking unit before one is called missing.
 KNOWN = 0.8
-# So many before anything is decided beyond the proven pairs.
-DECIDABLE = 0.5
 
 
 def verdict_of(
@@ -346,23 +348,59 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
     """Tell the open groups; what no story finds is missing, or open."""
     case, draft, groups = study.case, study.draft, study.matching.groups
     undecided = np.unique(groups.of_entry[draft.status[study.entries.e] < 0]).tolist()
-    opened, foreign = [], []
+    opened: list[Group] = []
+    foreign: list[Group] = []
     for number in undecided:
         own = study.group(number, [x for x in study.members(number) if draft.status[x.e] < 0])
-        if groups.is_home[number]:
-            opened.append(own)
-        else:  # a sum with an amount in another currency: no rate is estimated
-            foreign.append(own)
-            leave_open(study, own, own.entries, Reason.OTHER_CURRENCY)
+        (opened if groups.is_home[number] else foreign).append(own)
+    sums = [*foreign]
     decided = np.flatnonzero(~groups.is_home & ~among(len(groups.size), undecided)).tolist()
     foreign += [study.group(number, study.members(number)) for number in decided]
-    case.free = FreePieces(pieces, (x for own in opened for x in own.entries))
+    case.free = FreePieces(pieces, (x for own in (*opened, *sums) for x in own.entries))
+    for own in sums:  # no rate is estimated
+        leave_open(study, own, _without_named(study, own), Reason.OTHER_CURRENCY)
     # Fewer entries than show a habit are told by the plainest one.
     if share < DECIDABLE and study.compared.sum() >= FEW:
         for own in opened:
-            for x in own.entries:
-                near = (p for p in case.free.of_gross.get(x.cents, ()) if -EARLIER <= p.day - x.day <= LATEST)
-                single = study.group(own.number, [x])
-                leave_open(study, single, [x], Reason.STYLE_UNKNOWN, study.first_rows(near))
+            _leave_unknown(study, own)
+    else:
+        decide_missing(study, Telling(study, opened), foreign)
+
+
+def _leave_unknown(study: Study, group: Group) -> None:
+    """Leave a group open where the ledger does not show how it books: beside its nearest sum, if any."""
+    matching, others = study.matching, _without_named(study, group)
+    part = int(matching.nearest[group.number]) if matching.unit.is_sum else -1
+    if part >= 0 and others:
+        v, account = int(matching.parts.v[part]), int(matching.parts.account[part])
+        off = int(matching.parts.total[part]) - group.total + _moved_back(study, group, account)
+        rows = study.books.rows_of_part(v, account).tolist()
+        leave_open(study, group, likeliest(others, off), Reason.SEVERAL_STORIES, rows, off)
         return
-    decide_missing(study, Telling(study, opened), foreign)
+    for x in others:
+        near = (p for p in study.case.free.of_gross.get(x.cents, ()) if -EARLIER <= p.day - x.day <= LATEST)
+        leave_open(study, study.group(group.number, [x]), [x], Reason.STYLE_UNKNOWN, study.first_rows(near))
+
+
+def _without_named(study: Study, group: Group) -> list[Entry]:
+    """Leave the entries open that a posting names, each beside that posting; return the others of a group."""
+    case, others = study.case, []
+    for x in group.entries:
+        naming = [piece for piece in case.free.naming.get(x.e, ()) if case.is_near(group, piece, x)]
+        if naming:
+            single = study.group(group.number, [x])
+            leave_open(study, single, [x], Reason.MAY_BE_IN, study.first_rows(naming))
+        else:
+            others.append(x)
+    return others
+
+
+def _moved_back(study: Study, group: Group, account: int) -> int:
+    """Return what corrections that name entries of a group's days have moved to its account."""
+    entries, groups, free = study.entries, study.matching.groups, study.case.free
+    moves = [piece for piece in free.on(account, group.start, group.due + CORRECTED) if piece.is_move]
+    moved = 0
+    for piece in moves:
+        named = np.searchsorted(entries.e, [*free.named.get(piece.id, ())])
+        moved += piece.gross if (groups.due[groups.of_entry[named]] == group.due).any() else 0
+    return moved

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -99,7 +100,7 @@ class Telling:
             off = on_time[0].gross - group.total
         self.differences[group.number] = off
         rows = self.study.first_rows([*shown, *held])
-        leave_open(self.study, group, _ranked(opened, off), Reason.SEVERAL_STORIES, rows, off)
+        leave_open(self.study, group, likeliest(opened, off), Reason.SEVERAL_STORIES, rows, off)
 
     # ---- what a piece costs that no story explains
 
@@ -157,6 +158,8 @@ def leave_open(
     """Give entries of a group the status OPEN, with the postings to look at, and what these have more."""
     table, at = study.entries.table, np.searchsorted(study.entries.e, [x.e for x in group.entries])
     numbers = [x.e for x in opened]
+    if not numbers:
+        return
     for number in numbers:
         study.draft.look(number, rows[:SHOWN])
     study.draft.leave(
@@ -174,14 +177,25 @@ def leave_open(
     )
 
 
-def _ranked(opened: Sequence[Entry], off: int | None) -> list[Entry]:
-    """Return entries in question, those first that a difference points at."""
+def likeliest(opened: Sequence[Entry], off: int | None) -> list[Entry]:
+    """Return entries in question, those first whose mistakes explain what their group has more.
 
-    def distance(x: Entry) -> tuple[bool, bool, int]:
-        if off is None:
-            return (False, False, -abs(x.cents))
+    First those that explain it alone, then those that do with another one, then those of a similar size.
+    """
+    if off is None:
+        return sorted(opened, key=lambda x: -abs(x.cents))
+    # Left out, there twice, or with a decimal point that slipped.
+    more = [(x.e, cents) for x in opened for cents in (-x.cents, x.cents, 9 * x.cents)]
+    alone = {e for e, cents in more if cents == off}
+    by_cents = defaultdict(set)
+    for e, cents in more:
+        by_cents[cents].add(e)
+    in_pair = {e for e, cents in more if by_cents[off - cents] - {e}}
+
+    def distance(x: Entry) -> tuple[bool, bool, bool, int]:
         left = min(abs(off + x.cents), abs(off - x.cents))
         # Digits that are changed over differ by a multiple of nine.
-        return (left != 0, off % 9 != 0 or left > 9 * abs(x.cents), left)
+        is_odd = off % 9 != 0 or left > 9 * abs(x.cents)
+        return (x.e not in alone, bool(alone) or x.e not in in_pair, is_odd, left)
 
     return sorted(opened, key=distance)

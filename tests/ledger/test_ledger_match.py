@@ -140,6 +140,19 @@ def test_what_is_open_is_one_row_a_group():
     assert "explained=[VOUCHER]" in row["to_do"]
 
 
+def test_the_likeliest_entries_are_those_whose_mistake_explains_the_difference():
+    """Each sum has an error: left out, there twice, ten times too much; or a posting names the entry."""
+    match = match_of("a_month_of_sums_each_with_an_error")
+    rows = match.open_groups[["accounts", "difference", "likeliest"]].fillna(0).to_numpy().tolist()
+    first = [[account, off, likeliest.split(", ")[1]] for account, off, likeliest in rows]
+    assert sorted(first) == [
+        ["4660", 0, "Lidl"],
+        ["4660", 691.56, "Deutsche Bahn"],
+        ["4910", -94.61, "Bauhaus"],
+        ["4930", 112.38, "Hotel Adler"],
+    ]
+
+
 def test_a_month_without_a_known_style_has_a_row_an_account():
     """220 entries that do not agree are the difference of each account, never 220 lines."""
     entries = pd.concat([exported(20).assign(batch_id=f"b{part}") for part in range(11)], ignore_index=True)
