@@ -30,7 +30,7 @@ from bktools.frames.schema import ACCOUNTS, TEXT
 from bktools.frames.sums import money_of
 from bktools.frames.typed import typed
 from bktools.journal.accounts import accounts_in, companies_in_charts
-from bktools.journal.export_jobs import known_before
+from bktools.journal.export_jobs import earlier_exports
 from bktools.journal.periods import CLOSED, approve, record_close, sent_entries, state_of
 from bktools.journal.right_journal import first_export
 from bktools.journal.statements import record_first_export
@@ -54,11 +54,11 @@ def run_close(request: CloseRequest) -> Close:
         tables = load_tables(request)
         budget = named_budget(request, tables)
         chart = reconcile_and_create(request, journal, tables)
-        earlier_exports = known_before(journal, request.company)
-        plan = compose(request, tables, chart, earlier_exports)
+        earlier = earlier_exports(journal, request.company)
+        plan = compose(request, tables, chart, earlier)
         jobs = request.step("jobs", send(request, journal, plan))
         # What was sent by now, also in this run.
-        history = None if request.apply else earlier_exports["history"]
+        history = None if request.apply else earlier["history"]
         sent = sent_entries(journal, request.company, history, {plan.plan_id: request.prepared_by})
         entries = entries_of(plan, request.period, sent, jobs, request.words, frozenset(chart.assumed))
         entries = with_home_amounts(request, entries, home)
@@ -188,7 +188,7 @@ def compose(
     request: CloseRequest,
     tables: Mapping[str, pa.Table],
     chart: ReconciledChart,
-    earlier_exports: Mapping[str, Any],
+    earlier: Mapping[str, Any],
 ) -> ExportPlan:
     """Return the export jobs of the month, without what was sent before."""
     plan = compose_export_jobs(
@@ -196,7 +196,7 @@ def compose(
         categories=tables["categories"],
         accounts=_with_planned(chart.accounts, chart.assumed.values()),
         employees=tables["employees"],
-        **earlier_exports,
+        **earlier,
         company=request.company,
         month=request.period,
         currency=request.service.settings.currency,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final, NamedTuple
 
@@ -199,6 +199,7 @@ def _by_word(kind: str) -> Mapping[str, frozenset[str]]:
     return {word: frozenset(names) for word, names in by_word.items()}
 
 
+@lru_cache(1 << 14)
 def fields_of(heading: str, kind: str) -> frozenset[str]:
     """Return the fields that a heading can be."""
     by_word = _by_word(kind)

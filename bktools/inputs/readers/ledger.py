@@ -300,7 +300,7 @@ def _read_foreign(reading: Reading) -> None:
     """Read the amounts in other currencies. A file may write them without a sign: it is the amount's."""
     result, books = reading.result, reading.books
     figures = Figures.of(reading.column("foreign_amount"))
-    decimal = reading.options.decimal or "." if books is None else books.decimal
+    decimal = reading.options.decimal or figures.own_mark if books is None else books.decimal
     foreign, bad = figures.values(decimal)
     if bad.any():
         # The amounts in the currency of the books are whole without them.
