@@ -22,9 +22,9 @@ FOR_PEOPLE = ("message", "to_do", "step", "reason", "why", "advice", "sentence")
 FINDINGS = ("entry.", "account.", "action.", "ledger.", "journal.", "outcome.", "state.")
 # Shorter parts of a sentence, such as "account", are ordinary words.
 TELLING = 25
-# Texts that are none of ours, or no longer: what version 0 of the journal wrote in sentences becomes codes;
-# other libraries say in words alone why a proxy refused, or what is wrong with a CSV file.
-NOT_OURS = ("journal/version_0.py", "service/transport.py", "inputs/delimited.py")
+# Texts that are none of ours: other libraries say in words alone why a proxy refused, or what is wrong with a
+# CSV file.
+NOT_OURS = ("service/transport.py", "inputs/grids/delimited.py")
 
 
 def _is_for_people(node: ast.expr) -> bool:

@@ -72,7 +72,8 @@ def _matching(reading: Reading, field: Field, group: Sequence[str]) -> list[int]
 
 
 def _one_of(reading: Reading, field: Field, matching: Sequence[int]) -> list[int]:
-    fitting = [place for place in matching if field.holds.fits(reading.seen(place))]
+    is_it = field.holds.tells or field.holds.fits
+    fitting = [place for place in matching if is_it(reading.seen(place))]
     several = fitting or list(matching)
     if len(fitting) != 1:
         ask_which(reading, field.name, several)

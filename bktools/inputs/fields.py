@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final, NamedTuple
 
@@ -24,6 +24,8 @@ Test = Callable[[Column], bool]
 # Words of headings that say another amount than the entry's.
 _FOREIGN: Final = frozenset({"foreign", "original", "instructed", "asset", "local", "fremd", "origine"})
 _CODE = re.compile(r"[\w.\-/ ]*\d{3}[\w.\-/ ]*")
+# Codes with a point look like amounts, such as 60.01.
+_DOTTED = re.compile(r"\d{1,3}(?:\.\d{1,4})+")
 _NAME = re.compile(r"[^\W\d_]{3}")
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 _UUID = re.compile(rules.UUID_REGEX)
@@ -35,6 +37,8 @@ class Type(NamedTuple):
 
     # Whether a column can be the field, which settles a heading with two meanings.
     fits: Test = lambda _: True
+    # Of several columns with a heading, the one counts of which this is true; by default the one that fits.
+    tells: Test | None = None
     # Whether a question names a column under an unknown heading.
     offers: Test = lambda column: column.share >= 0.2 and not column.says_balance
     # Of several columns that are offered, those go first of which each of these is true.
@@ -76,7 +80,7 @@ def _money(least: float, *prefers: Test) -> Type:
             and column.are_amounts()
         )
 
-    return Type(Column.are_amounts, offers, prefers)
+    return Type(Column.are_amounts, offers=offers, prefers=prefers)
 
 
 def _are_plainly_days(column: Column) -> bool:
@@ -84,7 +88,7 @@ def _are_plainly_days(column: Column) -> bool:
 
 
 def _may_be_code(column: Column) -> bool:
-    is_telling = column.most(_DIGIT.search) or not column.repeats
+    is_telling = _has_digits(column) or not column.repeats
     return column.share == 1 and not column.says("no_code") and is_telling
 
 
@@ -94,16 +98,28 @@ def _may_be_name(column: Column) -> bool:
     return column.share == 1 and not column.says("no_code") and column.most(_LETTER.search) and are_many
 
 
+def _has_no_cents(column: Column) -> bool:
+    return not column.has_cents()
+
+
+def _are_dotted(column: Column) -> bool:
+    return column.most(_DOTTED.fullmatch, 1) and not any(cell.endswith(".00") for cell in column.filled)
+
+
+def _has_digits(column: Column) -> bool:
+    return column.most(_DIGIT.search)
+
+
 def _may_be_account(column: Column) -> bool:
     """Whether cells repeat and are codes, or names; IDs that never repeat are no accounts."""
     return (
         column.share >= 0.5
         and (column.repeats or len(column.cells) < _FEW_ROWS)
         and not column.most(is_day)
-        and not column.has_cents()
+        and (_has_no_cents(column) or _are_dotted(column))
         and not column.most(_UUID.match)
         and not column.says_balance
-        and (are_account_codes(column) or all(_NAME.search(cell) is not None for cell in column.sample))
+        and (are_account_codes(column) or _are_dotted(column) or all(map(_NAME.search, column.sample)))
     )
 
 
@@ -130,20 +146,23 @@ TYPES: Final[Mapping[str, Type]] = {
     "text": Type(),
     "day": Type(
         Column.are_days,
-        lambda column: _are_plainly_days(column) or column.most(is_day, 0.6),
-        (_are_plainly_days,),
+        offers=lambda column: _are_plainly_days(column) or column.most(is_day, 0.6),
+        prefers=(_are_plainly_days,),
     ),
     "amount": _money(0.8, Column.has_cents),
     # Few rows may have a credit.
     "half": _money(0.02),
-    "currency": Type(Column.are_currencies, _may_be_currency),
-    "side": Type(lambda column: column.most(side_of, 1), _may_be_side),
-    "account": Type(offers=_may_be_account, prefers=(are_account_codes,)),
-    "account_of_side": Type(lambda column: not column.has_cents(), _may_be_account),
+    "currency": Type(Column.are_currencies, offers=_may_be_currency),
+    "side": Type(lambda column: column.most(side_of, 1), offers=_may_be_side),
+    "account": Type(
+        tells=are_account_codes, offers=_may_be_account, prefers=(_has_no_cents, are_account_codes)
+    ),
+    "account_of_side": Type(_has_no_cents, offers=_may_be_account),
     # Codes have digits, also where one is there twice, which is to be corrected; words are names.
     "code": Type(
+        tells=_has_digits,
         offers=_may_be_code,
-        prefers=(lambda column: column.most(_DIGIT.search), lambda column: not column.repeats),
+        prefers=(_has_digits, lambda column: not column.repeats),
     ),
     "name": Type(offers=_may_be_name),
     "flag": Type(_are_flags),
@@ -180,6 +199,7 @@ def _by_word(kind: str) -> Mapping[str, frozenset[str]]:
     return {word: frozenset(names) for word, names in by_word.items()}
 
 
+@lru_cache(1 << 14)
 def fields_of(heading: str, kind: str) -> frozenset[str]:
     """Return the fields that a heading can be."""
     by_word = _by_word(kind)

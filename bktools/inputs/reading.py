@@ -44,6 +44,9 @@ class Reading:
     own_names: dict[str, int] = field(default_factory=dict)
     # Fields that such a file may lack, as a budget lacks dates.
     may_lack: frozenset[str] = frozenset()
+    # The columns of a table that were looked at.
+    _seen: dict[int, Column] = field(default_factory=dict)
+    _seen_of: Table | None = None
     # What the file's format says; None for a table of no format.
     books: Books | None = None
 
@@ -70,8 +73,12 @@ class Reading:
 
     def seen(self, place: int) -> Column:
         """Return a column with its heading and cells that show its type."""
-        table = self.table
-        return Column(table.headings[place], table.columns[place], table.samples[place])
+        if self._seen_of is not self.table:
+            self._seen_of, self._seen = self.table, {}
+        if place not in self._seen:
+            table = self.table
+            self._seen[place] = Column(table.headings[place], table.columns[place], table.samples[place])
+        return self._seen[place]
 
     def sample(self, name: str) -> list[str]:
         """Return cells of a field that show its type."""

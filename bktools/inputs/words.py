@@ -17,6 +17,8 @@ from bktools.currencies import MINOR_UNITS
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae", "ß": "ss"})
 _MARKS = re.compile(r"[^\w%#]|_")
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\uff08[^\uff08\uff09]*\uff09")
+# The words for "in" before a currency, as in Umsatz in EUR.
+_BEFORE_A_CURRENCY = frozenset({"in", "en", "em", "i", "w"})
 # What may be a currency inside a heading.
 _PARTS = re.compile(r"[A-Z]{1,2}\$|[^\W\d_]+|[€£¥₹₽₺₴₩₪฿$￥₸₾]")
 # The tables of words that a report has in rows which are no entries.
@@ -89,7 +91,7 @@ def forms(heading: str) -> tuple[str, ...]:
         return normal(heading), "netamount"
     parts = bare.replace("_", " ").split()
     plain = [word for word in parts if not currencies_of(word)]
-    if len(plain) < len(parts) and plain[-1:] == ["in"]:
+    if len(plain) < len(parts) and plain[-1:] and plain[-1] in _BEFORE_A_CURRENCY:
         plain.pop()
     texts = (heading, bare, " ".join(plain))
     return tuple(dict.fromkeys(normal(text) for text in texts if text.strip()))

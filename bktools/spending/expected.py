@@ -30,7 +30,7 @@ USUAL_DAYS = 6
 USUAL_SHARE = Decimal("0.25")
 
 # So many habits may chance show among a supplier's entries.
-CHANCE = 0.1
+CHANCE = 0.2
 DAYS_OF_MONTH = 30
 
 DAY = dt.timedelta(days=1)

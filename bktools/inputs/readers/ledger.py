@@ -30,6 +30,7 @@ from bktools.inputs.options import LedgerOptions, Options, takes_options
 from bktools.inputs.question import mapping_name
 from bktools.inputs.readers.steps import Step, read_by_steps
 from bktools.inputs.reading import WARNED, Reading
+from bktools.inputs.table import Table
 from bktools.inputs.values.amounts import LONGEST, Figures
 from bktools.inputs.values.currencies import own_currency
 from bktools.inputs.values.money import read_money, read_stated, total
@@ -202,10 +203,41 @@ def _ask_account(reading: Reading) -> None:
 def _take_two_postings(reading: Reading) -> None:
     """Take debit account and credit account for the accounts, where a row is two postings; both, or none."""
     pair = ("debit_account", "credit_account")
-    if not reading.has(*pair) or not (_are_both_filled(reading, *pair) or reading.is_asked(pair[0])):
+    if reading.has(*pair, "debit", "credit"):
+        _each_side_by_itself(reading)
+    elif not reading.has(*pair) or not (_are_both_filled(reading, *pair) or reading.is_asked(pair[0])):
         reading.leave(*pair)
     elif not {"account_code", "account_name"} & reading.options.columns.keys():
         reading.leave("account_code", "account_name", "debit", "credit", "side")
+
+
+def _each_side_by_itself(reading: Reading) -> None:
+    """Make two rows of each that has an account and an amount for both sides; a row may have one of them."""
+    table = _doubled(reading)
+    is_credit = pa.array(np.tile([False, True], len(reading.table.lines)))
+    account, other, debit, credit = map(
+        reading.places.__getitem__, ("debit_account", "credit_account", "debit", "credit")
+    )
+    columns = list(table.columns)
+    columns[account] = pc.if_else(is_credit, columns[other], columns[account])
+    columns[debit] = pc.if_else(is_credit, "", columns[debit])
+    columns[credit] = pc.if_else(is_credit, columns[credit], "")
+    is_half = np.logical_and.reduce([cells.blank(columns[place]) for place in (account, debit, credit)])
+    reading.table = replace(table, columns=columns).rows(~is_half)
+    reading.leave("debit_account", "amount", "side", "account_name")
+    reading.places["account_code"] = account
+    if len(reading.table.lines) > len({*reading.table.lines.tolist()}):
+        reading.note("two_postings")
+    if not are_account_codes(reading.seen(account)):
+        reading.note("accounts_by_name", heading=reading.heading("account_code"))
+
+
+def _doubled(reading: Reading) -> Table:
+    """Return the table with each row twice."""
+    table = reading.table
+    rows = pa.array(np.repeat(np.arange(len(table.lines)), 2))
+    columns, beyond = ([column.take(rows) for column in own] for own in (table.columns, table.beyond))
+    return replace(table, columns=columns, beyond=beyond, lines=np.repeat(table.lines, 2))
 
 
 def _are_both_filled(reading: Reading, debit: str, credit: str) -> bool:
@@ -249,10 +281,7 @@ def _twice(reading: Reading) -> dict[str, Decimal]:
     rows = pa.array(np.repeat(np.arange(len(reading.table.lines)), 2))
     is_credit = pa.array(np.tile([False, True], len(reading.table.lines)))
     debit, credit = (reading.column(field) for field in ("debit_account", "credit_account"))
-    table = reading.table
-    reading.table = replace(
-        table, columns=[column.take(rows) for column in table.columns], lines=np.repeat(table.lines, 2)
-    )
+    reading.table = _doubled(reading)
     reading.result = {name: column.take(rows) for name, column in reading.result.items()}
     amount = reading.result["amount"]
     reading.result["amount"] = pc.if_else(is_credit, pc.negate(amount), amount)
@@ -271,7 +300,7 @@ def _read_foreign(reading: Reading) -> None:
     """Read the amounts in other currencies. A file may write them without a sign: it is the amount's."""
     result, books = reading.result, reading.books
     figures = Figures.of(reading.column("foreign_amount"))
-    decimal = reading.options.decimal or "." if books is None else books.decimal
+    decimal = reading.options.decimal or figures.own_mark if books is None else books.decimal
     foreign, bad = figures.values(decimal)
     if bad.any():
         # The amounts in the currency of the books are whole without them.

@@ -17,7 +17,7 @@ from bktools.inputs.headings import opened
 from bktools.inputs.options import Options
 from bktools.inputs.readers.steps import read_by_steps
 from bktools.inputs.reading import Reading
-from bktools.inputs.values.amounts import EACH, Figures
+from bktools.inputs.values.amounts import Figures
 from bktools.inputs.values.money import read_date
 
 _RATES = pa.schema([("date", schema.DATE), ("currency", schema.TEXT), ("rate", schema.MONEY)])
@@ -50,9 +50,7 @@ def _read(reading: Reading) -> None:
     reading.refuse("currency", cells.mask(pc.is_null(codes)), "no_currency")
     place = reading.places["rate"]
     figures = Figures.of(reading.column("rate"), is_numeric=place in reading.table.numeric)
-    # A rate has decimals rather than thousands.
-    marks = {one.mark for one in figures.marks if not one.is_open} or {one.mark for one in figures.marks}
-    rates, bad = figures.values(marks.pop() if len(marks) == 1 else EACH)
+    rates, bad = figures.values(figures.own_mark)
     is_above_zero = pc.greater(rates, pa.scalar(0, rates.type))
     reading.refuse("rate", bad | ~cells.mask(is_above_zero), "no_rate")
     reading.result |= {"currency": codes, "rate": rates}

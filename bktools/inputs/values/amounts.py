@@ -211,6 +211,12 @@ class Figures:
             mark for amount in self.odd.values() if amount and (mark := mark_of(amount.digits)) is not None
         }
 
+    @property
+    def own_mark(self) -> str:
+        """The decimal mark of a column that shares it with no other; an open one has decimals."""
+        marks = {one.mark for one in self.marks if not one.is_open} or {one.mark for one in self.marks}
+        return marks.pop() if len(marks) == 1 else EACH
+
     def values(self, decimal: str) -> tuple[pa.ChunkedArray, Mask]:
         """Return the amounts as decimals under a mark, null without one, and the cells that are no amount."""
         decimal = "." if self.is_numeric else decimal

@@ -41,11 +41,12 @@ def read_approvals(reading: Reading) -> None:
         is_of_approvals = saying == "approved" or _is_headed(reading, saying) or reading.is_asked(saying)
         approving = {*words.values("approved"), *(words.values("yes") if saying == "approved" else ())}
         approving |= words.values("settled") if is_of_approvals else frozenset()
-        if not is_of_approvals and _is_of_a_bank(column):
+        texts = {*map(words.normal, cells.unique(column))}
+        if not is_of_approvals and texts.isdisjoint(approving):
             if reading.result["id"].null_count == len(column):
-                # Money that has moved says nothing of approvals, and such entries are not exported.
+                # A bank's states say nothing of approvals, and its entries are not exported.
                 return
-            is_of_approvals = True
+            is_of_approvals = not texts.isdisjoint(words.values("settled"))
         if is_of_approvals:
             _ask_unknown(reading, saying, approving)
     approved = cells.each(column, lambda text: words.normal(text) in approving, schema.FLAG)
@@ -57,12 +58,6 @@ def read_approvals(reading: Reading) -> None:
 
 def _is_headed(reading: Reading, saying: str) -> bool:
     return reading.seen(reading.places[saying]).is_headed("approval_status")
-
-
-def _is_of_a_bank(column: pa.ChunkedArray) -> bool:
-    """Whether values say that money has moved, and none says an approval."""
-    values = {*map(words.normal, cells.unique(column))}
-    return not values.isdisjoint(words.values("settled")) and values.isdisjoint(words.values("approved"))
 
 
 def _ask_unknown(reading: Reading, saying: str, approving: set[str]) -> None:

@@ -39,14 +39,7 @@ def find_money(reading: Reading) -> list[str]:
         if column.filled and not column.are_amounts(0.5) and not reading.is_asked(name):
             reading.note("no_amounts", heading=column.heading, value=column.filled[0][:20])
             reading.leave(name)
-    if reading.has("debit", "credit") and not reading.is_asked("debit") and _are_both_filled(reading):
-        # They are accounts, or balances.
-        reading.leave("debit", "credit")
-    if reading.has("debit", "credit") and not reading.is_asked("amount"):
-        # Two columns say more than one.
-        reading.leave("amount")
-    elif reading.has("amount"):
-        reading.leave("debit", "credit")
+    _choose_pair_or_amount(reading)
     is_half = sum(map(reading.has, MONEY)) == 1 and not reading.has("amount")
     if not any(map(reading.has, MONEY)) or (is_half and not {"debit", "credit"} & columns.keys()):
         reading.leave(*MONEY)
@@ -55,6 +48,19 @@ def find_money(reading: Reading) -> list[str]:
     if reading.has("amount"):
         ask_of_totals(reading)
     return [name for name in MONEY if name in places]
+
+
+def _choose_pair_or_amount(reading: Reading) -> None:
+    """Take debit and credit, which say more than one column, or the amount."""
+    if reading.has("debit", "credit") and not reading.is_asked("debit"):
+        are_empty = all(map(cells.are_blank, (reading.column("debit"), reading.column("credit"))))
+        if _are_both_filled(reading) or (are_empty and reading.has("amount")):
+            # They are accounts or balances, or say nothing.
+            reading.leave("debit", "credit")
+    if reading.has("debit", "credit") and not reading.is_asked("amount"):
+        reading.leave("amount")
+    elif reading.has("amount"):
+        reading.leave("debit", "credit")
 
 
 def _are_both_filled(reading: Reading) -> bool:

@@ -49,7 +49,7 @@ def split_entries(reading: Reading, entries: pa.Table) -> pa.Table:
     totals = None
     if "entry_total" in columns:
         figures = Figures.of(columns["entry_total"])
-        totals, _ = figures.values(reading.options.decimal or next((one.mark for one in figures.marks), "."))
+        totals, _ = figures.values(reading.options.decimal or figures.own_mark)
     counts = entries["id"].value_counts()
     repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1)).drop_null()
     places = np.flatnonzero(pc.is_in(entries["id"], value_set=repeated))
