@@ -11,7 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.actions import StepResults, actions_of, waiting_by_role
-from bktools.close.beside import budget_tables, home_currency, months_before, named_budget, with_home_amounts
+from bktools.close.beside import (
+    budget_tables,
+    keep_rates_of_month,
+    months_before,
+    named_budget,
+    with_home_amounts,
+)
 from bktools.close.close import Close, CloseRun
 from bktools.close.entries import EXPORTED, HELD, IN_BOOKS, entries_of
 from bktools.close.record import record_in
@@ -43,8 +49,8 @@ def run_close(request: CloseRequest) -> Close:
     if request.apply:
         require_writable(settings)
     with open_for_writing(settings) as journal:
-        question = ask_before_first_export(request, journal)
-        home = home_currency(request)
+        question = settle_first_export(request, journal)
+        home = keep_rates_of_month(request)
         tables = load_tables(request)
         budget = named_budget(request, tables)
         chart = reconcile_and_create(request, journal, tables)
@@ -102,8 +108,8 @@ def run_close(request: CloseRequest) -> Close:
     return request.step("close", close)
 
 
-def ask_before_first_export(request: CloseRequest, journal: WritableJournal) -> str:
-    """Refuse a closed month, and a first export that nobody answered for; return a dry run's question."""
+def settle_first_export(request: CloseRequest, journal: WritableJournal) -> str:
+    """Refuse a closed month, record a person's word on a first export, or return a dry run's question."""
     if request.apply:
         journal.require_open(request.company, [request.period])
         if request.first_export:

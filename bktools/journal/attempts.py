@@ -210,7 +210,7 @@ def _late(
     if outcome.job_id or outcome.job:
         is_same_job = row["job_id"] == outcome.job_id or (is_newest and row["job_id"] is None)
         contradicts = not (is_accepted and outcome.state == "ACCEPTED" and is_same_job)
-        if contradicts and is_newest and _is_taken_back(journal, connection, row, token, outcome):
+        if contradicts and is_newest and _give_job_back(journal, connection, row, token, outcome):
             return outcome
     else:
         # A person found entries booked whose request was not sent, or refused.
@@ -224,10 +224,10 @@ def _late(
     return BatchOutcome("UNKNOWN", LATE_ANSWER, facts)
 
 
-def _is_taken_back(
+def _give_job_back(
     journal: Journal, connection: Connection, row: Row, token: str, outcome: BatchOutcome
 ) -> bool:
-    """Give a batch that waits to be sent again, or was released, the job of its own attempt, if it is free.
+    """Give a batch that waits, or was released, the job of its own late answer, if its entries are free.
 
     It is not where a sent batch has one of its entries, or another batch of the company is in doubt.
     """

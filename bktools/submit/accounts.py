@@ -50,7 +50,7 @@ STOPPING = (NotSentError, AuthenticationError, ScopeError, RateLimitedError)
 VALUES = ("name", "code", "tax_code_external_id", "archived")
 NEEDED = ("company_id", "external_id", "action", *VALUES)
 
-OUTCOMES = pa.schema(
+OUTCOME_SCHEMA = pa.schema(
     dict.fromkeys(("company_id", "external_id", "code", "name", "outcome", "id", "message"), TEXT)
 )
 
@@ -127,7 +127,7 @@ def create_accounts(
         rows = create_with(
             journal, reconciliation, service, apply=apply, new_chart=new_chart, progress=progress
         )
-    table = pa.Table.from_pylist(rows, schema=OUTCOMES)
+    table = pa.Table.from_pylist(rows, schema=OUTCOME_SCHEMA)
     about = {"environment": service.settings.environment, "applied": apply, "rows": len(rows)}
     return outcome_frame(to_pandas(table, about))
 

@@ -28,7 +28,7 @@ from bktools.service import Service
 from bktools.service.workers import Stopped, as_they_end, pause
 from bktools.settings import require_writable
 from bktools.submit.outcome_frame import outcome_frame
-from bktools.submit.sender import OUTCOMES, OutcomeRow, Run, Sender, look_up, row_planned, row_unsent
+from bktools.submit.sender import OUTCOME_SCHEMA, OutcomeRow, Run, Sender, look_up, row_planned, row_unsent
 from bktools.wording import Sentence
 
 # Companies that are sent concurrently. Most of their time they wait for the end of a job.
@@ -124,7 +124,7 @@ def submit_export_jobs(
         for company_id in sorted({*plan.batches["company_id"]}) if apply and says else ():
             record_first_export(journal, company_id, by=says)
         rows = submit(journal, plan, service, apply=apply, wait=wait, progress=progress)
-    table = pa.Table.from_pylist(rows, schema=OUTCOMES)
+    table = pa.Table.from_pylist(rows, schema=OUTCOME_SCHEMA)
     about = {"environment": service.settings.environment, "plan": plan.plan_id, "applied": apply}
     return outcome_frame(to_pandas(table, about | {"unchecked": list(plan.unchecked)}))
 
