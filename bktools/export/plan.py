@@ -26,7 +26,7 @@ from bktools.frames.columns import days_of, split_lines
 from bktools.frames.results import Result
 from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, TEXT, to_pandas
 from bktools.frames.sums import summed
-from bktools.wording import words
+from bktools.wording import Sentence, words
 
 BATCHES = pa.schema(
     {"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE}
@@ -166,13 +166,11 @@ class ExportPlan(Result):
             When the plan has no such batch, or the batch was changed after it was composed.
         """
         if batch_id not in self._rows_of_batches:
-            raise PlanError(f"the plan has no batch {batch_id}")
+            raise PlanError(Sentence("plan.no_batch", batch=batch_id))
         rows = self._rows_of_batches[batch_id]
         ids, companies, batches = (rows.column(name).unique().to_pylist() for name in SENT)
         if batches != [batch_id] or batch_digest(companies[0], ids, self.options) != batch_id:
-            raise PlanError(
-                f"the entries of batch {batch_id} were changed since the plan was made: compose it again"
-            )
+            raise PlanError(Sentence("plan.batch_changed", batch=batch_id))
         body = export_jobs.create_body(ids, companies[0], **asdict(self.options))
         return BatchRequest(batch_id, companies[0], ids, body, rows)
 
@@ -186,15 +184,10 @@ class ExportPlan(Result):
             composed.
         """
         if plan_digest(list(self._rows_of_batches), self.options, self.rows) != self.plan_id:
-            raise PlanError(
-                "the plan was changed since it was made, in its batches or in what is known of its entries: "
-                "compose it again"
-            )
+            raise PlanError(Sentence("plan.changed"))
         for name in ("batches", "entries"):
             if not self._is_unchanged(name):
-                raise PlanError(
-                    f"the frame of the plan's {name} was changed since it was made: compose it again"
-                )
+                raise PlanError(Sentence("plan.frame_changed", table=name))
         yield from map(self.request, self._rows_of_batches)
 
     def verify(self) -> None:

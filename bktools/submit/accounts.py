@@ -36,7 +36,7 @@ from bktools.service import Service
 from bktools.service.retry import Budget, RetryPolicy, is_repeatable, repeated
 from bktools.settings import require_writable
 from bktools.submit.outcome_frame import outcome_frame
-from bktools.wording import words
+from bktools.wording import Sentence, words
 
 # Most requests for an account. A repeat adds none: (externalId, companyId) is unique in the service.
 ATTEMPTS = 3
@@ -156,9 +156,8 @@ def create_with(
         message = f"would be created{only}"
         return [*rows, *(_row(account, "PLANNED", None, message) for account in wanted)]
     if doubt:
-        raise InputError(
-            words()("submit.another_chart", doubt=doubt, option=setting("new_chart", value=True))
-        )
+        option = setting("new_chart", value=True)
+        raise InputError(Sentence("submit.another_chart", doubt=doubt, option=option))
     with progress_bar("accounts", total=len(wanted), unit="account", shown=progress) as bar:
         for company_id, named in reconciliation.companies_now.items():
             remember_chart(journal, company_id, named)
