@@ -25,7 +25,7 @@ from bktools.close import verification
 from bktools.errors import ArgumentError
 from bktools.export.plan_file import write_plan
 from bktools.inputs.notes import note_sentences
-from bktools.journal.export_jobs import known_before
+from bktools.journal.export_jobs import earlier_exports
 from bktools.journal.journal import Journal
 from bktools.journal.records import this_process
 from bktools.journal.right_journal import first_export
@@ -135,7 +135,7 @@ class Desk:
         postings = self._read("ledger", ledger) if ledger else None
         self.step("plan")
         with Journal(self.service.settings) as journal:
-            before, question = known_before(journal, self.company), first_export(journal, self.company)
+            before, question = earlier_exports(journal, self.company), first_export(journal, self.company)
         plan = bktools.compose_export_jobs(
             rows,
             **tables,

@@ -69,7 +69,7 @@ def compose(
     Example: bktools export compose entries.csv --out october.plan
     """
     from bktools.export.plan_file import write_plan
-    from bktools.journal.export_jobs import known_before
+    from bktools.journal.export_jobs import earlier_exports
     from bktools.journal.journal import Journal
     from bktools.journal.records import this_process
     from bktools.journal.right_journal import first_export
@@ -83,7 +83,7 @@ def compose(
         text.say(reading.recognised(rows.attrs["bktools"]))
         companies = rows["company_id"].dropna().unique().tolist()
         with Journal(settings) as journal:
-            before = known_before(journal, settings.company)
+            before = earlier_exports(journal, settings.company)
             for question in filter(None, (first_export(journal, one) for one in companies)):
                 text.say(f"{question}\n")
         plan = bktools.compose_export_jobs(

@@ -27,11 +27,11 @@ OF_ENTRIES, OF_ACCOUNTS, OF_STEPS = "entry", "account", "step"
 ENTRY, CATEGORY, ACCOUNT, EXPORT_JOB = "entry", "category", "account", "export_job"
 
 # The states of a category whose account a person has to choose.
-MAPPINGS = ("no_account", "archived_account", "to_be_archived_account")
+NEED_ACCOUNT = ("no_account", "archived_account", "to_be_archived_account")
 UNKNOWN = "unknown_account"
 # Checks of entries whose cause is their category, and those that another action solves.
 OF_A_CATEGORY = ("archived_category", "unknown_category", "category_of_other_company")
-SOLVED_BY_OTHERS = (*MAPPINGS, UNKNOWN, "exported", "in_doubt")
+SOLVED_BY_OTHERS = (*NEED_ACCOUNT, UNKNOWN, "exported", "in_doubt")
 # Checks of accounts that become one action, and those that another action solves.
 OF_UNKNOWN = ("category_on_unknown_account", "account_id_unknown")
 UPDATES = ("name_differs", "code_differs", "tax_code_differs")
@@ -164,7 +164,7 @@ class Action(Valued):
     @property
     def wants_account(self) -> bool:
         """Whether a person answers it with an account for each category."""
-        return self.section == OF_STEPS and self.code in MAPPINGS
+        return self.section == OF_STEPS and self.code in NEED_ACCOUNT
 
 
 @dataclass(frozen=True)
@@ -329,7 +329,7 @@ def _grouped(results: StepResults, cases: Iterable[_Case]) -> Iterator[Action]:
         cause = {name: case.facts.get(name) for name in CAUSES.get(case.code, ())}
         cause |= {"person": case.person} if case.person else {}
         # A category without an account stands apart until an entry of a month has it.
-        is_used = bool(results.waiting(case.keys)[0]) if case.code in MAPPINGS else None
+        is_used = bool(results.waiting(case.keys)[0]) if case.code in NEED_ACCOUNT else None
         step = (case.section, case.code, case.severity, case.role, case.command, is_used)
         groups[*step, facts_text(cause)].append(case)
     for (section, code, severity, role, command, _, cause), group in groups.items():
@@ -375,11 +375,11 @@ def _of_categories(results: StepResults) -> Iterator[_Case]:
     """Yield a case for each category whose account a person has to choose."""
     entries = defaultdict(list)
     for row in _severe(results.findings):
-        if row["check"] in MAPPINGS:
+        if row["check"] in NEED_ACCOUNT:
             entries[row["category_id"]].append(_key(row))
     for row in results.coverage:
         # An archived category is no longer used: its entries get another one.
-        if row["state"] in MAPPINGS and not row["archived"]:
+        if row["state"] in NEED_ACCOUNT and not row["archived"]:
             account = " ".join(filter(None, (row["external_id"], row["account_name"]))) or None
             ids = {name: row[name] for name in ("category_id", "account_id") if row[name]}
             category = Thing(CATEGORY, {"name": row["name"] or row["category_id"]}, ids)

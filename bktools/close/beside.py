@@ -85,8 +85,8 @@ def _large_share(request: CloseRequest, spent: pa.Table) -> Callable[[Mapping[st
     return is_large
 
 
-def home_currency(request: CloseRequest) -> str | None:
-    """Return the currency into which amounts are converted, None without rates; store the rates of the month.
+def keep_rates_of_month(request: CloseRequest) -> str | None:
+    """Store the rates of the month; return the currency into which they convert, None without rates.
 
     Refuse rates that lack one for a day of the month, before anything is written to the service.
     """

@@ -22,7 +22,7 @@ from bktools.frames.schema import COUNT, MONEY, TEXT, to_pandas
 from bktools.frames.sums import NOTHING, Money, change_of, sums_of, threshold_of
 from bktools.journal.accounts import accounts_in
 from bktools.journal.periods import required_company
-from bktools.journal.writing import open_for_reading
+from bktools.journal.writing import open_up_to_date
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
 from bktools.spending.differences import differences
@@ -151,14 +151,14 @@ def compare(
     about |= {"headline": [], "below_threshold": 0, "not_compared": []}
     if all(are_months):
         company = required_company(company, service.settings)
-        with open_for_reading(service.settings) as journal:
+        with open_up_to_date(service.settings) as journal:
             old, new = (
                 record_in(journal, rules.month("month", one), company, environment) for one in (before, after)
             )
             accounts = accounts_in(journal, company)
         changes = large_changes(months_between(old, new, accounts, service, words), is_large)
     else:
-        with open_for_reading(service.settings) as journal:
+        with open_up_to_date(service.settings) as journal:
             accounts = accounts_in(journal, company)
         changes = _table([*between_moments(before, after, company, accounts, service)])
     return to_pandas(changes, {**about, **source_of(changes), "rows": len(changes)})

@@ -14,6 +14,7 @@ from bktools.close.entries import EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEF
 from bktools.frames.columns import tables_in_one_scale
 from bktools.frames.schema import BOOKED, TEXT
 from bktools.frames.sums import (
+    HOME,
     NOTHING,
     Money,
     Sum,
@@ -161,9 +162,15 @@ class Figures:
 
     @cached_property
     def largest(self) -> pa.Table:
-        """The largest entries spent, by currency, largest first: ten in the first one, three in others."""
+        """The largest entries spent, of all currencies where they were converted to the company's own.
+
+        Else ten of the first currency, and three of each other one, by currency; always the largest first.
+        """
         spent = self._spent[0]
         valued = spent.filter(pc.is_valid(spent["amount"]))
+        if HOME in valued.column_names:
+            size = pc.negate(pc.abs(valued[HOME]))
+            return valued.take(pc.sort_indices(size)[:LARGEST])
         most = dict.fromkeys(self.currencies, LARGEST_OF_OTHERS) | dict.fromkeys(self.currencies[:1], LARGEST)
         parts = [valued.slice(0, 0)]
         for currency, count in most.items():

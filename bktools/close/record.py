@@ -35,7 +35,7 @@ from bktools.journal.periods import (
 )
 from bktools.journal.statements import verifications_of
 from bktools.journal.tables import table_of
-from bktools.journal.writing import open_for_reading
+from bktools.journal.writing import open_up_to_date
 from bktools.service import Service
 from bktools.wording import words
 
@@ -167,7 +167,7 @@ def record_of(month: Month, company: str | None = None, *, service: Service | No
     month = rules.month("month", month)
     settings = service_or_default(service).settings
     company = required_company(company, settings)
-    with open_for_reading(settings) as journal:
+    with open_up_to_date(settings) as journal:
         return record_in(journal, month, company, settings.environment)
 
 

@@ -11,7 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.actions import StepResults, actions_of, waiting_by_role
-from bktools.close.beside import budget_tables, home_currency, months_before, named_budget, with_home_amounts
+from bktools.close.beside import (
+    budget_tables,
+    keep_rates_of_month,
+    months_before,
+    named_budget,
+    with_home_amounts,
+)
 from bktools.close.close import Close, CloseRun
 from bktools.close.entries import EXPORTED, HELD, IN_BOOKS, entries_of
 from bktools.close.record import record_in
@@ -24,7 +30,7 @@ from bktools.frames.schema import ACCOUNTS, TEXT
 from bktools.frames.sums import money_of
 from bktools.frames.typed import typed
 from bktools.journal.accounts import accounts_in, companies_in_charts
-from bktools.journal.export_jobs import known_before
+from bktools.journal.export_jobs import earlier_exports
 from bktools.journal.periods import CLOSED, approve, record_close, sent_entries, state_of
 from bktools.journal.right_journal import first_export
 from bktools.journal.statements import record_first_export
@@ -43,16 +49,16 @@ def run_close(request: CloseRequest) -> Close:
     if request.apply:
         require_writable(settings)
     with open_for_writing(settings) as journal:
-        question = ask_before_first_export(request, journal)
-        home = home_currency(request)
+        question = settle_first_export(request, journal)
+        home = keep_rates_of_month(request)
         tables = load_tables(request)
         budget = named_budget(request, tables)
         chart = reconcile_and_create(request, journal, tables)
-        earlier_exports = known_before(journal, request.company)
-        plan = compose(request, tables, chart, earlier_exports)
+        earlier = earlier_exports(journal, request.company)
+        plan = compose(request, tables, chart, earlier)
         jobs = request.step("jobs", send(request, journal, plan))
         # What was sent by now, also in this run.
-        history = None if request.apply else earlier_exports["history"]
+        history = None if request.apply else earlier["history"]
         sent = sent_entries(journal, request.company, history, {plan.plan_id: request.prepared_by})
         entries = entries_of(plan, request.period, sent, jobs, request.words, frozenset(chart.assumed))
         entries = with_home_amounts(request, entries, home)
@@ -102,8 +108,8 @@ def run_close(request: CloseRequest) -> Close:
     return request.step("close", close)
 
 
-def ask_before_first_export(request: CloseRequest, journal: WritableJournal) -> str:
-    """Refuse a closed month, and a first export that nobody answered for; return a dry run's question."""
+def settle_first_export(request: CloseRequest, journal: WritableJournal) -> str:
+    """Refuse a closed month, record a person's word on a first export, or return a dry run's question."""
     if request.apply:
         journal.require_open(request.company, [request.period])
         if request.first_export:
@@ -182,7 +188,7 @@ def compose(
     request: CloseRequest,
     tables: Mapping[str, pa.Table],
     chart: ReconciledChart,
-    earlier_exports: Mapping[str, Any],
+    earlier: Mapping[str, Any],
 ) -> ExportPlan:
     """Return the export jobs of the month, without what was sent before."""
     plan = compose_export_jobs(
@@ -190,7 +196,7 @@ def compose(
         categories=tables["categories"],
         accounts=_with_planned(chart.accounts, chart.assumed.values()),
         employees=tables["employees"],
-        **earlier_exports,
+        **earlier,
         company=request.company,
         month=request.period,
         currency=request.service.settings.currency,

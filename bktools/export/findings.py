@@ -25,6 +25,7 @@ from bktools.frames.incoming import source_of
 from bktools.frames.names import FIRST, IDENTIFIERS
 from bktools.frames.schema import TEXT, Month
 from bktools.ledger.holdings import Holdings, holdings
+from bktools.wording import Sentence
 
 c = pl.col
 
@@ -91,7 +92,7 @@ class Checker:
 def require_category_ids(entries: pa.Table) -> None:
     """Refuse entries without the IDs of their categories, where categories were given."""
     if "category_id" not in entries.column_names:
-        raise InputError("the entries have no column category_id: add it, or leave out categories")
+        raise InputError(Sentence("plan.without_category_ids"))
 
 
 def _checked(rows: pl.DataFrame, frames: Mapping[str, pl.DataFrame]) -> Checked:

@@ -15,7 +15,7 @@ from bktools.errors import PlanError
 from bktools.export.plan import ExportPlan
 from bktools.frames.columns import days_of
 from bktools.journal.claims import LookedUp
-from bktools.wording import words
+from bktools.wording import Sentence, words
 
 
 def looked_up(plan: ExportPlan, company_id: str, since: str) -> LookedUp:
@@ -69,5 +69,5 @@ def _within(plan: ExportPlan, company_id: str, first: str, last: str) -> list[st
 
 def _shows_nothing(code: str, plan: ExportPlan, **facts: Any) -> PlanError:
     about = {name: plan.books[name] for name in ("source", "exported_at", "first", "last")}
-    texts, key = words(), f"submit.{code}"
-    return PlanError(texts(key, **{name: {**about, **facts}[name] for name in texts.facts_of(key)}))
+    key = f"submit.{code}"
+    return PlanError(Sentence(key, **{name: {**about, **facts}[name] for name in words().facts_of(key)}))

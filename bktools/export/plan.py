@@ -16,44 +16,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from bktools import views
-from bktools.consoles import INDENT, listed, readable, room
+from bktools.consoles import INDENT, readable
 from bktools.contract import export_jobs
 from bktools.errors import PlanError
-from bktools.export.rendered import findings_in, not_ready_in, sentences_by_check
-from bktools.findings.check import ERROR, SEVERITIES
+from bktools.export.overview import Overview, amounts_of_ready
+from bktools.export.rendered import findings_in, not_ready_in
 from bktools.frames.batches import BatchRequest
-from bktools.frames.columns import days_of, split_lines, with_column
-from bktools.frames.names import in_reading_order
+from bktools.frames.columns import days_of, split_lines
 from bktools.frames.results import Result
 from bktools.frames.schema import COUNT, DATE, ENTRY_DATA, TEXT, to_pandas
-from bktools.frames.sums import Sum, money_of, number_of_entries, summed, sums_of
-from bktools.wording import words
-from bktools.wording.numbers import number
+from bktools.frames.sums import summed
+from bktools.wording import Sentence, words
 
 BATCHES = pa.schema(
     {"batch_id": TEXT, "company_id": TEXT, "entries": COUNT, "first_date": DATE, "last_date": DATE}
 )
 
-# The columns of a summary of the findings.
-SUMMARY = ("severity", "check", "entries", "value", "message", "to_do", "who")
-# The first columns of entries that are not ready: a narrow page shows them without scrolling.
-# As many columns as a notebook's page shows without a cut.
-HELD_SHOWN = (
-    "date",
-    "supplier",
-    "amount",
-    "currency",
-    "reason",
-    "description",
-    "category_name",
-    "account_code",
-)
-
 TOTALS_BY = ("company_id", "currency", "category_id")
-
-# Why an entry is not ready that was sent before, or may have been.
-SENT_BEFORE = ("exported", "changed_since_export", "in_doubt")
 
 # The columns from which requests are made.
 SENT = ("id", "company_id", "batch_id")
@@ -187,13 +166,11 @@ class ExportPlan(Result):
             When the plan has no such batch, or the batch was changed after it was composed.
         """
         if batch_id not in self._rows_of_batches:
-            raise PlanError(f"the plan has no batch {batch_id}")
+            raise PlanError(Sentence("plan.no_batch", batch=batch_id))
         rows = self._rows_of_batches[batch_id]
         ids, companies, batches = (rows.column(name).unique().to_pylist() for name in SENT)
         if batches != [batch_id] or batch_digest(companies[0], ids, self.options) != batch_id:
-            raise PlanError(
-                f"the entries of batch {batch_id} were changed since the plan was made: compose it again"
-            )
+            raise PlanError(Sentence("plan.batch_changed", batch=batch_id))
         body = export_jobs.create_body(ids, companies[0], **asdict(self.options))
         return BatchRequest(batch_id, companies[0], ids, body, rows)
 
@@ -207,15 +184,10 @@ class ExportPlan(Result):
             composed.
         """
         if plan_digest(list(self._rows_of_batches), self.options, self.rows) != self.plan_id:
-            raise PlanError(
-                "the plan was changed since it was made, in its batches or in what is known of its entries: "
-                "compose it again"
-            )
+            raise PlanError(Sentence("plan.changed"))
         for name in ("batches", "entries"):
             if not self._is_unchanged(name):
-                raise PlanError(
-                    f"the frame of the plan's {name} was changed since it was made: compose it again"
-                )
+                raise PlanError(Sentence("plan.frame_changed", table=name))
         yield from map(self.request, self._rows_of_batches)
 
     def verify(self) -> None:
@@ -241,6 +213,11 @@ class ExportPlan(Result):
             begin += batch["counts"]
         return rows_of
 
+    @cached_property
+    def _overview(self) -> Overview:
+        about = (self.plan_id, self.rows, self.held, self._batches, self.finding_facts, self.unchecked)
+        return Overview(*about)
+
     @property
     def amounts(self) -> dict[str, Decimal]:
         """The exact sum of the ready entries by currency, in alphabetical order.
@@ -248,73 +225,7 @@ class ExportPlan(Result):
         Amounts without a currency are summed as "no currency". Empty when the entries lack one of the
         columns.
         """
-        if not {"currency", "amount"} <= set(self.rows.column_names):
-            return {}
-        return dict(sorted(Sum({}, money_of(self.rows)).amounts.items()))
-
-    def __repr__(self) -> str:
-        steps = [INDENT + words()("command.next", step=step) for step in self._next_steps()]
-        return readable("\n".join([*self._lines(), *steps]))
-
-    def overview(self) -> str:
-        """Return what the plan holds and lacks, as `print` shows it, without the next steps."""
-        return readable("\n".join(self._lines()))
-
-    def _lines(self) -> list[str]:
-        lines = [f"ExportPlan {self.plan_id}: {self._headline()}"]
-        texts = words()
-        lines += [
-            INDENT + texts("command.ready", currency=currency, amount=amount)
-            for currency, amount in self.amounts.items()
-        ]
-        rows: list[Any] = list(self.needs_action.itertuples())
-        reasons = [
-            (
-                texts.name("severity", row.severity),
-                number(row.entries, texts.language),
-                row.check,
-                ": ".join(filter(None, [row.value, _fact_and_step(row)])),
-            )
-            for row in rows
-        ]
-        lines += listed(reasons, room(), indent=INDENT, to_the_right=[1])
-        return [*lines, *(INDENT + line for line in self._not_checked())]
-
-    def _repr_html_(self) -> str:
-        needs_action = self.needs_action
-        rows: list[Any] = list(needs_action.itertuples())
-        reasons = pd.DataFrame(
-            {
-                "reason": [f"{views.MARKS[row.severity]} {words().name('entry', row.check)}" for row in rows],
-                # A currency stays beside its amount.
-                "value": [row.value.replace(" ", "\u00a0").replace(",\u00a0", ", ") for row in rows],
-                "entries": needs_action["entries"],
-                "message": [_fact_and_step(row) for row in rows],
-                "who": needs_action["who"],
-            }
-        )
-        held = self.not_ready.head(views.SHOWN_ROWS)
-        held = held[[name for name in HELD_SHOWN if name in held.columns]]
-        if "amount" in held.columns:
-            currencies = held.get("currency", pd.Series(None, held.index))
-            held = held.assign(amount=[*map(words().amount, held["amount"], currencies)])
-        batches = self.batches[in_reading_order(self.batches.columns)]
-        ready = [(currency, words().amount(amount, currency)) for currency, amount in self.amounts.items()]
-        return "".join(
-            [
-                views.heading(f"Export plan: {self._headline()}"),
-                views.table(["currency", "ready"], ready, total=len(ready), looks=["", views.TO_THE_RIGHT]),
-                _html(reasons, ".findings"),
-                _html(held, ".not_ready", len(self.held)),
-                _html(batches, ".batches"),
-                views.table(
-                    [""],
-                    [[line] for line in self._not_checked()],
-                    total=len(self.unchecked),
-                ),
-                views.next_steps(self._next_steps()),
-            ]
-        )
+        return amounts_of_ready(self.rows)
 
     @property
     def needs_action(self) -> pd.DataFrame:
@@ -324,66 +235,18 @@ class ExportPlan(Result):
         of the first. An entry that is not ready counts for its own reason alone. Findings of the severity
         info need no action and are left out.
         """
-        return self._summary[self._summary["severity"] != "info"].reset_index(drop=True)
+        return self._overview.needs_action
 
-    @cached_property
-    def _summary(self) -> pd.DataFrame:
-        held, findings = as_exported(self.held), self.finding_facts
-        # The currency with most entries: amounts of two currencies cannot be compared.
-        main = next(iter(money_of(held)), None)
-        # A column of the file may have one of these names.
-        errors = with_column(held, "check", held["reason"])
-        errors = with_column(errors, "severity", pa.repeat(ERROR, len(held)))
-        others = findings.filter(pc.not_equal(findings["severity"], ERROR))
-        sums = [part for rows in (errors, others) for part in sums_of(rows, "severity", "check", own=main)]
-        sums.sort(key=lambda part: SEVERITIES.index(part["severity"]))
-        sentences = sentences_by_check(words(), findings)
-        summary = [
-            {
-                **part.keys,
-                "entries": part.entries,
-                "value": ", ".join(part.texts[1:]),
-                **sentences[tuple(part.keys.values())],
-            }
-            for part in sums
-        ]
-        return pd.DataFrame(summary, columns=list(SUMMARY))
+    def overview(self) -> str:
+        """Return what the plan holds and lacks, as `print` shows it, without the next steps."""
+        return readable("\n".join(self._overview.lines))
 
-    def _headline(self) -> str:
-        texts, counts = words(), self._summary.groupby("severity")["entries"].sum()
-        ready, held = number_of_entries(self.rows), number_of_entries(self.held)
-        headline = texts("command.plan", entries=ready, batches=len(self.batches), held=held)
-        others = (texts.counted(counts[name], name) for name in ("warning", "info") if name in counts)
-        return ", ".join([headline, *others])
+    def __repr__(self) -> str:
+        steps = [INDENT + words()("command.next", step=step) for step in self._overview.next_steps]
+        return readable("\n".join([*self._overview.lines, *steps]))
 
-    def _next_steps(self) -> list[str]:
-        if len(self.batches):
-            return [words()("command.submit_next")]
-        return [words()("command.nothing_next")] if len(self.held) else []
-
-    def _not_checked(self) -> list[str]:
-        texts = words()
-        return [
-            texts("report.terminal.not_checked", phrase=texts.name("unchecked", code))
-            for code in self.unchecked
-        ]
-
-
-def _fact_and_step(row: Any) -> str:
-    """Return the fact and the next step of a row of `needs_action`."""
-    return words()("sentence.fact_and_step", fact=row.message, step=row.to_do)
-
-
-def _html(frame: pd.DataFrame, where: str, count: int | None = None) -> str:
-    """Return the first rows of a frame of `count` rows as HTML: times as days, missing values empty."""
-    rows = frame.head(views.SHOWN_ROWS).astype("object").itertuples(index=False)
-    cells = [["" if pd.isna(value) else value for value in row] for row in rows]
-    cells = [[value.date() if isinstance(value, pd.Timestamp) else value for value in row] for row in cells]
-    looks = [
-        {"amount": views.TO_THE_RIGHT, "reason": views.ON_ONE_LINE}.get(name, "") for name in frame.columns
-    ]
-    total = len(frame) if count is None else count
-    return views.table(list(frame.columns), cells, total=total, where=where, looks=looks)
+    def _repr_html_(self) -> str:
+        return self._overview.html
 
 
 def batch_digest(company_id: str, entry_ids: list[str], options: ExportOptions) -> str:
@@ -403,15 +266,3 @@ def plan_digest(batch_ids: list[str], options: ExportOptions, rows: pa.Table) ->
         csv.write_csv(kept, data)
         digest.update(data.getbuffer())
     return digest.hexdigest()[:20]
-
-
-def as_exported(not_ready: pa.Table) -> pa.Table:
-    """Return entries that are not ready; those sent before have the amount and currency of the journal."""
-    if "exported_amount" not in not_ready.column_names or "amount" not in not_ready.column_names:
-        return not_ready
-    was_sent = pc.is_in(not_ready.column("reason"), pa.array(SENT_BEFORE, TEXT))
-    for name in ("amount", "currency"):
-        if name in not_ready.column_names:
-            column = pc.if_else(was_sent, not_ready.column(f"exported_{name}"), not_ready.column(name))
-            not_ready = with_column(not_ready, name, column)
-    return not_ready

@@ -23,6 +23,7 @@ from bktools import disk
 from bktools.errors import PlanError
 from bktools.export.plan import ExportOptions, ExportPlan
 from bktools.frames.parquet import UNPACKED, parquet_table
+from bktools.wording import Sentence
 
 HEAD = "plan.json"
 FRAMES = ("entries.parquet", "not_ready.parquet", "findings.parquet")
@@ -101,16 +102,13 @@ def read_plan(path: Path) -> PlanFile:
         )
         return PlanFile(plan, head["made_for"], head["made_by"], head["made_at"])
     except FileNotFoundError:
-        raise PlanError(f"the plan {path} was not found: bktools export compose writes one") from None
+        raise PlanError(Sentence("plan.not_found", path=path)) from None
     except PlanError:
         raise
     except OSError as error:
-        raise PlanError(f"the plan {path} cannot be read: {error.strerror}") from error
+        raise PlanError(Sentence("plan.unreadable", path=path, reason=error.strerror)) from error
     except DAMAGE as error:
-        raise PlanError(
-            f"{path} is not a plan, is damaged, or is of another version of bktools ({error}): compose it "
-            "again"
-        ) from error
+        raise PlanError(Sentence("plan.damaged", path=path, reason=error)) from error
 
 
 def _members(path: Path) -> dict[str, bytes]:
@@ -123,7 +121,7 @@ def _members(path: Path) -> dict[str, bytes]:
 
 def _refuse_changed(head: dict[str, Any], members: Mapping[str, bytes], path: Path) -> None:
     if head.pop("digest") != _digest(head, members):
-        raise PlanError(f"the plan {path} was changed after it was written: compose it again")
+        raise PlanError(Sentence("plan.file_changed", path=path))
 
 
 def _digest(head: Mapping[str, Any], members: Mapping[str, bytes]) -> str:

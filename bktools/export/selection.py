@@ -22,10 +22,9 @@ from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.options import Options
 from bktools.visible import first_of
+from bktools.wording import Sentence
 
 SHOWN = 3
-
-KINDS = "a filtered frame of the entries, a mask with one value for each row, entry IDs, or a file with them"
 
 
 def selected(rows: pa.Table, selection: Any, entries: Any) -> pa.Table:
@@ -64,7 +63,7 @@ def _ids_of(selection: Any) -> pa.ChunkedArray | pd.Series:
     if hasattr(selection, "columns"):
         table = in_memory(selection, "the selection", ("id",))
         if "id" not in table.column_names:
-            raise InputError(f"the selection has no column id: give {KINDS}")
+            raise InputError(Sentence("plan.selection_without_ids"))
         return text_of(table, "id", "selection")
     if hasattr(selection, "to_pandas"):
         # A column of Arrow or Polars.
@@ -72,7 +71,7 @@ def _ids_of(selection: Any) -> pa.ChunkedArray | pd.Series:
     try:
         return selection if isinstance(selection, pd.Series) else pd.Series([*selection])
     except TypeError:
-        raise InputError(f"the selection is a {type(selection).__name__}: give {KINDS}") from None
+        raise InputError(Sentence("plan.no_selection", kind=type(selection).__name__)) from None
 
 
 def _checked_mask(mask: pd.Series, entries: Any) -> pd.Series:
@@ -80,14 +79,11 @@ def _checked_mask(mask: pd.Series, entries: Any) -> pd.Series:
     # Paths, lazy frames and relations have rows in no certain order.
     has_order = hasattr(entries, "__len__") and hasattr(entries, "columns")
     if not has_order or hasattr(entries, "to_arrow_table"):
-        raise InputError(
-            f"a mask cannot select from a {type(entries).__name__}, because its rows have no order: "
-            "filter it instead"
-        )
+        raise InputError(Sentence("plan.mask_without_order", kind=type(entries).__name__))
     if len(mask) != len(entries):
-        raise InputError(f"the selection is a mask of {len(mask)} rows, the entries have {len(entries)}")
+        raise InputError(Sentence("plan.mask_of_other_length", rows=len(mask), entries=len(entries)))
     if mask.isna().any():
-        raise InputError("the selection is a mask with empty values: fill them with True or False")
+        raise InputError(Sentence("plan.mask_with_gaps"))
     return mask
 
 
@@ -97,10 +93,7 @@ def _aligned(mask: pd.Series, entries: pd.DataFrame) -> pd.Series:
         return mask
     is_same = mask.index.is_unique and entries.index.is_unique and entries.index.isin(mask.index).all()
     if not is_same:
-        raise InputError(
-            "the selection is a mask with another index than the entries: make it from these entries, "
-            "or give its values (mask.to_list())"
-        )
+        raise InputError(Sentence("plan.mask_of_other_index"))
     return mask.loc[entries.index]
 
 
@@ -110,7 +103,7 @@ def _by_id(chosen: pa.ChunkedArray | pd.Series, ids: pa.ChunkedArray) -> np.ndar
     wanted = pc.unique(pc.fill_null(pc.ascii_lower(pc.utf8_trim_whitespace(texts)), "an empty ID"))
     missing = wanted.filter(pc.invert(pc.is_in(wanted, value_set=ids.combine_chunks()))).sort().to_pylist()
     if missing:
-        raise InputError(f"the selection names unknown entries: {first_of(missing, SHOWN)}")
+        raise InputError(Sentence("plan.unknown_entries", entries=first_of(missing, SHOWN)))
     is_wanted: np.ndarray[Any, Any] = pc.is_in(ids, value_set=wanted).to_numpy()
     return is_wanted
 
@@ -120,7 +113,7 @@ def _ids_of_file(path: Path) -> pa.ChunkedArray:
     try:
         listed = _listed(path)
     except OSError as error:
-        raise InputError(f"the selection {path} cannot be read: {error.strerror}") from error
+        raise InputError(Sentence("plan.selection_unreadable", path=path, reason=error.strerror)) from error
     if listed is not None:
         return listed
     reading = opened(Source(path, "entries"), Options())
@@ -140,5 +133,5 @@ def _listed(path: Path) -> pa.ChunkedArray | None:
         lines = path.read_text(encoding="utf-8-sig").split()
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise InputError("is not UTF-8 here: save the list as UTF-8", source=str(path), line=line) from None
+        raise InputError(Sentence("plan.selection_not_utf8"), source=str(path), line=line) from None
     return pa.chunked_array([pa.array(lines, pa.large_string())])

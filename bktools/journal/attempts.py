@@ -29,7 +29,7 @@ from bktools.journal.records import Connection, Row, dumped, loaded, named, now
 from bktools.journal.right_journal import require_company
 from bktools.journal.schema import OPEN_STATES
 from bktools.journal.sent_log import SentLine
-from bktools.journal.sentences import refusal, sentence_of
+from bktools.journal.sentences import line_of, refusal, sentence_of
 from bktools.journal.writable import WritableJournal, change_batch
 
 log = logging.getLogger("bktools")
@@ -172,7 +172,7 @@ def record_outcome(journal: WritableJournal, attempt: Attempt, outcome: BatchOut
 
 def _recorded(journal: WritableJournal, batch_id: str, token: str, outcome: BatchOutcome) -> BatchOutcome:
     if journal.path and not journal.is_in_place():
-        raise StorageError(f"the journal {journal.location} was moved or replaced while it was open")
+        raise StorageError(line_of("moved_while_open", location=journal.location))
     with journal.transaction() as connection:
         outcome = _apply(journal, connection, batch_id, token, outcome)
     with suppress(StorageError, JournalBusyError):
@@ -210,7 +210,7 @@ def _late(
     if outcome.job_id or outcome.job:
         is_same_job = row["job_id"] == outcome.job_id or (is_newest and row["job_id"] is None)
         contradicts = not (is_accepted and outcome.state == "ACCEPTED" and is_same_job)
-        if contradicts and is_newest and _is_taken_back(journal, connection, row, token, outcome):
+        if contradicts and is_newest and _give_job_back(journal, connection, row, token, outcome):
             return outcome
     else:
         # A person found entries booked whose request was not sent, or refused.
@@ -224,10 +224,10 @@ def _late(
     return BatchOutcome("UNKNOWN", LATE_ANSWER, facts)
 
 
-def _is_taken_back(
+def _give_job_back(
     journal: Journal, connection: Connection, row: Row, token: str, outcome: BatchOutcome
 ) -> bool:
-    """Give a batch that waits to be sent again, or was released, the job of its own attempt, if it is free.
+    """Give a batch that waits, or was released, the job of its own late answer, if its entries are free.
 
     It is not where a sent batch has one of its entries, or another batch of the company is in doubt.
     """
@@ -317,7 +317,7 @@ def _body_to_send(journal: Journal, batch_id: str) -> bytes:
     row = journal.batch(batch_id)
     body: bytes = row["body"]
     if hashlib.sha256(body).hexdigest() != row["body_sha256"]:
-        raise JournalError(f"the body of batch {batch_id} in the journal is damaged: nothing was sent")
+        raise refusal("body_damaged", batch=batch_id)
     entries = json.loads(body).get("accountingEntryIds", ())
     if error := journal.standing_obstacle(batch_id, entries):
         raise error

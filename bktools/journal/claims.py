@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from bktools.errors import JournalError
 from bktools.frames.batches import BatchRequest
 from bktools.journal import entry_data
 from bktools.journal.attempts import release_planned
 from bktools.journal.records import WRITER, Connection, Facts, now
 from bktools.journal.right_journal import company_refusal
+from bktools.journal.sentences import refusal
 from bktools.journal.writable import WritableJournal, change_batch
 
 
@@ -54,7 +54,7 @@ def claim(
         for batch in batches:
             row = journal.state_of(batch.batch_id)
             if row is not None and row["body"] != batch.body:
-                raise JournalError(f"batch {batch.batch_id} is in the journal with different data")
+                raise refusal("batch_of_other_data", batch=batch.batch_id)
             is_new = row is None or row["state"] in {"REJECTED", "RELEASED"}
             entry_ids = batch.entry_ids
             error = (

@@ -11,7 +11,7 @@ from bktools.journal.folders import FILE
 from bktools.journal.journal import Journal
 from bktools.journal.memory import MEMORY, read_memory, remember
 from bktools.journal.records import now, this_user
-from bktools.journal.sentences import refusal
+from bktools.journal.sentences import line_of, refusal
 from bktools.journal.sqlite import File
 from bktools.journal.writable import WritableJournal
 from bktools.settings import Settings, folder_name_of, name_of
@@ -63,9 +63,7 @@ def rename(settings: Settings, old: str, *, by: str) -> str:
     by = rules.a_name("by", by)
     old, new = name_of(old), name_of(settings.environment)
     if old == new or settings.is_sandbox or old == "sandbox":
-        raise ConfigurationError(
-            f"{old!r} cannot become {new!r}: give two names of environments, of which none is the sandbox"
-        )
+        raise ConfigurationError(line_of("no_such_names", old=old, new=new))
     roots = (settings.data_dir, settings.sent_log_dir)
     data, machine = (root / folder_name_of(new) for root in roots)
     before = roots[0] / folder_name_of(old)

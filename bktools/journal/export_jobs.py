@@ -141,7 +141,7 @@ def open_questions(
         ]
 
 
-def known_before(journal: Journal, company_id: str | None) -> dict[str, Any]:
+def earlier_exports(journal: Journal, company_id: str | None) -> dict[str, Any]:
     """Return what `compose_export_jobs` is given of earlier exports, by the names of its arguments.
 
     The history is of all companies: an entry that was sent for another one is not sent again.

@@ -20,6 +20,7 @@ from bktools.errors import StorageError
 from bktools.journal.computer import this_computer
 from bktools.journal.lock import LOCKS, held
 from bktools.journal.records import PATIENCE
+from bktools.journal.sentences import line_of
 
 log = logging.getLogger("bktools")
 
@@ -75,9 +76,8 @@ def read_memory(folder: Path) -> Memory:
         log.warning("the memory of this machine %s is damaged: %s", path, error)
         return Memory()
     except OSError as error:
-        raise StorageError(
-            f"the memory of this machine {path} cannot be read: {disk.reason_of(error)}"
-        ) from error
+        reason = disk.reason_of(error)
+        raise StorageError(line_of("memory_unreadable", path=path, reason=reason)) from error
 
 
 def memories(root: Path) -> Iterator[Memory]:

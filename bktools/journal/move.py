@@ -16,7 +16,7 @@ from bktools.journal.folders import FILE, command_for, environment_of, folder_of
 from bktools.journal.postgres import Postgres, location_of
 from bktools.journal.records import ROWS_AT_ONCE, Connection, Records, Row
 from bktools.journal.right_journal import require_right
-from bktools.journal.sentences import refusal
+from bktools.journal.sentences import line_of, refusal
 from bktools.journal.sqlite import File
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
@@ -42,14 +42,12 @@ def move(settings: Settings, *, by: str) -> Row:
     """
     by = rules.a_name("by", by)
     if settings.journal is None:
-        raise ConfigurationError(
-            "no database is configured: set BKTOOLS_JOURNAL to the database to move the journal to"
-        )
+        raise ConfigurationError(line_of("no_database"))
     path, location = folder_of(settings) / FILE, location_of(settings.journal)
     if not path.exists():
         raise refusal("nothing_to_move", location=path)
     with File(path) as file, ExitStack() as stack:
-        _require_whole(file, f"{path} is damaged", "nothing was moved")
+        _require_whole(file, "file_damaged")
         for company_id in file.companies():
             stack.enter_context(file.lock(company_id))
         moved = file.about("moved_to")
@@ -83,15 +81,15 @@ def _copy(target: Records, connection: Connection, *, file: File, by: str) -> No
                 values = ", ".join(f"${number}" for number in range(1, len(names) + 1))
                 sql = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({values})"
                 connection.executemany(sql, ([*row.values()] for row in piece))
-        _require_whole(target, f"the copy in {target.location} is not whole", "it was not kept")
+        _require_whole(target, "copy_not_whole")
         if target.last_event() != file.last_event():
-            raise StorageError(f"the copy in {target.location} differs from {file.location}: it was not kept")
+            raise StorageError(line_of("copy_differs", location=target.location, source=file.location))
         if file.about("moved_to") is None:
             closing.execute("INSERT INTO about VALUES ('moved_to', $1)", [target.location])
     facts = {"from": file.location, "database": target.token()}
     target.record(connection, "moved", person=by, facts=facts)
 
 
-def _require_whole(journal: Records, what: str, effect: str) -> None:
+def _require_whole(journal: Records, code: str) -> None:
     for fault in journal.damage():
-        raise StorageError(f"{what}: {fault}; {effect}")
+        raise StorageError(line_of(code, location=journal.location, fault=fault))

@@ -99,7 +99,7 @@ class Postgres(Database):
             raw = _connected(address)
             if isinstance(raw, str):
                 # Raised here, because the frames of the driver hold the address.
-                raise StorageError(f"the journal {self.location} cannot be opened: {raw}")
+                raise StorageError(line_of("not_opened", location=self.location, reason=raw))
             try:
                 self.connection = _Connection(raw)
                 (about,) = self.connection.execute(_ABOUT_SERVER)
@@ -144,9 +144,7 @@ class Postgres(Database):
             if not raw.closed:
                 raw.rollback()
         if answer != "COMMIT":
-            raise StorageError(
-                f"the journal {self.location} cannot be written: the server rolled the transaction back"
-            )
+            raise StorageError(line_of("rolled_back", location=self.location))
 
     def pieces(self, sql: str, parameters: Sequence[Any], size: int) -> Iterator[list[Row]]:
         """Yield the rows of a query in lists of at most `size`; the server keeps the others."""
@@ -203,7 +201,7 @@ class Postgres(Database):
             raise refusal("no_rights", location=self.location, reason=self._shown(error)) from error
         except (psycopg.Error, UnicodeEncodeError) as error:
             reason = self._shown(error)
-            raise StorageError(f"the journal {self.location} cannot be {what}: {reason}") from error
+            raise StorageError(line_of(f"not_{what}", location=self.location, reason=reason)) from error
 
     def _shown(self, error: Exception) -> str:
         """Return the first line of an error; the address may have a password, which it does not have."""
@@ -264,15 +262,11 @@ def _parts(address: Secret) -> dict[str, Any]:
     try:
         from psycopg.conninfo import conninfo_to_dict  # noqa: F401 - whether it is installed
     except ImportError:
-        raise ConfigurationError(
-            f"a journal in PostgreSQL needs a library that is not installed: {install_command('postgres')}"
-        ) from None
+        command = install_command("postgres")
+        raise ConfigurationError(line_of("needs_library", command=command)) from None
     parts = _read_parts(address)
     if parts is None:
-        raise ConfigurationError(
-            "journal (BKTOOLS_JOURNAL) must be the address of a PostgreSQL database, such as "
-            "postgresql://user@host:5432/name"
-        )
+        raise ConfigurationError(line_of("no_address"))
     return parts
 
 

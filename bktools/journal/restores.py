@@ -22,7 +22,7 @@ from bktools.journal.memory import remember
 from bktools.journal.records import now
 from bktools.journal.right_journal import STOPS
 from bktools.journal.sent_log import SentLine
-from bktools.journal.sentences import refusal
+from bktools.journal.sentences import line_of, refusal
 from bktools.journal.sqlite import COMPANIONS, File, remove_with_companions
 from bktools.journal.writable import WritableJournal
 from bktools.settings import Settings
@@ -82,7 +82,7 @@ def restore(settings: Settings, source: Path | None, *, by: str, evidence: str) 
 def _put_in_place(settings: Settings, source: Path) -> Path | None:
     """Copy a backup, check the whole copy, and rename it; return the new path of the replaced file."""
     if not source.is_file():
-        raise StorageError(f"the backup {source} was not found: nothing was changed")
+        raise StorageError(line_of("backup_not_found", source=source))
     folder = disk.private_folder(folder_of(settings))
     path, made = folder / FILE, folder / f"journal-restored-{secrets.token_hex(8)}.sqlite"
     try:
@@ -106,7 +106,7 @@ def _put_in_place(settings: Settings, source: Path) -> Path | None:
 def _require_own(file: File, source: Path, settings: Settings) -> None:
     """Refuse a damaged copy, one of another service, and one whose history is in a database."""
     for fault in file.damage():
-        raise StorageError(f"{source} is damaged: {fault}; nothing was changed")
+        raise StorageError(line_of("file_damaged", location=source, fault=fault))
     origin, asked = file.origin(), origin_of(settings)
     if origin["environment"] != asked["environment"] and origin["address"] != asked["address"]:
         about = {f"asked_{name}": value for name, value in asked.items()}

@@ -142,7 +142,7 @@ def is_stopped(journal: Journal) -> bool:
 def is_new_restore(journal: Journal) -> bool:
     """Whether a person ended a stop after all that this machine has seen: its memory begins anew.
 
-    A restore that was before is none: what was sent since is missing, and no ledger was asked for it.
+    A restore older than that memory does not count: what was sent since is missing.
     """
     memory, restore = journal.memory(), journal.last_restore()
     if restore is None or restore["restore"] == memory.restore or restore["at"] < memory.at:
@@ -173,7 +173,7 @@ def _restore(journal: Journal, _: Facts) -> str:
     return journal.command(RESTORE)
 
 
-JOURNAL = (
+CONDITIONS = (
     Condition("replaced", _replaced),
     Condition("moved", _moved),
     Condition("another_environment", _another_environment, _rename),
@@ -190,7 +190,7 @@ JOURNAL = (
 
 def require_right(journal: Journal, *, but: Iterable[str] = ()) -> None:
     """Raise `JournalError` with its code where this is not the right journal; some codes are not asked."""
-    for condition in JOURNAL:
+    for condition in CONDITIONS:
         if condition.code in but:
             continue
         facts = condition.holds(journal)

@@ -18,6 +18,7 @@ from pathlib import Path
 from bktools import disk
 from bktools.errors import StorageError
 from bktools.journal.memory import locked
+from bktools.journal.sentences import line_of
 
 log = logging.getLogger("bktools")
 
@@ -69,7 +70,7 @@ def append(folder: Path, line: SentLine) -> None:
             if is_new:
                 disk.folder_to_disk(folder)
     except StorageError as error:
-        raise StorageError(f"{error}; set BKTOOLS_SENT_LOG_DIR to a permanent, writable folder") from error
+        raise StorageError(line_of("sent_log_not_written", reason=error)) from error
 
 
 def lines_from(folder: Path, offset: int = 0) -> tuple[list[SentLine], int]:
@@ -83,7 +84,9 @@ def lines_from(folder: Path, offset: int = 0) -> tuple[list[SentLine], int]:
     except (FileNotFoundError, NotADirectoryError):
         return [], 0
     except OSError as error:
-        raise StorageError(f"the sent log {path} cannot be read: {error.strerror or error}") from error
+        raise StorageError(
+            line_of("sent_log_unreadable", path=path, reason=error.strerror or error)
+        ) from error
     # A last line that is not whole yet is read the next time.
     whole = content.rfind(b"\n") + 1
     lines = []

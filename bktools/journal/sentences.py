@@ -27,13 +27,12 @@ def sentence_of(code: str, facts: Mapping[str, Any]) -> str:
     return ""
 
 
-def line_of(code: str, /, **facts: object) -> str:
+def line_of(code: str, /, **facts: object) -> Sentence:
     """Return the sentence of a code of the section `journal`; it reads those facts that it names."""
-    texts, key = words(), f"journal.{code}"
-    return texts(key, **{name: facts.get(name) for name in texts.facts_of(key)})
+    key = f"journal.{code}"
+    return Sentence(key, **{name: facts.get(name) for name in words().facts_of(key)})
 
 
 def refusal(code: str, /, **facts: object) -> JournalError:
     """Return the error of a code of the section `journal`, with its sentence and the facts that it reads."""
-    key = f"journal.{code}"
-    return JournalError(Sentence(key, **{name: facts.get(name) for name in words().facts_of(key)}))
+    return JournalError(line_of(code, **facts))

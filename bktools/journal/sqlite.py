@@ -18,7 +18,7 @@ import apsw
 import apsw.sqlite_extra
 
 from bktools import disk
-from bktools.errors import JournalError, StorageError
+from bktools.errors import StorageError
 from bktools.journal.lock import no_locks, sending_for
 from bktools.journal.records import LOCK_PATIENCE, PATIENCE, ROWS_AT_ONCE, Connection, Database, Records, Row
 from bktools.journal.schema import RULES, TABLES
@@ -151,7 +151,7 @@ class Sqlite(Database):
                 disk.replace(unfinished, target)
                 disk.folder_to_disk(target.parent)
             except (OSError, apsw.Error) as error:
-                raise StorageError(f"the backup {target} cannot be written: {error}") from error
+                raise StorageError(line_of("backup_not_written", target=target, reason=error)) from error
             finally:
                 remove_with_companions(unfinished)
 
@@ -170,7 +170,7 @@ class Sqlite(Database):
                 raise no_locks(self._path, str(error)) from error
             if isinstance(error, _DAMAGE) or code == apsw.SQLITE_IOERR_DATA:
                 raise StorageError(line_of("damaged", location=self.location, reason=error)) from error
-            raise StorageError(f"the journal {self.location} cannot be {what}: {error}") from error
+            raise StorageError(line_of(f"not_{what}", location=self.location, reason=error)) from error
 
 
 class File(Records):
@@ -182,7 +182,7 @@ class File(Records):
 
 
 def _refuse_empty(records: Records, _: Connection) -> None:
-    raise JournalError(f"{records.location} is no journal: nothing was read or changed")
+    raise refusal("no_journal", location=records.location)
 
 
 @cache

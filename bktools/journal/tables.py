@@ -15,7 +15,7 @@ from bktools.frames.schema import COUNT, DIGITS, FLAG, TEXT, to_pandas
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, loaded, named
 from bktools.journal.sentences import sentence_of
-from bktools.journal.writing import open_for_reading
+from bktools.journal.writing import open_up_to_date
 from bktools.service import Service
 
 
@@ -24,7 +24,7 @@ def opened(company: str | None, service: Service | None) -> Iterator[tuple[Journ
     """Yield the journal of a service, open to read, and the UUID of a company or None for all."""
     settings = service_or_default(service).settings
     company_id = None if company is None else company_named(company, settings)
-    with open_for_reading(settings) as journal:
+    with open_up_to_date(settings) as journal:
         yield journal, company_id
 
 

@@ -8,7 +8,7 @@ import json
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, named
 from bktools.journal.sentences import line_of
-from bktools.journal.writing import open_for_reading
+from bktools.journal.writing import open_up_to_date
 from bktools.service import Service
 from bktools.visible import first_of
 
@@ -61,7 +61,7 @@ def sendings_in_doubt(company: str, *, service: Service) -> dict[str, tuple[dt.d
     The time is the latest possible one. The other text says why an answer may exist that the journal does not
     have; it is "" where none can.
     """
-    with open_for_reading(service.settings) as journal:
+    with open_up_to_date(service.settings) as journal:
         jobs = journal.rows("SELECT job FROM batches WHERE company_id = $1", company)
         longest = dt.timedelta(seconds=max([lasts_seconds(row["job"]) for row in jobs] + [JOB_SECONDS]))
         return {

@@ -48,10 +48,11 @@ def open_for_writing(settings: Settings) -> WritableJournal:
     return journal
 
 
-def open_for_reading(settings: Settings) -> Journal:
-    """Open a journal to read it. What this machine has to write there first is written, if it may be.
+def open_up_to_date(settings: Settings) -> Journal:
+    """Open a journal to read it, after this machine has written what the journal lacks of it, if it may.
 
     That is what killed senders left, answers in its sent log, and after a restore, what it sent before that.
+    A wrong journal is opened with a warning: it can be read, and nothing is written to it.
     """
     journal = WritableJournal(settings)
     try:

@@ -181,17 +181,18 @@ class Matching:
 
     @functools.cached_property
     def nearest(self) -> Numbers:
-        """Of each group, the part on its accounts, in its gate, whose total is nearest; -1 without one."""
+        """Of each group, the free part in its place that has half more or less at most; -1 without one."""
         groups, parts = self.groups, self.parts
         on: dict[int, list[int]] = defaultdict(list)
-        for part, accounts in enumerate(parts.accounts.tolist()):
-            on[accounts].append(part)
+        for part in np.flatnonzero(~among(len(parts.v), self.part)).tolist():
+            on[int(parts.accounts[part])].append(part)
         nearest = np.full(len(groups.size), -1)
         for group, accounts in enumerate(groups.accounts.tolist()):
             here = np.array(on.get(accounts, []), np.int64)
             here = here[_is_in(self.gate, parts.day[here] - groups.due[group])]
-            if len(here):
-                nearest[group] = here[np.abs(parts.total[here] - groups.total[group]).argmin()]
+            off = np.abs(parts.total[here] - groups.total[group])
+            if len(off) and off.min() <= DECIDABLE * abs(groups.total[group]):
+                nearest[group] = here[off.argmin()]
         return nearest
 
     @property

@@ -368,16 +368,17 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
 
 
 def _leave_unknown(study: Study, group: Group) -> None:
-    """Leave a group open where the ledger does not show how it books: beside its nearest sum, if any."""
-    matching, others = study.matching, _without_named(study, group)
+    """Leave a group open where the ledger does not show how it books: beside a sum that is near, if any."""
+    matching = study.matching
     part = int(matching.nearest[group.number]) if matching.unit.is_sum else -1
-    if part >= 0 and others:
+    if part >= 0:
         v, account = int(matching.parts.v[part]), int(matching.parts.account[part])
         off = int(matching.parts.total[part]) - group.total + _moved_back(study, group, account)
         rows = study.books.rows_of_part(v, account).tolist()
-        leave_open(study, group, likeliest(others, off), Reason.SEVERAL_STORIES, rows, off)
+        others = likeliest(_without_named(study, group), off)
+        leave_open(study, group, others, Reason.SEVERAL_STORIES, rows, off)
         return
-    for x in others:
+    for x in group.entries:
         near = (p for p in study.case.free.of_gross.get(x.cents, ()) if -EARLIER <= p.day - x.day <= LATEST)
         leave_open(study, study.group(group.number, [x]), [x], Reason.STYLE_UNKNOWN, study.first_rows(near))
 
@@ -398,9 +399,9 @@ def _without_named(study: Study, group: Group) -> list[Entry]:
 def _moved_back(study: Study, group: Group, account: int) -> int:
     """Return what corrections that name entries of a group's days have moved to its account."""
     entries, groups, free = study.entries, study.matching.groups, study.case.free
-    moves = [piece for piece in free.on(account, group.start, group.due + CORRECTED) if piece.is_move]
     moved = 0
-    for piece in moves:
+    for piece in free.on(account, group.start, group.due + CORRECTED):
         named = np.searchsorted(entries.e, [*free.named.get(piece.id, ())])
-        moved += piece.gross if (groups.due[groups.of_entry[named]] == group.due).any() else 0
+        is_of_group = (groups.due[groups.of_entry[named]] == group.due).any()
+        moved += piece.gross if piece.is_move and is_of_group else 0
     return moved

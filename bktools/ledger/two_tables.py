@@ -32,20 +32,19 @@ AMOUNTS = {"cents": "amount", "fcents": "foreign_amount"}
 FRIDAY = 5
 
 
-def entries_of(frame: Any, *, sent: bool = True) -> pl.DataFrame:
-    """Return exported entries as the engine reads them; a column that the frame lacks is empty.
+def entries_of(entries: pa.Table, *, sent: bool = True) -> pl.DataFrame:
+    """Return exported entries as the engine reads them; a column that the table lacks is empty.
 
     Parameters
     ----------
-    frame : frame
-        entry_id or id, and optionally batch_id, account_code, date, amount, currency, tax_code, supplier,
+    entries : pyarrow.Table
+        entry_id, and optionally batch_id, account_code, date, amount, currency, tax_code, supplier,
         description, document_number, employee_id, sent_at and period.
     sent : bool
         Whether the entries were sent.
     """
-    table = _polars(frame)
+    table = pl.DataFrame(pl.from_arrow(entries))
     columns = _Source(table)
-    names = ENTRY_TEXTS if "entry_id" in columns.names else {**ENTRY_TEXTS, "id": "id"}
     day = columns.own("date", pl.Date)
     sent_at = columns.own("sent_at", pl.String)
     if table.schema.get("sent_at") == pl.String:
@@ -56,7 +55,7 @@ def entries_of(frame: Any, *, sent: bool = True) -> pl.DataFrame:
     opened = pl.max_horizontal(day, columns.own("period", pl.String).str.to_date("%Y-%m", strict=False))
     weekend = pl.when(day.dt.weekday() > FRIDAY).then(8 - day.dt.weekday()).otherwise(0)
     return table.select(
-        **columns.texts(names),
+        **columns.texts(ENTRY_TEXTS),
         **columns.amounts(),
         day=_number(day),
         work_day=_number(day + pl.duration(days=weekend)),
@@ -68,23 +67,23 @@ def entries_of(frame: Any, *, sent: bool = True) -> pl.DataFrame:
     )
 
 
-def postings_of(frame: Any) -> pl.DataFrame:
-    """Return the postings of a ledger as the engine reads them; a column that the frame lacks is empty.
+def postings_of(ledger: pa.Table) -> pl.DataFrame:
+    """Return the postings of a ledger as the engine reads them; a column that the table lacks is empty.
 
     Parameters
     ----------
-    frame : frame
+    ledger : pyarrow.Table
         account_code, date and amount (debit is positive), and optionally voucher_id, document_number, text,
         currency, foreign_amount, foreign_currency and cost_centre.
     """
-    table = _polars(frame)
+    table = pl.DataFrame(pl.from_arrow(ledger))
     columns = _Source(table)
     day = _number(columns.own("date", pl.Date))
     return table.select(**columns.texts(POSTING_TEXTS), **columns.amounts(), day=day)
 
 
 class _Source:
-    """The columns of a frame, empty where it lacks one."""
+    """The columns of a table, empty where it lacks one."""
 
     def __init__(self, table: pl.DataFrame) -> None:
         self.names = {name for name, kind in table.schema.items() if kind != pl.Null}
@@ -102,13 +101,6 @@ class _Source:
     def amounts(self) -> dict[str, pl.Expr]:
         own = pl.Decimal(38, self.scale)
         return {new: (self.own(old, own) * 10**self.scale).cast(pl.Int64) for new, old in AMOUNTS.items()}
-
-
-def _polars(frame: Any) -> pl.DataFrame:
-    if isinstance(frame, pl.DataFrame):
-        return frame
-    arrow = frame if isinstance(frame, pa.Table) else pa.Table.from_pandas(frame, preserve_index=False)
-    return pl.DataFrame(pl.from_arrow(arrow))
 
 
 def _number(day: pl.Expr) -> pl.Expr:

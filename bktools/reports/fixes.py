@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bktools import disk
-from bktools.close.actions import IDS, MAPPINGS
+from bktools.close.actions import IDS, NEED_ACCOUNT
 from bktools.connection import company_named
 from bktools.contract import rules
 from bktools.errors import InputError, SheetNotFoundError, StorageError
@@ -225,7 +225,7 @@ def _checked(
     row = {name: line.get(name) for name in names}
     if not line["new_account"]:
         return row | {"outcome": NOTED, "message": words()("fix.note")}
-    if line.get("check") not in MAPPINGS or not line["category_id"]:
+    if line.get("check") not in NEED_ACCOUNT or not line["category_id"]:
         return row | {"outcome": WRONG, "message": words()("fix.not_asked")}
     own = [account for account in chart if account["company_id"] == line["company_id"]]
     chosen, why = _chosen(line["new_account"], own)

@@ -77,7 +77,7 @@ def versus(
     every : bool
         True for a row of each group, also of one whose amounts are the same.
     language : str, optional
-        Of the drivers: "en" or "de"; by default the configured one.
+        Of the texts, such as the drivers: "en" or "de"; by default the configured one.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def versus(
         for source, rows in zip(sources, (this, that), strict=True)
     )
     sides = [
-        grouped_by(rows, by, source=source, **frames)
+        grouped_by(rows, by, source=source, language=language, **frames)
         for source, rows in zip(sources, (this, that), strict=True)
     ]
     # Sums name no entries.

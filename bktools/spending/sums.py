@@ -215,10 +215,12 @@ def with_home(sums: pa.Table, grouped: Grouped, rates: ExchangeRates) -> pa.Tabl
     return with_column(sums, HOME[1], pa.repeat(pa.scalar(own, TEXT), len(sums)))
 
 
-def grouped_by(entries: Any, by: str | Sequence[str], *, source: str = "", **frames: Any) -> Grouped:
+def grouped_by(
+    entries: Any, by: str | Sequence[str], *, source: str = "", language: str | None = None, **frames: Any
+) -> Grouped:
     """Return entries with the columns of the keys, with the names of categories, accounts and employees.
 
-    A message names the entries by their `source`.
+    A message names the entries by their `source`; the text for a missing value is in the language.
     """
     keys = keys_of(by, entries)
     rows = in_memory(entries, "the entries", columns_of(keys))
@@ -237,7 +239,7 @@ def grouped_by(entries: Any, by: str | Sequence[str], *, source: str = "", **fra
             facts = {"key": _name_of(key), "columns": ", ".join(_columns_of(entries))}
             raise InputError(Sentence(f"error.{code}", **facts), source=source)
         shown |= of_key
-        missing |= {name: missing_text(key) if name == names[0] else "" for name in names}
+        missing |= {name: missing_text(key, language) if name == names[0] else "" for name in names}
         first = first or tuple(of_key)
         if key not in KEYS:
             ranks[key] = _ranks(rows.column(key))
@@ -248,9 +250,9 @@ def _name_of(key: str) -> str:
     return words().name("key", key)
 
 
-def missing_text(key: str) -> str:
+def missing_text(key: str, language: str | None = None) -> str:
     """Return the text of a row without a value of the key."""
-    texts = words()
+    texts = words(language)
     return texts(f"missing.{key}") if texts.has(f"missing.{key}") else texts("missing.other", name=key)
 
 

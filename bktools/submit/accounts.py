@@ -36,7 +36,7 @@ from bktools.service import Service
 from bktools.service.retry import Budget, RetryPolicy, is_repeatable, repeated
 from bktools.settings import require_writable
 from bktools.submit.outcome_frame import outcome_frame
-from bktools.wording import words
+from bktools.wording import Sentence, words
 
 # Most requests for an account. A repeat adds none: (externalId, companyId) is unique in the service.
 ATTEMPTS = 3
@@ -50,7 +50,7 @@ STOPPING = (NotSentError, AuthenticationError, ScopeError, RateLimitedError)
 VALUES = ("name", "code", "tax_code_external_id", "archived")
 NEEDED = ("company_id", "external_id", "action", *VALUES)
 
-OUTCOMES = pa.schema(
+OUTCOME_SCHEMA = pa.schema(
     dict.fromkeys(("company_id", "external_id", "code", "name", "outcome", "id", "message"), TEXT)
 )
 
@@ -127,7 +127,7 @@ def create_accounts(
         rows = create_with(
             journal, reconciliation, service, apply=apply, new_chart=new_chart, progress=progress
         )
-    table = pa.Table.from_pylist(rows, schema=OUTCOMES)
+    table = pa.Table.from_pylist(rows, schema=OUTCOME_SCHEMA)
     about = {"environment": service.settings.environment, "applied": apply, "rows": len(rows)}
     return outcome_frame(to_pandas(table, about))
 
@@ -156,9 +156,8 @@ def create_with(
         message = f"would be created{only}"
         return [*rows, *(_row(account, "PLANNED", None, message) for account in wanted)]
     if doubt:
-        raise InputError(
-            words()("submit.another_chart", doubt=doubt, option=setting("new_chart", value=True))
-        )
+        option = setting("new_chart", value=True)
+        raise InputError(Sentence("submit.another_chart", doubt=doubt, option=option))
     with progress_bar("accounts", total=len(wanted), unit="account", shown=progress) as bar:
         for company_id, named in reconciliation.companies_now.items():
             remember_chart(journal, company_id, named)

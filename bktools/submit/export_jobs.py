@@ -28,8 +28,8 @@ from bktools.service import Service
 from bktools.service.workers import Stopped, as_they_end, pause
 from bktools.settings import require_writable
 from bktools.submit.outcome_frame import outcome_frame
-from bktools.submit.sender import OUTCOMES, OutcomeRow, Run, Sender, look_up, row_planned, row_unsent
-from bktools.wording import words
+from bktools.submit.sender import OUTCOME_SCHEMA, OutcomeRow, Run, Sender, look_up, row_planned, row_unsent
+from bktools.wording import Sentence
 
 # Companies that are sent concurrently. Most of their time they wait for the end of a job.
 COMPANIES = 32
@@ -124,7 +124,7 @@ def submit_export_jobs(
         for company_id in sorted({*plan.batches["company_id"]}) if apply and says else ():
             record_first_export(journal, company_id, by=says)
         rows = submit(journal, plan, service, apply=apply, wait=wait, progress=progress)
-    table = pa.Table.from_pylist(rows, schema=OUTCOMES)
+    table = pa.Table.from_pylist(rows, schema=OUTCOME_SCHEMA)
     about = {"environment": service.settings.environment, "plan": plan.plan_id, "applied": apply}
     return outcome_frame(to_pandas(table, about | {"unchecked": list(plan.unchecked)}))
 
@@ -156,9 +156,8 @@ def submit(
     seconds = seconds_of(wait)
     # Only the journal that a plan was composed with knows the earlier exports.
     if plan.journal not in {"", journal.id}:
-        raise PlanError(
-            words()("submit.another_journal", plan=plan.plan_id, before=plan.journal, now=journal.id)
-        )
+        about = {"plan": plan.plan_id, "before": plan.journal, "now": journal.id}
+        raise PlanError(Sentence("submit.another_journal", **about))
     # Check every batch before sending the first.
     of_company: dict[str, list[str]] = {}
     for batch in plan.requests():

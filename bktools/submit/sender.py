@@ -36,7 +36,7 @@ from bktools.wording import words
 
 WOULD_BE_SENT = "would be sent"
 
-OUTCOMES = pa.schema(
+OUTCOME_SCHEMA = pa.schema(
     dict.fromkeys(("batch_id", "company_id", "entries", "outcome", "job_id", "message"), TEXT)
     | {"entries": COUNT}
 )
@@ -232,7 +232,7 @@ def row_unsent(journal: Journal, batch: BatchRequest, explained: set[str]) -> Ou
 def row_of(batch: BatchRequest, outcome: str, message: str, job_id: str | None = None) -> OutcomeRow:
     """Return a row of what `submit_export_jobs` returns."""
     values = (batch.batch_id, batch.company_id, len(batch.entry_ids), outcome, job_id, message)
-    return dict(zip(OUTCOMES.names, values, strict=True))
+    return dict(zip(OUTCOME_SCHEMA.names, values, strict=True))
 
 
 def _sentence(row: Row) -> str:

@@ -119,6 +119,10 @@ def test_every_currency_stands_in_the_own_one_too(months: Months):
     assert close.home_currency == months.again.home_currency == "EUR"
     spent = sum(cent for cent, fate in zip(cents, rows["fate"], strict=True) if fate in SPENT)
     assert f"All currencies, at the rates given: EUR {spent:,}" in report_of(close).decode()
+    # Converted, the largest entries are of all currencies.
+    sizes = [abs(cent) for cent, fate in zip(cents, rows["fate"], strict=True) if fate in SPENT]
+    largest = close.figures.largest["home_amount"].to_pylist()
+    assert [abs(amount) for amount in largest] == sorted(sizes, reverse=True)[:10]
     assert months.closes["2026-11"].home_currency is None
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from bktools.close.actions import (
     CAUSES,
-    MAPPINGS,
+    NEED_ACCOUNT,
     OF_A_CATEGORY,
     OF_ACCOUNT_OUTCOMES,
     OF_JOB_OUTCOMES,
@@ -23,7 +23,7 @@ from bktools.wording import LANGUAGES, words
 ENGLISH = words("en")
 
 STEPS = {
-    *MAPPINGS,
+    *NEED_ACCOUNT,
     *OF_A_CATEGORY,
     UNKNOWN,
     *OF_JOB_OUTCOMES.values(),

@@ -119,3 +119,19 @@ def test_the_lines_of_a_split_entry_are_held_back_together(entries, approved, re
     plan = compose_export_jobs(lines)
     assert plan.not_ready["reason"].to_list() == reasons
     assert plan.entries["id"].to_list() == [*lines["id"]][len(reasons) :]
+
+
+@pytest.mark.parametrize(
+    ("columns", "only"),
+    [
+        ({"id": [None]}, ["no_service_id"]),
+        ({"company_id": [OTHER]}, ["other_company"]),
+        ({"date": [pd.Timestamp("2026-11-01")]}, ["later_period"]),
+        ({}, ["not_approved", "no_amount"]),
+    ],
+)
+def test_nothing_more_is_said_about_an_entry_that_is_not_of_the_month(entries, columns, only):
+    """Of an entry that cannot be followed, or that waits for its own close, no other error is told."""
+    frame = entries(1, approved=[False], amount=[None], **columns)
+    plan = compose_export_jobs(frame, company=COMPANY, month="2026-10")
+    assert plan.findings["check"].to_list() == only

@@ -15,7 +15,7 @@ from bktools.journal.records import Records
 from bktools.journal.resolving import resolve
 from bktools.journal.right_journal import problems
 from bktools.journal.sqlite import Sqlite
-from bktools.journal.writing import open_for_reading, open_for_writing
+from bktools.journal.writing import open_for_writing, open_up_to_date
 from bktools.settings import Secret
 
 pytestmark = pytest.mark.parametrize("backend", ["postgres"], indirect=True)
@@ -29,7 +29,7 @@ def both(settings):
 
 def history(settings) -> list[list]:
     """Return everything that a journal has but the event of the move, the digests included."""
-    with open_for_reading(settings) as journal:
+    with open_up_to_date(settings) as journal:
         assert problems(journal) == []
         sql = ("events WHERE code <> 'moved' ORDER BY event_id", "batches ORDER BY batch_id")
         sql += ("batch_entries ORDER BY batch_id, entry_id", "entry_data ORDER BY batch_id, entry_id")
@@ -103,7 +103,7 @@ def test_what_is_refused_stays_as_it_was(both, machine, postgres, database):
     with open_for_writing(file) as journal:
         begun(journal, batch("a", 0))
     with (
-        open_for_reading(file) as journal,
+        open_up_to_date(file) as journal,
         journal.lock(COMPANY),
         pytest.raises(JournalError, match="is sending"),
     ):
@@ -126,7 +126,7 @@ def test_a_copy_of_the_file_is_moved_no_second_time(both, tmp_path):
     """A backup of the file, which is not closed: this machine has seen the database's later events."""
     file, database = both
     used(file, "a")
-    with open_for_reading(file) as journal:
+    with open_up_to_date(file) as journal:
         journal.backup(tmp_path / "backup.sqlite")
     move(database, by="Ada")
     file_of(file).write_bytes((tmp_path / "backup.sqlite").read_bytes())

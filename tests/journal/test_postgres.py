@@ -15,7 +15,7 @@ from bktools.journal import postgres as postgres_module
 from bktools.journal.attempts import record_intent, record_outcome, recover_free
 from bktools.journal.environments import rename
 from bktools.journal.journal import identity_of
-from bktools.journal.writing import open_for_reading, open_for_writing
+from bktools.journal.writing import open_for_writing, open_up_to_date
 from bktools.settings import Secret, Settings
 
 pytestmark = pytest.mark.parametrize("backend", ["postgres"], indirect=True)
@@ -56,7 +56,7 @@ def test_a_cut_connection_loses_no_outcome(machine, postgres, database, is_back)
             with nullcontext() if is_back else unwritten:
                 record_outcome(journal, attempt, outcome)
             postgres.sql(f"ALTER DATABASE {database} ALLOW_CONNECTIONS true")
-        with open_for_reading(machine()) as journal:
+        with open_up_to_date(machine()) as journal:
             assert (state(journal, name), journal.batch(name)["job_id"]) == (outcome.state, outcome.job_id)
 
 

@@ -15,7 +15,7 @@ from bktools.journal.claims import LookedUp
 from bktools.journal.restores import restore
 from bktools.journal.right_journal import needs_ledger_since, problems
 from bktools.journal.statements import record_not_booked
-from bktools.journal.writing import open_for_reading, open_for_writing
+from bktools.journal.writing import open_for_writing, open_up_to_date
 
 GONE = {"event_missing", "another_database"}
 
@@ -72,7 +72,7 @@ def test_one_command_of_one_person_ends_the_stop_of_everybody(restored):
         with pytest.raises(JournalError, match="journal restore --by NAME --evidence") as caught:
             open_for_writing(restored(name))
         assert caught.value.code in GONE | {"stopped"}
-        with open_for_reading(restored(name)) as journal:
+        with open_up_to_date(restored(name)) as journal:
             assert state(journal, "lost") is None
     for wrong in ({"evidence": "..."}, {"evidence": "looked"}, {"by": "NAME"}):
         with pytest.raises(ArgumentError):
@@ -125,7 +125,7 @@ def test_what_a_sent_log_holds_waits_whatever_its_date(machine, keep, today):
     put_back()
     assert code_of(machine("second")) in GONE
     restore(machine("second"), None, **LOOKED)
-    open_for_reading(machine("third")).close()
+    open_up_to_date(machine("third")).close()
     with open_for_writing(machine("first")) as journal:
         refused(journal, *ahead[1:3])
         today("2026-11-21T10:00")
@@ -210,7 +210,7 @@ def test_a_second_computer_with_a_copy(settings, tmp_path, today):
     """The copy moves with its user: what was sent until that day waits for a ledger there."""
     today("2026-11-20T10:00")
     used(settings, "a")
-    with open_for_reading(settings) as journal:
+    with open_up_to_date(settings) as journal:
         journal.backup(tmp_path / "backup.sqlite")
     new = replace(settings, data_dir=tmp_path / "new" / "data", sent_log_dir=tmp_path / "new" / "log")
     restore(new, tmp_path / "backup.sqlite", **LOOKED)

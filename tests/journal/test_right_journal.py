@@ -27,7 +27,7 @@ from bktools.journal.resolving import resolve
 from bktools.journal.restores import restore
 from bktools.journal.right_journal import first_export, needs_ledger_since, problems
 from bktools.journal.statements import record_first_export, record_not_booked
-from bktools.journal.writing import open_for_reading, open_for_writing
+from bktools.journal.writing import open_for_writing, open_up_to_date
 from bktools.settings import Settings
 
 OTHER_ADDRESS = "https://new.example.com"
@@ -151,7 +151,7 @@ def test_each_condition_of_a_file(settings, change, code, way_out):
             _change(wrong, use)
         assert caught.value.code in {code, "stopped"}
     if code not in {"missing", "another_environment", "another_name"}:
-        with open_for_reading(wrong) as journal:
+        with open_up_to_date(wrong) as journal:
             assert state(journal, "z" if code == "another_journal" else "a") in {"ACCEPTED", None}
 
 
@@ -170,7 +170,7 @@ def test_every_condition_of_the_table_has_a_test():
     """The codes above and below are those of the table, and each has a sentence in every language."""
     tested = {code for _, code, _ in FILE_CONDITIONS} - {"missing"}
     elsewhere = {"replaced", "moved", "history_left_in_file", "another_database"}
-    assert {condition.code for condition in right_journal.JOURNAL} == tested | elsewhere
+    assert {condition.code for condition in right_journal.CONDITIONS} == tested | elsewhere
     for language in ("en", "de"):
         texts = bktools.wording.words(language)
         assert all(texts.has(f"journal.{code}") for code in tested | elsewhere | {"missing"})
