@@ -74,7 +74,7 @@ def verify(
         raise ArgumentError("--record", Sentence("rule.record"))
     with books.connected() as service:
         company_id = the_company(service.settings)
-        postings = reading.read_ledger(ledger, mapping, money="decimal")
+        postings = reading.read_ledger(ledger, mapping, exported_at, money="decimal")
         note(reading.recognised(postings.attrs["bktools"]))
         tables = reading.tables_of(service, company_id, max_age=0) if entries else {}
         verified = verification.verify(
@@ -85,7 +85,6 @@ def verify(
             entries=reading.read_entries(entries, mapping, company_id, tables) if entries else None,
             tables=tables,
             explained=explained or (),
-            exported_at=exported_at.date() if exported_at else None,
         )
         _say(text, verified, same(service.settings))
         if folder is not None:

@@ -72,7 +72,6 @@ def verify(
     entries: pd.DataFrame | None = None,
     tables: Mapping[str, pd.DataFrame] | None = None,
     explained: Sequence[str] = (),
-    exported_at: dt.date | None = None,
 ) -> Verification:
     """Compare the exported entries of a company with its ledger; nothing is written.
 
@@ -93,8 +92,6 @@ def verify(
         Categories, employees and accounts, for the names and codes of `entries`.
     explained : sequence of str
         Vouchers that a person looked up and that hold none of the entries.
-    exported_at : date, optional
-        Day on which the ledger was exported.
     """
     exported = bktools.load_export_jobs(company, entries=True, service=service)
     exported = exported[exported["state"].isin(MAYBE_SENT)]
@@ -115,12 +112,7 @@ def verify(
     return Verification(
         match=match,
         settlements=settlements(
-            exported,
-            postings,
-            sendings,
-            explained=explained,
-            exported_at=exported_at,
-            currency=settings.currency,
+            exported, postings, sendings, explained=explained, currency=settings.currency
         ),
         company=settings.title_of(company),
         environment=texts("report.sandbox") if settings.is_sandbox else settings.environment,

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import spark
+from bktools.export.checks import SENT_BEFORE
 from bktools.export.findings import Checked, Checker, Naming, arguments_of
 from bktools.export.plan import ExportOptions, ExportPlan, batch_digest, plan_digest
-from bktools.export.rendered import SENT_BEFORE
 from bktools.export.selection import selected
 from bktools.frames.columns import amounts_of, text_of
 from bktools.frames.incoming import is_spark, source_of

@@ -62,24 +62,19 @@ def settlements(
     sendings: Mapping[str, Sending],
     *,
     explained: Sequence[str] = (),
-    exported_at: dt.date | None = None,
     currency: str | None = None,
     language: str | None = None,
 ) -> list[Settlement]:
     """Return the evidence of a ledger about each batch with an unknown outcome: those of `sendings`.
 
     `exported` has every exported entry of the company; `explained` names vouchers, or documents, that a
-    person has looked up: they hold no entry of a batch in doubt. `exported_at` is the day on which the ledger
-    was exported, by default the one that its file names, else today: postings of later days are planned, and
-    show nothing. `currency` is that of a ledger which names none.
+    person has looked up: they hold no entry of a batch in doubt. A ledger whose file names no day of its
+    export was exported today. `currency` is that of a ledger which names none.
     """
     batches = sorted(set(sendings) & set(exported["batch_id"]))
     if not batches:
         return []
-    named = source_of(ledger).get("exported_at")
-    if exported_at is None and named:
-        exported_at = dt.date.fromisoformat(named)
-    evidence = _Evidence(exported, ledger, explained, exported_at, currency, words(language))
+    evidence = _Evidence(exported, ledger, explained, currency, words(language))
     return [evidence.settlement(batch, sendings[batch]) for batch in batches]
 
 
@@ -106,7 +101,6 @@ class _Evidence:
         exported: pd.DataFrame,
         ledger: pd.DataFrame,
         explained: Sequence[str],
-        exported_at: dt.date | None,
         currency: str | None,
         words: Words,
     ) -> None:
@@ -116,8 +110,9 @@ class _Evidence:
         entries = entries_of(self._inputs.entries).with_columns(sent=state == "ACCEPTED")
         self._entries = entries.filter(state.is_in(["ACCEPTED", *IN_DOUBT]))
         self._postings = postings_of(self._inputs.ledger)
-        now = dt.datetime.now(dt.UTC)
-        self._now = dt.datetime.combine(exported_at, dt.time.max, dt.UTC) if exported_at else now
+        named, now = source_of(ledger).get("exported_at"), dt.datetime.now(dt.UTC)
+        # Postings of days after the ledger's export are planned, and show nothing.
+        self._now = dt.datetime.combine(dt.date.fromisoformat(named), dt.time.max, dt.UTC) if named else now
         days = self._postings["day"]
         is_planned = (days > (self._now.date() - EPOCH).days).fill_null(value=False)
         shown = days.filter(~is_planned).drop_nulls()

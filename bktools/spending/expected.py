@@ -29,6 +29,8 @@ USUAL_DAYS = 6
 # A bill by use, such as for power or a telephone, is a quarter more or less than the others.
 USUAL_SHARE = Decimal("0.25")
 
+# The price of a contract changes by less, however it is billed.
+OTHER_PRICE = Decimal("0.5")
 # So many habits may chance show among a supplier's entries.
 CHANCE = 0.2
 DAYS_OF_MONTH = 30
@@ -218,11 +220,13 @@ def _nearest(free: Free, usual: Arrival, month: dt.date, *, until: dt.date = dt.
 
 
 def _alone(free: Free, usual: Arrival, month: dt.date) -> Arrival | None:
-    """Return the entry of a month that has the usual amount on another day, or is the only one there."""
+    """Return the entry of a month that has the usual amount on another day, or is the only one near to it."""
     of_month = {*_between(free, month, _months_later(month, 1) - DAY)}
     own = sorted(one for one in of_month if one.amount * usual.amount > 0)
     same = [one for one in own if _is_usual(one, usual)]
-    return same[0] if same else own[0] if len(own) == 1 else None
+    if same or len(own) != 1:
+        return same[0] if same else None
+    return own[0] if abs(own[0].amount - usual.amount) <= abs(usual.amount) * OTHER_PRICE else None
 
 
 def _after(free: Free, usual: Arrival, month: dt.date) -> Arrival | None:

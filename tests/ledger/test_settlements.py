@@ -46,7 +46,8 @@ def ledger_of(entries, *numbers, sums=()):
 
 
 def of_batch1(entries, postings, sending=ENDED, exported_at=EXPORTED, **options):
-    (found,) = settlements(entries, postings, {"batch1": sending}, exported_at=exported_at, **options)
+    postings.attrs["bktools"] = {"exported_at": f"{exported_at}"}
+    (found,) = settlements(entries, postings, {"batch1": sending}, **options)
     return found
 
 
