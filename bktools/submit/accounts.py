@@ -118,7 +118,8 @@ def create_accounts(
     """
     if not isinstance(reconciliation, Reconciliation):
         raise ArgumentError(
-            "reconciliation", f"must be a result of reconcile_accounts, is a {type(reconciliation).__name__}"
+            "reconciliation",
+            Sentence("rule.made_by", function="reconcile_accounts", kind=type(reconciliation).__name__),
         )
     service, apply = service_or_default(service), rules.flag("apply", apply)
     if apply:

@@ -114,7 +114,9 @@ def submit_export_jobs(
     (['ACCEPTED'], True)
     """
     if not isinstance(plan, ExportPlan):
-        raise ArgumentError("plan", f"must be a result of compose_export_jobs, is a {type(plan).__name__}")
+        raise ArgumentError(
+            "plan", Sentence("rule.made_by", function="compose_export_jobs", kind=type(plan).__name__)
+        )
     apply = rules.flag("apply", apply)
     service = service_or_default(service)
     if apply:
@@ -135,7 +137,7 @@ def seconds_of(wait: float | dt.timedelta) -> float:
     if isinstance(wait, dt.timedelta):
         wait = wait.total_seconds()
     if isinstance(wait, bool) or not isinstance(wait, int | float) or math.isnan(wait) or wait < 0:
-        raise ArgumentError("wait", "must be a number of seconds, 0 or more", wait)
+        raise ArgumentError("wait", Sentence("rule.seconds"), wait)
     return float(wait)
 
 
