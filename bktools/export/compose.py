@@ -14,15 +14,16 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import spark
+from bktools.export.checks import SENT_BEFORE
 from bktools.export.findings import Checked, Checker, Naming, arguments_of
 from bktools.export.plan import ExportOptions, ExportPlan, batch_digest, plan_digest
-from bktools.export.rendered import SENT_BEFORE
 from bktools.export.selection import selected
 from bktools.frames.columns import amounts_of, text_of
 from bktools.frames.incoming import is_spark, source_of
 from bktools.frames.names import in_reading_order, with_names
 from bktools.frames.schema import MAYBE_SENT, TEXT, Month
 from bktools.frames.typed import typed
+from bktools.wording import Sentence
 
 # The frames that name what entries have IDs of.
 NAMING = ("categories", "accounts", "employees")
@@ -124,7 +125,7 @@ def compose_export_jobs(
     (1, ['not_a_uuid'])
     """
     if entries is None:
-        raise ArgumentError("entries", "must be a frame of accounting entries, as read_entries returns it")
+        raise ArgumentError("entries", Sentence("rule.entries_frame"))
     size = rules.whole_number("max_entries", max_entries, smallest=1)
     options = ExportOptions(
         None if employee_id is None else rules.uuid_text("employee_id", employee_id),
@@ -176,9 +177,9 @@ def compose_export_jobs(
 
 def _refuse_beside_spark(*, selection: Any, ledger: Any) -> None:
     if selection is not None:
-        raise ArgumentError("selection", "cannot select from a PySpark frame: filter the frame instead")
+        raise ArgumentError("selection", Sentence("rule.selection_of_spark"))
     if ledger is not None:
-        raise ArgumentError("ledger", "cannot be asked about a PySpark frame: collect the entries first")
+        raise ArgumentError("ledger", Sentence("rule.ledger_of_spark"))
 
 
 def _finding_rows(

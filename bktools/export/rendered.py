@@ -10,15 +10,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.export.checks import SENT_BEFORE
 from bktools.findings.sentences import facts_of_all, with_sentences
 from bktools.frames.columns import days_of, with_column
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import TEXT
 from bktools.visible import visible_line
 from bktools.wording import Words
-
-# Why an entry is not ready that was sent before, or may have been.
-SENT_BEFORE = ("exported", "changed_since_export", "in_doubt")
 
 FIRST = ("check", "severity", "about", "message", "to_do", "who")
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -131,3 +132,11 @@ def without_blank_rows(table: Table, places: Collection[int]) -> Table:
     if not filled.any():
         raise table.error("no_rows", table.heading_line)
     return table.rows(filled)
+
+
+def duplicated(*keys: pa.ChunkedArray) -> Mask:
+    """Return the rows that repeat an earlier one's keys; rows whose first key is null are not compared."""
+    encoded = (pc.dictionary_encode(key, null_encoding="encode").combine_chunks() for key in keys)
+    codes = pd.DataFrame({str(at): key.indices.to_numpy() for at, key in enumerate(encoded)})
+    again: Mask = codes.duplicated().to_numpy() & ~mask(pc.is_null(keys[0]))
+    return again

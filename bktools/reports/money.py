@@ -12,10 +12,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.entries import BEFORE, EXPORTED, HELD, IN_BOOKS, IN_DOUBT, OF_REASON, READY
+from bktools.close.entries import OF_REASON
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.export.rendered import as_exported
+from bktools.findings.check import BEFORE, EXPORTED, HELD, IN_BOOKS, IN_DOUBT, READY
 from bktools.frames.columns import days_of
 from bktools.frames.incoming import arrow_of
 from bktools.frames.names import month_and_company

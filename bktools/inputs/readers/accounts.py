@@ -26,7 +26,7 @@ from bktools.inputs.headings import opened
 from bktools.inputs.options import ChartOptions, Options, TableOptions, takes_options
 from bktools.inputs.readers.steps import Step, read_by_steps
 from bktools.inputs.reading import Reading
-from bktools.inputs.table import Mask, Table
+from bktools.inputs.table import Table
 from bktools.inputs.values.split_accounts import split_accounts
 
 # The columns of a list of accounts, in their order.
@@ -167,17 +167,17 @@ def _leave_titles(reading: Reading) -> None:
     reading.note_rows("titles", is_title)
     reading.note_rows("no_code", no_identity & ~is_title)
     reading.table = table = table.rows(~is_title)
-    is_copy = duplicated(*table.columns)
+    is_copy = cells.duplicated(*table.columns)
     reading.note_rows("same_rows", is_copy)
     reading.table = table.rows(~is_copy)
     if not len(reading.table.lines):
         reading.problems.ask("nothing")
         return
     code = reading.or_null("code")
-    again = duplicated(reading.or_null("external_id") if reading.has("external_id") else code)
+    again = cells.duplicated(reading.or_null("external_id") if reading.has("external_id") else code)
     if not reading.has("company_id") and len(cells.unique(code)) * 2 < len(code):
         # Most codes are there again, also where each row has an ID of its own: they are no accounts' codes.
-        again |= duplicated(code)
+        again |= cells.duplicated(code)
     reading.ask_of_rows("code_twice", again)
 
 
@@ -192,8 +192,8 @@ def _read_ids(reading: Reading) -> None:
     result = reading.result
     with reading.trying():
         result["id"] = cells.uuids(reading.table, reading.places["id"], required=True)
-        reading.ask_of_rows("code_twice", duplicated(result["id"]))
-    reading.ask_of_rows("code_twice", duplicated(result["external_id"], result["company_id"]))
+        reading.ask_of_rows("code_twice", cells.duplicated(result["id"]))
+    reading.ask_of_rows("code_twice", cells.duplicated(result["external_id"], result["company_id"]))
     if not reading.has("external_id"):
         reading.note("no_external_ids")
 
@@ -243,14 +243,6 @@ def _refuse_text(table: Table, place: int) -> None:
     cells.refuse(table, place, long, "too_long", most=LONGEST_TEXT)
     if table.sheet is not None and place in table.numeric:
         cells.refuse(table, place, cells.matches(column, _MORE_DIGITS), "number_cut")
-
-
-def duplicated(*keys: pa.ChunkedArray) -> Mask:
-    """Return the rows that repeat an earlier one's keys; rows whose first key is null are not compared."""
-    encoded = (pc.dictionary_encode(key, null_encoding="encode").combine_chunks() for key in keys)
-    codes = pd.DataFrame({str(at): key.indices.to_numpy() for at, key in enumerate(encoded)})
-    again: Mask = codes.duplicated().to_numpy() & ~cells.mask(pc.is_null(keys[0]))
-    return again
 
 
 def _leave_another_systems_company(reading: Reading) -> None:

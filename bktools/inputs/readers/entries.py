@@ -238,6 +238,8 @@ def _read_identities(reading: Reading, *, frames: Frames, company: str | None) -
     for field in filter(reading.has, ("company_id", "id")):
         column = reading.column(field)
         if not cells.matches(column, rules.UUID_REGEX).any() and not cells.are_blank(column):
+            if field == "id":
+                _ask_of_repeated_ids(reading)
             reading.note("ids_of_another_system", heading=reading.heading(field))
             reading.leave(field)
             continue
@@ -250,6 +252,16 @@ def _read_identities(reading: Reading, *, frames: Frames, company: str | None) -
         reading.note("no_entry_ids", heading=reading.table.headings[like_ids[0]] if like_ids else None)
     _read_names(reading, frames, company)
     read_approvals(reading)
+
+
+def _ask_of_repeated_ids(reading: Reading) -> None:
+    """Ask about rows with one ID and one amount: each may have the total of them all."""
+    ids, amounts = reading.or_null("id"), reading.result.get("amount")
+    if amounts is not None and not any(map(reading.has, SPLITS)) and not reading.options.split_lines:
+        again = cells.duplicated(ids)
+        if (cells.duplicated(ids, amounts) == again).all():
+            choices = [{"columns": {"id": ""}}, reading.table.skip(again)]
+            reading.ask_of_rows("ids_repeat", again, choices, heading=reading.heading("id"))
 
 
 def _read_names(reading: Reading, frames: Frames, company: str | None) -> None:
