@@ -9,7 +9,7 @@ from itertools import permutations
 from typing import Final
 
 from bktools.inputs import cells, words
-from bktools.inputs.fields import Field, of_kind
+from bktools.inputs.fields import Field, fields_of, of_kind
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Table
@@ -38,6 +38,20 @@ def assign(reading: Reading) -> None:
             if matching:
                 places[field.name] = matching[0]
                 break
+    _ask_of_value_date(reading)
+
+
+def _ask_of_value_date(reading: Reading) -> None:
+    """Ask which day counts where only a value date is known, and another column has days, too."""
+    if reading.has("date") and not reading.is_asked("date") and reading.kind in ("entries", "ledger"):
+        own = reading.places["date"]
+        others = [
+            place
+            for place in candidates(reading, "date")
+            if (column := reading.seen(place)).share > 0.9 and not fields_of(column.heading, reading.kind)
+        ]
+        if others and reading.seen(own).is_headed("value_date", "valuta", "wert"):
+            ask_which(reading, "date", [*others, own])
 
 
 def named(table: Table, heading: str) -> int | None:

@@ -160,6 +160,7 @@ TYPES: Final[Mapping[str, Type]] = {
     "account_of_side": Type(_has_no_cents, offers=_may_be_account),
     # Codes have digits, also where one is there twice, which is to be corrected; words are names.
     "code": Type(
+        lambda column: not column.most(_UUID.match),
         tells=_has_digits,
         offers=_may_be_code,
         prefers=(_has_digits, lambda column: not column.repeats),

@@ -318,8 +318,11 @@ def _numeric(table: Table, grid: Grid) -> frozenset[int]:
 
 def _currency_above(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return what the currency can be that stands above the table behind a heading for it: Currency: EUR."""
-    for row in rows:
-        for name, value in pairwise(cell.strip() for cell in row if cell.strip()):
+    filled = [[cell.strip() for cell in row if cell.strip()] for row in rows]
+    # A value may stand in the line below its word, too.
+    below = [[row[0], after[0]] for row, after in pairwise(filled) if len(row) == 1 and after]
+    for row in (*filled, *below):
+        for name, value in pairwise(row):
             if "currency" in fields_of(name.rstrip(":"), "entries") and words.currencies_of(value):
                 return words.currencies_of(value)
     return ()

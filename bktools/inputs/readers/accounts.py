@@ -145,9 +145,9 @@ def _find_columns(reading: Reading) -> None:
         ask_for(reading, "code", choices, is_doubtful=is_doubtful)
     if "name" not in places:
         # An account may have its name alone.
-        offered = candidates(reading, "name") or [
-            place for place in [places.get("code")] if place is not None
-        ]
+        offered = candidates(reading, "name")
+        if not offered and "code" in places and len(table.columns) <= 2:
+            offered = [places["code"]]
         ask_for(reading, "name", [table.choice("name", place) for place in offered])
 
 
@@ -163,7 +163,10 @@ def _leave_titles(reading: Reading) -> None:
     is_total = cells.each(
         reading.column("name"), lambda text: words.normal(text) in words.TOTALS, schema.FLAG
     )
-    is_title = no_identity & (((filled <= 1) & (len(table.columns) > 1)) | cells.mask(is_total))
+    is_alone = (filled <= 1) & (len(table.columns) > 1)
+    # A footer may stand in the column of the codes.
+    is_footer = is_alone & reading.blank("name") & (len(table.columns) > 2)
+    is_title = is_footer | (no_identity & (is_alone | cells.mask(is_total)))
     reading.note_rows("titles", is_title)
     reading.note_rows("no_code", no_identity & ~is_title)
     reading.table = table = table.rows(~is_title)

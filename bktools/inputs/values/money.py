@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from itertools import permutations
 
@@ -78,6 +79,10 @@ def _figures(reading: Reading, fields: Sequence[str]) -> dict[str, Figures]:
 def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]:
     """Read `date`, `amount` and `currency` into the result; return the sums of both sides."""
     fields = find_money(reading)
+    if reading.has("currency"):
+        named = {text.strip() for text in cells.unique(reading.column("currency")) if text.strip()}
+        codes = words.currencies_of(named.pop()) if len(named) == 1 else ()
+        reading.table = replace(reading.table, currency=codes)
     if not fields and reading.options.columns.get("amount") != "":
         return {}
     if not reading.has("side") and fields == ["amount"] and not reading.is_asked("side"):
@@ -180,8 +185,7 @@ def _ask_of_bad(reading: Reading, name: str, bad: Mask) -> None:
     text = reading.column(name)[int(bad.argmax())].as_py()
     others = candidates(reading, "amount") if bad.sum() * 2 > len(bad) else []
     choices = [table.choice("amount", place) for place in others]
-    is_entry = any(map(str.isdigit, text)) and "date" in reading.result
-    if not choices and not is_entry:
+    if not choices and "date" not in reading.result:
         choices = [table.skip(bad)]
     code = "not_an_amount" if choices else "broken_amount"
     reading.ask_of_rows(code, bad, choices, field=name, heading=reading.heading(name), value=text)
