@@ -39,7 +39,10 @@ _UNSOUND = re.compile(
     r"|[a-z][À-ÖØ-ÞĀ-Ž](?<![a-zà-öø-ÿāăąćčďđēęěģīķļłńňőœřśşšţťūůűźżžğıßășțľĺŕ])[a-z ]"
 )
 _EASTERN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff61-\uff9f]")
-_LONE_EASTERN = re.compile(rf"[A-Za-z]{_EASTERN.pattern}(?=[A-Za-z])|[A-Za-z]{_EASTERN.pattern}\b")
+# A plant D is a word of the East, too: its letter stands behind another one of the East.
+_LONE_EASTERN = re.compile(
+    rf"[A-Za-z]{_EASTERN.pattern}(?=[A-Za-z])|(?<!{_EASTERN.pattern})[A-Za-z]{_EASTERN.pattern}\b"
+)
 _REPLACED = re.compile(r"[\ufffd\ue000-\uf8ff]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _EASTERN_SCRIPTS = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "KATAKANA-HIRAGANA", "FULLWIDTH"}
