@@ -80,7 +80,8 @@ def _below_headings(grid: Grid, source: Source, options: Options) -> Reading | N
     _leave_skipped(reading)
     _leave_comments(reading)
     if top > first and any(map(_filled, grid.head[:top])):
-        reading.note("rows_above", first=grid.head_lines[first], last=grid.head_lines[top - 1])
+        above = [line for line, row in zip(grid.head_lines, grid.head[:top], strict=False) if _filled(row)]
+        reading.note("rows_above", count=len(above), lines=above[:4])
     if top >= 0:
         _keep_one_table(reading)
         _ask_above(reading, grid, top)

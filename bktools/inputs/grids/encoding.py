@@ -39,10 +39,10 @@ _UNSOUND = re.compile(
     r"|[a-z][À-ÖØ-ÞĀ-Ž](?<![a-zà-öø-ÿāăąćčďđēęěģīķļłńňőœřśşšţťūůűźżžğıßășțľĺŕ])[a-z ]"
 )
 _EASTERN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff61-\uff9f]")
-# A plant D is a word of the East, too: its letter stands behind another one of the East.
-_LONE_EASTERN = re.compile(
-    rf"[A-Za-z]{_EASTERN.pattern}(?=[A-Za-z])|(?<!{_EASTERN.pattern})[A-Za-z]{_EASTERN.pattern}\b"
-)
+_LONE_EASTERN = re.compile(rf"[A-Za-z]{_EASTERN.pattern}(?=[A-Za-z])|[A-Za-z]{_EASTERN.pattern}\b")
+_EASTERN_RUN = re.compile(rf"{_EASTERN.pattern}{{2,}}")
+# Of so many words of the East, one may be a letter and a sign, such as D厂, the plant D.
+_RUNS_TO_LONE = 20
 _REPLACED = re.compile(r"[\ufffd\ue000-\uf8ff]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _EASTERN_SCRIPTS = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "KATAKANA-HIRAGANA", "FULLWIDTH"}
@@ -165,7 +165,8 @@ def is_sound(text: str) -> bool:
     """Return whether each word is of one script and without signs inside, as no wrong encoding leaves it."""
     if _EASTERN.search(text):
         # Letters of the East stand in runs, not alone among Latin ones.
-        return not (_LONE_EASTERN.search(text) or _REPLACED.search(text))
+        lone, runs = (len(pattern.findall(text)) for pattern in (_LONE_EASTERN, _EASTERN_RUN))
+        return lone * _RUNS_TO_LONE <= runs and not _REPLACED.search(text)
     if _UNSOUND.search(text):
         return False
     beyond = {word for word in _WORD.findall(text) if not word.isascii()}

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from bktools.errors import ConfigurationError
 from bktools.frames import schema
 from bktools.inputs import cells, words
-from bktools.inputs.assignment import candidates
+from bktools.inputs.assignment import candidates, pairs_with_currency
 from bktools.inputs.columns import most
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
@@ -142,7 +142,7 @@ def _code(
     nothing: Choice = {"columns": {"currency": ""}}
     if not can_be:
         # No command drops an entry for its currency.
-        choices = [nothing] if rows.all() else []
+        choices = [*([nothing] if rows.all() else []), *pairs_with_currency(reading)]
         reading.ask_of_rows("currency_unknown", rows, choices, word=unit, **facts)
     elif others:
         # Where an amount's heading names its currency, a column may be of another amount.

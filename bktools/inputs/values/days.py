@@ -122,6 +122,11 @@ def without_times(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.replace_substring_regex(column, _TIME_BEHIND, "")
 
 
+def same_days(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return texts for comparison, without times behind days."""
+    return pc.replace_substring_regex(cells.trimmed(column), _TIME_BEHIND, "")
+
+
 def read_days(
     column: pa.ChunkedArray, all_cells: Sequence[pa.ChunkedArray], options: Options, problems: Problems
 ) -> tuple[pa.ChunkedArray, Mask]:

@@ -35,7 +35,8 @@ def find_money(reading: Reading) -> list[str]:
     places, columns = reading.places, reading.options.columns
     if "date" not in {*places, *reading.may_lack} and columns.get("date") != "":
         ask_column(reading, "date")
-    for name in [name for name in MONEY if name in places]:
+    named = [name for name in MONEY if name in places]
+    for name in named:
         column = reading.seen(places[name])
         if column.filled and not column.are_amounts(0.5) and not reading.is_asked(name):
             reading.note("no_amounts", heading=column.heading, value=column.filled[0][:20])
@@ -45,7 +46,8 @@ def find_money(reading: Reading) -> list[str]:
     if not any(map(reading.has, MONEY)) or (is_half and not {"debit", "credit"} & columns.keys()):
         reading.leave(*MONEY)
         if columns.get("amount") != "":
-            ask_amount(reading)
+            # Where a heading is known and its cells are no amounts, the cells may have moved.
+            ask_amount(reading, is_doubtful=bool(named) and not any(map(reading.has, named)))
     if reading.has("amount"):
         ask_of_totals(reading)
     return [name for name in MONEY if name in places]
