@@ -160,9 +160,18 @@ def _code(
 
 
 def _columns_of_others(reading: Reading, own: str | None) -> list[int]:
-    """Return the columns that hold currencies under an unknown heading, others than the company's own."""
+    """Return the columns that hold currencies under an unknown heading, others than the company's own.
+
+    One whose heading says a foreign currency counts where each row has the same.
+    """
+    likely = candidates(reading, "currency")
+    foreign = [
+        place
+        for place in reading.free()
+        if (column := reading.seen(place)).share == 1 and len(column.kinds) == 1 and column.are_currencies()
+    ]
     return [
         place
-        for place in candidates(reading, "currency")
+        for place in dict.fromkeys((*likely, *foreign))
         if {text.strip() for text in reading.seen(place).filled} != {own}
     ]
