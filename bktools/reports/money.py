@@ -98,6 +98,10 @@ def plot_spend(
     InputError
         When the frame is not one that `spend` or `versus` returned.
 
+    Notes
+    -----
+    Nothing of the interface.
+
     Examples
     --------
     >>> import bktools

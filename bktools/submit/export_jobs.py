@@ -169,21 +169,21 @@ def submit(
     if not apply:
         return _planned(journal, plan, of_company)
     with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
-        return _sent(journal, Run(plan, service, month, seconds, bar, progress), of_company)
+        return _send_all(journal, Run(plan, service, month, seconds, bar, progress), of_company)
 
 
 def _planned(journal: WritableJournal, plan: ExportPlan, of_company: OfCompany) -> list[OutcomeRow]:
     rows, explained = [], set[str]()
     for company_id, batch_ids in of_company.items():
-        shown = look_up(journal, plan, company_id)
+        evidence = look_up(journal, plan, company_id)
         # Requests are made one at a time, to save memory.
         for batch in map(plan.request, batch_ids):
             row = row_unsent(journal, batch, explained)
-            rows.append(row or row_planned(journal, batch, *shown))
+            rows.append(row or row_planned(journal, batch, *evidence))
     return rows
 
 
-def _sent(journal: WritableJournal, run: Run, of_company: OfCompany) -> list[OutcomeRow]:
+def _send_all(journal: WritableJournal, run: Run, of_company: OfCompany) -> list[OutcomeRow]:
     # The only company is sent in this thread.
     own = journal if len(of_company) == 1 else None
     calls = [partial(_company, journal, own, run, *of_one) for of_one in of_company.items()]
