@@ -58,9 +58,7 @@ class ExportPlan(Result):
     rows : pyarrow.Table
         One row per ready entry, or per line of a split one, with its batch_id, in the order of sending.
     held : pyarrow.Table
-        One row per entry that is not ready, with its reason (a code) and the facts of it as JSON; with a
-        history also exported_amount and exported_currency: what the journal has for an entry that was sent
-        before, or may have been.
+        One row per entry that is not ready, with its reason (a code) and the facts of it as JSON.
     options : ExportOptions
         Options of the jobs.
     unchecked : tuple of str
