@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -38,6 +39,7 @@ from bktools.service.answers import read_answer
 from bktools.service.auth import authorization
 from bktools.service.transport import Answer, Limits, Transport, request_of
 from bktools.settings import Settings, load_settings
+from bktools.wording import Sentence, words
 
 OK, WARNING, FAILED = "ok", "warning", "failed"
 
@@ -46,8 +48,6 @@ CLOCK_TOLERANCE = 60.0
 # Bytes that a close needs, with room to spare.
 SPACE = 1 << 30
 LIMITS = Limits(connect=10.0, read=20.0, whole=30.0)
-
-LOOK = "bktools config shows the address and the sources of the credentials"
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -115,10 +115,9 @@ def checks(environment: str | None = None, *, company: str | None = None) -> Ite
     except ConfigurationError as error:
         yield _failed("configuration", error)
         return
-    sources = settings.sources
-    where = f", {settings.base_url} ({sources['base_url']})" if settings.base_url else ""
+    sources, address = settings.sources, settings.base_url
     # A bare address is its own name.
-    where = "" if settings.environment == settings.base_url else where
+    where = "" if address in (None, settings.environment) else f", {address} ({sources['base_url']})"
     yield Checked("configuration", OK, f"{settings.environment} ({sources['environment']}){where}")
     try:
         with open_service(settings) as service:
@@ -146,7 +145,8 @@ def _of_service(settings: Settings) -> Iterator[Checked]:
         yield _failed("credential", error)
         return
     name = "token" if header.startswith("Bearer") else "api_key"
-    yield Checked("credential", OK, f"{name}, set and not shown ({settings.sources[name]})")
+    text = words()("checkup.credential", name=name, source=settings.sources[name])
+    yield Checked("credential", OK, text)
     host = urlsplit(str(settings.base_url))
     body = None if company is None else msgspec.json.encode({"companyId": company})
     request = request_of(endpoint, settings, query=[("limit", "1")], body=body)
@@ -155,11 +155,11 @@ def _of_service(settings: Settings) -> Iterator[Checked]:
         with closing(Transport(settings)) as transport:
             answer = transport.send(request, LIMITS, begun + LIMITS.whole)
     except ServiceError as error:
-        yield _failed("connection", error, LOOK)
+        yield _failed("connection", error, words()("checkup.look"))
         return
     took = time.monotonic() - begun
-    secured = "the certificate is trusted" if host.scheme == "https" else "plain HTTP on this machine"
-    yield Checked("connection", OK, f"{host.netloc} answered in {took:.2f} s, {secured}")
+    code = "trusted" if host.scheme == "https" else "plain"
+    yield Checked("connection", OK, words()(f"checkup.{code}", address=host.netloc, seconds=f"{took:.2f}"))
     yield from _company(answer, endpoint, company, settings)
     yield _clock(answer[1])
 
@@ -171,36 +171,35 @@ def _company(
         rows = read_answer(answer, Page, endpoint).data
     except ServiceError as error:
         is_scope = isinstance(error, ScopeError)
-        ask = "ask for access to the company, or choose another one (--company, BKTOOLS_COMPANY)"
-        yield _failed("company" if is_scope else "access", error, ask if is_scope else LOOK)
+        advice = words()("checkup.ask_for_access" if is_scope else "checkup.look")
+        yield _failed("company" if is_scope else "access", error, advice)
         return
-    yield Checked("access", OK, f"the credential is accepted ({answer[0]})")
+    texts = words()
+    yield Checked("access", OK, texts("checkup.accepted", status=answer[0]))
     if company is None:
-        to_do = "set BKTOOLS_COMPANY, or give --company"
-        yield Checked("company", WARNING, "no company is configured", to_do)
+        yield Checked("company", WARNING, texts("checkup.no_company"), texts("checkup.set_company"))
         return
     name = settings.name_of(company)
     shown = company if name == company else f"{name} ({company})"
     if rows:
-        yield Checked("company", OK, f"{shown} can be read")
+        yield Checked("company", OK, texts("checkup.readable", company=shown))
     else:
-        yield Checked(
-            "company", WARNING, f"{shown} has no categories, or is unknown", "is it the right company?"
-        )
+        text, advice = texts("checkup.no_categories", company=shown), texts("checkup.right_company")
+        yield Checked("company", WARNING, text, advice)
 
 
 def _clock(headers: Mapping[str, str]) -> Checked:
+    texts = words()
     try:
         theirs = email.utils.parsedate_to_datetime(headers.get("date", ""))
     except ValueError:
-        return Checked("clock", WARNING, "the service tells no time, so the clock was not compared")
+        return Checked("clock", WARNING, texts("checkup.no_time"))
     off = (dt.datetime.now(dt.UTC) - theirs).total_seconds()
     if abs(off) <= CLOCK_TOLERANCE:
-        return Checked("clock", OK, "agrees with the service's within a minute")
-    way = "ahead of" if off > 0 else "behind"
-    text = f"this machine's clock is about {dt.timedelta(minutes=round(abs(off) / 60))} {way} the service's"
-    to_do = "set the clock (or its time zone): ages of snapshots and times of exports depend on it"
-    return _failed("clock", ConfigurationError(text), to_do)
+        return Checked("clock", OK, texts("checkup.same_time"))
+    code = "checkup.ahead" if off > 0 else "checkup.behind"
+    error = ConfigurationError(Sentence(code, by=str(dt.timedelta(minutes=round(abs(off) / 60)))))
+    return _failed("clock", error, texts("checkup.set_clock"))
 
 
 def _address(settings: Settings) -> Iterator[Checked]:
@@ -212,14 +211,14 @@ def _address(settings: Settings) -> Iterator[Checked]:
         return
     if changed:
         before, after = changed
-        error = JournalError(
-            f"the address of {settings.environment} was {before} and is {after} now: nothing is sent"
-        )
+        facts = {"environment": settings.environment, "before": before, "after": after}
         accept = command_for(environment_of(settings), "check --accept-address")
-        yield _failed("address", error, f"if that is the same service, say so once: {accept}")
+        error = JournalError(Sentence("checkup.address", **facts))
+        yield _failed("address", error, words()("checkup.accept", command=accept))
 
 
 def _journal(settings: Settings) -> Checked:
+    texts = words()
     try:
         if has_none_yet(settings):
             return Checked("journal", OK, identity_of(settings))
@@ -232,17 +231,15 @@ def _journal(settings: Settings) -> Checked:
     except BktoolsError as error:
         return _failed("journal", error)
     if faults:
-        return _failed("journal", StorageError(f"{place}: {faults[0]}"), "bktools journal lists the problems")
-    if waiting[0]["batches"]:
-        text = f"{waiting[0]['batches']} batches are being sent, or have an unknown outcome"
-        return Checked("journal", WARNING, text, "bktools export status says how to resolve each")
-    return Checked(
-        "journal", OK, f"{place} is whole: {events} events, and this machine has seen no other ones"
-    )
+        return _failed("journal", StorageError(f"{place}: {faults[0]}"), texts("checkup.problems"))
+    if count := waiting[0]["batches"]:
+        text = texts("checkup.waiting", count=count)
+        return Checked("journal", WARNING, text, texts("checkup.resolve"))
+    return Checked("journal", OK, texts("checkup.whole", location=place, events=events))
 
 
 def _disk(settings: Settings) -> Checked:
-    folder = settings.data_dir
+    folder, texts = settings.data_dir, words()
     # Before the first run the folder is missing, and nothing is created for a check.
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     try:
@@ -250,9 +247,11 @@ def _disk(settings: Settings) -> Checked:
             disk.exclusive(path).close()
         free = shutil.disk_usage(existing).free
     except OSError as error:
-        reason = StorageError(f"the data folder {folder} cannot be written: {error.strerror or error}")
-        return _failed("disk", reason, "correct its permissions, or set BKTOOLS_DATA_DIR")
-    text = f"{folder} can be written, {free / 2**30:,.1f} GiB are free"
+        facts = {"folder": str(folder), "why": str(error.strerror or error)}
+        return _failed(
+            "disk", StorageError(Sentence("checkup.not_writable", **facts)), texts("checkup.rights")
+        )
+    text = texts("checkup.writable", folder=folder, free=Decimal(free / 2**30).quantize(Decimal("0.1")))
     if free < SPACE:
-        return Checked("disk", WARNING, text, "make room before the next close")
+        return Checked("disk", WARNING, text, texts("checkup.make_room"))
     return Checked("disk", OK, text)

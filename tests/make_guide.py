@@ -12,9 +12,8 @@ from pathlib import Path
 import bktools
 from bktools.cli.exits import Exit
 from bktools.cli.guide import FOR_ANALYSTS, TOPICS, text_of, title_of, with_commands
-from bktools.close.entries import FATES
 from bktools.export.checks import CHECKS as OF_ENTRIES
-from bktools.findings.check import SEVERITIES, Check
+from bktools.findings.check import FATES, SEVERITIES, Check
 from bktools.journal.schema import ACCOUNT_STATES, BATCH_STATES
 from bktools.ledger.findings import FINDINGS as OF_LEDGERS
 from bktools.reconcile.checks import CHECKS as OF_ACCOUNTS

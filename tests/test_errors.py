@@ -12,6 +12,7 @@ import pytest
 
 import bktools
 from bktools import errors
+from bktools.wording import Sentence, reader
 
 STATUS = {"status": 418, "body": b"{}", "type": "TEAPOT", "detail": "no coffee", "retry_after": 1.5}
 
@@ -64,3 +65,22 @@ def _picture() -> list[str]:
         for line in errors.__doc__.split("::\n")[1].split("\nA message")[0].splitlines()
         if "Error" in line
     ]
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_an_error_has_its_code_and_facts_in_every_language(language, monkeypatch):
+    """A program reads the same of an error, whatever language its sentence is in."""
+    monkeypatch.setattr(reader, "language", language)
+    of_rule = errors.ArgumentError("month", Sentence("rule.at_least", least=3), 1)
+    of_file = errors.InputError(Sentence("error.workbook_of_version", sheet="x"), source="a.xlsx", line=2)
+    assert (of_rule.code, of_rule.facts, of_rule.argument) == ("at_least", {"least": 3}, "month")
+    assert (of_file.code, of_file.facts, of_file.line) == ("workbook_of_version", {"sheet": "x"}, 2)
+    texts = {
+        "en": ("month must be at least 3, got 1", "a.xlsx, line 2: has no sheet 'x'"),
+        "de": ("month muss mindestens 3 sein, angegeben ist 1", "a.xlsx, Zeile 2: enthält kein Blatt „x“"),
+    }[language]
+    assert str(of_rule) == texts[0]
+    assert str(of_file).startswith(texts[1])
+    again = pickle.loads(pickle.dumps(of_file))
+    assert (str(again), again.code, again.facts) == (str(of_file), of_file.code, of_file.facts)
+    assert errors.InputError("only text").code == ""

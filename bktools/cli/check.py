@@ -9,6 +9,7 @@ from bktools.cli.exits import Exit, exit_of
 from bktools.cli.options import Books, option
 from bktools.progress import note
 from bktools.visible import visible_line
+from bktools.wording import words
 
 
 def check(
@@ -33,9 +34,10 @@ def check(
     for checked in checks(books.name, company=books.company):
         done.append(checked)
         if table.is_for_people:
-            typer.echo(visible_line(f"{checked.outcome:<8} {checked.check:<14} {checked.message}"))
+            outcome, name = words().name("check", checked.outcome), words().name("check", checked.check)
+            typer.echo(visible_line(f"{outcome:<10} {name:<14} {checked.message}"))
             if checked.to_do:
-                typer.echo(f"{'':<23} {visible_line(checked.to_do)}")
+                typer.echo(f"{'':<25} {visible_line(checked.to_do)}")
     if not table.is_for_people:
         rows = [(checked.check, checked.outcome, checked.message, checked.to_do or None) for checked in done]
         table.hand_over(results.table_of(rows, ["check", "outcome", "message", "to_do"]))
@@ -47,8 +49,6 @@ def _accept(books: Books) -> None:
 
     settings = books.settings()
     changed = accept_address(settings)
-    note(
-        f"{settings.environment} had the address {changed[0]} and has {changed[1]} from now on"
-        if changed
-        else f"{settings.environment} has the address {settings.identity} already"
-    )
+    before, after = changed or (settings.identity, None)
+    code = "address_accepted" if changed else "address_unchanged"
+    note(words()(f"checkup.{code}", environment=settings.environment, before=before, after=after))

@@ -6,6 +6,7 @@ import typer
 
 from bktools.cli import options, results
 from bktools.consoles import listed
+from bktools.wording import words
 
 
 def config(
@@ -19,17 +20,18 @@ def config(
     from bktools.journal.journal import identity_of
     from bktools.settings import config_path
 
-    settings, file = books.settings(), config_path()
+    settings, file, texts = books.settings(), config_path(), words()
+    state = "config_exists" if file.exists() else "no_config_yet"
     rows = [
         *settings.rows(),
-        ("journal in use", identity_of(settings), ""),
-        ("config file", f"{file}{'' if file.exists() else ' (none yet)'}", ""),
+        (texts("command.journal_in_use"), identity_of(settings), ""),
+        (texts("command.config_file"), texts(f"command.{state}", file=file), ""),
     ]
     if table.is_for_people:
         lines = [
             (name, "  ".join(filter(None, [value, source and f"({source})"]))) for name, value, source in rows
         ]
-        typer.echo("\n".join(["Settings", *listed(lines, indent="  ")]))
+        typer.echo("\n".join([texts("command.settings"), *listed(lines, indent="  ")]))
         return
     frame = results.table_of(rows, ["setting", "value", "source"]).replace("", None)
     table.hand_over(frame)

@@ -13,6 +13,7 @@ from bktools import errors
 from bktools.cli.output import tell
 from bktools.progress import note
 from bktools.visible import visible
+from bktools.wording import LANGUAGES, words
 
 
 class Exit(IntEnum):
@@ -107,8 +108,15 @@ def fail(error: Exception, arguments: Sequence[str]) -> NoReturn:
     else:
         tell(f"bktools: {error}")
         if isinstance(error, LONG_STORIES):
-            note(f"bktools: more about this: {data['guide']}")
+            note(words(_language_of(arguments))("command.more_about", command=data["guide"]))
     sys.exit(data["exit_code"])
+
+
+def _language_of(arguments: Sequence[str]) -> str | None:
+    """Return the language that the command asked for: what it set as the reader's has ended with it."""
+    texts = [*arguments, *(f"{name}={value}" for name, value in itertools.pairwise(arguments))]
+    asked = (text.removeprefix("--language=") for text in texts if text.startswith("--language="))
+    return next((language for language in asked if language in LANGUAGES), None)
 
 
 def described(error: Exception) -> dict[str, Any]:

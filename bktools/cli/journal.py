@@ -12,6 +12,7 @@ from bktools.cli.exits import Exit
 from bktools.cli.options import REQUIRED, argument, option, same
 from bktools.consoles import listed
 from bktools.errors import ArgumentError
+from bktools.wording import words
 
 app = typer.Typer(
     help="The journal: the only record of everything that was sent.", invoke_without_command=True
@@ -41,8 +42,10 @@ def show(context: typer.Context, books: options.Environment, text: results.Text)
         }
         kind = "file" if journal.path else "database"
     numbers = {row["state"]: row["batches"] for row in states}
-    labels = {"location": kind, "sent_log": "sent log"}
-    is_whole = f"{facts['location']} is whole: this machine has seen no events that it lacks"
+    texts = words()
+    labels = {name: texts.name("journal_fact", name) for name in facts}
+    labels["location"] = texts.name("journal_fact", kind)
+    is_whole = texts("journal.is_whole", location=facts["location"])
     text.report(
         *listed([*((labels.get(name, name), value) for name, value in facts.items()), *numbers.items()]),
         *(faults or [is_whole]),
@@ -70,7 +73,8 @@ def backup(
     path = target or Path(f"bktools-journal-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%SZ}.sqlite")
     with Journal(books.settings()) as journal:
         journal.backup(path)
-        text.report(f"{journal.location} was copied to {path}", journal=journal.location, backup=path)
+        line = words()("journal.copied", location=journal.location, file=path)
+        text.report(line, journal=journal.location, backup=path)
 
 
 @app.command("restore")

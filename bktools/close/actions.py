@@ -15,8 +15,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from bktools.close.entries import BLOCKED, CHANGED, IN_BOOKS, LEFT_OUT, OF_REASON, PLANNED_ACCOUNT
-from bktools.findings.check import EMPLOYEE, ERP, ERROR, PREPARER, ROLES, SERVICE, WARNING
+from bktools.close.entries import BLOCKED, CHANGED, OF_REASON, PLANNED_ACCOUNT
+from bktools.findings.check import EMPLOYEE, ERP, ERROR, IN_BOOKS, LEFT_OUT, PREPARER, ROLES, SERVICE, WARNING
 from bktools.frames.columns import split_lines
 from bktools.frames.sums import NO_CURRENCY, Money, Valued, largest_first, money_of, total
 

@@ -13,7 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.export.checks import CHECKS
 from bktools.export.plan import ExportPlan
+from bktools.findings.check import BEFORE, ERROR, EXPORTED, FATES, HELD, IN_DOUBT, LEFT_OUT, READY
 from bktools.frames.columns import (
     in_one_scale,
     split_lines,
@@ -22,37 +24,17 @@ from bktools.frames.columns import (
     with_missing,
 )
 from bktools.frames.names import in_reading_order
-from bktools.frames.schema import BOOKED, COUNT, ENTRY_DATA, INSTANT, MONEY, TEXT
+from bktools.frames.schema import COUNT, ENTRY_DATA, INSTANT, MONEY, TEXT
 from bktools.wording import Words
-
-EXPORTED, BEFORE, IN_BOOKS, IN_DOUBT, READY, HELD, LEFT_OUT = FATES = (
-    "exported",
-    "exported_before",
-    "in_books",
-    "in_doubt",
-    "ready",
-    "held_back",
-    "left_out",
-)
 
 # Why an entry is ready and not sent.
 PLANNED, PLANNED_ACCOUNT, REFUSED, BLOCKED = "planned", "planned_account", "refused", "blocked"
 CHANGED = "changed_since_export"
 
-# The fate of an entry that is not in the journal, by the plan's reason; other reasons hold it back.
-OF_REASON = {
-    "exported": BEFORE,
-    CHANGED: BEFORE,
-    **dict.fromkeys(BOOKED, IN_BOOKS),
-    "in_doubt": IN_DOUBT,
-    "duplicate": LEFT_OUT,
-    "other_company": LEFT_OUT,
-    "later_period": LEFT_OUT,
-    PLANNED: READY,
-    PLANNED_ACCOUNT: READY,
-    REFUSED: READY,
-    BLOCKED: READY,
-}
+# The fate of an entry that is not in the journal, by the plan's reason.
+OF_REASON = {check.code: check.fate for check in CHECKS if check.severity == ERROR} | dict.fromkeys(
+    (PLANNED, PLANNED_ACCOUNT, REFUSED, BLOCKED), READY
+)
 OF_OUTCOME = {"REJECTED": REFUSED, "BLOCKED": BLOCKED}
 # Reasons whose entries have nothing to say before the close is applied.
 SILENT = (PLANNED, PLANNED_ACCOUNT)
@@ -118,8 +100,7 @@ def entries_of(
 
 def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]], assumed: frozenset[str]) -> pa.Table:
     """Return all entries of the file with fate, reason and facts, as far as file and run tell them."""
-    ready, waiting = plan.rows, plan.held
-    waiting = waiting.drop_columns([name for name in waiting.column_names if name.startswith("exported_")])
+    ready = plan.rows
     outcome = {job["batch_id"]: job for job in jobs}
     reasons, known = [], []
     for batch, category in zip(
@@ -129,7 +110,7 @@ def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]], assumed: froze
         reasons.append(OF_OUTCOME.get(job["outcome"], PLANNED_ACCOUNT if category in assumed else PLANNED))
         known.append(_facts_of(reasons[-1], job))
     ready = _with(ready, reason=reasons, facts=known)
-    rows = pa.concat_tables(tables_in_one_scale(ready, waiting), promote_options="permissive")
+    rows = pa.concat_tables(tables_in_one_scale(ready, plan.held), promote_options="permissive")
     fates = [OF_REASON.get(reason, HELD) for reason in rows["reason"].to_pylist()]
     rows = _complete(_with(rows, fate=fates))
     return with_column(rows, "split_line", split_lines(rows))

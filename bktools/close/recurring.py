@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.entries import LEFT_OUT
+from bktools.findings.check import LEFT_OUT
 from bktools.frames.columns import tables_in_one_scale
 from bktools.frames.schema import COUNT, TEXT
 from bktools.spending.expected import KEYS, expected_in

@@ -19,12 +19,12 @@ from bktools.close.beside import (
     with_home_amounts,
 )
 from bktools.close.close import Close, CloseRun
-from bktools.close.entries import EXPORTED, HELD, IN_BOOKS, entries_of
+from bktools.close.entries import entries_of
 from bktools.close.record import record_in
 from bktools.close.request import CloseRequest, table_of
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.export.findings import require_category_ids
-from bktools.findings.check import ERROR
+from bktools.findings.check import ERROR, EXPORTED, HELD, IN_BOOKS
 from bktools.frames.incoming import described, source_of
 from bktools.frames.schema import ACCOUNTS, TEXT
 from bktools.frames.sums import money_of

@@ -3,7 +3,8 @@
 An error holds an entry back, because its export would fail, book the wrong thing or book it twice; a warning
 goes out with the plan and asks a person to look first; an info is counted. The first error of an entry is its
 reason in `plan.not_ready`; `plan.findings` has all of them. To add a check, add an item here, its words to
-each file of `wording`, and its test. The columns are those of `columns.columns_of`.
+each file of `wording`, and its test. The columns are those of `columns.columns_of`, and of `further_columns`
+for warnings and infos.
 """
 
 from __future__ import annotations
@@ -13,7 +14,18 @@ import polars as pl
 from bktools.contract.rules import UUID_REGEX
 from bktools.currencies import MINOR_UNITS
 from bktools.export.sent_before import TWIN
-from bktools.findings.check import EMPLOYEE, ERP, INFO, PREPARER, WARNING, Check
+from bktools.findings.check import (
+    BEFORE,
+    EMPLOYEE,
+    ERP,
+    IN_BOOKS,
+    IN_DOUBT,
+    INFO,
+    LEFT_OUT,
+    PREPARER,
+    WARNING,
+    Check,
+)
 from bktools.ledger.holdings import Held
 
 c = pl.col
@@ -42,13 +54,20 @@ CHECKS = (
     Check("no_company", ~c.company_id.str.contains(UUID_REGEX).fill_null(value=False), who=PREPARER),
     Check("lines_missing", c.missing > 0, who=PREPARER, facts=("missing",), ends=True),
     Check("conflicting", c.is_conflict, who=PREPARER, ends=True),
-    Check("duplicate", c.is_copy, who=PREPARER, ends=True),
-    Check("other_company", c.company_id != c.company, who=PREPARER, ends=True),
-    Check("changed_since_export", c.changes.is_not_null(), facts=("changes",), ends=True),
-    Check("exported", c.sent_state == "ACCEPTED", who=PREPARER, ends=True),
-    Check("in_doubt", c.sent_state.is_in(["SENDING", "UNKNOWN"]), who=PREPARER, ends=True),
-    Check("exported_elsewhere", c.elsewhere.is_not_null(), who=PREPARER, facts=("elsewhere",), ends=True),
-    Check("later_period", c.day > c.last_day, facts=("day", "period"), ends=True),
+    Check("duplicate", c.is_copy, who=PREPARER, ends=True, fate=LEFT_OUT),
+    Check("other_company", c.company_id != c.company, who=PREPARER, ends=True, fate=LEFT_OUT),
+    Check("changed_since_export", c.changes.is_not_null(), facts=("changes",), ends=True, fate=BEFORE),
+    Check("exported", c.sent_state == "ACCEPTED", who=PREPARER, ends=True, fate=BEFORE),
+    Check("in_doubt", c.sent_state.is_in(["SENDING", "UNKNOWN"]), who=PREPARER, ends=True, fate=IN_DOUBT),
+    Check(
+        "exported_elsewhere",
+        c.elsewhere.is_not_null(),
+        who=PREPARER,
+        facts=("elsewhere",),
+        ends=True,
+        fate=IN_BOOKS,
+    ),
+    Check("later_period", c.day > c.last_day, facts=("day", "period"), ends=True, fate=LEFT_OUT),
     Check("not_approved", ~c.approved.fill_null(value=False)),
     Check("no_date", c.day.is_null()),
     Check("no_amount", c.amount.is_null()),
@@ -79,7 +98,9 @@ CHECKS = (
     Check(
         "unknown_employee", c.employee_id.is_not_null() & c.employee_found.is_null(), facts=("employee_name",)
     ),
-    Check("already_booked", c.in_books == Held.ALREADY_BOOKED, who=PREPARER, facts=("voucher",)),
+    Check(
+        "already_booked", c.in_books == Held.ALREADY_BOOKED, who=PREPARER, facts=("voucher",), fate=IN_BOOKS
+    ),
     Check(
         "maybe_booked", (c.in_books == Held.MAYBE_BOOKED) & ~c.is_cleared, who=PREPARER, facts=("voucher",)
     ),

@@ -16,13 +16,12 @@ from bktools.errors import ArgumentError
 from bktools.export import spark
 from bktools.export.findings import Checked, Checker, Naming, arguments_of
 from bktools.export.plan import ExportOptions, ExportPlan, batch_digest, plan_digest
-from bktools.export.rendered import SENT_BEFORE
 from bktools.export.selection import selected
-from bktools.frames.columns import amounts_of, text_of
 from bktools.frames.incoming import is_spark, source_of
 from bktools.frames.names import in_reading_order, with_names
-from bktools.frames.schema import MAYBE_SENT, TEXT, Month
+from bktools.frames.schema import TEXT, Month
 from bktools.frames.typed import typed
+from bktools.wording import Sentence
 
 # The frames that name what entries have IDs of.
 NAMING = ("categories", "accounts", "employees")
@@ -124,7 +123,7 @@ def compose_export_jobs(
     (1, ['not_a_uuid'])
     """
     if entries is None:
-        raise ArgumentError("entries", "must be a frame of accounting entries, as read_entries returns it")
+        raise ArgumentError("entries", Sentence("rule.entries_frame"))
     size = rules.whole_number("max_entries", max_entries, smallest=1)
     options = ExportOptions(
         None if employee_id is None else rules.uuid_text("employee_id", employee_id),
@@ -159,7 +158,6 @@ def compose_export_jobs(
     find: Callable[..., pa.Table] = checked.find if checked else partial(_finding_rows, checker)
     order = checked.order if checked else order
     ready, held = _composed(rows, named, order, size, options)
-    held = held if history is None else _with_exported(held, frames["history"])
     ready, held = (part.select(in_reading_order(part.column_names)) for part in (ready, held))
     return ExportPlan(
         rows=ready,
@@ -176,9 +174,9 @@ def compose_export_jobs(
 
 def _refuse_beside_spark(*, selection: Any, ledger: Any) -> None:
     if selection is not None:
-        raise ArgumentError("selection", "cannot select from a PySpark frame: filter the frame instead")
+        raise ArgumentError("selection", Sentence("rule.selection_of_spark"))
     if ledger is not None:
-        raise ArgumentError("ledger", "cannot be asked about a PySpark frame: collect the entries first")
+        raise ArgumentError("ledger", Sentence("rule.ledger_of_spark"))
 
 
 def _finding_rows(
@@ -208,27 +206,6 @@ def _composed(
         held = held.append_column(name, pc.cast(reasons[name].to_arrow(), TEXT))
     keys = [name for name in ("company_id", "date", "id", "line") if name in rows.column_names]
     return ready, held.sort_by([(name, "ascending") for name in keys])
-
-
-def _with_exported(held: pa.Table, history: pa.Table) -> pa.Table:
-    """Return entries that are not ready, with the journal's amount and currency for those sent before.
-
-    The first line of a split entry has the amount of the whole entry.
-    """
-    was_sent = pc.is_in(held.column("reason"), pa.array(SENT_BEFORE, TEXT))
-    ids = pc.if_else(was_sent, held.column("id"), pa.scalar(None, TEXT))
-    ids = pc.if_else(pa.array(ids.to_pandas().duplicated()), pa.scalar(None, TEXT), ids)
-    sent = history.filter(pc.is_in(history.column("state"), pa.array(MAYBE_SENT, TEXT)))
-    columns = {
-        "id": pc.ascii_lower(sent.column("entry_id")),
-        "amount": amounts_of(sent, "history"),
-        "currency": text_of(sent, "currency", "history"),
-    }
-    sent = pa.table(columns).filter(pc.is_in(columns["id"], ids.drop_null().combine_chunks()))
-    sums = sent.group_by("id", use_threads=False).aggregate([("amount", "sum"), ("currency", "min")])
-    positions = pc.index_in(ids, sums.column("id").combine_chunks(), skip_nulls=True)
-    held = held.append_column("exported_amount", sums.column("amount_sum").take(positions))
-    return held.append_column("exported_currency", sums.column("currency_min").take(positions))
 
 
 def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:

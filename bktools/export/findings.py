@@ -153,7 +153,7 @@ class Checked:
         """
         ready = self.rows.filter(c.reason.is_null())["row"]
         if self.rows.filter(c.reason.is_null())["company_id"].n_unique() > 1:
-            raise ArgumentError("ledger", "is of one company, and the entries are of several: give company")
+            raise ArgumentError("ledger", Sentence("rule.ledger_of_one_company"))
         own = named(entries.take(ready.to_arrow()))
         books = holdings(own, ledger, exported=sent, currency=currency)
         held = pl.DataFrame(books.table).select(row=ready, in_books="held", voucher="voucher")
@@ -233,5 +233,5 @@ def arguments_of(
         last = dt.date(year, number, calendar.monthrange(year, number)[1])
         first = last.replace(day=1)
     if currency is not None and rules.text("currency", currency) not in MINOR_UNITS:
-        raise ArgumentError("currency", "must be the code of a currency in ISO 4217, such as EUR", currency)
+        raise ArgumentError("currency", Sentence("rule.currency_code"), currency)
     return Arguments(None if company is None else company_named(company), named, first, last, currency)

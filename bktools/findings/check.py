@@ -18,6 +18,16 @@ import polars as pl
 SEVERITIES = ERROR, WARNING, INFO = ("error", "warning", "info")
 # The people who act: the same four roles in every report, whatever check it is.
 ROLES = ERP, SERVICE, EMPLOYEE, PREPARER = ("erp", "service", "employee", "preparer")
+# What becomes of an entry in a close. The plan of its export leaves all but the ready ones out.
+EXPORTED, BEFORE, IN_BOOKS, IN_DOUBT, READY, HELD, LEFT_OUT = FATES = (
+    "exported",
+    "exported_before",
+    "in_books",
+    "in_doubt",
+    "ready",
+    "held_back",
+    "left_out",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +48,8 @@ class Check:
         The columns that its sentences name.
     ends : bool
         Whether the checks below it say nothing about such a row.
+    fate : str
+        What becomes of an entry whose first error it is, one of FATES.
     """
 
     code: str
@@ -46,6 +58,7 @@ class Check:
     who: str = SERVICE
     facts: tuple[str, ...] = ()
     ends: bool = False
+    fate: str = HELD
 
     @cached_property
     def needs(self) -> frozenset[str]:

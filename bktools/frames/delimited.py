@@ -20,6 +20,7 @@ from bktools.frames.columns import dated, wall_times
 from bktools.frames.incoming import arrow_of
 from bktools.frames.money import currency_column
 from bktools.frames.schema import BYTES, TEXT, TEXTS
+from bktools.wording import Sentence
 
 # A spreadsheet reads a cell that begins with one of these signs as a formula, or hides the sign. The
 # full-width signs come from East Asian keyboards. Text that begins with apostrophes and a sign gets one more,
@@ -166,7 +167,7 @@ def written(target: str | PathLike[str] | IO[bytes], write: Callable[[IO[bytes]]
     if isinstance(target, str | PathLike):
         return disk.write_whole(Path(target), write)
     if hasattr(target, "encoding") or not hasattr(target, "write"):
-        raise ArgumentError("path", "must be a path, or a file or a buffer that is open for bytes", target)
+        raise ArgumentError("path", Sentence("rule.target"), target)
     write(target)
     return None
 
@@ -174,7 +175,7 @@ def written(target: str | PathLike[str] | IO[bytes], write: Callable[[IO[bytes]]
 def profile_named(name: str) -> Profile:
     """Return the profile of a name; raise `ArgumentError` for an unknown one."""
     if name not in PROFILES:
-        raise ArgumentError("profile", f"must be one of {', '.join(PROFILES)}", name)
+        raise ArgumentError("profile", Sentence("rule.one_of", choices=", ".join(PROFILES)), name)
     return PROFILES[name]
 
 

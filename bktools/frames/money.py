@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.errors import ArgumentError, InputError
+from bktools.wording import Sentence
 
 # The digits that a float64 keeps, and the digits of Arrow's decimals.
 FLOAT_DIGITS, DIGITS = 15, 38
@@ -43,7 +44,7 @@ _NAMES = {
 def check_form(money: str) -> None:
     """Refuse a form of amounts that is none of FORMS."""
     if money not in FORMS:
-        raise ArgumentError("money", "must be 'float' or 'decimal'", money)
+        raise ArgumentError("money", Sentence("rule.one_of", choices="float, decimal"), money)
 
 
 def is_money(name: str) -> bool:

@@ -22,6 +22,7 @@ from bktools.journal.tables import frame_of, opened, table_of, with_words
 from bktools.journal.unknown_outcomes import how_to_resolve
 from bktools.journal.writing import open_for_writing
 from bktools.service import Service
+from bktools.wording import Sentence
 
 RESOLVED = {"accepted": "ACCEPTED", "released": "RELEASED"}
 
@@ -86,7 +87,7 @@ def load_export_jobs(
     0
     """
     if entries and events:
-        raise ArgumentError("events", "cannot be combined with entries: call once for each")
+        raise ArgumentError("events", Sentence("rule.events_or_entries"))
     service = service_or_default(service)
     batch = None if batch is None else rules.text("batch", batch)
     kind = "entries" if entries else "events" if events else "batches"
@@ -213,7 +214,7 @@ def resolve_export_job(
     """
     batch_id = rules.text("batch_id", batch_id)
     if rules.text("outcome", outcome) not in RESOLVED:
-        raise ArgumentError("outcome", f"must be one of {', '.join(RESOLVED)}", outcome)
+        raise ArgumentError("outcome", Sentence("rule.one_of", choices=", ".join(RESOLVED)), outcome)
     job = None if job_id is None else rules.uuid_text("job_id", job_id)
     with open_for_writing(service_or_default(service).settings) as journal:
         resolve(journal, batch_id, RESOLVED[outcome], evidence=evidence, by=by, job_id=job)

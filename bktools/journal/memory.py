@@ -73,7 +73,7 @@ def read_memory(folder: Path) -> Memory:
     except (FileNotFoundError, NotADirectoryError):
         return Memory()
     except (ValueError, TypeError, AttributeError) as error:
-        log.warning("the memory of this machine %s is damaged: %s", path, error)
+        log.warning("this machine's memory %s is damaged: %s", path, error)
         return Memory()
     except OSError as error:
         reason = disk.reason_of(error)

@@ -14,6 +14,7 @@ from bktools.journal.records import loaded
 from bktools.journal.right_journal import first_export
 from bktools.journal.sentences import refusal
 from bktools.journal.writable import WritableJournal
+from bktools.wording import Sentence
 
 VERIFIED = "verified"
 
@@ -121,7 +122,7 @@ def record_exported_elsewhere(
     by, evidence = rules.a_name("by", by), rules.evidence("evidence", evidence)
     ids = rules.unique_uuids("entries", [entry["entry_id"] for entry in entries])
     if not ids:
-        raise ArgumentError("entries", "must have at least one entry")
+        raise ArgumentError("entries", Sentence("rule.no_entry"))
     for row in journal.holding(ids):
         if row["state"] != "PLANNED":
             raise refusal("sent_from_here", **row)
@@ -159,7 +160,7 @@ def record_not_booked(
     by, evidence = rules.a_name("by", by), rules.evidence("evidence", evidence)
     ids = rules.unique_uuids("entry_ids", entry_ids)
     if not ids:
-        raise ArgumentError("entry_ids", "must have at least one entry")
+        raise ArgumentError("entry_ids", Sentence("rule.no_entry"))
     facts = {"entries": [{"entry_id": entry_id} for entry_id in ids], "evidence": evidence}
     return record(journal, NOT_BOOKED, company_id=company_id, person=by, facts=facts)
 

@@ -29,7 +29,10 @@ class Entry:
     e : int
         Its number.
     account, code, day, cents : int
-        Its account and tax code as numbers, its day, its amount in the ledger's currency.
+        Its account and tax code as numbers, its day, its amount in the ledger's currency, without tax where
+        the ledger is seen so.
+    exported : int
+        Its amount as it was exported.
     sent : bool
         Whether it was sent.
     has_own_description, has_own_document : bool
@@ -40,6 +43,7 @@ class Entry:
     account: int
     day: int
     cents: int
+    exported: int
     sent: bool
     code: int
     supplier: str | None

@@ -7,7 +7,8 @@ A story has the pieces of the ledger that are the group's own, and what became o
     another account      the pieces are the group's with an entry on another account: one
     booked twice         an entry is there once more: one
     reversed             an entry is taken back by a later piece: one
-    another amount       one entry, and a piece of another amount that is its own by place and text: one
+    another amount       one entry, and a piece of another amount that is its own by place and text: one;
+                         open, if the amount is the entry's without another of the ledger's taxes
     late                 a piece after the gate: one more; more than a week after it: two more
     in other words       a piece whose text is of no entry of the group: two more
     two mistakes         a sum in its place that no single mistake explains: two, and the entries are open
@@ -24,6 +25,7 @@ from bktools.ledger.candidates import Group, Piece, PieceId
 from bktools.ledger.case import Case
 from bktools.ledger.entry_names import Entry
 from bktools.ledger.gates import UNDER_A_WEEK
+from bktools.ledger.tax_rates import net_of
 from bktools.ledger.verdict import Status
 
 # With more candidates than these, no three, or no two of them, are tried together.
@@ -181,7 +183,9 @@ class _Telling:
         if not self.is_sum and is_explained:
             return  # twice its amount is no slip of the pen
         if not self.is_sum and is_own and piece.gross * group.total > 0:
-            yield self.story(1, {x.e: Status.ANOTHER_AMOUNT}, off=self.off)
+            # An account may have several rates of tax: a net at another rate may be right.
+            is_net = piece.gross in {net_of(x.exported, rate) for rate in case.taxes}
+            yield self.story(1, {x.e: Status.OPEN if is_net else Status.ANOTHER_AMOUNT}, off=self.off)
         elif self.is_sum or case.is_of_sums:
             # A round difference may be the slip of the pen of any entry: as likely as the mistakes above.
             mistakes = 1 if is_explained and case.is_round(self.off) else 2

@@ -105,9 +105,10 @@ class Study:
             texts = entries.table.select("supplier", "description", "document", "id")[at].rows()
             described = self._is_own("description")[at] if self._describes else np.zeros(len(at), np.bool_)
             facts = (described, self._is_own("document")[at])
-            rows = zip(wanted, *columns, texts, *(fact.tolist() for fact in facts), strict=True)
-            for e, account, day, cents, sent, code, text, *own in rows:
-                self._objects[e] = Entry(e, account, day, cents, sent, code, *text, *own)
+            exported = entries.table["cents"][at].to_list()
+            rows = zip(wanted, *columns, exported, texts, *(fact.tolist() for fact in facts), strict=True)
+            for e, account, day, cents, sent, code, gross, text, *own in rows:
+                self._objects[e] = Entry(e, account, day, cents, gross, sent, code, *text, *own)
         return [self._objects[e] for e in numbers]
 
     def members(self, group: int) -> list[Entry]:

@@ -192,9 +192,11 @@ def _voted(cells: _Cells, accounts: int, *, of_sums: bool) -> tuple[Numbers, Fla
 def most_met(met: Numbers, count: Numbers) -> Numbers:
     """Return by account the rate that meets most of what it has; NONE where none does.
 
-    A rate is shown by two that it meets, and more than half; or by half, where another account shows it.
+    A rate is shown by two that it meets, and more than half; or by half, where another account shows it. Of
+    rates that meet as many, it is the one that meets most on all accounts.
     """
-    rate, most = RATES[met.argmax(axis=0)], met.max(axis=0)
+    by_all = met * (met.sum() + 1) + met.sum(axis=1, keepdims=True)
+    rate, most = RATES[by_all.argmax(axis=0)], met.max(axis=0)
     is_shown = (most > 1) & (2 * most > count)
     is_known = (most > 0) & (2 * most >= count) & np.isin(rate, rate[is_shown])
     return np.where(is_shown | is_known, rate, NONE)

@@ -23,7 +23,7 @@ from jinja2 import Environment, PackageLoader
 from bktools import views
 from bktools.close import sentences
 from bktools.close.close import Close
-from bktools.close.entries import BEFORE, EXPORTED
+from bktools.findings.check import BEFORE, EXPORTED
 from bktools.reports.pictures import PICTURES
 from bktools.visible import visible
 from bktools.wording import Words, numbers, words

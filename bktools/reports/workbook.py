@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from bktools.close.actions import ENTRY, IDS, Action, Thing
 from bktools.close.close import Close
-from bktools.close.entries import HELD
 from bktools.close.figures import ALL, LARGEST
 from bktools.close.recurring import MISSING
 from bktools.close.sentences import detail_of, label_of, name_of, step_of
+from bktools.findings.check import HELD
 from bktools.frames.excel import too_large, width_of
 from bktools.frames.names import IDENTIFIERS
 from bktools.reports import grid

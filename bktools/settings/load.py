@@ -37,12 +37,7 @@ from bktools.settings.values import (
     read_path,
     read_setting,
 )
-
-HOW_TO_CONFIGURE = (
-    "no environment is configured: set BKTOOLS_ENVIRONMENT, or BKTOOLS_BASE_URL and BKTOOLS_TOKEN, or write "
-    f"{platformdirs.user_config_path('bktools') / 'config.toml'}; "
-    'to try bktools without a service: connect("sandbox"), on the command line --sandbox'
-)
+from bktools.wording import Sentence
 
 # The share of equal letters, of 1, from which an unknown variable is a misspelt setting.
 MISSPELT = 0.75
@@ -212,7 +207,7 @@ def _environments(
     )
     named = _first((environment, "argument"), (overrides.get("base_url"), "argument base_url")) or owner
     if named is None:
-        raise ConfigurationError(HOW_TO_CONFIGURE)
+        raise ConfigurationError(Sentence("error.no_environment", file=str(config_path())))
     owner = owner and _of_address(owner, file, None, variables)
     return _of_address(named, file, owner, variables), owner
 

@@ -19,7 +19,7 @@ from bktools.addresses import is_loopback, normalised, normalised_host
 from bktools.consoles import listed, readable
 from bktools.errors import ConfigurationError
 from bktools.settings.credentials import Secret, TokenSource, complaint_of
-from bktools.wording import LANGUAGES
+from bktools.wording import LANGUAGES, words
 
 SANDBOX = "sandbox"
 COMPANIES = "companies"
@@ -42,13 +42,13 @@ def read_setting(name: str, source: str, value: object, like: Field[Any] | None 
         return declared["read"](value)
     except ValueError as error:
         complaint = str(error)
-    got = f", got {value!r}"
+    got = words()("error.got", value=repr(value))
     if declared["secret"] or "@" in str(value):
         # An address may hold a password.
         got = ""
     elif isinstance(value, Mapping):
         # A table may hold secrets.
-        got = ", got a table"
+        got = words()("error.got_a_table")
     del value
     raise ConfigurationError(f"{name} ({source}) {complaint}{got}")
 
@@ -68,21 +68,21 @@ def _of_type(kind: Any, rule: str) -> Callable[[object], Any]:
 
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise ValueError("must be text")
+        raise ValueError(words()("rule.text"))
     return value.strip()
 
 
 def _language(value: object) -> str:
     text = _text(value).lower()
     if text not in LANGUAGES:
-        raise ValueError(f"must be one of {', '.join(LANGUAGES)}")
+        raise ValueError(words()("rule.one_of", choices=", ".join(LANGUAGES)))
     return text
 
 
 def _currency(value: object) -> str:
     text = _text(value).upper()
     if not re.fullmatch("[A-Z]{3}", text):
-        raise ValueError("must be a currency code of three letters, such as EUR")
+        raise ValueError(words()("rule.currency"))
     return text
 
 
@@ -116,7 +116,7 @@ def _address(value: object) -> str:
     text = _text(value).rstrip("/")
     parts = address_parts(text)
     if parts is None:
-        raise ValueError("must be an address such as https://api.example.com")
+        raise ValueError(words()("rule.address"))
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ValueError("must be an address without user name, query or fragment")
     if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
@@ -145,7 +145,7 @@ def _database(value: object) -> Secret:
 def read_path(value: object) -> Path:
     """Return a path; `~` is the user's folder."""
     if not isinstance(value, str | os.PathLike) or not str(value):
-        raise ValueError("must be a path")
+        raise ValueError(words()("rule.path"))
     try:
         return Path(value).expanduser().absolute()
     except RuntimeError:

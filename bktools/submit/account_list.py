@@ -17,7 +17,7 @@ from bktools.inputs.readers.accounts import read_accounts
 from bktools.journal.accounts import key_of, load_accounts, record_accounts
 from bktools.journal.writing import open_for_writing
 from bktools.service import Service
-from bktools.wording import words
+from bktools.wording import Sentence
 
 # The optional columns of a list of accounts.
 OPTIONAL = ("name", "code", "tax_code_external_id", "archived", "metadata")
@@ -81,7 +81,7 @@ def import_accounts(
     frame = frame[list(about["columns"])] if "columns" in about else frame
     rows = list(_imported(frame, name, company or service.settings.company))
     if rules.flag("complete", complete) and not rows:
-        raise InputError("has no account, so it cannot be complete: nothing was changed", source=name)
+        raise InputError(Sentence("submit.list_without_accounts"), source=name)
     with open_for_writing(service.settings) as journal:
         retired = record_accounts(journal, rows, complete=Path(name).name if complete else None)
     accounts = load_accounts(service=service)
@@ -95,13 +95,15 @@ def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterato
     missing = [column for column in ("id", "external_id") if column not in frame.columns]
     if missing:
         columns = ", ".join(map(str, frame.columns))
-        raise InputError(f"has no column {missing[0]}; it has {columns}", source=source)
+        raise InputError(
+            Sentence("submit.list_without_column", column=missing[0], columns=columns), source=source
+        )
     seen: dict[tuple[str, str], int] = {}
     for number, row in enumerate(arrow_of(frame).to_pylist(), 1):
         where = f"of account {number} in {source}"
         company_id = row.get("company_id") or fallback
         if company_id is None:
-            raise InputError(words()("submit.no_company"), source=source)
+            raise InputError(Sentence("submit.no_company"), source=source)
         name, external_id = f"external_id {where}", row["external_id"]
         account: dict[str, Any] = {
             "company_id": rules.uuid_text(f"company_id {where}", company_id),
@@ -114,6 +116,6 @@ def _imported(frame: pd.DataFrame, source: str, fallback: str | None) -> Iterato
             account[name] = None if row[name] is None else check(f"{name} {where}", row[name])
         first = seen.setdefault(key_of(account), number)
         if first != number:
-            text = words()("submit.twice", external_id=external_id, first=first, number=number)
-            raise InputError(text, source=source)
+            about = {"external_id": external_id, "first": first, "number": number}
+            raise InputError(Sentence("submit.twice", **about), source=source)
         yield account

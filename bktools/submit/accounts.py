@@ -118,7 +118,8 @@ def create_accounts(
     """
     if not isinstance(reconciliation, Reconciliation):
         raise ArgumentError(
-            "reconciliation", f"must be a result of reconcile_accounts, is a {type(reconciliation).__name__}"
+            "reconciliation",
+            Sentence("rule.made_by", function="reconcile_accounts", kind=type(reconciliation).__name__),
         )
     service, apply = service_or_default(service), rules.flag("apply", apply)
     if apply:
@@ -204,7 +205,7 @@ def _created(
                 if row := existing.get(key_of(account)):
                     yield _row(account, row["state"], row["account_id"], "exists already; nothing was sent")
                     continue
-                answer = _sent(account, service, budget)
+                answer = _create_one(account, service, budget)
                 answers.append(answer)
                 message = sentence_of(answer["state"], answer["facts"])
                 yield _row(account, answer["state"], answer.get("account_id"), message)
@@ -213,7 +214,7 @@ def _created(
             record_accounts(journal, answers)
 
 
-def _sent(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[str, Any]:
+def _create_one(account: Mapping[str, Any], service: Service, budget: Budget) -> dict[str, Any]:
     """Send one create and return the row for the journal."""
     policy = RetryPolicy(attempts=min(ATTEMPTS, service.settings.retries + 1))
     try:

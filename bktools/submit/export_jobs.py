@@ -114,7 +114,9 @@ def submit_export_jobs(
     (['ACCEPTED'], True)
     """
     if not isinstance(plan, ExportPlan):
-        raise ArgumentError("plan", f"must be a result of compose_export_jobs, is a {type(plan).__name__}")
+        raise ArgumentError(
+            "plan", Sentence("rule.made_by", function="compose_export_jobs", kind=type(plan).__name__)
+        )
     apply = rules.flag("apply", apply)
     service = service_or_default(service)
     if apply:
@@ -135,7 +137,7 @@ def seconds_of(wait: float | dt.timedelta) -> float:
     if isinstance(wait, dt.timedelta):
         wait = wait.total_seconds()
     if isinstance(wait, bool) or not isinstance(wait, int | float) or math.isnan(wait) or wait < 0:
-        raise ArgumentError("wait", "must be a number of seconds, 0 or more", wait)
+        raise ArgumentError("wait", Sentence("rule.seconds"), wait)
     return float(wait)
 
 
@@ -167,21 +169,21 @@ def submit(
     if not apply:
         return _planned(journal, plan, of_company)
     with progress_bar("export jobs", total=len(plan.batches), unit="batch", shown=progress) as bar:
-        return _sent(journal, Run(plan, service, month, seconds, bar, progress), of_company)
+        return _send_all(journal, Run(plan, service, month, seconds, bar, progress), of_company)
 
 
 def _planned(journal: WritableJournal, plan: ExportPlan, of_company: OfCompany) -> list[OutcomeRow]:
     rows, explained = [], set[str]()
     for company_id, batch_ids in of_company.items():
-        shown = look_up(journal, plan, company_id)
+        evidence = look_up(journal, plan, company_id)
         # Requests are made one at a time, to save memory.
         for batch in map(plan.request, batch_ids):
             row = row_unsent(journal, batch, explained)
-            rows.append(row or row_planned(journal, batch, *shown))
+            rows.append(row or row_planned(journal, batch, *evidence))
     return rows
 
 
-def _sent(journal: WritableJournal, run: Run, of_company: OfCompany) -> list[OutcomeRow]:
+def _send_all(journal: WritableJournal, run: Run, of_company: OfCompany) -> list[OutcomeRow]:
     # The only company is sent in this thread.
     own = journal if len(of_company) == 1 else None
     calls = [partial(_company, journal, own, run, *of_one) for of_one in of_company.items()]

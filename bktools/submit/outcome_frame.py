@@ -12,7 +12,7 @@ from bktools.consoles import readable
 from bktools.errors import InputError
 from bktools.views import SHOWN_ROWS
 from bktools.visible import visible_line
-from bktools.wording import words
+from bktools.wording import Sentence, words
 
 # The outcomes, the most urgent last; the section `outcome` of `wording` has what they mean and what to do.
 DONE = ("ACCEPTED", "CREATED", "MATCHED", "IMPORTED")
@@ -76,9 +76,7 @@ class Outcomes:
 
     def __init__(self, frame: pd.DataFrame) -> None:
         if "outcome" not in frame.columns:
-            raise InputError(
-                "the frame has no column 'outcome': give what create_accounts or submit_export_jobs returned"
-            )
+            raise InputError(Sentence("submit.no_outcomes"))
         self.frame = frame
         self._of_accounts = "external_id" in frame.columns
 

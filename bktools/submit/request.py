@@ -13,6 +13,7 @@ from bktools.service import Service
 from bktools.service.service import send_export_job
 from bktools.service.workers import Stopped
 from bktools.submit.outcome import Outcome, Withheld, of_answer, of_error
+from bktools.wording import Sentence
 
 
 class NotRecorded(Exception):
@@ -63,10 +64,8 @@ def _recorded(journal: WritableJournal, attempt: Attempt, outcome: Outcome) -> O
     try:
         known = record_outcome(journal, attempt, outcome)
     except (BktoolsError, OSError) as error:
-        lost = StorageError(
-            f"batch {attempt.batch_id} is {outcome.state} ({outcome.message}), "
-            f"but the journal could not be written: {error}"
-        )
+        about = {"batch": attempt.batch_id, "state": outcome.state, "message": outcome.message}
+        lost = StorageError(Sentence("submit.outcome_not_written", **about, reason=error))
         raise NotRecorded(lost) from error
     return replace(
         outcome, state=known.state, code=known.code, facts=known.facts, job_id=known.job_id, job=known.job

@@ -54,7 +54,7 @@ class Run:
     # Seconds that a company's job gets to end.
     seconds: float
     bar: Bar
-    shown: bool | None
+    show_bar: bool | None
     # The reason why nothing more is sent, for any company.
     stopped: str = ""
     # Set when nothing more is to be begun.
@@ -62,7 +62,7 @@ class Run:
     errors: list[Exception] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.rate_limit = RateLimit(shown=self.shown)
+        self.rate_limit = RateLimit(shown=self.show_bar)
 
     def go_on(self) -> None:
         """Raise `Stopped` when nothing more is to be begun."""
@@ -94,22 +94,22 @@ class Sender:
     def send(self, batch_ids: Sequence[str]) -> list[OutcomeRow]:
         """Send batches, and return one row per batch."""
         request, plan = self.run.plan.request, self.run.plan
-        shown, doubt = look_up(self.journal, plan, self.company_id)
+        evidence, why_not = look_up(self.journal, plan, self.company_id)
         try:
             with self.journal.lock(self.company_id):
                 # A sender may have been killed after this run began.
                 recover(self.journal, self.company_id)
                 # Requests are made one at a time, to save memory.
-                claim(self.journal, map(request, batch_ids), plan.plan_id, self.run.month, shown)
+                claim(self.journal, map(request, batch_ids), plan.plan_id, self.run.month, evidence)
                 return [self._row_of(batch) for batch in map(request, batch_ids)]
         except JournalError as error:
             # Nothing was sent: the company waits, or another process has sent some of these batches.
-            return [row_of(batch, "BLOCKED", f"{error}{doubt}") for batch in map(request, batch_ids)]
+            return [row_of(batch, "BLOCKED", f"{error}{why_not}") for batch in map(request, batch_ids)]
 
     def _row_of(self, batch: BatchRequest) -> OutcomeRow:
         self.run.go_on()
         try:
-            row = self._sent(batch)
+            row = self._send(batch)
         except NotRecorded as lost:
             self.run.fail(lost.error)
             raise Stopped from lost
@@ -120,7 +120,7 @@ class Sender:
         self.run.bar.update(1)
         return row
 
-    def _sent(self, batch: BatchRequest) -> OutcomeRow:
+    def _send(self, batch: BatchRequest) -> OutcomeRow:
         """Send a batch, if it and its company wait for nothing, and return its row."""
         row = row_unsent(self.journal, batch, self.explained)
         stopped = self.stopped or self.run.stopped
@@ -131,9 +131,9 @@ class Sender:
             self.stopped = words()("submit.after", batch=batch.batch_id, reason=outcome.message)
         if outcome.stops_all:
             self.run.stopped = self.stopped
-        for doubt in self.journal.unknown(self.company_id):
-            how = resolve_first(self.journal, doubt, self.explained)
-            return row_of(batch, "UNKNOWN", f"{_sentence(doubt)}; {how}", doubt["job_id"])
+        for unknown in self.journal.unknown(self.company_id):
+            how = resolve_first(self.journal, unknown, self.explained)
+            return row_of(batch, "UNKNOWN", f"{_sentence(unknown)}; {how}", unknown["job_id"])
         return row_of(batch, outcome.state, outcome.message, outcome.job_id)
 
     def _send_when_free(self, batch: BatchRequest) -> Outcome:
@@ -158,14 +158,13 @@ class Sender:
     def _await_own_job(self) -> None:
         """Wait for the end of the company's job before.
 
-        The wait is for comfort: a refusal because a job is in progress is always a doubt, and people rarely
-        meet it.
+        Waiting avoids most refusals because a job is in progress, each of which is an unknown outcome.
         """
         accepted = self.journal.newest_accepted(self.company_id)
         seconds = seconds_to_end(accepted, self.run.seconds)
         if accepted is not None and seconds >= 1:
             text = words()("submit.waiting_for_job", **accepted, seconds=f"{seconds:.0f}")
-            note(text, shown=self.run.shown)
+            note(text, shown=self.run.show_bar)
         self._wait(seconds)
 
     def _wait(self, seconds: float) -> None:
@@ -202,11 +201,11 @@ def look_up(journal: Journal, plan: ExportPlan, company_id: str) -> tuple[Looked
         return None, f". The plan's ledger does not open it: {error}"
 
 
-def row_planned(journal: Journal, batch: BatchRequest, shown: LookedUp | None, doubt: str) -> OutcomeRow:
+def row_planned(journal: Journal, batch: BatchRequest, evidence: LookedUp | None, why_not: str) -> OutcomeRow:
     """Return the row of a batch that would be sent, or that waits because of its company."""
-    facts = None if shown is None else shown.facts()
+    facts = None if evidence is None else evidence.facts()
     error = company_refusal(journal, batch.company_id, dated(batch), facts)
-    return row_of(batch, "BLOCKED", f"{error}{doubt}") if error else row_of(batch, "PLANNED", WOULD_BE_SENT)
+    return row_of(batch, "BLOCKED", f"{error}{why_not}") if error else row_of(batch, "PLANNED", WOULD_BE_SENT)
 
 
 def row_unsent(journal: Journal, batch: BatchRequest, explained: set[str]) -> OutcomeRow | None:

@@ -53,6 +53,19 @@ REFUSED = {
     "a threshold is an amount or a share": Promise(
         "month-end --from few", Exit.INPUT, err="--from must be an amount such as 500, or a share"
     ),
+    "a German rule": Promise(
+        "month-end --month 2026-13 --language de",
+        Exit.INPUT,
+        err="^bktools: --month muss ein Monat wie 2026-10 sein, angegeben ist '2026-13'$",
+    ),
+    "a German choice": Promise(
+        "compare 2026-09 2026-10 --by town --language de",
+        Exit.INPUT,
+        err="^bktools: --by muss eines von category, account, employee sein, angegeben ist 'town'$",
+    ),
+    "a German error of a file": Promise(
+        "spend missing.csv --by month --language de", Exit.INPUT, err="missing.csv: diese Datei gibt es nicht"
+    ),
     "a profile is one of three": Promise(
         "reconcile --out findings --profile lotus",
         Exit.INPUT,
@@ -196,6 +209,13 @@ DONE = {
     "a German reconciliation": Promise(
         "reconcile --sandbox --language de", Exit.DONE, r"Abgleich: \d+ Befunde \(\d+ Fehler, ", ""
     ),
+    "a German check": Promise(
+        "check --sandbox --language de", Exit.DONE, "in Ordnung +Laufwerk +in .+ kann geschrieben werden", ""
+    ),
+    "a German journal": Promise(
+        "journal --sandbox --language de", Exit.DONE, "^Journal +(.|\n)*Sendeprotokoll(.|\n)*ist vollständig"
+    ),
+    "German settings": Promise("config --sandbox --language de", Exit.DONE, "^Einstellungen\n"),
     "a page of the guide": Promise("guide files", Exit.DONE, "^\\S.*\n=+\n"),
     "a word of the guide": Promise("guide 'exchange rate'", Exit.DONE, "glossary\texchange rate"),
     "the version": Promise("--version", Exit.DONE, "^bktools .*Python 3"),

@@ -14,7 +14,8 @@ from bktools.close.actions import (
     UNKNOWN,
 )
 from bktools.close.changes import CATEGORIES, EMPLOYEES, HELD_BACK, SUMS
-from bktools.close.entries import FATES, OF_REASON
+from bktools.close.entries import OF_REASON
+from bktools.findings.check import FATES
 from bktools.reports.folder import TABLES
 from bktools.reports.workbook import FOR_PROGRAMS, PRINTED
 from bktools.submit.outcome_frame import OUTCOMES

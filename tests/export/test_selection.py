@@ -59,6 +59,14 @@ def test_a_file_selects(three, tmp_path, text):
         assert compose_export_jobs(three, selection=chosen).entries["id"].to_list() == [FIRST, THIRD]
 
 
+def test_a_list_that_is_not_utf8_names_its_line(three, tmp_path):
+    """The line of the first byte that is no text."""
+    path = tmp_path / "chosen.txt"
+    path.write_bytes(f"{FIRST}\n{THIRD}\n".encode() + b"\xe9\n")
+    with pytest.raises(InputError, match=r"chosen\.txt, line 3: is not UTF-8 here"):
+        compose_export_jobs(three, selection=path)
+
+
 @pytest.mark.parametrize("nothing", [[], pd.DataFrame({"id": []}, dtype="str"), [False, False, False]])
 def test_nothing_selected_is_an_empty_plan(three, nothing):
     """An empty selection is no entries, not all of them."""

@@ -135,3 +135,11 @@ def test_nothing_more_is_said_about_an_entry_that_is_not_of_the_month(entries, c
     frame = entries(1, approved=[False], amount=[None], **columns)
     plan = compose_export_jobs(frame, company=COMPANY, month="2026-10")
     assert plan.findings["check"].to_list() == only
+
+
+def test_a_line_without_a_number_is_no_line_of_a_split_entry(entries):
+    """Of two lines one has no number: the other line is missing, and nothing of the entry is sent."""
+    lines = entries(2, split_line=[1, 0], split_lines=[2, 2])
+    lines.loc[1, "id"] = lines["id"][0]
+    plan = compose_export_jobs(lines)
+    assert plan.not_ready["reason"].to_list() == ["lines_missing"] * 2

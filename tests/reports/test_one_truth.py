@@ -18,7 +18,7 @@ from python_calamine import CalamineWorkbook
 from bktools.cli.month_end import _figures
 from bktools.close.actions import IDS
 from bktools.close.close import Close
-from bktools.close.entries import FATES
+from bktools.findings.check import FATES
 from bktools.reports.folder import MANIFEST, REPORT, TABLES, WORKBOOK
 from bktools.reports.workbook import lines_of
 from bktools.wording import words

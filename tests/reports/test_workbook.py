@@ -16,7 +16,7 @@ import pytest
 from office import needs_office, saved
 from python_calamine import CalamineWorkbook
 
-from bktools.close.actions import ACCOUNT, MAPPINGS, Thing
+from bktools.close.actions import ACCOUNT, NEED_ACCOUNT, Thing
 from bktools.close.close import Close
 from bktools.reports.workbook import CHOICES, workbook_of
 from bktools.wording import words
@@ -58,7 +58,7 @@ def test_accounts_are_chosen_from_a_list(book: Path, close: Close):
     """Each line that asks for an account, and no other, offers the chart's active accounts."""
     head, *rows = _rows(book, "to do")
     check, category = head.index("check"), head.index("category id")
-    asked = [number for number, row in enumerate(rows, 2) if row[check] in MAPPINGS and row[category]]
+    asked = [number for number, row in enumerate(rows, 2) if row[check] in NEED_ACCOUNT and row[category]]
     pattern = r'<dataValidation type="list"[^>]*sqref="([^"]+)"[^>]*><formula1>(\w+)<'
     cells = re.findall(pattern, _xml(book, "xl/worksheets/sheet2.xml"))
     letter = chr(ord("A") + head.index("new account"))
