@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bktools.cli.formats import SUFFIXES, to_json, write_table
-from bktools.cli.options import checked, shared
+from bktools.cli.options import Profile, checked, shared
 from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.wording import Sentence, words
@@ -102,6 +102,7 @@ class Table:
         TableFormat, shared("--format FORMAT", "table, csv or json; in JSON, amounts are text, times UTC.")
     ] = TableFormat.TABLE
     output: Output = None
+    profile: Profile = "excel"
 
     @property
     def is_for_people(self) -> bool:
@@ -119,12 +120,12 @@ class Table:
         """Write a table to the file, or to standard output in the format.
 
         People get the given columns with their titles, in a terminal at most so many rows. Files, CSV and
-        JSON have all rows and columns; CSV in a file is for spreadsheets, on standard output for programs.
+        JSON have all rows and columns; CSV in a file has the profile, on standard output that for programs.
         """
         from bktools.cli.tables import show
 
         if self.output is not None:
-            write_table(frame, self.output, self.output.suffix.lower(), "excel")
+            write_table(frame, self.output, self.output.suffix.lower(), self.profile)
             note(words()("command.written", count=len(frame), file=self.output))
         elif self.is_for_people:
             shown = frame if columns is None else frame[columns]

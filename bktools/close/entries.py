@@ -100,8 +100,7 @@ def entries_of(
 
 def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]], assumed: frozenset[str]) -> pa.Table:
     """Return all entries of the file with fate, reason and facts, as far as file and run tell them."""
-    ready, waiting = plan.rows, plan.held
-    waiting = waiting.drop_columns([name for name in waiting.column_names if name.startswith("exported_")])
+    ready = plan.rows
     outcome = {job["batch_id"]: job for job in jobs}
     reasons, known = [], []
     for batch, category in zip(
@@ -111,7 +110,7 @@ def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]], assumed: froze
         reasons.append(OF_OUTCOME.get(job["outcome"], PLANNED_ACCOUNT if category in assumed else PLANNED))
         known.append(_facts_of(reasons[-1], job))
     ready = _with(ready, reason=reasons, facts=known)
-    rows = pa.concat_tables(tables_in_one_scale(ready, waiting), promote_options="permissive")
+    rows = pa.concat_tables(tables_in_one_scale(ready, plan.held), promote_options="permissive")
     fates = [OF_REASON.get(reason, HELD) for reason in rows["reason"].to_pylist()]
     rows = _complete(_with(rows, fate=fates))
     return with_column(rows, "split_line", split_lines(rows))

@@ -149,6 +149,3 @@ CHECKS = (
         facts=("currency", "own_currency"),
     ),
 )
-
-# The reasons of entries that were sent before, or may have been.
-SENT_BEFORE = tuple(check.code for check in CHECKS if check.fate in {BEFORE, IN_DOUBT})

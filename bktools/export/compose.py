@@ -14,14 +14,12 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import spark
-from bktools.export.checks import SENT_BEFORE
 from bktools.export.findings import Checked, Checker, Naming, arguments_of
 from bktools.export.plan import ExportOptions, ExportPlan, batch_digest, plan_digest
 from bktools.export.selection import selected
-from bktools.frames.columns import amounts_of, text_of
 from bktools.frames.incoming import is_spark, source_of
 from bktools.frames.names import in_reading_order, with_names
-from bktools.frames.schema import MAYBE_SENT, TEXT, Month
+from bktools.frames.schema import TEXT, Month
 from bktools.frames.typed import typed
 from bktools.wording import Sentence
 
@@ -160,7 +158,6 @@ def compose_export_jobs(
     find: Callable[..., pa.Table] = checked.find if checked else partial(_finding_rows, checker)
     order = checked.order if checked else order
     ready, held = _composed(rows, named, order, size, options)
-    held = held if history is None else _with_exported(held, frames["history"])
     ready, held = (part.select(in_reading_order(part.column_names)) for part in (ready, held))
     return ExportPlan(
         rows=ready,
@@ -209,27 +206,6 @@ def _composed(
         held = held.append_column(name, pc.cast(reasons[name].to_arrow(), TEXT))
     keys = [name for name in ("company_id", "date", "id", "line") if name in rows.column_names]
     return ready, held.sort_by([(name, "ascending") for name in keys])
-
-
-def _with_exported(held: pa.Table, history: pa.Table) -> pa.Table:
-    """Return entries that are not ready, with the journal's amount and currency for those sent before.
-
-    The first line of a split entry has the amount of the whole entry.
-    """
-    was_sent = pc.is_in(held.column("reason"), pa.array(SENT_BEFORE, TEXT))
-    ids = pc.if_else(was_sent, held.column("id"), pa.scalar(None, TEXT))
-    ids = pc.if_else(pa.array(ids.to_pandas().duplicated()), pa.scalar(None, TEXT), ids)
-    sent = history.filter(pc.is_in(history.column("state"), pa.array(MAYBE_SENT, TEXT)))
-    columns = {
-        "id": pc.ascii_lower(sent.column("entry_id")),
-        "amount": amounts_of(sent, "history"),
-        "currency": text_of(sent, "currency", "history"),
-    }
-    sent = pa.table(columns).filter(pc.is_in(columns["id"], ids.drop_null().combine_chunks()))
-    sums = sent.group_by("id", use_threads=False).aggregate([("amount", "sum"), ("currency", "min")])
-    positions = pc.index_in(ids, sums.column("id").combine_chunks(), skip_nulls=True)
-    held = held.append_column("exported_amount", sums.column("amount_sum").take(positions))
-    return held.append_column("exported_currency", sums.column("currency_min").take(positions))
 
 
 def _batch_ids(ready: pa.Table, size: int, options: ExportOptions) -> pa.Array:

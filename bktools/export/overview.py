@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from bktools import views
 from bktools.consoles import INDENT, listed, room
-from bktools.export.rendered import as_exported, sentences_by_check
+from bktools.export.rendered import sentences_by_check
 from bktools.findings.check import ERROR, SEVERITIES
 from bktools.frames.columns import with_column
 from bktools.frames.names import in_reading_order
@@ -114,7 +114,7 @@ class Overview:
     @cached_property
     def _summary(self) -> pd.DataFrame:
         """A row for each reason and severity, those with most money first, with the columns SUMMARY."""
-        held, findings = as_exported(self.held), self.findings
+        held, findings = self.held, self.findings
         # The currency with most entries: amounts of two currencies cannot be compared.
         main = next(iter(money_of(held)), None)
         # A column of the file may have one of these names.

@@ -58,9 +58,7 @@ class ExportPlan(Result):
     rows : pyarrow.Table
         One row per ready entry, or per line of a split one, with its batch_id, in the order of sending.
     held : pyarrow.Table
-        One row per entry that is not ready, with its reason (a code) and the facts of it as JSON; with a
-        history also exported_amount and exported_currency: what the journal has for an entry that was sent
-        before, or may have been.
+        One row per entry that is not ready, with its reason (a code) and the facts of it as JSON.
     options : ExportOptions
         Options of the jobs.
     unchecked : tuple of str
@@ -158,12 +156,30 @@ class ExportPlan(Result):
         return self.__dict__ | {"finding_facts": self.finding_facts, "_find": None}
 
     def request(self, batch_id: str) -> BatchRequest:
-        """Check a batch and return its request: `body` is what is sent, `entry_ids` are its entries in order.
+        """Check a batch and return its request (interface, section 4.2).
+
+        Parameters
+        ----------
+        batch_id : str
+            One of `batches`.
+
+        Returns
+        -------
+        BatchRequest
+            `body` is what is sent (bytes), `entry_ids` are its entries in order.
 
         Raises
         ------
         PlanError
             When the plan has no such batch, or the batch was changed after it was composed.
+
+        Examples
+        --------
+        >>> import bktools
+        >>> entries = bktools.read_entries("data/accounting_entries.csv")
+        >>> plan = bktools.compose_export_jobs(entries)
+        >>> type(plan.request(plan.batches["batch_id"][0]).body).__name__
+        'bytes'
         """
         if batch_id not in self._rows_of_batches:
             raise PlanError(Sentence("plan.no_batch", batch=batch_id))
@@ -175,7 +191,7 @@ class ExportPlan(Result):
         return BatchRequest(batch_id, companies[0], ids, body, rows)
 
     def requests(self) -> Iterator[BatchRequest]:
-        """Check each batch and yield its request, one at a time.
+        """Check each batch and yield its request, as `request` returns it, one at a time.
 
         Raises
         ------

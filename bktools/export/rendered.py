@@ -10,9 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.export.checks import SENT_BEFORE
 from bktools.findings.sentences import facts_of_all, with_sentences
-from bktools.frames.columns import days_of, with_column
+from bktools.frames.columns import days_of
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import TEXT
 from bktools.visible import visible_line
@@ -96,15 +95,3 @@ def _about(words: Words, findings: pa.Table) -> list[str]:
         parts_of_name = [words.day(day) if day else "", visible_line(text), money]
         made.append(", ".join(filter(None, parts_of_name)) or f"{words.noun('line', 1)} {line}")
     return made
-
-
-def as_exported(not_ready: pa.Table) -> pa.Table:
-    """Return entries that are not ready; those sent before have the amount and currency of the journal."""
-    if "exported_amount" not in not_ready.column_names or "amount" not in not_ready.column_names:
-        return not_ready
-    was_sent = pc.is_in(not_ready.column("reason"), pa.array(SENT_BEFORE, TEXT))
-    for name in ("amount", "currency"):
-        if name in not_ready.column_names:
-            column = pc.if_else(was_sent, not_ready.column(f"exported_{name}"), not_ready.column(name))
-            not_ready = with_column(not_ready, name, column)
-    return not_ready

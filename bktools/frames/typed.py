@@ -44,7 +44,7 @@ class Shape:
 
 
 # Columns that composing adds to the entries.
-COMPOSED = ("batch_id", "reason", "message", "facts", "exported_amount", "exported_currency")
+COMPOSED = ("batch_id", "reason", "message", "facts")
 
 SHAPES: Mapping[str, Shape] = {
     "entries": Shape("read_entries", ("id", "company_id"), None, COMPOSED),

@@ -9,11 +9,12 @@ from itertools import permutations
 from typing import Final
 
 from bktools.inputs import cells, words
-from bktools.inputs.fields import Field, of_kind
+from bktools.inputs.fields import Field, fields_of, of_kind
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Table
 from bktools.inputs.values.amounts import is_not_zero
+from bktools.inputs.values.days import same_days
 
 MONEY: Final[tuple[str, ...]] = ("amount", "debit", "credit")
 
@@ -38,6 +39,20 @@ def assign(reading: Reading) -> None:
             if matching:
                 places[field.name] = matching[0]
                 break
+    _ask_of_value_date(reading)
+
+
+def _ask_of_value_date(reading: Reading) -> None:
+    """Ask which day counts where only a value date is known, and another column has days, too."""
+    if reading.has("date") and not reading.is_asked("date") and reading.kind in ("entries", "ledger"):
+        own = reading.places["date"]
+        others = [
+            place
+            for place in candidates(reading, "date")
+            if (column := reading.seen(place)).share > 0.9 and not fields_of(column.heading, reading.kind)
+        ]
+        if others and reading.seen(own).is_headed("value_date", "valuta", "wert"):
+            ask_which(reading, "date", [*others, own])
 
 
 def named(table: Table, heading: str) -> int | None:
@@ -66,8 +81,9 @@ def _matching(reading: Reading, field: Field, group: Sequence[str]) -> list[int]
         filled = [place for place in matching if not cells.are_blank(columns[place])]
         # An empty column of IDs is none; another one counts where no other has the heading.
         matching = filled if field.identity else filled or matching
-    # The same column twice is one.
-    are_same = all(columns[place].equals(columns[matching[0]]) for place in matching[1:])
+    # The same column twice is one, also where one of them has times behind its days.
+    first = same_days(columns[matching[0]]) if len(matching) > 1 else None
+    are_same = all(same_days(columns[place]).equals(first) for place in matching[1:])
     return matching[:1] if are_same else matching
 
 
@@ -117,7 +133,7 @@ def ask_for(reading: Reading, name: str, choices: Sequence[Choice], *, is_doubtf
             reading.places[own] = reading.table.named[heading]
 
 
-def ask_amount(reading: Reading) -> None:
+def ask_amount(reading: Reading, *, is_doubtful: bool = False) -> None:
     """Ask for the amount: two columns, or one."""
     table, both = reading.table, _pairs(reading)
     choices: list[Choice] = [
@@ -126,16 +142,23 @@ def ask_amount(reading: Reading) -> None:
     ]
     in_pairs = {place for pair in both for place in pair}
     alone = [place for place in candidates(reading, "amount") if place not in in_pairs]
-    choices += [_with_its_currency(reading, place) for place in alone]
+    beside = [] if reading.has("currency") else candidates(reading, "currency")
+    choices += [_with_its_currency(reading, place, beside) for place in alone]
     offered = {*alone, *in_pairs}
-    is_doubtful = bool(offered) and all(reading.seen(place).says_another_amount for place in offered)
+    is_doubtful |= bool(offered) and all(reading.seen(place).says_another_amount for place in offered)
     ask_for(reading, "amount", choices, is_doubtful=is_doubtful)
 
 
-def _with_its_currency(reading: Reading, place: int) -> Choice:
+def pairs_with_currency(reading: Reading) -> list[Choice]:
+    """Return the options for other amounts that have a currency of their own beside them."""
+    beside = candidates(reading, "currency")
+    ways = [_with_its_currency(reading, place, beside) for place in candidates(reading, "amount")]
+    return [way for way in ways if "currency" in way["columns"]]
+
+
+def _with_its_currency(reading: Reading, place: int, beside: Sequence[int]) -> Choice:
     """Return the option that takes a column for the amount, with the currency whose heading goes with it."""
     table = reading.table
-    beside = [] if reading.has("currency") else candidates(reading, "currency")
     wanted = words.without(table.headings[place], "amount", "currency")
     twins = [own for own in beside if words.without(table.headings[own], "amount", "currency") == wanted]
     is_named = bool(wanted) and table.heading_line > 0

@@ -88,7 +88,7 @@ def _are_plainly_days(column: Column) -> bool:
 
 
 def _may_be_code(column: Column) -> bool:
-    is_telling = _has_digits(column) or not column.repeats
+    is_telling = has_digits(column) or not column.repeats
     return column.share == 1 and not column.says("no_code") and is_telling
 
 
@@ -106,7 +106,8 @@ def _are_dotted(column: Column) -> bool:
     return column.most(_DOTTED.fullmatch, 1) and not any(cell.endswith(".00") for cell in column.filled)
 
 
-def _has_digits(column: Column) -> bool:
+def has_digits(column: Column) -> bool:
+    """Whether most cells have a digit, as codes have."""
     return column.most(_DIGIT.search)
 
 
@@ -160,9 +161,10 @@ TYPES: Final[Mapping[str, Type]] = {
     "account_of_side": Type(_has_no_cents, offers=_may_be_account),
     # Codes have digits, also where one is there twice, which is to be corrected; words are names.
     "code": Type(
-        tells=_has_digits,
+        lambda column: not column.most(_UUID.match),
+        tells=has_digits,
         offers=_may_be_code,
-        prefers=(_has_digits, lambda column: not column.repeats),
+        prefers=(has_digits, lambda column: not column.repeats),
     ),
     "name": Type(offers=_may_be_name),
     "flag": Type(_are_flags),

@@ -80,7 +80,8 @@ def _below_headings(grid: Grid, source: Source, options: Options) -> Reading | N
     _leave_skipped(reading)
     _leave_comments(reading)
     if top > first and any(map(_filled, grid.head[:top])):
-        reading.note("rows_above", first=grid.head_lines[first], last=grid.head_lines[top - 1])
+        above = [line for line, row in zip(grid.head_lines, grid.head[:top], strict=False) if _filled(row)]
+        reading.note("rows_above", count=len(above), lines=above[:4])
     if top >= 0:
         _keep_one_table(reading)
         _ask_above(reading, grid, top)
@@ -318,8 +319,11 @@ def _numeric(table: Table, grid: Grid) -> frozenset[int]:
 
 def _currency_above(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return what the currency can be that stands above the table behind a heading for it: Currency: EUR."""
-    for row in rows:
-        for name, value in pairwise(cell.strip() for cell in row if cell.strip()):
+    filled = [[cell.strip() for cell in row if cell.strip()] for row in rows]
+    # A value may stand in the line below its word, too.
+    below = [[row[0], after[0]] for row, after in pairwise(filled) if len(row) == 1 and after]
+    for row in (*filled, *below):
+        for name, value in pairwise(row):
             if "currency" in fields_of(name.rstrip(":"), "entries") and words.currencies_of(value):
                 return words.currencies_of(value)
     return ()

@@ -45,7 +45,7 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     ranks = _ranks(table, texts)
     says_report = ranks > words.NO_REPORT
     lacks = (no_day | no_account | _lacks(table, texts, says_report)) & says_report
-    is_noted = ~has_amount & (says_report | no_day)
+    is_noted = ~has_amount & (says_report | no_day | _has_balance_alone(reading))
     is_report = ~is_noted & (lacks | ((ranks > words.MAYBE) & (not is_ledger)))
     is_lacking = ~is_noted & ~is_report & ~has_amount
     no_date = ~is_noted & ~is_report & has_amount & no_day
@@ -66,6 +66,12 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     reading.ask_of_rows("rows_without_date", no_date, choices)
     entries: Mask = ~(is_noted | is_report | is_lacking | no_date)
     return entries
+
+
+def _has_balance_alone(reading: Reading) -> Mask:
+    """Return the rows of a ledger with something in a column of balances, as an account opens."""
+    columns = [reading.seen(place) for place in reading.free()] if reading.kind == "ledger" else []
+    return cells.any_filled(reading.table, [column.cells for column in columns if column.says_balance])
 
 
 def _filled_down(reading: Reading, no_date: Mask) -> Choice:

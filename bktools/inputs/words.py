@@ -162,7 +162,7 @@ def sides() -> Mapping[str, str]:
 @cache
 def letters() -> Mapping[str, frozenset[str]]:
     """Return the letters beyond ASCII of each language that the dictionary has: they tell encodings apart."""
-    by_language: dict[str, set[str]] = {}
+    by_language: dict[str, set[str]] = {language: {*own} for language, own in _file()["letters"].items()}
     for part in ("headings", "values"):
         for table in _file()[part].values():
             for language, text in table.items():

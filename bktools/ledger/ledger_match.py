@@ -179,7 +179,7 @@ class LedgerMatch(Result):
 
     @property
     def sums(self) -> list[str]:
-        """A line for each currency: the amounts exported, booked once, and missing."""
+        """A line for each currency: the amounts exported, booked once, missing, and of other statuses."""
         entries, status = self.entries, self.entries["status"]
         if not {"amount", "currency"} <= {*entries}:
             return []
@@ -187,12 +187,16 @@ class LedgerMatch(Result):
             "exported": entries,
             "booked": entries[status.isin(ARRIVED_CODES)],
             "missing": entries[status == "missing"],
+            "others": entries[~status.isin([*ARRIVED_CODES, "missing"])],
         }
         sums = {name: money_of(arrow_of(own[["amount", "currency"]])) for name, own in frames.items()}
         lines = []
         for currency in sorted(sums["exported"]):
             amounts = {name: own.get(currency, NOTHING).amount or 0 for name, own in sums.items()}
-            texts = {name: self.words.amount(amount, currency) for name, amount in amounts.items()}
+            texts: dict[str, str | None] = {
+                name: self.words.amount(amount, currency) for name, amount in amounts.items()
+            }
+            texts |= {} if currency in sums["others"] else {"others": None}
             lines.append(self.words("match.money", currency=currency, **texts))
         return lines
 

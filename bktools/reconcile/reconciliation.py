@@ -68,10 +68,20 @@ class Reconciliation(Result):
     companies_before: Mapping[str, CompanyInFile] = dataclasses.field(default_factory=dict)
 
     def table(self, name: str, language: Words | None = None) -> pa.Table:
-        """Return a table by name: findings, coverage, actions, action_counts, chart_match, unused_accounts.
+        """Return a table by its name as Arrow, with facts in place of sentences.
 
-        Findings and actions are facts: codes and values. With a language, as `bktools.wording.words` returns
-        it, they have their sentences, and the columns of the frames of these names.
+        Parameters
+        ----------
+        name : str
+            findings, coverage, actions, action_counts, chart_match or unused_accounts.
+        language : Words, optional
+            As `bktools.wording.words` returns it: findings and actions have their sentences, and the columns
+            of the frames of these names. Default: codes and values alone.
+
+        Returns
+        -------
+        pyarrow.Table
+            The rows of the frame of that name.
         """
         rows = self._listed(name)
         return (

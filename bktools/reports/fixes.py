@@ -181,9 +181,8 @@ def kept_fixes(settings: Settings, company: str, period: str | None = None) -> p
                     key = line["period"], line["check"], line["category_id"] or line["about"]
                     lines[key] = {name: line.get(name) for name in FIXES.names}
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise StorageError(
-                f"{path} cannot be read ({error}): move it away and read its workbook again"
-            ) from error
+            facts = {"file": str(path), "why": str(error)}
+            raise StorageError(Sentence("error.fixes_unreadable", **facts)) from error
     return to_pandas(pa.Table.from_pylist(list(lines.values()), schema=FIXES), {"company_id": company})
 
 

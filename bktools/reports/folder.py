@@ -110,9 +110,7 @@ def check_target(folder: Path, environment: str, company: str, name: str = "") -
         probe.rmdir()
     held = disk.held_file(folder)
     if held is not None:
-        raise StorageError(
-            f"{held} is open in another program, so {folder} cannot be replaced: {disk.CLOSE_IT}"
-        )
+        raise StorageError(Sentence("error.file_is_open", file=str(held), folder=str(folder)))
 
 
 def write_folder(close: Close, folder: Path, profile: str = "excel") -> Path:
@@ -213,9 +211,8 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         dt.datetime.fromisoformat(manifest["begun_at"])
         return {name: manifest[name] for name in READ}
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise StorageError(
-            f"the manifest in {folder} cannot be read, so the folder is not moved: {error}"
-        ) from error
+        facts = {"folder": str(folder), "why": str(error)}
+        raise StorageError(Sentence("error.manifest_unreadable", **facts)) from error
 
 
 def _put_in_place(staging: Path, folder: Path, run: CloseRun) -> None:
@@ -233,10 +230,8 @@ def _put_in_place(staging: Path, folder: Path, run: CloseRun) -> None:
             raise
         own = _dated(folder, run.begun_at)
         disk.replace(staging, own)
-        raise StorageError(
-            f"the close was written to {own}, because a file in {folder} is open in another program: "
-            "close it there (in Excel, a viewer or a notebook) and rename the folders yourself"
-        ) from error
+        facts = {"folder": str(folder), "own": str(own)}
+        raise StorageError(Sentence("error.written_elsewhere", **facts)) from error
 
 
 def _readme(close: Close, inputs: Mapping[str, Mapping[str, Any]]) -> str:

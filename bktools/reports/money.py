@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 from bktools.close.entries import OF_REASON
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
-from bktools.export.rendered import as_exported
 from bktools.findings.check import BEFORE, EXPORTED, HELD, IN_BOOKS, IN_DOUBT, READY
 from bktools.frames.columns import days_of
 from bktools.frames.incoming import arrow_of
@@ -97,6 +96,10 @@ def plot_spend(
         When the first argument is not a frame.
     InputError
         When the frame is not one that `spend` or `versus` returned.
+
+    Notes
+    -----
+    Nothing of the interface.
 
     Examples
     --------
@@ -239,7 +242,7 @@ def _with_states(
         reasons = table["status"].to_pylist()
         states = [OF_STATUSES.get(status, MISSING) for status in reasons]
     elif isinstance(entries, ExportPlan):
-        held = as_exported(entries.held)
+        held = entries.held
         table = pa.concat_tables([entries.rows, held], promote_options="permissive")
         of_batches = {} if jobs is None else dict(zip(jobs["batch_id"], jobs["outcome"], strict=True))
         states = [

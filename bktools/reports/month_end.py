@@ -21,6 +21,7 @@ from bktools.frames.schema import Month
 from bktools.reports.folder import check_target, earlier_close, planned_beside, write_folder
 from bktools.reports.html import notebook
 from bktools.service import Service
+from bktools.wording import Sentence
 
 
 def close_month(
@@ -178,9 +179,5 @@ def close_month(
         if not apply:
             raise
         count = close.run.outcomes("jobs").get("ACCEPTED", 0)
-        sent = (
-            f"{count:,} export {'job was' if count == 1 else 'jobs were'} sent and "
-            f"{'is' if count == 1 else 'are'}"
-        )
-        raise StorageError(f"{error}; {sent} recorded in the journal, and nothing is sent twice") from error
+        raise StorageError(Sentence("error.sent_and_not_written", why=str(error), count=count)) from error
     return replace(close, folder=written, earlier_folder=earlier, html=notebook(close))

@@ -156,6 +156,14 @@ class Service:
             When an argument breaks a rule of the interface; nothing was sent.
         ServiceError
             When the service cannot be reached or its answer is an error, after repeats.
+
+        Examples
+        --------
+        >>> import bktools
+        >>> with bktools.Sandbox() as service:
+        ...     page = service.search_categories(service.settings.company, name="Hotel", limit=1)
+        >>> page.data[0].name
+        'Hotel'
         """
         lists = {"ids": ids, "account_ids": account_ids, "category_group_ids": category_group_ids}
         filters = {"company_id": company_id, "archived": archived, "name": name} | lists
@@ -204,6 +212,14 @@ class Service:
             When an account with this external ID exists and the answer does not hold its id.
         ArgumentError, ServiceError
             As in `search_categories`; the request is sent once.
+
+        Examples
+        --------
+        >>> import bktools
+        >>> with bktools.Sandbox() as service:
+        ...     account = service.create_account(service.settings.company, "9999", "Clearing", code="9999")
+        >>> account.code, account.matched
+        ('9999', False)
         """
         known = {"company_id": company_id, "external_id": external_id, "name": name, "archived": archived}
         body = accounts.create_body(
@@ -255,6 +271,15 @@ class Service:
             When the connection fails, a certificate is not trusted or the proxy refuses; nothing was sent.
         ArgumentError, ServiceError
             After a `ServiceError` other than these two, the outcome is unknown.
+
+        Examples
+        --------
+        >>> import bktools
+        >>> with bktools.Sandbox() as service:
+        ...     entries = bktools.read_entries("data/accounting_entries.csv")
+        ...     job = service.create_export_job(entries["id"].head(2), service.settings.company)
+        >>> job.number_of_items, job.status
+        (2, 'pending')
         """
         body = export_jobs.create_body(
             accounting_entry_ids,
@@ -301,6 +326,14 @@ class Service:
         ------
         ArgumentError, ServiceError
             As in `search_categories`.
+
+        Examples
+        --------
+        >>> import bktools
+        >>> with bktools.Sandbox() as service:
+        ...     page = service.search_employees(service.settings.company, limit=2)
+        >>> len(page.data), page.pagination.has_next_page
+        (2, True)
         """
         filters = {"company_id": company_id, "email": email, "external_id": external_id}
         page = page_query(before, after, offset, limit, sorting_keys, sorting_order)
@@ -315,12 +348,26 @@ class Service:
         employee_id : str
             UUID of the employee.
 
+        Returns
+        -------
+        Employee
+            The record of the employee.
+
         Raises
         ------
         NotFoundError
             When the employee is not found.
         ArgumentError, ServiceError
             As in `search_categories`.
+
+        Examples
+        --------
+        >>> import bktools
+        >>> with bktools.Sandbox() as service:
+        ...     first = service.search_employees(service.settings.company, limit=1).data[0]
+        ...     same = service.get_employee(first.id) == first
+        >>> same
+        True
         """
         path = {"employeeId": rules.uuid_text("employee_id", employee_id)}
         employee, _ = self._answered(employees.GET_EMPLOYEE, Data[employees.Employee], path)
@@ -338,6 +385,16 @@ class Service:
         ------
         AuthenticationError, ScopeError, NotFoundError, ServerError
             For the bodies of section 7.2.
+
+        Examples
+        --------
+        >>> import bktools
+        >>> import warnings
+        >>> warnings.simplefilter("ignore", DeprecationWarning)
+        >>> with bktools.Sandbox() as service:
+        ...     balance = service.get_balance()
+        >>> balance.currency
+        'EUR'
         """
         warnings.warn("the service has deprecated the balance read", DeprecationWarning, stacklevel=2)
         return self._answered(balance.GET_BALANCE, balance.Balance)[0]

@@ -39,7 +39,7 @@ from bktools.snapshots.fetch import THREADS, fetch
 from bktools.snapshots.options import Options, age_of
 from bktools.snapshots.snapshot import Facts, Query, Snapshot
 from bktools.snapshots.store import Store, asked_by
-from bktools.wording import LANGUAGES, words
+from bktools.wording import LANGUAGES, Sentence, words
 
 log = logging.getLogger("bktools")
 
@@ -251,13 +251,8 @@ def _part_or_failure(load: Load, query: Query, *, threads: int) -> Part | Failur
 def _not_found(load: Load, damaged: Snapshot | None, until: dt.datetime) -> SnapshotNotFoundError:
     noun = load.noun.name
     if damaged is not None:
-        return SnapshotNotFoundError(
-            f"the snapshot of {damaged.time.isoformat()} of these {noun} is damaged or missing"
-        )
-    return SnapshotNotFoundError(
-        f"no snapshot of these {noun} up to {until:%Y-%m-%d %H:%M} UTC was found: "
-        "the first load makes the first snapshot (bktools snapshots shows them)"
-    )
+        return SnapshotNotFoundError(Sentence("error.snapshot_damaged", moment=damaged.time, table=noun))
+    return SnapshotNotFoundError(Sentence("error.no_snapshot", moment=until, table=noun))
 
 
 def warn(noun: str, parts: Sequence[Part], failures: Sequence[Failure], *, stacklevel: int) -> None:

@@ -29,6 +29,7 @@ from bktools.errors import StorageError
 from bktools.settings import Settings, name_of
 from bktools.snapshots.pruning import Pruned, remove_left_over, superfluous
 from bktools.snapshots.snapshot import DAMAGED, METADATA, About, Facts, Query, Snapshot, about_of
+from bktools.wording import Sentence
 
 log = logging.getLogger("bktools")
 
@@ -145,10 +146,8 @@ class Store:
         except StorageError:
             raise
         except OSError as error:
-            raise StorageError(
-                f"the snapshots in {folder} cannot be read: {disk.reason_of(error)} (the cache folder is set "
-                "by BKTOOLS_CACHE_DIR)"
-            ) from error
+            facts = {"folder": str(folder), "why": disk.reason_of(error)}
+            raise StorageError(Sentence("error.snapshots_unreadable", **facts)) from error
         return sorted(filter(None, (Snapshot.named(folder, name) for name in names)))
 
     def _prune_daily(self) -> None:

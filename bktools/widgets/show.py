@@ -161,6 +161,10 @@ def show(frame: Any, rows: int = SHOWN_ROWS, *, title: str = "") -> Shown:
     InputError
         When two columns have one name, or a column holds values of several types.
 
+    Notes
+    -----
+    Nothing of the interface.
+
     Examples
     --------
     >>> import bktools

@@ -236,6 +236,11 @@ def test_formats_agree(world, tmp_path):
         done = invoke(f"export status --entries --output {tmp_path}/history.{suffix}")
         assert (done.stdout, f"{len(rows)} rows written to" in done.stderr) == ("", True)
     assert json.loads((tmp_path / "history.json").read_bytes()) == rows
+    # Half of Europe's spreadsheets read semicolons and decimal commas.
+    invoke(f"export status --entries --output {tmp_path}/history.csv --profile excel-eu")
+    text = (tmp_path / "history.csv").read_text(encoding="utf-8-sig")
+    as_eu = [*csv.DictReader(io.StringIO(text), delimiter=";")]
+    assert [row["amount"].replace(",", ".") for row in as_eu] == [row["amount"] for row in rows]
     book = pd.read_excel(tmp_path / "history.xlsx", engine="calamine")
     for frame in (book, pd.read_parquet(tmp_path / "history.parquet")):
         assert frame["entry_id"].to_list() == [row["entry_id"] for row in rows]

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from step_results import entries_of, finding, in_coverage, made, of_account, results_of
 
+import bktools
 from bktools.close.actions import CATEGORY, ENTRY, actions_of, waiting_by_role
 from bktools.close.sentences import detail_of, name_of, step_of, table_of
 from bktools.findings.check import EMPLOYEE, ERP, PREPARER, SERVICE
@@ -193,3 +194,16 @@ def test_a_role_with_warnings_alone_has_its_entries():
     [accountant] = waiting_by_role(everything, actions_of(everything))
     assert (accountant.role, accountant.errors, accountant.warnings) == (ERP, 0, 1)
     assert accountant.money == {"EUR": Money(2, Decimal("16.00"))}
+
+
+def test_a_dry_run_tells_what_waits_for_planned_accounts(service, closed):
+    """Before the accounts exist, their entries wait for them in one action; then nothing does."""
+    planned = closed()
+    [action] = [action for action in planned.actions if action.code == "planned_accounts"]
+    ready = planned.entries[planned.entries["fate"] == "ready"]
+    assert {*ready["reason"]} == {"planned_account"}
+    assert (action.facts, action.entries) == ({"accounts": len(planned.run.created)}, len(ready))
+    bktools.create_accounts(planned.before, apply=True, service=service)
+    again = closed()
+    assert {*again.entries.loc[again.entries["fate"] == "ready", "reason"]} == {"planned"}
+    assert "planned_accounts" not in {action.code for action in again.actions}

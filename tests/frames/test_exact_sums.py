@@ -16,6 +16,7 @@ from bktools.frames.sums import (
     shares_of,
     summed,
     sums_of,
+    threshold_of,
     total,
 )
 
@@ -64,3 +65,21 @@ def test_sums_have_every_digit():
     assert shares == [Decimal("0.75"), None, None, Decimal("0.25")]
     with pytest.raises(InputError, match="amount must be an exact number, is double"):
         money_of(pa.table({"amount": [0.1], "currency": ["EUR"]}))
+
+
+@pytest.mark.parametrize(
+    ("threshold", "difference", "percent", "is_large"),
+    [
+        (None, "0.01", None, True),
+        ("500", "-500", "1", True),
+        ("500", "499.99", None, False),
+        ("5%", "1", "-5.0", True),
+        ("5%", "9999", "4.9", False),
+        # A group that had nothing before has no percentage.
+        ("5%", "1", None, True),
+    ],
+)
+def test_a_threshold_is_an_amount_or_a_share(threshold, difference, percent, is_large):
+    """The amount, or the share of the amount before, itself is large enough, whatever the sign."""
+    row = {"difference": Decimal(difference), "percent": percent and Decimal(percent)}
+    assert threshold_of(threshold)(row) == is_large

@@ -177,6 +177,8 @@ def test_the_companys_own_currency(write):
     read = bktools.read_entries(write("Date,Amount\n2026-10-01,1.00\n"), company_currency="CHF")
     assert read["currency"].tolist() == ["CHF"]
     assert "currency_of_company" in {note["code"] for note in read.attrs["bktools"]["note_facts"]}
+    dollars = bktools.read_entries(write("Date,Amount\n2026-10-01,$1.00\n"), company_currency="CAD")
+    assert dollars["currency"].tolist() == ["CAD"]
     with pytest.raises(QuestionError) as caught:
         bktools.read_entries(write("Date,Amount,Unit\n2026-10-01,1.00,USD\n"), company_currency="CHF")
     assert [*caught.value.problems[0].choices] == [{"columns": {"currency": "Unit"}}, {"currency": "CHF"}]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -57,3 +58,20 @@ def test_a_verification_is_a_page_a_workbook_and_csv(language: str, tmp_path: Pa
     totals = pd.read_csv(tmp_path / "ledger_totals.csv", sep=None, engine="python", encoding="utf-8-sig")
     assert len(totals) == len(match.totals)
     assert (tmp_path / "ledger_settlements.csv").exists()
+
+
+def test_what_was_exported_is_the_sum_of_its_parts():
+    """Booked, missing, and of other statuses: a line for each currency, whose parts add up."""
+    days = pd.to_datetime([f"2026-10-{day:02}" for day in range(1, 21)])
+    entries = pd.DataFrame({"entry_id": [f"e{day}" for day in range(20)], "date": days, "currency": "EUR"})
+    entries["amount"] = [100.0 + day for day in range(20)]
+    entries = entries.assign(account_code="5800", description=[f"Taxi {number}" for number in range(20)])
+    booked = entries.drop(7).rename(columns={"description": "text"}).drop(columns="entry_id")
+    booked.loc[3, "amount"] = 113.0
+    booked = booked.assign(voucher_id=[f"V{place}" for place in booked.index])
+    later = booked.head(1).assign(date=pd.Timestamp("2026-11-30"), account_code="1930", voucher_id="X")
+    match = bktools.match_ledger(entries, pd.concat([booked, later]), period="2026-10")
+    [line] = match.sums
+    exported, *parts = (float(text.replace(",", "")) for text in re.findall(r"[\d,]+\.\d\d", line))
+    assert (exported, len(parts), sum(parts)) == (entries["amount"].sum(), 3, exported)
+    assert "of other statuses" in line

@@ -44,7 +44,7 @@ from bktools.service.transport import Limits
 PATIENCE = 10.0
 # Seconds after which an intent of these senders is too old; they sleep about as long. On a busy computer, a
 # second may pass between an intent and its first byte.
-MOST_AGE = 4.0
+MOST_AGE = 2.0
 # Days after which a person who still waits goes in a circle.
 DAYS = 60
 

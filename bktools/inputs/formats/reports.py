@@ -1,7 +1,8 @@
-"""Ledgers of Xero and QuickBooks that are reports: by account, or a journal by transaction.
+"""Ledgers that are reports, as Xero, QuickBooks and others write them: by account, or by transaction.
 
-By account, the account stands alone in a row above its postings, and its total below them. In a journal, the
-first row of a transaction has its date, and its total stands below the last. The totals prove the postings.
+By account, the account stands in a row above its postings, and its total below them. In a journal, the first
+row of a transaction has its date, and its total stands below the last. The layout is proven by the totals, by
+running balances, or because all postings together balance.
 QuickBooks Online writes amounts by the nature of each account, positive where it grows: the signs are those
 under which all vouchers balance.
 """
@@ -12,6 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
+from itertools import pairwise
 from typing import NamedTuple
 
 from bktools.inputs import words
@@ -24,17 +26,19 @@ from bktools.inputs.values.days import is_day, lacks_year
 # The lines of a report's title.
 _HEAD = 20
 _CODE = re.compile(r"(\d[\d.\-]*)\s*[·:-]?\s+(.+)")
+# A row such as "Account: 101 - Cash".
+_ACCOUNT = re.compile(r"(?i)account(?: no\.?| number| code)?\s*:\s*(?=\S)")
 _TOTAL = re.compile(r"total\s+(?:for\s+)?", re.IGNORECASE)
 _COLUMNS = {
-    "date": ("date",),
+    "date": ("date", "postdate", "postingdate", "docdate"),
     "amount": ("amount",),
-    "debit": ("debit",),
-    "credit": ("credit",),
+    "debit": ("debit", "debits"),
+    "credit": ("credit", "credits"),
     "balance": ("runningbalance", "balance"),
     "kind": ("transactiontype", "type", "source"),
-    "number": ("num", "no", "reference"),
+    "number": ("num", "no", "reference", "source"),
     "party": ("name",),
-    "text": ("memodescription", "description", "memo"),
+    "text": ("memodescription", "description", "memo", "details", "comment"),
     "account": ("account", "accountname", "accountfullname", "accountcode"),
 }
 # Accounts whose nature their name says; that of others follows by the vouchers.
@@ -49,11 +53,25 @@ class _Row(NamedTuple):
     cells: Mapping[str, str]
     filled: Sequence[str]
     amount: Decimal | None
+    # What it holds, but for the balance and what stands right of it.
+    texts: Sequence[str]
 
     @property
     def is_dated(self) -> bool:
         """Whether it has a day, with or without a year."""
         return is_day(self.cells["date"]) or lacks_year(self.cells["date"])
+
+    @property
+    def account(self) -> str:
+        """The account that a row without an amount names: alone, or behind its code; "" in other rows."""
+        for text in self.filled:
+            if match := _ACCOUNT.match(text):
+                return text[match.end() :]
+        texts = list(dict.fromkeys(self.texts))
+        first, *others = texts or ("",)
+        is_named = not others or (len(others) == 1 and first.replace("-", "").isdigit())
+        is_other = self.amount is not None or is_day(first) or not first
+        return " ".join(texts) if is_named and not is_other else ""
 
 
 class _Posting(NamedTuple):
@@ -84,7 +102,10 @@ def by_account(file: File, grid: Grid) -> Books | None:
     top, places = _columns(grid, {"date", "balance"})
     if "account" in places or not ({"debit", "credit"} <= places.keys() or "amount" in places):
         return None
-    read = _under_accounts(_rows(grid, top, places))
+    are_marked = any(map(_ACCOUNT.match, (cell for row in grid.head for cell in row)))
+    # A marked account may stand above its headings.
+    every = _rows(grid, -1 if are_marked else top, places)
+    read = _under_accounts([row for row in every if not are_marked or row.is_dated or _names_account(row)])
     if read is None:
         return None
     postings, totals = read
@@ -94,7 +115,7 @@ def by_account(file: File, grid: Grid) -> Books | None:
     for posting in postings:
         posting.add_to(rows, signs.get(posting.account, 1))
     doubts = [note("signs_by_nature")] if is_by_nature and not _balance(postings, signs) else []
-    table = file.table(rows, "ledger by account of Xero or QuickBooks")
+    table = file.table(rows, "ledger by account")
     return Books(table, date_format=None, totals=totals, doubts=doubts)
 
 
@@ -143,7 +164,9 @@ def _rows(grid: Grid, top: int, places: Mapping[str, int]) -> Iterator[_Row]:
     for line, *row in zip(grid.lines[top + 1 :].tolist(), *columns, strict=True):
         texts = [text.strip() for text in row]
         cells = {name: texts[place] for name, place in places.items()}
-        yield _Row(line, cells, [text for text in texts if text], _amount(texts, places))
+        end = places.get("balance", len(texts))
+        filled, before = ([text for text in own if text] for own in (texts, texts[:end]))
+        yield _Row(line, cells, filled, _amount(texts, places), before)
 
 
 def _amount(texts: Sequence[str], places: Mapping[str, int]) -> Decimal | None:
@@ -157,10 +180,17 @@ def _amount(texts: Sequence[str], places: Mapping[str, int]) -> Decimal | None:
     return sum(amounts, Decimal()) if amounts else None
 
 
-def _under_accounts(rows: Iterator[_Row]) -> tuple[list[_Posting], list[Total]] | None:
-    """Return the postings and the totals of accounts; None where a row has no account, or without totals."""
+def _names_account(row: _Row) -> bool:
+    return any(map(_ACCOUNT.match, row.filled))
+
+
+def _under_accounts(rows: Sequence[_Row]) -> tuple[list[_Posting], list[Total]] | None:
+    """Return the postings and the totals of accounts; None where a row has no account, or without proof."""
     postings: list[_Posting] = []
     totals: list[Total] = []
+    # An account such as Opening Balance Equity has a total, and a balance has none.
+    heads = [row.filled[0] for row in rows if row.filled]
+    with_totals = {text[match.end() :] for text in heads if (match := _TOTAL.match(text))}
     # The accounts that are open, outermost first, each with the place of its first posting.
     opened: list[tuple[str, int]] = []
     for row in rows:
@@ -169,7 +199,7 @@ def _under_accounts(rows: Iterator[_Row]) -> tuple[list[_Posting], list[Total]] 
             names = [name for name, _ in opened]
             if first[total.end() :] in names:
                 at = names.index(first[total.end() :])
-                summed = sum((own.row.amount or Decimal() for own in postings[opened[at][1] :]), Decimal())
+                summed = _sum(postings[opened[at][1] :])
                 totals += [] if row.amount is None else [Total(first, row.amount, summed)]
                 opened = opened[:at]
         elif row.amount is not None and row.is_dated:
@@ -177,9 +207,25 @@ def _under_accounts(rows: Iterator[_Row]) -> tuple[list[_Posting], list[Total]] 
                 return None
             voucher = " ".join(row.cells.get(name, "") for name in ("date", "kind", "number", "party"))
             postings.append(_Posting(row, opened[-1][0], row.cells, voucher))
-        elif len(row.filled) == 1 and not is_day(first) and not words.report_rank(first):
-            opened.append((first, len(postings)))
-    return (postings, totals) if postings and totals else None
+        elif row.account and (row.account in with_totals or not words.report_rank(row.account)):
+            opened.append((row.account, len(postings)))
+    is_proven = totals or (postings and (_add_up(postings) or not _sum(postings)))
+    return (postings, totals) if postings and is_proven else None
+
+
+def _sum(postings: Sequence[_Posting]) -> Decimal:
+    return sum((posting.row.amount or Decimal() for posting in postings), Decimal())
+
+
+def _add_up(postings: Sequence[_Posting]) -> bool:
+    """Whether the balance beside nearly each posting is that of the one before and its amount."""
+    right = wrong = 0
+    for before, posting in pairwise(postings):
+        old, new = (_amount([one.row.cells["balance"]], {"amount": 0}) for one in (before, posting))
+        if before.account == posting.account and old is not None and new is not None:
+            is_right = abs(abs(new) - abs(old)) == abs(posting.row.amount or 0)
+            right, wrong = right + is_right, wrong + (not is_right)
+    return right > 1 and wrong * 10 <= right
 
 
 def _sums(postings: Sequence[_Posting]) -> list[dict[str, Decimal]]:

@@ -27,6 +27,8 @@ _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (code
 _PART = 1 << 22
 # Lines beyond ASCII that are looked at, and one more for each byte that they lack.
 _SAMPLE_LINES, _LONGEST_SAMPLE = 2000, 500
+# Bytes that are no part of a longer character in any encoding, and so many before one that is looked for.
+_BETWEEN, _NEAR = (b",", b";", b"\t", b" ", b'"'), 40
 _LINE_WITH_HIGH = re.compile(rb"[^\r\n]*[\x80-\xff][^\r\n]*")
 # Controls and boxes; a sign inside of a word; signs of Latin-1 beside a word; a capital after a small letter.
 _UNSOUND = re.compile(
@@ -38,6 +40,9 @@ _UNSOUND = re.compile(
 )
 _EASTERN = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff61-\uff9f]")
 _LONE_EASTERN = re.compile(rf"[A-Za-z]{_EASTERN.pattern}(?=[A-Za-z])|[A-Za-z]{_EASTERN.pattern}\b")
+_EASTERN_RUN = re.compile(rf"{_EASTERN.pattern}{{2,}}")
+# Of so many words of the East, one may be a letter and a sign, such as D厂, the plant D.
+_RUNS_TO_LONE = 20
 _REPLACED = re.compile(r"[\ufffd\ue000-\uf8ff]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _EASTERN_SCRIPTS = {"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "KATAKANA-HIRAGANA", "FULLWIDTH"}
@@ -137,22 +142,31 @@ def _sample(data: bytes) -> list[bytes]:
     """Return different lines beyond ASCII: the first ones, and one for each byte that they do not have."""
     lines: dict[bytes, None] = {}
     for line in _LINE_WITH_HIGH.finditer(data):
-        lines[line[0][:_LONGEST_SAMPLE]] = None
+        lines[_cut(line[0])] = None
         if len(lines) >= _SAMPLE_LINES:
             break
     for byte in frozenset(range(128, 256)).difference(b"".join(lines)):
         at = data.find(byte)
         if at >= 0:
-            begin = max(data.rfind(b"\n", 0, at) + 1, at - _LONGEST_SAMPLE)
-            lines[data[begin : at + _LONGEST_SAMPLE].split(b"\n", 1)[0]] = None
+            begin = max(data.rfind(b"\n", 0, at), *(data.rfind(mark, 0, at - _NEAR) for mark in _BETWEEN)) + 1
+            lines[_cut(data[begin : at + _LONGEST_SAMPLE].split(b"\n", 1)[0])] = None
     return list(lines)
+
+
+def _cut(line: bytes) -> bytes:
+    """Return a line that is not too long, cut where no character of any encoding is."""
+    if len(line) <= _LONGEST_SAMPLE:
+        return line
+    short = line[:_LONGEST_SAMPLE]
+    return short[: max(short.rfind(mark) for mark in _BETWEEN) + 1] or short
 
 
 def is_sound(text: str) -> bool:
     """Return whether each word is of one script and without signs inside, as no wrong encoding leaves it."""
     if _EASTERN.search(text):
         # Letters of the East stand in runs, not alone among Latin ones.
-        return not (_LONE_EASTERN.search(text) or _REPLACED.search(text))
+        lone, runs = (len(pattern.findall(text)) for pattern in (_LONE_EASTERN, _EASTERN_RUN))
+        return lone * _RUNS_TO_LONE <= runs and not _REPLACED.search(text)
     if _UNSOUND.search(text):
         return False
     beyond = {word for word in _WORD.findall(text) if not word.isascii()}

@@ -20,6 +20,7 @@ from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.assignment import ask_for, candidates
+from bktools.inputs.fields import has_digits
 from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
@@ -136,7 +137,7 @@ def _find_columns(reading: Reading) -> None:
         return
     split_accounts(reading, "code", "name")
     table, places = reading.table, reading.places
-    if "code" not in places and "external_id" in places:
+    if "code" not in places and "external_id" in places and not _are_ids(reading, "external_id"):
         places["code"] = places["external_id"]
     if "code" not in places:
         # Any list has codes and names: under headings that are not known, the codes may be of something else.
@@ -144,11 +145,15 @@ def _find_columns(reading: Reading) -> None:
         choices = [table.choice("code", place) for place in candidates(reading, "code")]
         ask_for(reading, "code", choices, is_doubtful=is_doubtful)
     if "name" not in places:
-        # An account may have its name alone.
-        offered = candidates(reading, "name") or [
-            place for place in [places.get("code")] if place is not None
-        ]
+        offered = candidates(reading, "name")
+        if not offered and "code" in places and not has_digits(reading.seen(places["code"])):
+            # Accounts may have names alone.
+            offered = [places["code"]]
         ask_for(reading, "name", [table.choice("name", place) for place in offered])
+
+
+def _are_ids(reading: Reading, name: str) -> bool:
+    return reading.seen(reading.places[name]).most(rules.UUID_PATTERN.match)
 
 
 def _leave_titles(reading: Reading) -> None:
@@ -163,7 +168,10 @@ def _leave_titles(reading: Reading) -> None:
     is_total = cells.each(
         reading.column("name"), lambda text: words.normal(text) in words.TOTALS, schema.FLAG
     )
-    is_title = no_identity & (((filled <= 1) & (len(table.columns) > 1)) | cells.mask(is_total))
+    is_alone = (filled <= 1) & (len(table.columns) > 1)
+    # A footer may stand in the column of the codes.
+    is_footer = is_alone & reading.blank("name") & (len(table.columns) > 2)
+    is_title = is_footer | (no_identity & (is_alone | cells.mask(is_total)))
     reading.note_rows("titles", is_title)
     reading.note_rows("no_code", no_identity & ~is_title)
     reading.table = table = table.rows(~is_title)

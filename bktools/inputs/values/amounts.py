@@ -189,10 +189,8 @@ class Figures:
 
     @cached_property
     def is_broken(self) -> Mask:
-        """The cells that hold figures and are no amount."""
-        return self.rows_where(
-            [text for text, amount in self.odd.items() if not amount and re.search(r"\d", text)]
-        )
+        """The cells that hold something and are no amount."""
+        return self.rows_where([text for text, amount in self.odd.items() if amount is None])
 
     def texts_of(self, part: str) -> pa.ChunkedArray | None:
         """Return the `currency` or the `side` beside each amount, None where no amount has one."""

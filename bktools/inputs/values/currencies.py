@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from bktools.errors import ConfigurationError
 from bktools.frames import schema
 from bktools.inputs import cells, words
-from bktools.inputs.assignment import candidates
+from bktools.inputs.assignment import candidates, pairs_with_currency
 from bktools.inputs.columns import most
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
@@ -28,6 +28,7 @@ class _Stated(NamedTuple):
     heading: str
     texts: pa.ChunkedArray
     is_column: bool = False
+    is_everywhere: bool = False
 
 
 def own_currency() -> str | None:
@@ -65,8 +66,11 @@ def read_currency(reading: Reading, figures: Mapping[str, Figures], own: str | N
     result = reading.constant(None, schema.TEXT)
     for source in stated:
         units = [unit for unit in cells.unique(source.texts) if (unit or "").strip()]
-        codes = {unit: _code(reading, source, unit, result, is_only=len(units) == 1) for unit in units}
+        codes = {unit: _code(reading, source, unit, result, own, is_only=len(units) == 1) for unit in units}
         result = pc.coalesce(result, cells.each(source.texts, codes.get, schema.TEXT))
+    if len(reading.table.currency) == 1 and result.null_count == len(result):
+        # The one currency of the rows that are left out, such as the first one of a settlement.
+        result = pc.fill_null(result, reading.table.currency[0])
     empty = cells.mask(pc.is_null(result))
     # The company's own currency is that of files which name none; a row among others lacks its cell.
     beside = [] if stated else _columns_of_others(reading, own)
@@ -109,10 +113,18 @@ def _stated(reading: Reading, figures: Mapping[str, Figures]) -> Iterator[_State
 
 
 def _everywhere(reading: Reading, can_be: Sequence[str], heading: str) -> _Stated:
-    return _Stated(heading, reading.constant(" ".join(can_be), schema.TEXT))
+    return _Stated(heading, reading.constant(" ".join(can_be), schema.TEXT), is_everywhere=True)
 
 
-def _code(reading: Reading, source: _Stated, unit: str, before: pa.ChunkedArray, *, is_only: bool) -> str:
+def _code(
+    reading: Reading,
+    source: _Stated,
+    unit: str,
+    before: pa.ChunkedArray,
+    own: str | None,
+    *,
+    is_only: bool,
+) -> str:
     """Return the currency that a text is; what contradicts it, and what else it may be, are problems."""
     can_be = words.currencies_of(unit) or tuple(one for one in unit.split() if one in words.codes())
     asked = reading.options.currency
@@ -123,17 +135,24 @@ def _code(reading: Reading, source: _Stated, unit: str, before: pa.ChunkedArray,
     others = {*cells.unique(earlier.drop_null())} - {*can_be}
     if is_only and asked and asked not in can_be:
         others.add(asked)
-    facts: dict[str, Any] = {"value": unit, "heading": source.heading}
+    facts: dict[str, Any] = {
+        "value": source.heading if source.is_everywhere else unit,
+        "heading": source.heading,
+    }
     nothing: Choice = {"columns": {"currency": ""}}
     if not can_be:
         # No command drops an entry for its currency.
-        choices = [nothing] if rows.all() else []
+        choices = [*([nothing] if rows.all() else []), *pairs_with_currency(reading)]
         reading.ask_of_rows("currency_unknown", rows, choices, word=unit, **facts)
     elif others:
         # Where an amount's heading names its currency, a column may be of another amount.
         facts |= {"others": sorted(map(str, others)), "word": source.heading or unit}
         choices = [nothing] if source.is_column and not asked else []
         reading.ask_of_rows("currency_contradiction", rows, choices, **facts)
+    elif len(can_be) > 1 and asked not in can_be and earlier.null_count and own in can_be:
+        # A sign of several currencies is the company's own where that is one of them.
+        reading.note("currency_of_company", currency=own)
+        return str(own)
     elif len(can_be) > 1 and asked not in can_be and earlier.null_count:
         choices = [{"currency": code} for code in can_be]
         reading.ask_of_rows("currency", rows, choices, codes=list(can_be), **facts)
@@ -141,9 +160,18 @@ def _code(reading: Reading, source: _Stated, unit: str, before: pa.ChunkedArray,
 
 
 def _columns_of_others(reading: Reading, own: str | None) -> list[int]:
-    """Return the columns that hold currencies under an unknown heading, others than the company's own."""
+    """Return the columns that hold currencies under an unknown heading, others than the company's own.
+
+    One whose heading says a foreign currency counts where each row has the same.
+    """
+    likely = candidates(reading, "currency")
+    foreign = [
+        place
+        for place in reading.free()
+        if (column := reading.seen(place)).share == 1 and len(column.kinds) == 1 and column.are_currencies()
+    ]
     return [
         place
-        for place in candidates(reading, "currency")
+        for place in dict.fromkeys((*likely, *foreign))
         if {text.strip() for text in reading.seen(place).filled} != {own}
     ]

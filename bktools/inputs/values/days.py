@@ -25,7 +25,7 @@ _TIME = (
     r"(?:[T ,.]*\d{1,2}[:.]\d{2}(?:[:.]\d{2,3})?(?:[.,]\d+)?\s*(?:[AaPp]\.?[Mm]\.?)?"
     r"\s*(?:[A-Z]{1,4}|[+-]\d{2}:?\d{2})?)?"
 )
-_ISO = re.compile(rf"(\d{{4}})([-/.年])(\d{{1,2}})[-/.月](\d{{1,2}})日?{_TIME}$")
+_ISO = re.compile(rf"(\d{{4}})([-/.年])(\d{{1,2}})[-/.月](\d{{1,2}})(?:日|\.)?{_TIME}$")
 _NUMBERS = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}|\d{{2}})\.?{_TIME}$")
 _COMPACT = re.compile(r"(20\d\d|19\d\d)(\d\d)(\d\d)$")
 _WORD = re.compile(rf"(?:\w+, *)?(\d{{1,2}})[. /-]*([^\W\d_]+)\.?[. /-]*(\d{{4}}|\d{{2}})?{_TIME}$")
@@ -39,6 +39,7 @@ _SERIAL = re.compile(r"[34]\d{4}(\.\d+)?")
 # The day before Excel's first one, and the year that it takes for a leap year.
 _FIRST_DAY = dt.date(1899, 12, 30)
 _LONGEST = 40
+_AROUND = " '\t\xa0"
 # Two digits of a year up to here are of this century.
 _CENTURY = 70
 # So many different texts have times, which are left out before the texts are read one by one.
@@ -67,7 +68,7 @@ def _day(year: str | int, month: str | int, day: str | int) -> dt.date | None:
 @lru_cache(1 << 16)
 def days_of(text: str, year: int | None = None) -> Mapping[str, dt.date | None]:
     """Return the days that a cell can be, by order of day and month, "" where it is clear; empty: no day."""
-    text = re.sub(r"(?<=\d\.)\s+(?=\d)", "", text.strip(" '\t\xa0"))
+    text = re.sub(r"(?<=\d\.)\s+(?=\d)", "", text.strip(_AROUND))
     if not text or len(text) > _LONGEST or not (text[-1:].isascii() or text.endswith("日")):
         return {}
     if match := _ISO.match(text):
@@ -119,6 +120,11 @@ def without_times(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pc.count_distinct(column.slice(0, _MANY_TEXTS * 2)).as_py() < _MANY_TEXTS:
         return column
     return pc.replace_substring_regex(column, _TIME_BEHIND, "")
+
+
+def same_days(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return texts for comparison, without times behind days."""
+    return pc.replace_substring_regex(cells.trimmed(column), _TIME_BEHIND, "")
 
 
 def read_days(
@@ -183,7 +189,7 @@ def _order(
 
 @lru_cache(1 << 16)
 def _settles(text: str) -> str:
-    text = text.strip(" '\t")
+    text = text.strip(_AROUND)
     match = _NUMBERS.match(text) or _NUMBERS_WITHOUT_YEAR.match(text)
     if not match or match[2] == ".":
         return ""
@@ -194,4 +200,4 @@ def _settles(text: str) -> str:
 def lacks_year(text: str) -> bool:
     """Whether a cell is a day and a month alone."""
     is_named = "" in days_of(text) and _WITHOUT_YEAR.match(text) is not None
-    return is_named or _NUMBERS_WITHOUT_YEAR.match(text.strip()) is not None
+    return is_named or _NUMBERS_WITHOUT_YEAR.match(text.strip(_AROUND)) is not None

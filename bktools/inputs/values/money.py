@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from itertools import permutations
 
@@ -34,7 +35,8 @@ def find_money(reading: Reading) -> list[str]:
     places, columns = reading.places, reading.options.columns
     if "date" not in {*places, *reading.may_lack} and columns.get("date") != "":
         ask_column(reading, "date")
-    for name in [name for name in MONEY if name in places]:
+    named = [name for name in MONEY if name in places]
+    for name in named:
         column = reading.seen(places[name])
         if column.filled and not column.are_amounts(0.5) and not reading.is_asked(name):
             reading.note("no_amounts", heading=column.heading, value=column.filled[0][:20])
@@ -44,7 +46,8 @@ def find_money(reading: Reading) -> list[str]:
     if not any(map(reading.has, MONEY)) or (is_half and not {"debit", "credit"} & columns.keys()):
         reading.leave(*MONEY)
         if columns.get("amount") != "":
-            ask_amount(reading)
+            # Where a heading is known and its cells are no amounts, the cells may have moved.
+            ask_amount(reading, is_doubtful=bool(named) and not any(map(reading.has, named)))
     if reading.has("amount"):
         ask_of_totals(reading)
     return [name for name in MONEY if name in places]
@@ -78,6 +81,10 @@ def _figures(reading: Reading, fields: Sequence[str]) -> dict[str, Figures]:
 def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]:
     """Read `date`, `amount` and `currency` into the result; return the sums of both sides."""
     fields = find_money(reading)
+    if reading.has("currency"):
+        named = {text.strip() for text in cells.unique(reading.column("currency")) if text.strip()}
+        codes = words.currencies_of(named.pop()) if len(named) == 1 else ()
+        reading.table = replace(reading.table, currency=codes)
     if not fields and reading.options.columns.get("amount") != "":
         return {}
     if not reading.has("side") and fields == ["amount"] and not reading.is_asked("side"):
@@ -180,8 +187,7 @@ def _ask_of_bad(reading: Reading, name: str, bad: Mask) -> None:
     text = reading.column(name)[int(bad.argmax())].as_py()
     others = candidates(reading, "amount") if bad.sum() * 2 > len(bad) else []
     choices = [table.choice("amount", place) for place in others]
-    is_entry = any(map(str.isdigit, text)) and "date" in reading.result
-    if not choices and not is_entry:
+    if not choices and "date" not in reading.result:
         choices = [table.skip(bad)]
     code = "not_an_amount" if choices else "broken_amount"
     reading.ask_of_rows(code, bad, choices, field=name, heading=reading.heading(name), value=text)

@@ -50,6 +50,8 @@ def _split(reading: Reading, place: int, code: str, name: str) -> None:
     names = pc.coalesce(pc.struct_field(parts, "name"), column)
     is_code = pa.array(cells.matches(column, r"^\s*\d[\d.\-/]*\s*$"))
     columns = [*table.columns, pc.if_else(is_code, pa.scalar("", schema.TEXT), names)]
+    # A posting's account may have no code. In a chart, such a row is a title.
+    codes = pc.if_else(pc.equal(codes, ""), names, codes) if reading.kind == "ledger" else codes
     columns[place] = pc.if_else(is_code, cells.trimmed(column), codes)
     headings = (*table.headings, f"{table.headings[place]} (name)")
     reading.table = replace(table, headings=headings, columns=columns)
