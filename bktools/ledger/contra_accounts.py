@@ -54,9 +54,9 @@ def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
         (sums(account, accounts, stays) >= OFTEN * (cost != 0).sum())
         | (sums(account, accounts, stays * size) >= OFTEN * np.abs(cost).sum())
     )
-    # A seldom one is a contra account, too, unless it is a cost elsewhere: beside a credit of a main one.
-    has_main = among(len(cost), lines.v[is_main[lines.account] & (lines.cents < 0)])[v]
-    is_contra = is_main | (is_contra & ~among(accounts, account[has_main & (cents > 0)]))
+    # A seldom one is a contra account, too, unless it stands beside a main one: then it is a cost.
+    has_main = among(len(cost), lines.v[is_main[lines.account]])[v] & is_beside
+    is_contra = is_main | (is_contra & ~among(accounts, account[has_main]))
     # Creditors that begin alike are contra accounts, too, where no entry's account stands beside them.
     is_cost = (sums(account, accounts, is_beside) > 0) & ~is_contra
     is_family = (sums(heads, accounts, is_contra) >= FEW) & (sums(heads, accounts, is_cost) == 0)

@@ -64,10 +64,11 @@ def test_no_status_is_wrong(name, errors):
 
 
 @pytest.mark.parametrize(
-    ("name", "seed"), [("supplier and day, tax by entry", 19), ("supplier and day, tax", 300)]
+    ("name", "seed"),
+    [("supplier and day, tax by entry", 19), ("supplier and day, tax", 300), ("document, tax", 3006)],
 )
 def test_no_net_hides_a_wrong_account(name, seed):
-    """An account has the nets of its own entries, whether rates are of entries or of accounts."""
+    """An account has the nets of its own entries; a credit on a strange account is no contra account."""
     assert verdicts(name, [seed], 300, 3)[1] == []
 
 
