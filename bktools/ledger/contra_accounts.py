@@ -32,7 +32,7 @@ def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
     cells, first = number(lines.v[others], lines.account[others])
     v, account, day = (column[others[first]] for column in (lines.v, lines.account, lines.day))
     cents = sums(cells, len(first), lines.cents[others])
-    is_beside, size = cost[v] != 0, np.abs(cost[v])
+    is_beside, size = (cost[v] != 0) & (cents != 0), np.abs(cost[v])
     carries = is_beside & (np.sign(cents) * np.sign(cost[v]) < 0) & (2 * np.abs(cents) >= size)
     count = sums(account, accounts, carries)
     # A creditor is credited before it is paid. An account that has an amount first, and then gives it to an

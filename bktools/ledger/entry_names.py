@@ -33,6 +33,8 @@ class Entry:
         the ledger is seen so.
     exported : int
         Its amount as it was exported.
+    is_original : bool
+        Whether its amount is in another currency than the ledger's.
     sent : bool
         Whether it was sent.
     has_own_description, has_own_document : bool
@@ -43,13 +45,14 @@ class Entry:
     account: int
     day: int
     cents: int
-    exported: int
+    is_original: bool
     sent: bool
     code: int
     supplier: str | None
     description: str | None
     document: str | None
     id: str | None
+    exported: int
     has_own_description: bool
     has_own_document: bool
 

@@ -18,8 +18,9 @@ group's last day, the end of its week or month, or the day of sending: whichever
    from all of them together, and used only if they give the postings to the cent. Then each account of a
    voucher, or each line, is a voucher of its own.
 5. Foreign entries compare by original amounts, where the ledger keeps them: an account has such amounts as
-   an account of its own. Else an entry is booked at what
-   the one voucher shows that only it can have; in a sum, two vouchers have to show a rate within 3%.
+   an account of its own. Their tax may have none, so that no amount of theirs is called wrong. Else an
+   entry is booked at what the one voucher shows that only it can have; in a sum, two vouchers have to show
+   a rate within 3%.
 6. A proven pair is judged again if a free posting near it, on its account, of the entries' kind or with the
    entry's text, has its amount (it may be a second booking) or the opposite (it may take the entry back).
 7. STORIES tell each open group: booked, left out, on another account, twice, taken back, of another amount. A
@@ -161,7 +162,8 @@ def _judge(
     books = annotated_postings(entries, lines, sign)
     draft.gross = draft.gross * books.sign
     currency = _currency_of(entries, books, currency)
-    entries = entries.also(is_home=_is_of(entries.table["currency"], currency))
+    is_home = _is_of(entries.table["currency"], currency)
+    entries = entries.also(is_home=is_home, is_original=np.zeros_like(is_home))
     money = _original_currencies(entries, lines, currency)
     is_original = money.is_not_null().to_numpy()
     if is_original.any():
@@ -249,8 +251,13 @@ def _in_original_amounts(entries: Columns, lines: Columns, money: pl.Series) -> 
     of_lines = lines.table.select(of_account).to_series()
     is_whole = (lines.table["currency"] == money).fill_null(value=False)
     cents = np.where((has_original & ~is_whole).to_numpy(), lines.fcents, lines.cents)
-    is_home = entries.is_home | is_own.to_numpy()
-    return with_account_numbers(entries.also(is_home=is_home), lines.also(cents=cents), of_entries, of_lines)
+    # What stands beside such costs alone, a tax and a contra account, is in the ledger's currency.
+    is_original, count = has_original.to_numpy(), int(lines.v.max(initial=-1)) + 1
+    is_used = of_lines.is_in(of_entries.unique().implode()).fill_null(value=False).to_numpy()
+    is_alone = among(count, lines.v[is_original]) & ~among(count, lines.v[is_used & ~is_original])
+    cents = np.where(is_alone[lines.v] & ~is_original, 0, cents)
+    entries = entries.also(is_home=entries.is_home | is_own.to_numpy(), is_original=is_own.to_numpy())
+    return with_account_numbers(entries, lines.also(cents=cents), of_entries, of_lines)
 
 
 # ---- tax

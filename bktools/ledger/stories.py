@@ -183,8 +183,8 @@ class _Telling:
         if not self.is_sum and is_explained:
             return  # twice its amount is no slip of the pen
         if not self.is_sum and is_own and piece.gross * group.total > 0:
-            # An account may have several rates of tax: a net at another rate may be right.
-            is_net = piece.gross in {net_of(x.exported, rate) for rate in case.taxes}
+            # A net may be right: an account may have several rates of tax; an original amount may have none.
+            is_net = x.is_original or piece.gross in {net_of(x.exported, rate) for rate in case.taxes}
             yield self.story(1, {x.e: Status.OPEN if is_net else Status.ANOTHER_AMOUNT}, off=self.off)
         elif self.is_sum or case.is_of_sums:
             # A round difference may be the slip of the pen of any entry: as likely as the mistakes above.

@@ -99,16 +99,14 @@ class Study:
         wanted = [e for e in numbers if e not in self._objects]
         if wanted:
             at, entries = np.searchsorted(self.entries.e, wanted), self.entries
-            columns = [
-                getattr(entries, name)[at].tolist() for name in ("account", "day", "cents", "sent", "code")
-            ]
-            texts = entries.table.select("supplier", "description", "document", "id")[at].rows()
+            names = ("account", "day", "cents", "is_original", "sent", "code")
+            columns = [getattr(entries, name)[at].tolist() for name in names]
+            texts = entries.table.select("supplier", "description", "document", "id", "cents")[at].rows()
             described = self._is_own("description")[at] if self._describes else np.zeros(len(at), np.bool_)
             facts = (described, self._is_own("document")[at])
-            exported = entries.table["cents"][at].to_list()
-            rows = zip(wanted, *columns, exported, texts, *(fact.tolist() for fact in facts), strict=True)
-            for e, account, day, cents, sent, code, gross, text, *own in rows:
-                self._objects[e] = Entry(e, account, day, cents, gross, sent, code, *text, *own)
+            rows = zip(wanted, *columns, texts, *(fact.tolist() for fact in facts), strict=True)
+            for e, account, day, cents, is_original, sent, code, text, *own in rows:
+                self._objects[e] = Entry(e, account, day, cents, is_original, sent, code, *text, *own)
         return [self._objects[e] for e in numbers]
 
     def members(self, group: int) -> list[Entry]:

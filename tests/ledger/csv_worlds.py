@@ -18,6 +18,7 @@ from bktools import read_general_ledger
 
 FOLDER = Path(__file__).parents[1] / "worlds" / "ledger"
 MONEY = pd.ArrowDtype(pa.decimal128(38, 2))
+ORIGINALS = {"foreign_amount": "Foreign amount", "foreign_currency": "Foreign currency"}
 ENTRIES, LEDGER = ".exported.csv", ".ledger.csv"
 NAMES = sorted(path.name.removesuffix(ENTRIES) for path in FOLDER.glob(f"*{ENTRIES}"))
 
@@ -34,7 +35,14 @@ def entries_of(name: str) -> pd.DataFrame:
 
 def ledger_of(name: str) -> pd.DataFrame:
     """Return the ledger of a world."""
-    return read_general_ledger(FOLDER / f"{name}{LEDGER}", money="decimal")
+    return read(FOLDER / f"{name}{LEDGER}")
+
+
+def read(path: Path) -> pd.DataFrame:
+    """Return a ledger, with its original amounts in other currencies where it has any."""
+    with path.open(encoding="utf-8") as file:
+        has_originals = ORIGINALS["foreign_amount"] in file.readline()
+    return read_general_ledger(path, money="decimal", columns=ORIGINALS if has_originals else None)
 
 
 def lines_of(name: str) -> list[dict[str, str]]:

@@ -7,9 +7,9 @@ from collections import Counter
 from decimal import Decimal
 
 import pytest
-from csv_worlds import NAMES, entries_of, ledger_of, lines_of, write
+from csv_worlds import NAMES, entries_of, ledger_of, lines_of, read, write
 
-from bktools import match_ledger, read_general_ledger
+from bktools import match_ledger
 
 ORDERS = ("missing", "booked_twice", "another_amount", "another_account")
 # Where a correction is in a sum with other entries, these stay open until a person has looked.
@@ -70,7 +70,7 @@ def test_followed_advice_is_gone(name, tmp_path):
     ]
     for number, row in enumerate(orders):
         lines += followed(lines, row, match.postings, number, match.habits["sign"])
-    again = match_ledger(entries, read_general_ledger(write(lines, tmp_path / "ledger.csv")))
+    again = match_ledger(entries, read(write(lines, tmp_path / "ledger.csv")))
     wanted = {row["entry_id"] for row in orders}
     own = again.entries[again.entries["entry_id"].isin(wanted)]
     assert {*own["status"]} <= {"booked", "in_a_sum", *(["open"] if name in STAYS_OPEN else [])}
