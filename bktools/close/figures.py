@@ -10,6 +10,7 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.close.entries import OF_REASON
 from bktools.findings.check import EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
 from bktools.frames.columns import tables_in_one_scale
 from bktools.frames.schema import BOOKED, TEXT
@@ -24,6 +25,7 @@ from bktools.frames.sums import (
     money_of,
     sums_of,
     total,
+    with_one_reason,
 )
 
 ALL, NO_REASON = "all", ""
@@ -119,7 +121,7 @@ class Figures:
     @cached_property
     def statement(self) -> tuple[Sum, ...]:
         """A line for each fate that has entries, its reasons below it, and the total with the fate "all"."""
-        reasons = self.by("fate", "reason")
+        reasons = self._by_reason
         lines = []
         for whole in sorted(self.by("fate"), key=_place):
             fate = whole["fate"]
@@ -204,13 +206,18 @@ class Figures:
     @cached_property
     def table(self) -> pa.Table:
         """One row per fate, reason and currency: entries (count) and exact amount."""
-        return by_currency(("fate", "reason"), sorted(self.by("fate", "reason"), key=_place))
+        return by_currency(("fate", "reason"), sorted(self._by_reason, key=_place))
 
     @cached_property
     def totals(self) -> pa.Table:
         """One row per category, account, fate and currency: entries (count) and exact amount."""
         keys = ("fate", "category_name", "account_code", "account_name", "category_id")
         return by_currency(keys, sorted(self.by_category, key=_place))
+
+    @cached_property
+    def _by_reason(self) -> list[Sum]:
+        """The sums of each fate and reason: an entry counts at one reason of each of its fates."""
+        return sums_of(with_one_reason(self._entries, OF_REASON), "fate", "reason", own=self._own)
 
     @cached_property
     def _spent(self) -> tuple[pa.Table, pa.Table]:
