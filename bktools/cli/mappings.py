@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from bktools.cli import results
 from bktools.progress import note
 from bktools.wording import words
@@ -10,7 +12,7 @@ from bktools.wording import words
 def mappings(
     table: results.Table,
 ) -> None:
-    """List the saved mappings.
+    """List the saved mappings; one that cannot be read has the reason instead of its options.
 
     A mapping keeps the options that read files with the same headings. bktools chart, entries and ledger save
     one with --save-mapping. Each is a TOML file: give it to colleagues
@@ -20,8 +22,9 @@ def mappings(
     """
     from bktools.inputs.mappings import all_mappings, folder, path_of
 
-    rows = []
-    for mapping in all_mappings():
+    rows: list[tuple[object, ...]] = []
+    mappings, errors = all_mappings()
+    for mapping in mappings:
         settled = (f"{name}={value}" for name, value in (*mapping.options.items(),))
         rows.append(
             (
@@ -32,6 +35,7 @@ def mappings(
                 str(path_of(mapping.name)),
             )
         )
+    rows += [(Path(error.source).stem, None, None, error.why, error.source) for error in errors]
     frame = results.table_of(rows, ["name", "kind", "headings", "options", "file"])
     table.hand_over(frame)
     note(words()("command.mappings", count=len(rows), folder=folder()))

@@ -5,19 +5,24 @@ A new field is one item of `fields.toml`, and new words are one line of `words.t
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from bktools.caller import name_of
 from bktools.contract import rules
+from bktools.errors import ArgumentError
 from bktools.inputs import words
 from bktools.inputs.columns import Column, side_of
+from bktools.inputs.options import OF_KIND, Options
 from bktools.inputs.values.days import is_day, is_serial
+from bktools.wording import Sentence
 
 Test = Callable[[Column], bool]
 
@@ -190,6 +195,23 @@ def needed_in(kind: str, names: frozenset[str]) -> int:
 def has_needed(kind: str, names: frozenset[str]) -> bool:
     """Whether all fields that a kind of file needs are among these."""
     return needed_in(kind, names) == sum(field.needed for field in of_kind(kind).values())
+
+
+def options_of(kind: str, options: Mapping[str, Any]) -> Options:
+    """Return the keywords of a kind's reader as options; None says nothing.
+
+    An option or a field that this kind of file does not have is an `ArgumentError`.
+    """
+    for name in options.keys() - {*OF_KIND[kind]}:
+        rule = f"does not read {kind}; there are {', '.join(OF_KIND[kind])}"
+        raise ArgumentError(name_of(name), rule, options[name])
+    checked = Options(**{name: value for name, value in options.items() if value is not None})
+    fields = of_kind(kind)
+    for field in checked.columns.keys() - fields.keys():
+        similar = difflib.get_close_matches(field, fields, 1) or None
+        rule = Sentence("rule.field", fields=", ".join(fields), similar=similar)
+        raise ArgumentError(name_of("columns"), rule, field)
+    return checked
 
 
 @cache

@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 import unicodedata
+import warnings
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
@@ -15,11 +16,12 @@ import msgspec
 import pandas as pd
 
 from bktools.disk import PRIVATE_FOLDER, file_name, storage_errors, write_whole
-from bktools.errors import ArgumentError, InputError
-from bktools.inputs.fields import of_kind
+from bktools.errors import ArgumentError, FileNoteWarning, InputError
+from bktools.inputs.fields import options_of
 from bktools.inputs.grids.source import Source
-from bktools.inputs.options import OF_KIND, Options
+from bktools.inputs.options import Options
 from bktools.settings import config_path
+from bktools.wording import words
 
 KINDS = ("chart", "entries", "accounts", "ledger")
 # What a ledger's frame keeps for matching beside the options that read it.
@@ -69,9 +71,15 @@ def path_of(name: str) -> Path:
     return folder() / f"{name}{_SUFFIX}"
 
 
-def all_mappings() -> list[FileMapping]:
-    """Return all mappings by name; a damaged one is an `InputError` that names its file."""
-    return [read_mapping(path) for path in sorted(folder().glob(f"*{_SUFFIX}"))]
+def all_mappings() -> tuple[list[FileMapping], list[InputError]]:
+    """Return the mappings of the folder by name, and the errors of those that cannot be read."""
+    mappings, errors = [], []
+    for path in sorted(folder().glob(f"*{_SUFFIX}")):
+        try:
+            mappings.append(read_mapping(path))
+        except InputError as error:
+            errors.append(error)
+    return mappings, errors
 
 
 def read_mapping(path: Path) -> FileMapping:
@@ -79,19 +87,15 @@ def read_mapping(path: Path) -> FileMapping:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         mapping = msgspec.convert({**content, "name": path.stem}, FileMapping)
-        Options(**{name: value for name, value in mapping.options.items() if name not in _KEPT})
+        options_of(
+            mapping.kind, {name: value for name, value in mapping.options.items() if name not in _KEPT}
+        )
     except FileNotFoundError:
         raise InputError("there is no such mapping; see: bktools mappings", source=str(path)) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise _unreadable(path, error.strerror if isinstance(error, OSError) else error) from None
     except (ArgumentError, TypeError) as error:
         raise _unreadable(path, error) from None
-    known = (*OF_KIND[mapping.kind], *_KEPT)
-    for name in mapping.options.keys() - {*known}:
-        raise _unreadable(path, f"[options] has {name!r}; there are {', '.join(known)}")
-    fields = of_kind(mapping.kind)
-    for field in mapping.options.get("columns", {}).keys() - fields.keys():
-        raise _unreadable(path, f"[options.columns] has {field!r}; there are {', '.join(fields)}")
     return mapping
 
 
@@ -110,7 +114,8 @@ def write_mapping(mapping: FileMapping, path: Path | None = None) -> Path:
 def mapping_for(path: str | PathLike[str], kind: str, named: str | None = None) -> FileMapping | None:
     """Return the mapping of a name, else the one whose headings a file has; None without one.
 
-    A mapping of another kind, a damaged one, and several for these headings are an `InputError`.
+    A named mapping that is damaged or of another kind, and several for these headings are an `InputError`;
+    a damaged one that is not named is a `FileNoteWarning`.
     """
     if named is not None:
         mapping = read_mapping(path_of(named))
@@ -118,7 +123,11 @@ def mapping_for(path: str | PathLike[str], kind: str, named: str | None = None) 
             raise InputError(f"is a mapping of {mapping.kind}, not of {kind}", source=named)
         return _placed(mapping, Source(path, kind)) or mapping
     # A pipe is not opened: the reader refuses it.
-    known = [one for one in all_mappings() if one.kind == kind] if Path(path).is_file() else []
+    mappings, errors = all_mappings() if Path(path).is_file() else ([], [])
+    for error in errors:
+        # Python shows a warning once, also where a command reads several files.
+        warnings.warn(words()("command.mapping_not_used", error=str(error)), FileNoteWarning, stacklevel=1)
+    known = [one for one in mappings if one.kind == kind]
     source = Source(path, kind) if known else None
     fitting = [own for one in known if source and (own := _placed(one, source))]
     if len(fitting) > 1:

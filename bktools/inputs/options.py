@@ -109,14 +109,6 @@ class Options:
         object.__setattr__(self, "currency", self.currency and str(self.currency).upper())
         _check(self)
 
-    @classmethod
-    def of(cls, kind: str, options: Mapping[str, Any]) -> Options:
-        """Return the keywords of a kind's reader as options; None says nothing."""
-        for name in options.keys() - {*OF_KIND[kind]}:
-            rule = f"does not read {kind}; there are {', '.join(OF_KIND[kind])}"
-            raise ArgumentError(name_of(name), rule, options[name])
-        return cls(**{name: value for name, value in options.items() if value is not None})
-
     @property
     def filled_fields(self) -> tuple[str, ...]:
         """The fields that are filled down."""

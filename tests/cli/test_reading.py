@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import bktools
 from bktools.cli.exits import Exit
+from bktools.errors import ArgumentError
 from bktools.inputs.mappings import folder
 
 # A ledger whose headings no dictionary has.
@@ -148,14 +150,32 @@ def test_a_name_that_is_none_is_refused(run, ledger, name):
     assert sorted(folder().iterdir()) == before
 
 
-def test_a_damaged_mapping_is_one_line(run, ledger):
-    """It names the file and what is wrong, whichever command meets it."""
-    (folder() / "damaged.toml").write_text("kind = ")
-    for line in ("ledger october.csv", "mappings"):
-        done = run(line)
-        assert done.returncode == Exit.INPUT
-        assert done.stderr.startswith(f"bktools: {folder() / 'damaged.toml'}: is not a readable mapping")
-        assert done.stderr.count("\n") == 1
+def test_a_damaged_mapping_stops_only_what_names_it(run, ledger):
+    """Other commands warn in one line and go on; the list of mappings has the reason and the way out."""
+    damaged = folder() / "damaged.toml"
+    damaged.write_text((folder() / "house.toml").read_text().replace('"amount"', '"amounts"'))
+    done = run("ledger october.csv")
+    warning, used = done.stderr.splitlines()
+    assert (done.returncode, used) == (Exit.DONE, 'mapping "house" used for october.csv')
+    assert warning.startswith(f"bktools: {damaged}: is not a readable mapping")
+    assert "delete it" in warning
+    named = run("ledger october.csv --mapping damaged")
+    assert (named.returncode, named.stderr.count("\n")) == (Exit.INPUT, 1)
+    rows = json.loads(run("mappings --format json").stdout)
+    (row,) = (row for row in rows if row["name"] == "damaged")
+    assert (row["kind"], row["file"]) == (None, str(damaged))
+    assert row["options"].startswith("is not a readable mapping")
+
+
+def test_an_unknown_field_is_refused_and_not_saved(run, ledger):
+    """The message has the fields that there are, and the closest one."""
+    before = sorted(folder().iterdir())
+    done = run(f"ledger october.csv {SETTLED} --column original_amount=Wieviel --save-mapping journal")
+    assert (done.returncode, sorted(folder().iterdir())) == (Exit.INPUT, before)
+    assert "\nbktools: --column must name one of the fields debit_account, " in done.stderr
+    assert "(did you mean foreign_amount?), got 'original_amount'" in done.stderr
+    with pytest.raises(ArgumentError, match="columns must name one of the fields"):
+        bktools.read_general_ledger("october.csv", columns={"original_amount": "Wieviel"})
 
 
 def test_a_ledger_that_contradicts_itself_is_read_anyway_as_printed(run):

@@ -69,18 +69,14 @@ def test_what_is_printed_can_be_pasted(tmp_path):
         done = subprocess.run(
             ["bash", "-c", shell], env=own, cwd=tmp_path, capture_output=True, text=True, check=True
         )
-    page, first, second, employees, account, job, balance, document = (
-        json.loads(line) for line in done.stdout.splitlines()[:8]
-    )
+    page, first, second, account, job, document = (json.loads(line) for line in done.stdout.splitlines()[:6])
     assert {row["companyId"] for row in page["data"]} == {variables["BKTOOLS_COMPANY"]}
     names = [row["name"] for part in (first, second) for row in part["data"]]
     assert (len(names), names) == (4, sorted(names))
-    assert {row["companyId"] for row in employees["data"]} == {variables["BKTOOLS_COMPANY"]}
     assert (account["data"]["externalId"], job["data"]["status"]) == ("0400-curl", "pending")
-    assert balance.keys() == {"currency", "current", "available"}
     assert document["openapi"] == "3.1.0"
-    assert len(json.loads("".join(done.stdout.splitlines()[8:]))) == 240
-    assert set(re.findall(r"`([A-Z_]+)`", guide.split("they set")[1].split("which")[0])) == {*variables}
+    assert len(json.loads("".join(done.stdout.splitlines()[6:]))) == 240
+    assert set(re.findall(r"\$(BKTOOLS_[A-Z_]+)", guide)) <= {*variables}
     assert all(parse_fault(option) for option in re.findall(r"--fault ([a-z_:=0-9]+)", guide))
 
 

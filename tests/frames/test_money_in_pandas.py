@@ -129,7 +129,7 @@ def test_longer_amounts(tmp_path: Path):
     )
     with pytest.raises(InputError, match=r"amount 12345678901234.56 has more than the 15 .*money=.decimal"):
         bktools.read_entries(file)
-    with pytest.raises(ArgumentError, match="money must be 'float' or 'decimal'"):
+    with pytest.raises(ArgumentError, match="money must be one of float, decimal"):
         bktools.read_entries(file, money="exact")
     entries = bktools.read_entries(file, money="decimal")
     assert entries["amount"].to_list() == [Decimal("12345678901234.56")]

@@ -20,11 +20,11 @@ from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames import schema
 from bktools.inputs import cells, words
 from bktools.inputs.assignment import ask_for, candidates
-from bktools.inputs.fields import has_digits
+from bktools.inputs.fields import has_digits, options_of
 from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
-from bktools.inputs.options import ChartOptions, Options, TableOptions, takes_options
+from bktools.inputs.options import ChartOptions, TableOptions, takes_options
 from bktools.inputs.readers.steps import Step, read_by_steps
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Table
@@ -104,7 +104,7 @@ def read_chart_of_accounts(
     """
     source = Source(path, "chart")
     steps: list[Step] = [_find_columns, _leave_titles, partial(_read_accounts, company=_company(company))]
-    return read_by_steps(partial(opened_books, source), steps, Options.of("chart", options), schema.CHART)
+    return read_by_steps(partial(opened_books, source), steps, options_of("chart", options), schema.CHART)
 
 
 @takes_options("accounts")
@@ -124,7 +124,7 @@ def read_accounts(
         partial(_read_accounts, company=_company(company)),
         _read_ids,
     ]
-    return read_by_steps(partial(opened, source), steps, Options.of("accounts", options), _LIST)
+    return read_by_steps(partial(opened, source), steps, options_of("accounts", options), _LIST)
 
 
 def _company(company: str | None) -> str | None:

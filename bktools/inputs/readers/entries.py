@@ -17,11 +17,11 @@ from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells, words
 from bktools.inputs.assignment import ask_for, candidates
-from bktools.inputs.fields import fields_of
+from bktools.inputs.fields import fields_of, options_of
 from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
-from bktools.inputs.options import EntriesOptions, Options, takes_options
+from bktools.inputs.options import EntriesOptions, takes_options
 from bktools.inputs.readers.steps import Step, read_by_steps
 from bktools.inputs.reading import Reading
 from bktools.inputs.values import names
@@ -136,7 +136,7 @@ def read_entries(
     return read_by_steps(
         partial(opened, Source(path, "entries")),
         steps,
-        Options.of("entries", options),
+        options_of("entries", options),
         schema.ENTRIES,
         finish=split_entries,
         money=money,

@@ -21,12 +21,12 @@ from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
 from bktools.inputs.assignment import ask_for, candidates
-from bktools.inputs.fields import are_account_codes
+from bktools.inputs.fields import are_account_codes, options_of
 from bktools.inputs.formats.format import Books
 from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import Note, note
-from bktools.inputs.options import LedgerOptions, Options, takes_options
+from bktools.inputs.options import LedgerOptions, takes_options
 from bktools.inputs.question import mapping_name
 from bktools.inputs.readers.steps import Step, read_by_steps
 from bktools.inputs.reading import WARNED, Reading
@@ -136,7 +136,7 @@ def read_general_ledger(
     return read_by_steps(
         partial(opened_books, Source(path, "ledger")),
         steps,
-        Options.of("ledger", options),
+        options_of("ledger", options),
         schema.LEDGER,
         finish=prove,
         money=money,
