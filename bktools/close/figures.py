@@ -72,7 +72,10 @@ def spent_table(month: str, sent: pa.Table, held: pa.Table) -> pa.Table:
         (held, pc.if_else(pc.is_in(held["reason"], pa.array(BOOKED, TEXT)), IN_BOOKS, HELD)),
     ]
     tables = [
-        pa.table({name: rows[name] for name in ("id", "split_line", "currency", "amount")} | {"fate": fates})
+        pa.table(
+            {name: rows[name] for name in ("id", "split_line", "date", "currency", "amount")}
+            | {"fate": fates}
+        )
         for rows, fates in parts
     ]
     return pa.concat_tables(tables_in_one_scale(*tables), promote_options="permissive")
@@ -161,6 +164,32 @@ class Figures:
                 change = change_of(_added(old.values()), _added(new.values()))
                 differences.append(MonthChange(currency, *change, parts=parts))
         return tuple(differences)
+
+    @cached_property
+    def against_home(self) -> MonthChange | None:
+        """What was spent beside the last closed month, of all currencies, in the company's own.
+
+        None without rates, and where an amount of either month has no rate.
+        """
+        if HOME not in self._last.column_names or HOME not in self._entries.column_names:
+            return None
+        old, new = (
+            {
+                part["fate"]: part.home
+                for part in sums_of(rows, "fate")
+                if part["fate"] in SPENT and part.amounts
+            }
+            for rows in (self._last, self._spent[0])
+        )
+        if not old or None in {*old.values(), *new.values()}:
+            return None
+        whole = (Money(0, total(side.values())) for side in (old, new))
+        parts = {
+            fate: (old.get(fate) or Decimal(0), new.get(fate) or Decimal(0))
+            for fate in SPENT
+            if fate in old or fate in new
+        }
+        return MonthChange(self._last["home_currency"][0].as_py(), *change_of(*whole), parts=parts)
 
     @cached_property
     def largest(self) -> pa.Table:

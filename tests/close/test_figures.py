@@ -111,7 +111,7 @@ def test_months_are_compared_by_what_was_spent():
 
 def test_an_entry_is_spent_in_the_month_that_met_it_first():
     """What a month held back stays its own, also when the next one exports it."""
-    columns = {name: COLUMNS.field(name).type for name in ("id", "amount", "currency", "reason")}
+    columns = {name: COLUMNS.field(name).type for name in ("id", "date", "amount", "currency", "reason")}
     more = {"state": pa.large_string(), "sent_in": pa.large_string(), "first_held_in": pa.large_string()}
     schema = pa.schema(columns | more | {"split_line": pa.int64()})
     usual = {"amount": Decimal("1.00"), "currency": "EUR", "split_line": 0}
