@@ -16,9 +16,21 @@ from typing import Any
 import pyarrow as pa
 
 from bktools.close.entries import BLOCKED, CHANGED, OF_REASON, PLANNED_ACCOUNT
-from bktools.findings.check import EMPLOYEE, ERP, ERROR, IN_BOOKS, LEFT_OUT, PREPARER, ROLES, SERVICE, WARNING
+from bktools.export.checks import FATE_OF_REASON, HELD_TOGETHER
+from bktools.findings.check import (
+    EMPLOYEE,
+    ERP,
+    ERROR,
+    HELD,
+    IN_BOOKS,
+    LEFT_OUT,
+    PREPARER,
+    ROLES,
+    SERVICE,
+    WARNING,
+)
 from bktools.frames.columns import split_lines
-from bktools.frames.sums import NO_CURRENCY, Money, Valued, largest_first, money_of, total
+from bktools.frames.sums import NO_CURRENCY, Money, Valued, largest_first, money_of, total, with_one_reason
 
 SEVERITIES = (ERROR, WARNING)
 # The sections of the wording that have the sentences of an action.
@@ -124,6 +136,8 @@ class Action(Valued):
         Those entries.
     command : str
         The command to copy, "" for none.
+    counted_elsewhere : int
+        How many of those entries the figures count at another reason, which is an earlier error of theirs.
     """
 
     section: str
@@ -135,6 +149,7 @@ class Action(Valued):
     money: Mapping[str, Money] = field(default_factory=dict)
     entry_ids: tuple[str, ...] = ()
     command: str = ""
+    counted_elsewhere: int = 0
 
     @property
     def key(self) -> str:
@@ -236,10 +251,11 @@ class StepResults:
 
     @cached_property
     def lines(self) -> list[Mapping[str, Any]]:
-        """The lines of entries, with the number of the line in a split entry."""
+        """The lines of entries, with the number of the line in a split entry, and the entry's reason."""
         money = ("currency", "amount", "file_currency", "file_amount")
         names = ("id", "line", "fate", "reason", "batch_id", *money)
-        columns = self.entries.select(names).append_column("split", split_lines(self.entries))
+        entries = with_one_reason(self.entries, OF_REASON)
+        columns = entries.select(names).append_column("split", split_lines(entries))
         rows: list[Mapping[str, Any]] = columns.to_pylist()
         return rows
 
@@ -260,6 +276,20 @@ class StepResults:
     def keys_with(self, column: str, value: str) -> tuple[Any, ...]:
         """Return the keys of the entries with a value."""
         return tuple(dict.fromkeys(_key(row) for row in self.lines if row[column] == value))
+
+    def reasons_of(self, key: Any) -> set[str | None]:
+        """Return the reasons at which the figures count an entry, one of each of its fates."""
+        return {self.lines[place]["reason"] for place in self.places.get(key, ())}
+
+    def counted_elsewhere(self, keys: Iterable[Any], reason: str) -> int:
+        """Return how many entries the figures count at another reason than this one, which holds them back.
+
+        The figures count an entry at its first error; each of its errors is a step.
+        """
+        if FATE_OF_REASON.get(reason) != HELD:
+            return 0
+        reasons = [self.reasons_of(key) for key in {*keys}]
+        return sum(bool(of_one - {None}) and reason not in of_one for of_one in reasons)
 
     def waiting(self, keys: Iterable[Any]) -> tuple[dict[str, Money], tuple[str, ...]]:
         """Return the money and the IDs of entries, by their IDs, or by their lines where they have none."""
@@ -338,7 +368,8 @@ def _grouped(results: StepResults, cases: Iterable[_Case]) -> Iterator[Action]:
         facts = json.loads(cause or "{}")
         if code == CHANGED:
             facts |= results.change_of(key for case in group for key in case.keys)
-        yield Action(section, code, severity, role, facts, tuple(things), money, ids, command)
+        elsewhere = results.counted_elsewhere((key for case in group for key in case.keys), code)
+        yield Action(section, code, severity, role, facts, tuple(things), money, ids, command, elsewhere)
 
 
 def _things(results: StepResults, cases: Iterable[_Case]) -> Iterator[Thing]:
@@ -393,6 +424,8 @@ def _of_entries(results: StepResults) -> Iterator[_Case]:
         check = row["check"]
         if check in SOLVED_BY_OTHERS or OF_REASON.get(check) in WITHOUT_STEPS:
             continue
+        if check == HELD_TOGETHER and check not in results.reasons_of(_key(row)):
+            continue  # The error of the other line is the step.
         person = (row.get("employee_name") or "") if row["who"] == EMPLOYEE else ""
         of_category = check in OF_A_CATEGORY
         section = OF_STEPS if of_category else OF_ENTRIES

@@ -22,7 +22,7 @@ from bktools.journal.journal import Journal
 from bktools.journal.periods import held_back
 from bktools.spending.budgets import keys_of_budget, with_ids
 from bktools.spending.differences import versus
-from bktools.spending.rates import converted, in_own_currency, keep_rates
+from bktools.spending.rates import ExchangeRates, converted, in_own_currency, keep_rates, kept_rates
 from bktools.spending.sums import KEYS
 
 # Of what was spent in the month in the company's own currency: a smaller change is in the CSV file alone.
@@ -36,13 +36,15 @@ def months_before(
     accounts: pa.Table,
     of_month: pa.Table,
     sent: pa.Table,
+    home: str | None,
 ) -> tuple[str, dict[str, pa.Table]]:
     """Return the last month before this one that exported anything, and tables of the months before.
 
     The tables are last (entries of the last month, with their fates), earlier (entries of all months before),
     counted_before (the IDs of entries that they held back), expected (what comes every month and is missing),
     verified (the last verification of each month), and where there is a last month, changes since then: the
-    large ones, and all_changes. `record` and `of_month` are the record and the entries of this month.
+    large ones, and all_changes. `record` and `of_month` are the record and the entries of this month. `home`
+    is the company's own currency where rates were given: the last month has rates of its own, or these.
     """
     entries = as_entries(sent)
     held = as_entries(held_back(journal, request.company, sent))
@@ -50,10 +52,12 @@ def months_before(
     earlier = pa.concat_tables([part.select(GROUPS) for part in (exported, _before(held, request.period))])
     is_counted = pc.less(held["first_held_in"], request.period)
     last = str(pc.max(exported["sent_in"]).as_py() or "")
+    kept = kept_rates(request.service.settings, request.company, last) if last else None
+    rates = kept or request.rates
     tables = {
         "earlier": earlier,
         "counted_before": held.filter(is_counted).select(["id"]),
-        "last": spent_table(last, entries, held),
+        "last": _converted(spent_table(last, entries, held), rates, home),
         "expected": recurring(of_month, entries, held, request.period, last),
         "verified": verified_months(journal, request.company),
     }
@@ -102,9 +106,13 @@ def keep_rates_of_month(request: CloseRequest) -> str | None:
 
 def with_home_amounts(request: CloseRequest, entries: pa.Table, home: str | None) -> pa.Table:
     """Return entries with their amount in the company's own currency, where rates were given."""
-    if request.rates is None or home is None:
+    return _converted(entries, request.rates, home)
+
+
+def _converted(entries: pa.Table, rates: ExchangeRates | None, home: str | None) -> pa.Table:
+    if rates is None or home is None:
         return entries
-    amounts = converted(entries, request.rates, home)
+    amounts = converted(entries, rates, home)
     currencies = pa.repeat(pa.scalar(home, TEXT), len(entries))
     return entries.append_column(HOME, amounts).append_column("home_currency", currencies)
 

@@ -16,10 +16,11 @@ from bktools.close.record import PeriodRecord, record_in
 from bktools.connection import company_named, service_or_default, words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
+from bktools.export.checks import FATE_OF_REASON
 from bktools.frames.incoming import arrow_of, described, source_of
 from bktools.frames.names import with_names
 from bktools.frames.schema import COUNT, MONEY, TEXT, to_pandas
-from bktools.frames.sums import NOTHING, Money, change_of, sums_of, threshold_of
+from bktools.frames.sums import NOTHING, Money, change_of, sums_of, threshold_of, with_one_reason
 from bktools.journal.accounts import accounts_in
 from bktools.journal.periods import required_company
 from bktools.journal.writing import open_up_to_date
@@ -279,7 +280,8 @@ def _figures(was: Money, now: Money) -> dict[str, Any]:
 def _held_back(before: PeriodRecord, after: PeriodRecord, words: Words) -> Iterator[dict[str, Any]]:
     """Yield what became of entries that the first month held back, and the second's new ones, by reason."""
     for record, is_earlier in ((before, True), (after, False)):
-        for part in sums_of(as_entries(record.tables["held_back"]), "outcome", "reason"):
+        held = with_one_reason(as_entries(record.tables["held_back"]), FATE_OF_REASON)
+        for part in sums_of(held, "outcome", "reason"):
             became = "resolved" if part["outcome"] == "resolved" else STILL_OPEN
             change = became if is_earlier else "new"
             for currency, money in part.money.items():

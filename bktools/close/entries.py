@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.export.checks import CHECKS
+from bktools.export.checks import FATE_OF_REASON
 from bktools.export.plan import ExportPlan
-from bktools.findings.check import BEFORE, ERROR, EXPORTED, FATES, HELD, IN_DOUBT, LEFT_OUT, READY
+from bktools.findings.check import BEFORE, EXPORTED, FATES, HELD, IN_DOUBT, LEFT_OUT, READY
 from bktools.frames.columns import (
     in_one_scale,
     split_lines,
@@ -31,10 +31,9 @@ from bktools.wording import Words
 PLANNED, PLANNED_ACCOUNT, REFUSED, BLOCKED = "planned", "planned_account", "refused", "blocked"
 CHANGED = "changed_since_export"
 
-# The fate of an entry that is not in the journal, by the plan's reason.
-OF_REASON = {check.code: check.fate for check in CHECKS if check.severity == ERROR} | dict.fromkeys(
-    (PLANNED, PLANNED_ACCOUNT, REFUSED, BLOCKED), READY
-)
+# The fate of an entry that is not in the journal, by the plan's reason. An entry counts at the first of the
+# reasons of its lines: it waits for a planned account if one of its lines does.
+OF_REASON = FATE_OF_REASON | dict.fromkeys((REFUSED, BLOCKED, PLANNED_ACCOUNT, PLANNED), READY)
 OF_OUTCOME = {"REJECTED": REFUSED, "BLOCKED": BLOCKED}
 # Reasons whose entries have nothing to say before the close is applied.
 SILENT = (PLANNED, PLANNED_ACCOUNT)

@@ -10,6 +10,7 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bktools.close.entries import OF_REASON
 from bktools.findings.check import EXPORTED, FATES, HELD, IN_BOOKS, IN_DOUBT, LEFT_OUT, READY
 from bktools.frames.columns import tables_in_one_scale
 from bktools.frames.schema import BOOKED, TEXT
@@ -24,6 +25,7 @@ from bktools.frames.sums import (
     money_of,
     sums_of,
     total,
+    with_one_reason,
 )
 
 ALL, NO_REASON = "all", ""
@@ -70,7 +72,10 @@ def spent_table(month: str, sent: pa.Table, held: pa.Table) -> pa.Table:
         (held, pc.if_else(pc.is_in(held["reason"], pa.array(BOOKED, TEXT)), IN_BOOKS, HELD)),
     ]
     tables = [
-        pa.table({name: rows[name] for name in ("id", "split_line", "currency", "amount")} | {"fate": fates})
+        pa.table(
+            {name: rows[name] for name in ("id", "split_line", "date", "currency", "amount")}
+            | {"fate": fates}
+        )
         for rows, fates in parts
     ]
     return pa.concat_tables(tables_in_one_scale(*tables), promote_options="permissive")
@@ -119,7 +124,7 @@ class Figures:
     @cached_property
     def statement(self) -> tuple[Sum, ...]:
         """A line for each fate that has entries, its reasons below it, and the total with the fate "all"."""
-        reasons = self.by("fate", "reason")
+        reasons = self._by_reason
         lines = []
         for whole in sorted(self.by("fate"), key=_place):
             fate = whole["fate"]
@@ -159,6 +164,32 @@ class Figures:
                 change = change_of(_added(old.values()), _added(new.values()))
                 differences.append(MonthChange(currency, *change, parts=parts))
         return tuple(differences)
+
+    @cached_property
+    def against_home(self) -> MonthChange | None:
+        """What was spent beside the last closed month, of all currencies, in the company's own.
+
+        None without rates, and where an amount of either month has no rate.
+        """
+        if HOME not in self._last.column_names or HOME not in self._entries.column_names:
+            return None
+        old, new = (
+            {
+                part["fate"]: part.home
+                for part in sums_of(rows, "fate")
+                if part["fate"] in SPENT and part.amounts
+            }
+            for rows in (self._last, self._spent[0])
+        )
+        if not old or None in {*old.values(), *new.values()}:
+            return None
+        whole = (Money(0, total(side.values())) for side in (old, new))
+        parts = {
+            fate: (old.get(fate) or Decimal(0), new.get(fate) or Decimal(0))
+            for fate in SPENT
+            if fate in old or fate in new
+        }
+        return MonthChange(self._last["home_currency"][0].as_py(), *change_of(*whole), parts=parts)
 
     @cached_property
     def largest(self) -> pa.Table:
@@ -204,13 +235,18 @@ class Figures:
     @cached_property
     def table(self) -> pa.Table:
         """One row per fate, reason and currency: entries (count) and exact amount."""
-        return by_currency(("fate", "reason"), sorted(self.by("fate", "reason"), key=_place))
+        return by_currency(("fate", "reason"), sorted(self._by_reason, key=_place))
 
     @cached_property
     def totals(self) -> pa.Table:
         """One row per category, account, fate and currency: entries (count) and exact amount."""
         keys = ("fate", "category_name", "account_code", "account_name", "category_id")
         return by_currency(keys, sorted(self.by_category, key=_place))
+
+    @cached_property
+    def _by_reason(self) -> list[Sum]:
+        """The sums of each fate and reason: an entry counts at one reason of each of its fates."""
+        return sums_of(with_one_reason(self._entries, OF_REASON), "fate", "reason", own=self._own)
 
     @cached_property
     def _spent(self) -> tuple[pa.Table, pa.Table]:

@@ -64,7 +64,7 @@ def run_close(request: CloseRequest) -> Close:
         entries = with_home_amounts(request, entries, home)
         stays_open = record(request, journal, plan, entries)
         of_month = record_in(journal, request.period, request.company, settings.environment, sent)
-        last_month, months = months_before(request, journal, of_month, chart.accounts, entries, sent)
+        last_month, months = months_before(request, journal, of_month, chart.accounts, entries, sent, home)
         results = step_results(request, journal, chart, plan, entries, sent, jobs)
     actions = actions_of(results)
     read = {**tables, "accounts": chart.accounts}

@@ -32,11 +32,14 @@ def step_of(words: Words, action: Action) -> Step:
     is_one = first is not None and not others
     why, do = ("one", "do") if is_one else ("many", "do_many")
     facts |= first.facts if first is not None and is_one else {}
+    reasons = [words(f"{action.key}.{why}", **facts)]
+    if action.counted_elsewhere:
+        reasons.append(words("report.counted_elsewhere", count=action.counted_elsewhere))
     return Step(
         f"{who} ({visible_line(action.person)})" if action.person else who,
         words(f"{action.key}.{do}", **facts),
         words.listed([_listed(words, action, thing) for thing in action.things], between="; "),
-        words(f"{action.key}.{why}", **facts),
+        "; ".join(filter(None, reasons)),
     )
 
 

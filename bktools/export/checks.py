@@ -18,6 +18,7 @@ from bktools.findings.check import (
     BEFORE,
     EMPLOYEE,
     ERP,
+    ERROR,
     IN_BOOKS,
     IN_DOUBT,
     INFO,
@@ -149,3 +150,6 @@ CHECKS = (
         facts=("currency", "own_currency"),
     ),
 )
+
+# The fate of an entry by the first error of its lines, in the order of the checks.
+FATE_OF_REASON = {check.code: check.fate for check in CHECKS if check.severity == ERROR}

@@ -13,12 +13,13 @@ import pyarrow.compute as pc
 
 from bktools import views
 from bktools.consoles import INDENT, listed, room
+from bktools.export.checks import FATE_OF_REASON
 from bktools.export.rendered import sentences_by_check
 from bktools.findings.check import ERROR, SEVERITIES
 from bktools.frames.columns import with_column
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import to_pandas
-from bktools.frames.sums import Sum, money_of, number_of_entries, sums_of
+from bktools.frames.sums import Sum, money_of, number_of_entries, sums_of, with_one_reason
 from bktools.wording import words
 from bktools.wording.numbers import number
 
@@ -118,7 +119,7 @@ class Overview:
         # The currency with most entries: amounts of two currencies cannot be compared.
         main = next(iter(money_of(held)), None)
         # A column of the file may have one of these names.
-        errors = with_column(held, "check", held["reason"])
+        errors = with_column(held, "check", with_one_reason(held, FATE_OF_REASON)["reason"])
         errors = with_column(errors, "severity", pa.repeat(ERROR, len(held)))
         others = findings.filter(pc.not_equal(findings["severity"], ERROR))
         sums = [part for rows in (errors, others) for part in sums_of(rows, "severity", "check", own=main)]

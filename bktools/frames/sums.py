@@ -114,6 +114,27 @@ def number_of_entries(rows: pa.Table) -> int:
     return int(pc.count_distinct(_numbers_of_entries(rows)).as_py())
 
 
+def with_one_reason(rows: pa.Table, fates: Mapping[str, str]) -> pa.Table:
+    """Return rows in which the lines of a split entry have one reason, so that it counts once.
+
+    It is the first of their reasons in the order of `fates`, which has the fate of each reason. Lines with
+    several fates have one reason for each; one that is not in `fates` stays.
+    """
+    is_split = pc.and_(pc.greater(split_lines(rows), 0), pc.is_in(rows["reason"], pa.array([*fates], TEXT)))
+    lines = pa.table({"entry": _numbers_of_entries(rows), "reason": rows["reason"]}).filter(is_split)
+    if not len(lines):
+        return rows
+    places = {reason: place for place, reason in enumerate(fates)}
+    entries, reasons = (column.to_pylist() for column in lines.columns)
+    keys = [(entry, fates[reason]) for entry, reason in zip(entries, reasons, strict=True)]
+    first: dict[Any, str] = {}
+    for key, reason in zip(keys, reasons, strict=True):
+        first[key] = min(first.get(key, reason), reason, key=places.__getitem__)
+    one = pa.array([first[key] for key in keys], TEXT)
+    reason = pc.cast(rows["reason"], TEXT).combine_chunks()
+    return with_column(rows, "reason", pc.replace_with_mask(reason, is_split.combine_chunks(), one))
+
+
 def sums_of(rows: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
     """Return number and exact amount of entries by currency, for each group of keys, the largest group first.
 

@@ -16,11 +16,11 @@ from bktools.close.entries import OF_REASON
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.findings.check import BEFORE, EXPORTED, HELD, IN_BOOKS, IN_DOUBT, READY
-from bktools.frames.columns import days_of
+from bktools.frames.columns import days_of, with_column
 from bktools.frames.incoming import arrow_of
 from bktools.frames.names import month_and_company
 from bktools.frames.schema import TEXT
-from bktools.frames.sums import shares_of, total
+from bktools.frames.sums import shares_of, total, with_one_reason
 from bktools.ledger import LedgerMatch
 from bktools.ledger.ledger_match import ARRIVED_CODES
 from bktools.reports import bars
@@ -253,13 +253,16 @@ def _with_states(
         states += [OF_REASON.get(reason, HELD) for reason in held["reason"].to_pylist()]
         # A plan does not know which month's close exported an entry before.
         states = [EXPORTED if state == BEFORE else state for state in states]
+        table = with_column(table, "reason", pa.array(reasons, TEXT))
+        reasons = with_one_reason(table, OF_REASON)["reason"].to_pylist()
     else:
         table = (
             arrow_of(entries, "the entries") if isinstance(entries, pd.DataFrame | pa.Table) else pa.table({})
         )
         if not {"fate", "reason"} <= set(table.column_names):
             raise ArgumentError("entries", Sentence("rule.plan_or_match"))
-        states, reasons = (table[name].to_pylist() for name in ("fate", "reason"))
+        states = table["fate"].to_pylist()
+        reasons = with_one_reason(table, OF_REASON)["reason"].to_pylist()
     if not {"amount", "currency"} <= set(table.column_names):
         raise ArgumentError("entries", Sentence("rule.amounts_and_currencies"))
     names = {state: _name_of(texts, state) for state in STATES}

@@ -163,14 +163,21 @@ def _blocks(close: Close) -> Iterator[Block]:
     title = words("report.workbook.entries_and_amounts")
     yield title, rows((label_of(words, line), line) for line in fates.values()), whole
     if lines := {line.currency: line for line in close.figures.against}:
+        home = close.figures.against_home
         last, now = month(close.last_month, language), month(close.period, language)
         sides = ((last, "before"), (now, "now"), (words("report.workbook.change"), "change"))
         against = [
-            row(label, None, {name: getattr(line, side) for name, line in lines.items()})
+            row(
+                label,
+                None,
+                {name: getattr(line, side) for name, line in lines.items()},
+                getattr(home, side) if home else None,
+            )
             for label, side in sides
         ]
         shares = {name: Share(line.share) for name, line in lines.items()}
         against.append(["%", None, *map(shares.get, close.figures.currencies)])
+        against[-1] += [Share(home.share)] if home else []
         for fate in dict.fromkeys(fate for line in lines.values() for fate in line.parts):
             for place, month_name in enumerate((last, now)):
                 label = f"{words.name('fate', fate)}, {month_name}"

@@ -111,7 +111,7 @@ def test_months_are_compared_by_what_was_spent():
 
 def test_an_entry_is_spent_in_the_month_that_met_it_first():
     """What a month held back stays its own, also when the next one exports it."""
-    columns = {name: COLUMNS.field(name).type for name in ("id", "amount", "currency", "reason")}
+    columns = {name: COLUMNS.field(name).type for name in ("id", "date", "amount", "currency", "reason")}
     more = {"state": pa.large_string(), "sent_in": pa.large_string(), "first_held_in": pa.large_string()}
     schema = pa.schema(columns | more | {"split_line": pa.int64()})
     usual = {"amount": Decimal("1.00"), "currency": "EUR", "split_line": 0}
@@ -180,3 +180,38 @@ def test_entries_in_the_books_are_no_step():
     """The ledger has them already, so nobody has anything to do."""
     entries = entries_of({"fate": "in_books", "reason": "already_booked"})
     assert actions_of(results_of(entries, findings=[finding("already_booked", 0)])) == ()
+
+
+# Lines of entries that are held back: entry, line in it, first error, amount.
+HELD_LINES = [
+    ("a", 1, "other_line_not_ready", "5.00"),
+    ("a", 2, "no_category", "7.50"),
+    ("b", 1, "no_category", "1.25"),
+    ("b", 2, "not_approved", "2.00"),
+    ("c", 0, "not_approved", "3.00"),
+    ("d", 0, "no_category", "4.00"),
+]
+
+
+def test_an_entry_is_held_back_by_one_reason():
+    """The first error of its lines; the reasons add up, and the steps have the figures' numbers."""
+    frame = pd.DataFrame(HELD_LINES, columns=["id", "split_line", "reason", "money"])
+    entries = entries_of(*frame.to_dict("records"))
+    findings = [
+        finding(reason, None, id=entry, line=line) for line, (entry, _, reason, _) in enumerate(HELD_LINES)
+    ]
+    [whole, *reasons, total] = Figures(entries, "EUR", _table(), _table()).statement
+    first = frame[frame["reason"] != "other_line_not_ready"].sort_values("reason", ascending=False)
+    at = frame["id"].map(first.drop_duplicates("id").set_index("id")["reason"])
+    sums = frame.assign(at=at, money=frame["money"].map(Decimal)).groupby("at")
+    counts, amounts = sums["id"].nunique().to_dict(), sums["money"].sum().to_dict()
+    assert {part["reason"]: part.entries for part in reasons} == counts
+    assert {part["reason"]: part.amounts["EUR"] for part in reasons} == amounts
+    assert sum(part.entries for part in reasons) == whole.entries == total.entries == frame["id"].nunique()
+    steps = {action.code: action for action in actions_of(results_of(entries, findings=findings))}
+    assert {code: action.entries - action.counted_elsewhere for code, action in steps.items()} == counts
+    # An entry is a step of each of its errors: the line of the second says so.
+    assert steps["no_category"].counted_elsewhere == 1
+    assert step_of(words("de"), steps["no_category"]).why.endswith(
+        "in den Zahlen unter einem anderen Grund gezählt: 1 Eintrag"
+    )

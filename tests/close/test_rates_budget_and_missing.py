@@ -126,6 +126,33 @@ def test_every_currency_stands_in_the_own_one_too(months: Months):
     assert months.closes["2026-11"].home_currency is None
 
 
+def test_with_rates_the_month_before_is_compared_in_the_own_currency(months: Months):
+    """All currencies of both months, each amount converted and rounded by itself: that is the headline."""
+    close, rates = months.closes["2026-10"], {"EUR": "1", **RATES}
+    sums = {}
+    for month in ("2026-09", "2026-10"):
+        rows = months.table(month, "entries")
+        rows = rows[rows["fate"].isin(SPENT)]
+        if month == "2026-10":
+            rows = rows[~rows["id"].isin(texts_of(close.tables["counted_before"], "id"))]
+        cents = [
+            (Decimal(amount) * Decimal(rates[currency])).quantize(Decimal("0.01"), ROUND_HALF_UP)
+            for amount, currency in zip(rows["amount"], rows["currency"], strict=True)
+        ]
+        sums[month] = pd.Series(cents).sum()
+    before, now = sums.values()
+    change = close.figures.against_home
+    assert (change.currency, change.before, change.now, change.change) == ("EUR", before, now, now - before)
+    assert change.share == round((now - before) / before * 100, 1)
+    euro = close.figures.against[0]
+    assert (euro.currency, euro.before) != ("EUR", before)
+    head = report_of(close).decode().split('<p class="spent">')[1].split("</p>")[0]
+    assert f"at the rates given: EUR {now:,}" in head
+    assert f"September 2026: EUR {before:,}" in head
+    # Without rates of this month there is nothing to convert.
+    assert months.closes["2026-11"].figures.against_home is None
+
+
 def test_the_budget_stands_beside_what_was_spent(months: Months):
     """Each category of either: spent, budget, and their difference."""
     rows = months.table("2026-10", "entries")

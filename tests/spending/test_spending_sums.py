@@ -202,7 +202,7 @@ KEYS = {"id": ["a"], "date": [None], "category_id": ["c"], "Project": ["x"]}
         ({"currency": ["EUR"]}, "supplier", "have no column amount, without which nothing can be added up"),
         ({"amount": [1]}, "supplier", "no column currency.*assign.currency="),
         (EURO | {"amount": ["1,5"], "supplier": ["x"]}, "supplier", "must be an exact number, is text"),
-        (EURO, "supplier", r"have no supplier: add them up by .*or by nothing \(by="),
+        (EURO, "supplier", r"have no supplier: add them up by one of their columns"),
         (EURO, "account", "have no account: give categories and accounts"),
         (EURO, "month", "have no month: give them a date, or add them up by"),
         (EURO | KEYS, "project", "have no project: add them up by .* Project"),
