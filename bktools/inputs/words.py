@@ -84,9 +84,12 @@ def without_brackets(heading: str) -> str:
 def forms(heading: str) -> tuple[str, ...]:
     """Return a heading for comparison: whole, without text in brackets, and without its currency.
 
-    Brackets that say "without tax" make it the heading of a net amount.
+    Brackets that say "without tax" make it the heading of a net amount, those that say another currency that
+    of a foreign amount.
     """
     bare = without_brackets(heading)
+    if bare != heading and normal(heading) in headings("foreign_amount"):
+        return (normal(heading),)
     if any(are_inside(part, headings("without_tax")) for part in _BRACKETS.findall(heading)):
         return normal(heading), "netamount"
     parts = bare.replace("_", " ").split()

@@ -76,8 +76,9 @@ def read_general_ledger(
     {options}
 
     The fields are `account_code`, `account_name`, `date`, `debit`, `credit`, `amount`, `side`, `currency`,
-    `text`, `document_number`, `voucher_id`, `tax_code`, `cost_centre`, and `debit_account`, `credit_account`
-    for rows that are two postings. Most options are for tables: a format says these things itself.
+    `text`, `document_number`, `voucher_id`, `tax_code`, `cost_centre`, `foreign_amount`, `foreign_currency`,
+    and `debit_account`, `credit_account` for rows that are two postings. Most options are for tables: a
+    format says these things itself.
 
     Returns
     -------

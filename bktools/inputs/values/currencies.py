@@ -47,6 +47,11 @@ def _of_headings(reading: Reading, fields: Iterable[str]) -> tuple[str, ...]:
     return named.pop() if len(named) == 1 else ()
 
 
+def only_of_headings(reading: Reading, fields: Iterable[str]) -> str | None:
+    """Return the one currency that headings of amounts name, None without one."""
+    return next(iter(_of_headings(reading, fields)), None)
+
+
 def only_currency(reading: Reading, fields: Iterable[str], own: str | None) -> str:
     """Return the one currency of a file, whose decimals settle what 1.255 is; "" for several."""
     if headings := _of_headings(reading, fields):

@@ -21,8 +21,9 @@ from bktools.inputs.reading import Reading
 from bktools.inputs.rows import entries_only, fill_down
 from bktools.inputs.table import Mask
 from bktools.inputs.values.amounts import LONGEST, Figures, decimal_mark, is_not_zero, money
-from bktools.inputs.values.currencies import only_currency, read_currency
+from bktools.inputs.values.currencies import only_currency, only_of_headings, read_currency
 from bktools.inputs.values.days import is_serial, lacks_year, parsed, read_days
+from bktools.inputs.values.foreign import settle_foreign
 
 _ZERO = Decimal()
 # A minus in one credit alone reverses a posting; in more of them it says the side.
@@ -44,7 +45,8 @@ def find_money(reading: Reading) -> list[str]:
     _choose_pair_or_amount(reading)
     is_half = sum(map(reading.has, MONEY)) == 1 and not reading.has("amount")
     if not any(map(reading.has, MONEY)) or (is_half and not {"debit", "credit"} & columns.keys()):
-        reading.leave(*MONEY)
+        # Without an amount in the currency of the books, one in another currency may be it.
+        reading.leave(*MONEY, "foreign_amount")
         if columns.get("amount") != "":
             # Where a heading is known and its cells are no amounts, the cells may have moved.
             ask_amount(reading, is_doubtful=bool(named) and not any(map(reading.has, named)))
@@ -104,6 +106,8 @@ def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]
         return {}
     figures = figures if keep.all() else _figures(reading, fields)
     sums = _signed(reading, figures, _read_values(reading, figures, own_currency))
+    if reading.kind == "ledger":
+        settle_foreign(reading, only_of_headings(reading, figures) or own_currency)
     read_currency(reading, figures, own_currency)
     return sums
 

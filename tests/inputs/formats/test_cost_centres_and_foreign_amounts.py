@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from bktools import read_general_ledger
+from bktools.errors import QuestionError
 
 SIE = """#FLAGGA 0
 #SIETYP 4
@@ -32,6 +33,13 @@ SAFT = """<?xml version="1.0"?><AuditFile><Header><DefaultCurrencyCode>NOK</Defa
 </Transaction></Journal></GeneralLedgerEntries></AuditFile>
 """
 CSV = "Date,Account,Amount,Currency,Cost centre\n2026-10-03,5800,90.00,EUR,100\n2026-10-03,1930,-90.00,EUR,\n"
+TABLE = """\
+Datum;Konto;Soll;Haben;Währung;{heading}
+01.10.2026;4930;100,00;;EUR;
+01.10.2026;1200;;100,00;EUR;
+02.10.2026;4660;2.214,33;;CZK;54.406,25
+02.10.2026;1200;;2.214,33;CZK;54.406,25
+"""
 
 
 def values(path, content, name):
@@ -53,6 +61,36 @@ def test_foreign_amounts(tmp_path):
     assert values(tmp_path / "FEC.txt", FEC, "foreign_currency") == ["USD", "USD", None, None]
     assert values(tmp_path / "saft.xml", SAFT, "foreign_amount") == [100.0, None]
     assert values(tmp_path / "a.csv", CSV, "foreign_amount") is None
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["FW-Betrag", "Betrag (Fremdwährung)", "Originalbetrag", "Foreign amount", "Transaction amount"],
+)
+def test_foreign_amounts_of_a_table(tmp_path, heading):
+    """The currency beside a foreign amount, and beside amounts in another currency, is that of the former."""
+    path, content = tmp_path / "a.csv", TABLE.format(heading=heading)
+    assert values(path, content, "amount") == [100.0, -100.0, 2214.33, -2214.33]
+    assert values(path, content, "currency") == ["EUR"] * 4
+    assert values(path, content, "foreign_amount") == [None, None, 54406.25, -54406.25]
+    assert values(path, content, "foreign_currency") == ["EUR", "EUR", "CZK", "CZK"]
+    in_euros = content.replace("CZK", "EUR")
+    assert values(path, in_euros, "currency") == ["EUR"] * 4
+    assert values(path, in_euros, "foreign_amount") is None
+
+
+@pytest.mark.parametrize("heading", ["FW-Betrag", "Betrag", "Wert in WKZ"])
+def test_the_owner_of_a_currency_that_nothing_shows_is_asked_about(tmp_path, heading):
+    """A second amount beside the currency is never left unread in silence; both answers read the file."""
+    path = tmp_path / "a.csv"
+    path.write_text(TABLE.format(heading=heading).replace("EUR", "USD", 1), encoding="utf-8")
+    with pytest.raises(QuestionError) as caught:
+        read_general_ledger(path)
+    (problem,) = caught.value.problems
+    assert problem.code == "whose_currency"
+    is_foreign, is_own = (read_general_ledger(path, **choice) for choice in problem.choices)
+    assert is_foreign["foreign_amount"].dropna().tolist() == [54406.25, -54406.25]
+    assert is_own["currency"].tolist() == ["USD", "EUR", "CZK", "CZK"]
 
 
 def test_foreign_amounts_that_cannot_be_read_are_left_out(tmp_path):
