@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 
 from bktools.findings.check import LEFT_OUT
 from bktools.frames.columns import tables_in_one_scale
+from bktools.frames.incoming import described
 from bktools.frames.schema import COUNT, TEXT
-from bktools.spending.expected import KEYS, expected_in
+from bktools.spending.expected import KEYS, expected_in, months_known
 
 CAME, MISSING = "came", "missing"
 COLUMNS = ("id", "split_line", "date", "amount", *KEYS)
@@ -22,7 +23,8 @@ def recurring(entries: pa.Table, sent: pa.Table, held: pa.Table, month: str, las
 
     One row per expected entry: `month` (in which it was expected), and the columns of `expected_entries`. An
     entry of last month that was missing at its close is "late" or "came" where it came since. `entries` are
-    those of the month's close, `sent` and `held` the entries of the company in the journal.
+    those of the month's close, `sent` and `held` the entries of the company in the journal. `source_of`
+    the table has months_known: how many months before have entries.
     """
     known = _known(entries, sent, held, month)
     of_month = expected_in(known, month)
@@ -33,7 +35,8 @@ def recurring(entries: pa.Table, sent: pa.Table, held: pa.Table, month: str, las
         now = expected_in(known, last)
         rows = [place for place, row in enumerate(now.to_pylist()) if _key(row) in was_missing]
         tables.append(_of(last, now.take(pa.array(rows, COUNT))))
-    return pa.concat_tables(tables, promote_options="permissive")
+    table = pa.concat_tables(tables, promote_options="permissive")
+    return described(table, {"months_known": months_known(known, month)})
 
 
 def _known(entries: pa.Table, sent: pa.Table, held: pa.Table, month: str) -> pa.Table:

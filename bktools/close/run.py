@@ -39,6 +39,7 @@ from bktools.journal.writing import open_for_writing
 from bktools.reconcile import Reconciliation, reconcile_accounts
 from bktools.settings import require_writable
 from bktools.snapshots.tables import load_categories, load_employees
+from bktools.spending.expected import LEAST
 from bktools.submit.accounts import create_with
 from bktools.submit.export_jobs import submit
 
@@ -94,7 +95,7 @@ def run_close(request: CloseRequest) -> Close:
             jobs=jobs,
             created=chart.created,
             sources={name: source_of(table) for name, table in read.items()},
-            unchecked=_unchecked(request, chart, plan),
+            unchecked=_unchecked(request, chart, plan, months["expected"]),
         ),
         tables={
             **read,
@@ -280,11 +281,15 @@ def _with_closed_months(
     return findings
 
 
-def _unchecked(request: CloseRequest, chart: ReconciledChart, plan: ExportPlan) -> tuple[str, ...]:
-    words = request.words
+def _unchecked(
+    request: CloseRequest, chart: ReconciledChart, plan: ExportPlan, expected: pa.Table
+) -> tuple[str, ...]:
+    words, known = request.words, source_of(expected)["months_known"]
+    missing = [words("not_compared.missing", least=LEAST, known=known)] if known < LEAST else []
     return (
         *(words(f"not_compared.{code}") for code in chart.after.not_compared),
         *(words.name("unchecked", code) for code in plan.unchecked),
+        *missing,
     )
 
 

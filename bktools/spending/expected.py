@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.errors import InputError
@@ -113,6 +114,14 @@ def expected_in(table: pa.Table, month: str) -> pa.Table:
         key=lambda row: (STATES.index(row[1].state), -abs(row[1].amount), *(text or "" for text in row[0]))
     )
     return _table(expected, table)
+
+
+def months_known(table: pa.Table, month: str) -> int:
+    """Return how many of the months that a habit is learned from have entries; it needs `LEAST`."""
+    wanted = dt.date.fromisoformat(f"{month}-01")
+    before = {_months_later(wanted, -count) for count in range(1, MONTHS + 1)}
+    days = pc.unique(days_of(table).drop_null()).to_pylist()
+    return len(before & {day.replace(day=1) for day in days})
 
 
 class Arrival(NamedTuple):

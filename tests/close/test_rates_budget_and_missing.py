@@ -219,6 +219,17 @@ def test_what_is_missing_is_named_and_the_next_month_says_which_came(months: Mon
     assert (then[PHONE[0]], then[RENT[0]]) == ("late", "missing")
 
 
+def test_what_is_missing_needs_three_months_before(months: Months):
+    """Until three months before are known, nothing can be missing, and a line says why."""
+    days = pd.Series(dtype="str")
+    for month, close in months.closes.items():
+        before = pd.period_range(end=pd.Period(month) - 1, periods=4, freq="M")
+        known = days.str[:7].drop_duplicates().isin(before.astype(str)).sum()
+        said = f"what is missing this month (needs entries of 3 earlier months; known: {known})"
+        assert (said in close.run.unchecked) == (known < 3) == (month < "2026-10")
+        days = pd.concat([days, months.table(month, "entries")["date"]])
+
+
 def test_a_month_shows_its_last_verification(months: Months):
     """Month, person, ledger and the differences that were left."""
     [row] = months.closes["2026-10"].tables["verified"].to_pylist()
