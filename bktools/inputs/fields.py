@@ -174,6 +174,7 @@ TYPES: Final[Mapping[str, Type]] = {
     "name": Type(offers=_may_be_name),
     "flag": Type(_are_flags),
     "number": Type(),
+    "tax_code": Type(_has_no_cents),
     "uuid": Type(offers=Column.are_uuids),
 }
 

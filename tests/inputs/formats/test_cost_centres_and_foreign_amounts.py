@@ -63,6 +63,20 @@ def test_foreign_amounts(tmp_path):
     assert values(tmp_path / "a.csv", CSV, "foreign_amount") is None
 
 
+def test_departments_and_tax_codes_of_a_table(tmp_path):
+    """A department is the cost centre where no column is; T/C is a tax code, unless it has rates."""
+    path, content = tmp_path / "a.csv", CSV.replace("Cost centre", "Department")
+    assert values(path, content, "cost_centre") == ["100", None]
+    assert values(
+        path,
+        CSV.replace("Cost centre", "Department,Cost centre").replace("EUR", "EUR,A"),
+        "cost_centre",
+    ) == ["100", None]
+    coded = CSV.replace("Cost centre", "T/C")
+    assert values(path, coded.replace("EUR,\n", "EUR,T9\n").replace("100", "T1"), "tax_code") == ["T1", "T9"]
+    assert values(path, coded.replace("100", "17.05"), "tax_code") is None
+
+
 @pytest.mark.parametrize(
     "heading",
     ["FW-Betrag", "Betrag (Fremdwährung)", "Originalbetrag", "Foreign amount", "Transaction amount"],
