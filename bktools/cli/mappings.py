@@ -12,11 +12,12 @@ from bktools.wording import words
 def mappings(
     table: results.Table,
 ) -> None:
-    """List the saved mappings; one that cannot be read has the reason instead of its options.
+    """List the saved mappings.
 
-    A mapping keeps the options that read files with the same headings. bktools chart, entries and ledger save
-    one with --save-mapping. Each is a TOML file: give it to colleagues
-    to copy into the same folder, or keep it beside your scripts and name it with --mapping FILE.
+    A mapping keeps the options that read files with the same headings; one that cannot be read has the
+    reason in their place. bktools chart, entries and ledger save one with --save-mapping. Each is a TOML
+    file, to give to colleagues for the same folder, or to keep beside your scripts and name with
+    --mapping FILE.
 
     Example: bktools mappings
     """
