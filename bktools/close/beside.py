@@ -57,7 +57,7 @@ def months_before(
     tables = {
         "earlier": earlier,
         "counted_before": held.filter(is_counted).select(["id"]),
-        "last": _converted(spent_table(last, entries, held), rates, home),
+        "last": with_home_amounts(spent_table(last, entries, held), rates, home),
         "expected": recurring(of_month, entries, held, request.period, last),
         "verified": verified_months(journal, request.company),
     }
@@ -104,12 +104,8 @@ def keep_rates_of_month(request: CloseRequest) -> str | None:
     return own
 
 
-def with_home_amounts(request: CloseRequest, entries: pa.Table, home: str | None) -> pa.Table:
+def with_home_amounts(entries: pa.Table, rates: ExchangeRates | None, home: str | None) -> pa.Table:
     """Return entries with their amount in the company's own currency, where rates were given."""
-    return _converted(entries, request.rates, home)
-
-
-def _converted(entries: pa.Table, rates: ExchangeRates | None, home: str | None) -> pa.Table:
     if rates is None or home is None:
         return entries
     amounts = converted(entries, rates, home)

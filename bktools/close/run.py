@@ -62,7 +62,7 @@ def run_close(request: CloseRequest) -> Close:
         history = None if request.apply else earlier["history"]
         sent = sent_entries(journal, request.company, history, {plan.plan_id: request.prepared_by})
         entries = entries_of(plan, request.period, sent, jobs, request.words, frozenset(chart.assumed))
-        entries = with_home_amounts(request, entries, home)
+        entries = with_home_amounts(entries, request.rates, home)
         stays_open = record(request, journal, plan, entries)
         of_month = record_in(journal, request.period, request.company, settings.environment, sent)
         last_month, months = months_before(request, journal, of_month, chart.accounts, entries, sent, home)

@@ -98,7 +98,7 @@ def verify(
     if entries is not None:
         exported = with_file(exported, with_names(arrow_of(entries), **(tables or {})))
     elif len(exported) and exported["amount"].isna().all():
-        raise ArgumentError("--entries", Sentence("rule.entries_of_journal"))
+        raise ArgumentError("entries", Sentence("rule.entries_of_journal"))
     texts, settings, span = words(), service.settings, months_of(postings)
     match = bktools.match_ledger(
         exported, postings, period=month or span, currency=settings.currency, explained=explained
@@ -137,7 +137,7 @@ def record(
     """Record in the journal that a month was verified; its remaining differences keep their reason."""
     match = verification.match
     if len(match.findings) and not reason:
-        raise ArgumentError("--reason", Sentence("rule.reason_of_differences", count=len(match.findings)))
+        raise ArgumentError("reason", Sentence("rule.reason_of_differences", count=len(match.findings)))
     days = postings["date"].dropna()
     span = {"begins": f"{days.min():%Y-%m-%d}", "ends": f"{days.max():%Y-%m-%d}"} if len(days) else {}
     differences = [
