@@ -18,7 +18,7 @@ from typer import Argument
 import bktools
 from bktools.caller import in_shell
 from bktools.cli import reading, results
-from bktools.cli.options import option, shared
+from bktools.cli.options import Profile, option, shared
 from bktools.cli.output import tell
 from bktools.cli.tables import show
 from bktools.consoles import listed
@@ -35,7 +35,7 @@ FORM = ("format", "sheet", "heading_line", "delimiter", "encoding")
 # Rows that are shown from each end of a table.
 SHOWN_ROWS = 3
 _LISTS, _NUMBERS = ("columns", "sides", "skip_rows"), ("headings", "year")
-_BEHIND = ("mapping", "save_mapping", "text", "output")
+_BEHIND = ("mapping", "save_mapping", "text", "output", "profile")
 File = Annotated[Path, Argument(metavar="FILE", help="CSV, TSV, Excel or Parquet.")]
 Mapping = Annotated[
     str | None,
@@ -61,6 +61,7 @@ def show_file(
     mapping: Mapping = None,
     save_mapping: SaveMapping = None,
     output: results.Output = None,
+    profile: Profile = "excel",
     **given: Any,
 ) -> None:
     """Read a file, and show how it was read; write it as a table, and save the options, where asked for.
@@ -82,7 +83,7 @@ def show_file(
         _say_rows(frame)
     text.report(**facts)
     if output is not None:
-        results.Table(output=output).hand_over(frame)
+        results.Table(output=output, profile=profile).hand_over(frame)
     if save_mapping is not None:
         _save(save_mapping, kind, frame)
 
