@@ -21,7 +21,7 @@ from bktools.close.beside import (
 from bktools.close.close import Close, CloseRun
 from bktools.close.entries import entries_of
 from bktools.close.record import record_in
-from bktools.close.request import CloseRequest, table_of
+from bktools.close.request import CloseRequest, table_with_source
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.export.findings import require_category_ids
 from bktools.findings.check import ERROR, EXPORTED, HELD, IN_BOOKS
@@ -133,7 +133,7 @@ def load_tables(request: CloseRequest) -> dict[str, pa.Table]:
         frame: pd.DataFrame | None = request.loaded[name]
         if frame is None:
             frame = load(request.company, refresh=True, service=request.service)
-        tables[name] = table_of(request.step(name, frame), name)
+        tables[name] = table_with_source(request.step(name, frame), name)
     require_category_ids(typed(tables["entries"], "entries"))
     for name in ("categories", "employees"):
         typed(tables[name], name)

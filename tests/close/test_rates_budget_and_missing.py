@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from unwritten import closed
 
 import bktools
 from bktools.close.close import Close
@@ -93,16 +92,16 @@ def months(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory)
                         differences=[{"check": "missing", "about": "x", "reason": "known"}],
                     )
                 with pytest.raises(InputError, match="the rates have none for"):
-                    closed(apply=True, rates={"CHF": 1}, **options)
+                    bktools.close_month(folder=False, apply=True, rates={"CHF": 1}, **options)
                 options |= {"rates": RATES, "budget": budget}
             if str(month) == "2026-11":
                 options["budget"] = budget
-            closes[str(month)] = closed(apply=True, **options)
+            closes[str(month)] = bktools.close_month(folder=False, apply=True, **options)
             if str(month) == "2026-07":
                 bktools.close_period("2026-07", by="Grace", service=service)
             if str(month) == "2026-10":
                 del options["rates"], options["budget"]
-                again = closed(**options)
+                again = bktools.close_month(folder=False, **options)
     return Months(closes, budget, again)
 
 
