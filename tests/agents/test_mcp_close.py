@@ -105,7 +105,7 @@ def test_every_tool_answers_the_sdk_s_client(talk):
 def test_the_server_s_process_has_no_code_that_sends(talk, world):
     """It has loaded neither `submit` nor what needs it, after all its tools ran; nothing was created."""
     assert "bktools.agents.server" in talk.modules
-    others = ("bktools.submit", "bktools.close.request", "bktools.close.run", "bktools.reports")
+    others = ("bktools.submit", "bktools.close.request", "bktools.close.run", "bktools.month_end")
     assert [name for name in talk.modules if name.startswith(others)] == []
     assert talk.created == []
     assert talk.settings["command"] == sys.executable
