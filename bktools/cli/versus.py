@@ -37,6 +37,7 @@ def versus(
     before: str | None = option(
         "--before PERIOD", "The period of the other side; without --against, in the same files."
     ),
+    rates: options.Rates = None,
     mapping: reading.Mapping = None,
     by: options.Keys = None,
     largest_first: options.LargestFirst = False,
@@ -66,6 +67,7 @@ def versus(
         threshold=threshold,
         period=period,
         before=before,
+        rates=rates,
         language=words().language,
         **names,
     )

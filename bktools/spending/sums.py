@@ -19,8 +19,8 @@ from bktools.frames.columns import dated, days_of, split_lines, text_of, wall_ti
 from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.names import month_and_company, with_names
 from bktools.frames.schema import COUNT, TEXT, TEXTS, Month, to_pandas
-from bktools.frames.sums import NO_CURRENCY, shares_of, summed, sums_of, total
-from bktools.spending.rates import ExchangeRates, in_own_currency, rates_of
+from bktools.frames.sums import HOME, NO_CURRENCY, shares_of, summed, sums_of, total
+from bktools.spending.rates import in_own_currency, rates_of
 from bktools.wording import Sentence, words
 
 # A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
@@ -41,7 +41,7 @@ NAMING = ("supplier", "description")
 # Columns of the result that are no key, in their order.
 RESULTS = ("currency", "entries", "amount", "share")
 # What rates add to the amount.
-HOME = ("home_amount", "home_currency")
+HOMES = (HOME, "home_currency")
 
 Row = dict[str, Any]
 
@@ -135,13 +135,16 @@ def spend(
     grouped = grouped_by(entries, by, categories=categories, accounts=accounts, employees=employees)
     sums = grouped.summed()
     if rates is not None:
-        sums = with_home(sums, grouped, rates_of(rates))
+        into_own = rates_of(rates).into(None, grouped.rows)
+        amounts = in_own_currency(grouped.rows, into_own)[HOME]
+        sums = with_column(sums, HOME, grouped.summed(amounts)["amount"])
+        sums = with_column(sums, "home_currency", pa.repeat(pa.scalar(into_own.own, TEXT), len(sums)))
     sums = _in_order(sums, grouped, is_largest_first=flag("largest_first", largest_first))
     for name, text in {**grouped.missing, "currency": NO_CURRENCY}.items():
         sums = with_column(sums, name, pc.fill_null(sums.column(name), text))
     names = [*grouped.missing, *RESULTS[: len(RESULTS) - (not flag("shares", shares))]]
     if rates is not None:
-        names[names.index("amount") + 1 : names.index("amount") + 1] = HOME
+        names[names.index("amount") + 1 : names.index("amount") + 1] = HOMES
     ids = [name for name in grouped.keys if name not in grouped.missing]
     source = source_of(entries) | {"title": month_and_company(grouped.rows)}
     source["questionable"] = questionable(grouped.rows)
@@ -164,20 +167,18 @@ class Grouped:
     first: tuple[str, ...]
     ranks: Mapping[str, Mapping[str | None, int]]
 
-    def summed(self, amounts: pa.Array | None = None) -> pa.Table:
+    def summed(self, *money: pa.ChunkedArray) -> pa.Table:
         """Return number and exact amount by keys and currency; a missing key or currency is null.
 
-        `amounts` are added up in place of the entries' own.
+        `money` are amounts, and their currencies, in place of the entries' own.
         """
         # A heading of the file may be a name that the sums have.
         keys = {f"key {place}": column for place, column in enumerate(self.keys.values())}
-        of_entries = {
-            name: self.rows[name] for name in ("id", "split_line", "amount") if name in self.rows.column_names
+        rows = {
+            name: self.rows[name] for name in ("id", "split_line", *MONEY) if name in self.rows.column_names
         }
-        of_entries |= {} if amounts is None else {"amount": amounts}
-        sums = summed(
-            pa.table(of_entries | keys | {"currency": _text(self.rows["currency"])}), *keys, "currency"
-        )
+        rows |= dict(zip(MONEY, money, strict=False))
+        sums = summed(pa.table(rows | keys | {"currency": _text(rows["currency"])}), *keys, "currency")
         return sums.rename_columns([*self.keys, "currency", "entries", "amount"])
 
 
@@ -206,13 +207,6 @@ def questionable(rows: pa.Table) -> dict[str, Any]:
         masks["duplicate"] = pc.fill_null(pc.less(first, pa.array(range(len(rows)))), False)
     sums = {what: sums_of(rows.filter(mask)) for what, mask in masks.items()}
     return {what: parts[0].for_programs for what, parts in sums.items() if parts}
-
-
-def with_home(sums: pa.Table, grouped: Grouped, rates: ExchangeRates) -> pa.Table:
-    """Return sums, in the order of their groups, with the amounts in the company's own currency."""
-    amounts, own = in_own_currency(grouped.rows, rates)
-    sums = with_column(sums, HOME[0], grouped.summed(amounts)["amount"])
-    return with_column(sums, HOME[1], pa.repeat(pa.scalar(own, TEXT), len(sums)))
 
 
 def grouped_by(
