@@ -279,7 +279,8 @@ def keys_of(by: str | Sequence[str], *entries: Any) -> list[str]:
 
 def columns_of(keys: Sequence[str]) -> set[str]:
     """Return the columns that entries are added up with, and named with; others may hold anything."""
-    wanted = {*MONEY, *keys, "date", "category_id", "company_id", "id", "split_line", "approved", *NAMING}
+    wanted = {*MONEY, *keys, "date", "category_id", "company_id", "id", "split_line", "line", "approved"}
+    wanted |= {*NAMING}
     for key in keys:
         names, identifier = KEYS.get(key, ((), None))
         wanted |= {*names, *([identifier] if identifier else [])}
