@@ -117,7 +117,7 @@ Evidence = Annotated[str, shared("--evidence TEXT", "What you checked and found;
 Threshold = Annotated[
     str | None,
     shared(
-        "--from AMOUNT|SHARE",
+        "--threshold AMOUNT|SHARE",
         "The least change to show: an amount such as 500, or a share such as 5%.",
         callback=checked(_check_threshold),
     ),

@@ -47,7 +47,7 @@ def versus(
 
     Each difference has the entries that make it.
 
-    Example: bktools versus november.csv october.csv --by supplier --from 5%
+    Example: bktools versus november.csv october.csv --by supplier --threshold 5%
     """
     keys, of_this, of_that = by or ["category"], entries, against or []
     if not of_that and before is not None:

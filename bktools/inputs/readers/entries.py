@@ -15,7 +15,7 @@ from bktools.connection import company_named
 from bktools.contract import rules
 from bktools.frames import schema
 from bktools.frames.money import check_form
-from bktools.inputs import cells, words
+from bktools.inputs import cells, terms
 from bktools.inputs.assignment import ask_for, candidates
 from bktools.inputs.fields import fields_of, options_of
 from bktools.inputs.formats.registry import refuse_ledgers
@@ -219,7 +219,7 @@ def _is_budget(reading: Reading) -> bool:
 def _ask_whose_currency(reading: Reading) -> None:
     """Ask whether the column of currencies is the amount's, where a foreign amount stands beside it."""
     parts = {
-        heading: {words.normal(part) for part in heading.replace("_", " ").split()}
+        heading: {terms.normal(part) for part in heading.replace("_", " ").split()}
         for heading in reading.table.headings
     }
     foreign = next((heading for heading, own in parts.items() if own & _FOREIGN and own & _AMOUNTS), None)
@@ -261,7 +261,7 @@ def _read_identities(reading: Reading, *, frames: Frames, company: str | None) -
 def _ask_of_repeated_ids(reading: Reading) -> None:
     """Ask about rows with one ID and one amount: each may have the total of them all."""
     ids, amounts = reading.or_null("id"), reading.result.get("amount")
-    if amounts is not None and not any(map(reading.has, SPLITS)) and not reading.options.split_lines:
+    if amounts is not None and not any(map(reading.has, SPLITS)) and not reading.options.get("split_lines"):
         again = cells.duplicated(ids)
         if (cells.duplicated(ids, amounts) == again).all():
             choices = [{"columns": {"id": ""}}, reading.table.skip(again)]
