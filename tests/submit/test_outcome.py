@@ -12,7 +12,6 @@ import threading
 
 import pandas as pd
 import pytest
-from backends import BOTH
 from entries_by_hand import COMPANY, company_of, entries_of, entries_of_each, outcomes, states, submit
 from raw_service import IN_PROGRESS, answering, by_company, created, job, reset, send
 
@@ -190,7 +189,6 @@ def test_a_401_of_a_gateway_is_no_refusal(talking, body):
     each_has("UNKNOWN", talking, {"401": answering(401, body)}, times=1)
 
 
-@BOTH
 @pytest.mark.parametrize("is_full", [False, True], ids=["refused", "not in time"])
 def test_no_connection(talking, is_full):
     """Refused, or a connection that does not stand within its time: nothing was sent, the batch waits."""
@@ -220,7 +218,6 @@ def test_a_credential_that_is_refused_is_not_tried_for_every_company(talking, mo
         assert 1 <= len(raw.requests) <= 2
 
 
-@BOTH
 @pytest.mark.parametrize("on_windows", [False, True])
 def test_ctrl_c(talking, monkeypatch, on_windows):
     """Ctrl-C while the answer is awaited: the journal says UNKNOWN before the interrupt goes on."""

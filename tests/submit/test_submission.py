@@ -98,7 +98,6 @@ def test_refusals_say_what_to_do(sandbox, service, number, text):
     assert outcomes(plan, service) == ["ACCEPTED"]
 
 
-@BOTH
 def test_only_one_process_sends_for_a_company(sandbox, service, entries):
     """While somebody sends for a company, others say so, name the sender, and send for other companies."""
     company, other = service.settings.company, sandbox.server.companies()[1].id
@@ -117,7 +116,6 @@ def test_only_one_process_sends_for_a_company(sandbox, service, entries):
     assert len(sandbox.server.export_jobs()) == 1
 
 
-@BOTH
 def test_entries_that_another_run_took_meanwhile_stop_their_company_alone(sandbox, service, monkeypatch):
     """The company whose entries went out in another batch is BLOCKED and says in which; others are sent."""
     first, second = sorted(company.id for company in sandbox.server.companies()[:2])
@@ -150,7 +148,6 @@ def test_a_wait_that_is_none_is_refused(sandbox, service, entries):
     assert sandbox.server.export_jobs() == []
 
 
-@BOTH
 def test_nothing_is_sent_when_anything_is_wrong(sandbox, service, entries):
     """One entry that was exported before, in the last batch: no batch of the plan is sent."""
     submit(entries.tail(1), service)
