@@ -117,7 +117,7 @@ Evidence = Annotated[str, shared("--evidence TEXT", "What you checked and found;
 Threshold = Annotated[
     str | None,
     shared(
-        "--from AMOUNT|SHARE",
+        "--threshold AMOUNT|SHARE",
         "The least change to show: an amount such as 500, or a share such as 5%.",
         callback=checked(_check_threshold),
     ),
@@ -143,7 +143,7 @@ Rates = Annotated[
     shared(
         "--rates FILE",
         "CSV or Excel of date, currency and rate: what one unit of it is worth in the company's own, "
-        "such as 2026-10-01,USD,0.8712; it holds from its day on. Adds the amounts in the own currency.",
+        "such as 2026-10-01,USD,0.8712; it holds from its day on. Amounts are converted to the own currency.",
     ),
 ]
 LargestFirst = Annotated[bool, shared("--largest-first", "Sort by amount instead of by the keys.")]

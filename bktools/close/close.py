@@ -223,7 +223,7 @@ class Close:
         for line in self.statement:
             if line["reason"]:
                 reasons.setdefault(line["fate"], {})[line["reason"]] = line.for_programs
-        run = self.run
+        run, home = self.run, self.figures.against_home
         return {
             "period": self.period,
             "environment": self.environment,
@@ -241,12 +241,8 @@ class Close:
             },
             "against": {
                 "month": self.last_month or None,
-                "currencies": {
-                    change.currency: {
-                        name: f"{getattr(change, name):f}" for name in ("before", "now", "change")
-                    }
-                    for change in self.figures.against
-                },
+                "currencies": {change.currency: change.for_programs for change in self.figures.against},
+                "in_own": home and {"currency": home.currency, **home.for_programs},
             },
             "applied": run.applied,
             "prepared_by": run.prepared_by,

@@ -19,7 +19,7 @@ from bktools.disk import PRIVATE_FOLDER, file_name, storage_errors, write_whole
 from bktools.errors import ArgumentError, FileNoteWarning, InputError
 from bktools.inputs.fields import options_of
 from bktools.inputs.grids.source import Source
-from bktools.inputs.options import Options
+from bktools.inputs.options import checked
 from bktools.settings import config_path
 from bktools.wording import words
 
@@ -147,7 +147,7 @@ def _placed(mapping: FileMapping, source: Source) -> FileMapping | None:
     form: dict[str, Any] = {name: mapping.options.get(name) for name in ("delimiter", "encoding", "sheet")}
     wanted = _comparable(mapping.headings)
     try:
-        grids = source.read(Options(**form)).grids
+        grids = source.read(checked(form)).grids
     except (InputError, ArgumentError, OSError, ValueError):
         # The reader says what is wrong with the file, whatever mappings there are.
         return None

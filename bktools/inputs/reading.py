@@ -59,9 +59,14 @@ class Reading:
         """Whether each of the fields has a column."""
         return {*fields} <= self.places.keys()
 
+    @property
+    def asked(self) -> Mapping[str, str]:
+        """The headings that options name, by field; "" leaves a field out."""
+        return self.options.get("columns") or {}
+
     def is_asked(self, name: str) -> bool:
         """Whether an option names a field's column, or leaves the field out."""
-        return name in self.options.columns
+        return name in self.asked
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Return the cells of a field."""
@@ -174,7 +179,7 @@ class Reading:
             "sheet": table.sheet,
             "heading_line": table.heading_line,
             "headings": [heading for heading in table.headings if heading] if table.heading_line else [],
-            "options": self.options.stated(),
+            "options": self.options,
             "notes": [one.sentence() for one in notes],
             "note_facts": [{"code": one.code, **one.facts} for one in notes],
         }

@@ -49,14 +49,14 @@ def books_of(source: Source, options: Options) -> tuple[str, Books] | None:
 
     An option for tables is an `ArgumentError` for a file of a format, which states it itself.
     """
-    file = replace(source.file, encoding=options.encoding)
+    file = replace(source.file, encoding=options.get("encoding"))
     if (form := recognised(file)) is not None:
-        for name, value in options.stated().items():
+        for name, value in options.items():
             if name != "encoding":
                 rule = f"does not apply to a file of the format {form.name}, which states it itself"
                 raise ArgumentError(name_of(name), rule, value)
         return form.name, form.read(file, source.kind)
-    if source.kind != "ledger" or options.columns or options.headings is not None:
+    if source.kind != "ledger" or options.get("columns") or options.get("headings") is not None:
         # A person says how the table is read.
         return None
     for grid in source.read(options).grids:

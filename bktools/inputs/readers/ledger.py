@@ -26,7 +26,7 @@ from bktools.inputs.formats.format import Books
 from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import Note, note
-from bktools.inputs.options import LedgerOptions, takes_options
+from bktools.inputs.options import LedgerOptions, filled_fields, takes_options
 from bktools.inputs.question import mapping_name
 from bktools.inputs.readers.steps import Step, read_by_steps
 from bktools.inputs.reading import WARNED, Reading
@@ -208,7 +208,7 @@ def _take_two_postings(reading: Reading) -> None:
         _each_side_by_itself(reading)
     elif not reading.has(*pair) or not (_are_both_filled(reading, *pair) or reading.is_asked(pair[0])):
         reading.leave(*pair)
-    elif not {"account_code", "account_name"} & reading.options.columns.keys():
+    elif not {"account_code", "account_name"} & reading.asked.keys():
         reading.leave("account_code", "account_name", "debit", "credit", "side")
 
 
@@ -265,7 +265,7 @@ def _ask_of_accounts(reading: Reading) -> None:
     """Ask about rows without an account or a voucher: it may stand in the first of its rows only."""
     options = reading.options
     for field in ("account_code", "voucher_id"):
-        if field not in reading.places or field in options.filled_fields:
+        if field not in reading.places or field in filled_fields(options):
             continue
         empty = reading.blank(field)
         if empty.any() and field == "account_code":
@@ -301,7 +301,7 @@ def _read_foreign(reading: Reading) -> None:
     """Read the amounts in other currencies. A file may write them without a sign: it is the amount's."""
     result, books = reading.result, reading.books
     figures = Figures.of(reading.column("foreign_amount"))
-    decimal = reading.options.decimal or figures.own_mark if books is None else books.decimal
+    decimal = reading.options.get("decimal") or figures.own_mark if books is None else books.decimal
     foreign, bad = figures.values(decimal)
     if bad.any():
         # The amounts in the currency of the books are whole without them.
