@@ -50,6 +50,10 @@ class Reading:
     # What the file's format says; None for a table of no format.
     books: Books | None = None
 
+    def __post_init__(self) -> None:
+        """Keep the headings of the file: columns that are made of others come behind them."""
+        self.file_headings = self.table.headings
+
     @property
     def kind(self) -> str:
         """The kind of file that it is read as."""
@@ -162,7 +166,9 @@ class Reading:
         """Return what `frame.attrs["bktools"]` says of the file."""
         table, own = self.table, self.own_names | self.places
         unread = [
-            heading for place, heading in enumerate(table.headings) if place not in own.values() and heading
+            heading
+            for place, heading in enumerate(self.file_headings)
+            if place not in own.values() and heading
         ]
         notes = [*table.notes, *self.notes]
         if unread:
@@ -178,7 +184,7 @@ class Reading:
             "encoding": table.encoding,
             "sheet": table.sheet,
             "heading_line": table.heading_line,
-            "headings": [heading for heading in table.headings if heading] if table.heading_line else [],
+            "headings": [heading for heading in self.file_headings if heading] if table.heading_line else [],
             "options": self.options,
             "notes": [one.sentence() for one in notes],
             "note_facts": [{"code": one.code, **one.facts} for one in notes],
