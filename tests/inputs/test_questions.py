@@ -10,6 +10,7 @@ import pytest
 import bktools
 from bktools import caller
 from bktools.errors import ArgumentError, QuestionError
+from bktools.frames import schema
 from bktools.inputs.mappings import arguments, made_from, mapping_for, path_of, read_mapping, write_mapping
 from bktools.inputs.notes import note_sentence, note_sentences
 from bktools.inputs.options import OF_KIND, as_command, checked, plus
@@ -176,6 +177,7 @@ def test_each_kind_has_its_options():
         "entries": bktools.read_entries,
         "ledger": bktools.read_general_ledger,
     }
+    assert OF_KIND["ledger"]["style"].choices == (*schema.STYLES,)
     for kind, reader in readers.items():
         assert {*OF_KIND[kind]} <= {*inspect.signature(reader).parameters}
     assert isinstance(checked({"sheet": pd.Series([1]).iloc[0]})["sheet"], int)

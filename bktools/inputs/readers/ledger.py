@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -15,8 +14,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import can_set, in_shell, name_of, setting
-from bktools.errors import ArgumentError, UnverifiedTableWarning
+from bktools.caller import warn_caller
+from bktools.errors import UnverifiedTableWarning
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
@@ -27,14 +26,12 @@ from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import LedgerOptions, filled_fields, takes_options
-from bktools.inputs.question import mapping_name
 from bktools.inputs.readers.steps import Step, read_by_steps
-from bktools.inputs.reading import WARNED, Reading
+from bktools.inputs.reading import Reading
 from bktools.inputs.values.amounts import LONGEST, Figures
 from bktools.inputs.values.currencies import own_currency
 from bktools.inputs.values.money import read_money, read_stated, total
 from bktools.inputs.values.split_accounts import split_accounts
-from bktools.wording import Sentence
 
 
 @takes_options("ledger")
@@ -42,9 +39,6 @@ def read_general_ledger(
     path: str | PathLike[str],
     *,
     company_currency: str | None = None,
-    style: str | None = None,
-    reverse_sign: bool | None = None,
-    verify: str = "strict",
     money: str = "float",
     **options: Unpack[LedgerOptions],
 ) -> pd.DataFrame:
@@ -60,15 +54,6 @@ def read_general_ledger(
     company_currency : str, optional
         The company's own currency, for amounts of which nothing else says it; by default that of the
         settings.
-    style : str, optional
-        What has one posting, where the postings do not show it to `match_ledger` or `compose_export_jobs`:
-        `"entry"`, `"supplier_day"`, `"account_day"`, `"document"`, `"batch"` or `"month"`. The frame keeps it
-        in `attrs`.
-    reverse_sign : bool, optional
-        Whether credits are costs, where postings do not show it. The frame keeps it in `attrs`; amounts stay.
-    verify : str
-        `"strict"`: an error when a voucher does not balance or a total of the file is not that of its
-        postings. `"warn"`: a warning.
     money : str
         `"float"`: amounts as float64, each exactly the amount of the file; one of more than 15 digits is
         refused. `"decimal"`: amounts as Arrow decimals of any length.
@@ -120,25 +105,15 @@ def read_general_ledger(
     >>> ledger[["account_code", "amount", "currency", "voucher_id"]].values.tolist()
     [['5800', 800.0, 'SEK', 'A 1'], ['1930', -800.0, 'SEK', 'A 1']]
     """
-    if verify not in ("strict", "warn"):
-        raise ArgumentError("verify", Sentence("rule.one_of", choices="strict, warn"), verify)
-    if style is not None and style not in schema.STYLES:
-        raise ArgumentError(name_of("style"), f"must be one of {', '.join(schema.STYLES)}", style)
     check_form(money)
-    kept = {"style": style, "reverse_sign": reverse_sign, "verify": None if verify == "strict" else verify}
     steps: list[Step] = [partial(_read_money, own=company_currency or own_currency()), _read_others]
-
-    def prove(reading: Reading, postings: pa.Table) -> pa.Table:
-        _prove(reading, postings, verify)
-        reading.about |= kept
-        return postings
 
     return read_by_steps(
         partial(opened_books, Source(path, "ledger")),
         steps,
         options_of("ledger", options),
         schema.LEDGER,
-        finish=prove,
+        finish=_proven,
         money=money,
     )
 
@@ -299,38 +274,28 @@ def _read_foreign(reading: Reading) -> None:
     result["foreign_amount"] = pc.if_else(pa.array(is_there), signed, pa.scalar(None, signed.type))
 
 
-def _tell(failed: Sequence[Note], reading: Reading, verify: str) -> None:
-    """Raise the first failed check as an error, or warn of it."""
-    more = f" ({len(failed)} such findings)" if len(failed) > 1 else ""
-    first = f"{failed[0].sentence()}{more}"
-    if verify == "warn":
-        warnings.warn(f"{reading.table.source}: {first}", UnverifiedTableWarning, stacklevel=WARNED + 1)
-        return
-    name = mapping_name(reading.table.source, "ledger")
-    anyway = (
-        f"with {setting('verify', 'warn')}"
-        if can_set("verify")
-        else f"(bktools ledger {in_shell(reading.table.source)} --verify warn --save-mapping {name}, "
-        f"then run this again with --mapping {name})"
-    )
-    raise reading.table.error("check_failed", finding=first, anyway=anyway)
-
-
-def _prove(reading: Reading, postings: pa.Table, verify: str) -> None:
+def _proven(reading: Reading, postings: pa.Table) -> pa.Table:
     """Hold the postings to the totals that the file states; note what is verified, and what is not."""
-    books = reading.books or Books(reading.table)
+    books, options = reading.books or Books(reading.table), reading.options
     failed = [*_failed_checks(reading, books, postings)]
     reading.notes += failed
     if failed:
-        _tell(failed, reading, verify)
+        more = f" ({len(failed)} such findings)" if len(failed) > 1 else ""
+        first = f"{failed[0].sentence()}{more}"
+        if options.get("verify") == "warn":
+            warn_caller(f"{reading.table.source}: {first}", UnverifiedTableWarning)
+        else:
+            reading.problems.ask("check_failed", [{"verify": "warn"}], is_doubtful=True, finding=first)
     elif books.totals or books.movements:
         names = [stated.name for stated in books.totals]
         reading.note("verified", names=names or None, balances=len(books.movements) or None)
     exported_at = f"{books.exported_at:%Y-%m-%d}" if books.exported_at else None
     if exported_at:
         reading.note("exported_at", day=exported_at)
-    failures = [one.sentence() for one in failed]
-    reading.about |= {"exported_at": exported_at, "failed_checks": failures}
+    reading.about |= {"exported_at": exported_at, "failed_checks": [one.sentence() for one in failed]}
+    # For matching.
+    reading.about |= {"style": options.get("style"), "reverse_sign": options.get("reverse_sign")}
+    return postings
 
 
 def _failed_checks(reading: Reading, books: Books, postings: pa.Table) -> Iterator[Note]:
