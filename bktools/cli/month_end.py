@@ -55,7 +55,7 @@ class Arguments:
 
 def month_end(
     arguments: Arguments,
-    books: options.Books,
+    books: options.Company,
     text: results.Text,
     chart: reading.Chart = None,
     entries: reading.Entries = None,

@@ -18,7 +18,7 @@ from bktools.close.actions import Action, Waiting
 from bktools.close.figures import Figures
 from bktools.close.record import PeriodRecord, frame
 from bktools.close.recurring import MISSING
-from bktools.close.sentences import Step, label_of, step_of, table_of, valued
+from bktools.close.sentences import Step, actions_table, label_of, step_of, valued
 from bktools.consoles import readable
 from bktools.export import ExportPlan
 from bktools.frames.incoming import source_of
@@ -283,7 +283,7 @@ class Close:
     @cached_property
     def to_do(self) -> pd.DataFrame:
         """What is to be done, with figures and identifiers: one row per action and currency."""
-        return to_pandas(table_of(self.words, self.actions))
+        return to_pandas(actions_table(self.words, self.actions))
 
     def __repr__(self) -> str:
         to_do = ", ".join(self.words.counted(count, name) for name, count in self.severities.items())
