@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from bktools.close.record import PeriodRecord, record_in, verified_months
 from bktools.close.recurring import recurring
 from bktools.close.request import CloseRequest
 from bktools.frames.columns import days_of, with_column
-from bktools.frames.incoming import arrow_of
+from bktools.frames.incoming import arrow_of, source_of
 from bktools.frames.schema import TEXT
 from bktools.frames.sums import HOME, NO_CURRENCY, NOTHING, money_of
 from bktools.journal.journal import Journal
@@ -33,6 +34,7 @@ from bktools.spending.rates import (
     with_home,
 )
 from bktools.spending.sums import KEYS
+from bktools.wording import Words
 
 # Of what was spent in the month in the company's own currency: a smaller change is in the CSV file alone.
 LISTED_SHARE = Decimal("0.01")
@@ -67,7 +69,9 @@ def months_before(
         "earlier": earlier,
         "counted_before": held.filter(is_counted).select(["id"]),
         "last": with_home_amounts(spent_table(last, entries, held), rates),
-        "expected": recurring(of_month, entries, held, request.period, last),
+        "expected": recurring(
+            of_month, entries, held, request.period, last, request.begun_at.astimezone().date()
+        ),
         "verified": verified_months(journal, request.company),
     }
     if last and len(record.tables["events"]):
@@ -127,8 +131,9 @@ def named_budget(request: CloseRequest, tables: Mapping[str, pa.Table]) -> pa.Ta
     budget, rates = request.budget, request.rates
     if budget is None:
         return None
-    frames = {name: tables[name] for name in ("categories", "employees")}
-    budget = with_ids(budget, keys_of_budget(budget), source="budget", **frames)
+    frames = {name: tables[name] for name in ("categories", "employees", "accounts")}
+    source = Path(source_of(budget).get("source") or "budget").name
+    budget = with_ids(budget, keys_of_budget(budget), source=source, **frames)
     if rates is None:
         return budget
     if "currency" not in budget.column_names:
@@ -137,7 +142,11 @@ def named_budget(request: CloseRequest, tables: Mapping[str, pa.Table]) -> pa.Ta
 
 
 def budget_tables(
-    request: CloseRequest, budget: pa.Table | None, entries: pa.Table, counted_before: pa.ChunkedArray
+    request: CloseRequest,
+    budget: pa.Table | None,
+    entries: pa.Table,
+    counted_before: pa.ChunkedArray,
+    tables: Mapping[str, pa.Table],
 ) -> dict[str, pa.Table]:
     """Return what was spent beside the budget, by the keys that the budget has; nothing without a budget."""
     if budget is None:
@@ -146,22 +155,30 @@ def budget_tables(
     spent, _ = spent_rows(entries, counted_before)
     if HOME in spent.column_names and pc.is_null(spent[HOME]).equals(pc.is_null(spent["amount"])):
         spent, budget = _in_home(spent), _in_home(budget)
-    rows = arrow_of(versus(spent, budget, by=keys, every=True, language=request.words.language), "budget")
+    frames = {name: tables[name] for name in ("categories", "employees", "accounts")}
+    changes = versus(spent, budget, keys, **frames, every=True, language=request.words.language)
+    rows = arrow_of(changes, "budget")
     place = rows.column_names.index("percent")
     share = pc.cast(pc.round(rows["percent"], 1), pa.decimal128(38, 1))
     rows = rows.set_column(place, "percent", share)
-    # All are of one company. An ID stands in for a name that is not known.
-    parts = [KEYS[key] for key in keys if key != "company"]
-    labels = []
-    for row in rows.to_pylist():
-        known = [row[name] for names, _ in parts for name in names if row.get(name)]
-        labels.append(" ".join(known or [row[one] for _, one in parts if one and row.get(one)]))
+    labels = [_label(row, keys, request.words) for row in rows.to_pylist()]
     rows = rows.add_column(0, "about", pa.array(labels, TEXT))
     sides = {"this": "spent", "that": "budget"}
     rows = rows.rename_columns([sides.get(name, name) for name in rows.column_names])
     is_large = request.is_large_change or _large_share(request, spent)
     large = pa.array([is_large(row) for row in rows.to_pylist()], pa.bool_())
     return {"all_budget": rows, "budget": rows.filter(large)}
+
+
+def _label(row: Mapping[str, Any], keys: Sequence[str], words: Words) -> str:
+    """Return the names of a row; the service lacks one whose name is its ID. All are of one company."""
+    names: list[str] = []
+    for key in (key for key in keys if key != "company"):
+        columns, identifier = KEYS[key]
+        known = [row[name] for name in columns if row.get(name)]
+        is_unknown = identifier is not None and known == [row.get(identifier)]
+        names += [words(f"unknown.{key}")] if is_unknown else known
+    return " ".join(names)
 
 
 def _in_home(rows: pa.Table) -> pa.Table:

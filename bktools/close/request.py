@@ -91,7 +91,7 @@ def budget_of(budget: Any) -> pa.Table | None:
     """Return the table of a budget, if there is one; refuse one that cannot be added up."""
     if budget is None:
         return None
-    table = in_memory(budget, "budget")
+    table = described(in_memory(budget, "budget"), source_of(budget))
     spend(table, by=keys_of_budget(table))
     return table
 

@@ -53,7 +53,7 @@ def run_close(request: CloseRequest) -> Close:
         question = settle_first_export(request, journal)
         request = with_kept_rates(request)
         tables = load_tables(request)
-        budget = named_budget(request, tables)
+        budget = named_budget(request, {**tables, "accounts": accounts_in(journal, request.company)})
         chart = reconcile_and_create(request, journal, tables)
         earlier = earlier_exports(journal, request.company)
         plan = compose(request, tables, chart, earlier)
@@ -101,7 +101,7 @@ def run_close(request: CloseRequest) -> Close:
             **read,
             "entries": entries,
             "coverage": chart.after.table("coverage"),
-            **budget_tables(request, budget, entries, months["counted_before"]["id"]),
+            **budget_tables(request, budget, entries, months["counted_before"]["id"], read),
             **({"rates": request.rates.table} if request.rates else {}),
             **months,
         },

@@ -39,7 +39,6 @@ from bktools.spending.sums import (
     grouped_by,
     keys_of,
     of_period,
-    questionable,
 )
 from bktools.wording import Sentence, Words, words
 
@@ -153,7 +152,7 @@ def versus(
     rows = [row for row in differences(sides, words(language), signs, every=every) if row.change or every]
     large = [row for row in rows if is_large({"difference": row.change, "percent": row.percent})]
     about = source_of(this) | {"below_threshold": len(rows) - len(large)}
-    about["questionable"] = {name: questionable(side.rows) for name, side in zip(given, sides, strict=True)}
+    about["questionable"] = {name: side.questionable for name, side in zip(given, sides, strict=True)}
     return to_pandas(_table(large, sides[0]), about)
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import bktools
+from bktools.cli.month_end import missing_in
 from bktools.close.close import Close
 from bktools.errors import InputError
 from bktools.frames.columns import texts_of
@@ -177,7 +178,13 @@ def test_the_budget_stands_beside_what_was_spent(months: Months, month: str, rat
         spent, spent["category_name"].fillna(spent["category_id"]).fillna("no category").rename("name")
     )
     planned = compared(months.budget, months.budget["category_name"].rename("name"))
-    table = months.table(month, "budget").set_index(["category_name", "currency"])
+    table = months.table(month, "budget")
+    # Of a category that the service does not know, only the table for programs has the ID.
+    unknown = table["category_name"] == table["category_id"]
+    assert unknown.any()
+    labels = table["category_name"].mask(unknown, "category unknown to the service")
+    assert table["about"].tolist() == labels.tolist()
+    table = table.set_index(["category_name", "currency"])
     assert {*table.index} == {*expected.index} | {*planned.index}
     for key, row in table.iterrows():
         sides = expected.get(key, Decimal(0)), planned.get(key, Decimal(0))
@@ -230,6 +237,13 @@ def test_what_is_missing_is_named_and_the_next_month_says_which_came(months: Mon
     sums = missing.assign(amount=missing["amount"].map(Decimal)).groupby("currency")["amount"].sum()
     assert months.closes["2026-10"].accrual.amounts == sums.to_dict()
     assert "Proposed accrual" in report_of(months.closes["2026-10"]).decode()
+    line = missing_in(months.closes["2026-10"])
+    assert line.startswith("Comes every month and is missing: ")
+    assert f"EUR {sums['EUR']:,}" in line
+    assert all(name in line for name in missing["supplier"]) or " more" in line
+    exact = {currency: str(amount) for currency, amount in sums.items()}
+    assert months.closes["2026-10"].for_programs["missing"]["amounts"] == exact
+    assert missing_in(months.closes["2026-07"]) == ""
     november = months.table("2026-11", "expected")
     then = november[november["month"] == "2026-10"].set_index("supplier")["state"]
     assert (then[PHONE[0]], then[RENT[0]]) == ("late", "missing")

@@ -12,13 +12,10 @@ import threading
 
 import pandas as pd
 import pytest
-from backends import BOTH
 from entries_by_hand import COMPANY, company_of, entries_of, entries_of_each, outcomes, states, submit
 from raw_service import IN_PROGRESS, answering, by_company, created, job, reset, send
 
 import bktools
-from bktools.cli.exits import Exit
-from bktools.export.plan_file import write_plan
 from bktools.service import workers
 
 NO_ACCOUNTS, NO_INTEGRATION = "MISSING_CONTRA_ACCOUNTS", "ACCOUNTING_INTEGRATION_NOT_FOUND"
@@ -135,16 +132,6 @@ def test_unknown(talking):
     assert "may have failed: status pending, the ERP refused it" in shown["job that failed"]
 
 
-def test_a_job_that_failed_ends_a_command_as_a_doubt(talking, run, tmp_path, monkeypatch):
-    """The exit code is that of a batch in doubt, and the reason is printed."""
-    with talking(changed(status="rejected")) as (raw, service):
-        plan = bktools.compose_export_jobs(entries_of(COMPANY, 2))
-        write_plan(plan, tmp_path / "october.plan", made_for=service.settings.identity, made_by="Ada")
-        monkeypatch.setenv("BKTOOLS_BASE_URL", raw.base_url)
-        code, text = run("export submit october.plan --apply --first-export --by Ada")
-    assert (code, "status rejected" in text, len(raw.requests)) == (Exit.INCOMPLETE, True, 1)
-
-
 # The service's two forms of a refusal (interface, sections 7.1 and 7.2).
 REFUSALS = {
     **{
@@ -158,7 +145,7 @@ REJECTED = {
     **{
         f"{kind} with {status}": answering(status, json.dumps({"type": kind}))
         for kind in (NO_ACCOUNTS, NO_INTEGRATION, NO_ACCOUNTS.lower())
-        for status in (302, 400, 404, 409, 429, 500, 503)
+        for status in (302, 400, 429, 500)
     },
 }
 
@@ -192,18 +179,16 @@ OF_GATEWAYS = (
 
 def test_an_answer_of_a_gateway_is_no_refusal(talking):
     """Answers without the service's form may follow a request that was passed on: the outcome is unknown."""
-    statuses = (400, 403, 404, 413)
-    table = {f"{status} {body}": answering(status, body) for status in statuses for body in OF_GATEWAYS}
+    table = {f"{status} {body}": answering(status, body) for status in (400, 403) for body in OF_GATEWAYS}
     each_has("UNKNOWN", talking, table, times=1)
 
 
-@pytest.mark.parametrize("body", OF_GATEWAYS)
+@pytest.mark.parametrize("body", ["", OF_GATEWAYS[-2]])
 def test_a_401_of_a_gateway_is_no_refusal(talking, body):
     """It is the same doubt; a credential that may be refused is not tried for other companies."""
     each_has("UNKNOWN", talking, {"401": answering(401, body)}, times=1)
 
 
-@BOTH
 @pytest.mark.parametrize("is_full", [False, True], ids=["refused", "not in time"])
 def test_no_connection(talking, is_full):
     """Refused, or a connection that does not stand within its time: nothing was sent, the batch waits."""
@@ -233,7 +218,6 @@ def test_a_credential_that_is_refused_is_not_tried_for_every_company(talking, mo
         assert 1 <= len(raw.requests) <= 2
 
 
-@BOTH
 @pytest.mark.parametrize("on_windows", [False, True])
 def test_ctrl_c(talking, monkeypatch, on_windows):
     """Ctrl-C while the answer is awaited: the journal says UNKNOWN before the interrupt goes on."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 import pytest
-from backends import BOTH
 from entries_by_hand import COMPANY, company_of, entries_of, entries_of_each, outcomes, submit
 from raw_service import IN_PROGRESS, answering, by_company, created, in_turn, send
 
@@ -44,7 +43,6 @@ def test_a_429_of_something_else_leaves_a_doubt(talking):
         assert len(raw.requests) == len(FOREIGN)
 
 
-@BOTH
 def test_the_rate_limit_is_waited_for(talking, capsys):
     """After the wait, the batch is a new request with a new intent; the run says why it waits."""
     with talking(in_turn(limit("1"), created), read=30.0) as (raw, service):

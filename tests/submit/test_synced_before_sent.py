@@ -24,7 +24,19 @@ CALLS = "openat,connect,fsync,fdatasync,pwrite64,write,sendto,sendmsg,writev,clo
 def test_each_request_follows_a_sync_of_the_journal(talking, tmp_path):
     """Between the last write to the journal, or to the sent log, and each connection lies a sync of it."""
     log = tmp_path / "calls"
-    watched = ["strace", "-f", "-y", "-s", "60", "-e", f"trace={CALLS}", "-o", str(log), sys.executable]
+    watched = [
+        "strace",
+        "-f",
+        "--seccomp-bpf",
+        "-y",
+        "-s",
+        "60",
+        "-e",
+        f"trace={CALLS}",
+        "-o",
+        str(log),
+        sys.executable,
+    ]
     with talking(created, read=30.0) as (raw, _):
         command = [*watched, "-c", PROGRAM.format(raw.base_url)]
         done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
