@@ -155,11 +155,16 @@ class Close:
         return source_of(self.tables["changes"]) if "changes" in self.tables else {}
 
     @cached_property
-    def accrual(self) -> Sum:
-        """What comes every month and is missing in this one: the usual amounts, a proposal for an accrual."""
+    def missing(self) -> pa.Table:
+        """What comes every month and is missing in this one."""
         expected = self.tables["expected"]
         is_missing = pc.and_(pc.equal(expected["month"], self.period), pc.equal(expected["state"], MISSING))
-        return Sum({}, money_of(expected.filter(is_missing), self.currency))
+        return expected.filter(is_missing)
+
+    @cached_property
+    def accrual(self) -> Sum:
+        """The usual amounts of what is missing: a proposal for an accrual."""
+        return Sum({}, money_of(self.missing, self.currency))
 
     @cached_property
     def figures(self) -> Figures:
@@ -244,6 +249,7 @@ class Close:
                 "currencies": {change.currency: change.for_programs for change in self.figures.against},
                 "in_own": home and {"currency": home.currency, **home.for_programs},
             },
+            "missing": self.accrual.for_programs,
             "applied": run.applied,
             "prepared_by": run.prepared_by,
             "stays_open": run.stays_open or None,
