@@ -26,7 +26,7 @@ def test_each_request_follows_a_sync_of_the_journal(talking, tmp_path):
     log = tmp_path / "calls"
     options = ["-f", "--seccomp-bpf", "-y", "-s", "60", "-e", f"trace={CALLS}", "-o", str(log)]
     with talking(created, read=30.0) as (raw, _):
-        command = ["strace", *options, sys.executable, "-c", PROGRAM.format(raw.base_url)]
+        command = ["strace", *options, sys.executable, "-c", PROGRAM.format(raw.url)]
         done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
         if "ptrace" in done.stderr:
             pytest.skip("strace may not watch processes here")
