@@ -70,7 +70,7 @@ def guide(
         lines = [(topic, line) for line in text_of(topic).splitlines()]
     else:
         lines = [(name, title_of(name)) for name in TOPICS]
-    table.hand_over(results.table_of(lines, ["topic", "line"]))
+    table.hand_over_rows("topic line", lines)
 
 
 def _listed(topics: tuple[str, ...]) -> str:

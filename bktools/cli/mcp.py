@@ -18,7 +18,7 @@ from bktools.errors import ArgumentError, ConfigurationError
 
 
 def mcp(
-    books: options.Books,
+    books: options.Company,
     folder: list[Path] = option(
         "--folder FOLDER",
         "Folder of the files that may be read. May be repeated; results are written to bktools-prepared "

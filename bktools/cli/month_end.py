@@ -55,7 +55,7 @@ class Arguments:
 
 def month_end(
     arguments: Arguments,
-    books: options.Books,
+    books: options.Company,
     text: results.Text,
     chart: reading.Chart = None,
     entries: reading.Entries = None,
@@ -119,6 +119,8 @@ def month_end(
             **vars(arguments),
         )
     _say_to_do(say, close)
+    if missing := missing_in(close):
+        say(f"\n{missing}")
     _say_persons(say, close, is_named=arguments.by is not None)
     _say_where(say, close)
     questions = [
@@ -135,6 +137,15 @@ def month_end(
     if questions or (arguments.apply and close.run.is_incomplete):
         return Exit.INCOMPLETE
     return Exit.FINDINGS if fail_on is not None and FAIL_ON[fail_on](close) else Exit.DONE
+
+
+def missing_in(close: Close) -> str:
+    """Return what comes every month and is missing in a line, "" where nothing is."""
+    from bktools.close.sentences import valued
+
+    suppliers = [*dict.fromkeys(close.missing["supplier"].to_pylist())]
+    value = valued(close.words, close.accrual)
+    return close.words("report.terminal.missing", value=value, suppliers=suppliers) if suppliers else ""
 
 
 def _say_where(say: Say, close: Close) -> None:

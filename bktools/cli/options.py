@@ -113,7 +113,6 @@ NewChart = Annotated[
     shared("--new-chart", "Create the accounts even if the chart looks like another company's."),
 ]
 By = Annotated[str, shared("--by NAME", "Your name; kept permanently.")]
-Evidence = Annotated[str, shared("--evidence TEXT", "What you checked and found; kept permanently.")]
 Threshold = Annotated[
     str | None,
     shared(
@@ -199,7 +198,7 @@ class Environment:
 
 
 @dataclass(frozen=True)
-class Books(Environment):
+class Company(Environment):
     """The options that select the books of a company in an environment."""
 
     company: Annotated[
@@ -211,6 +210,14 @@ class Books(Environment):
         from bktools.settings import load_settings
 
         return load_settings(self.name, company=self.company)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """The options of a person's word about what was sent."""
+
+    by: By
+    evidence: Annotated[str, shared("--evidence TEXT", "What you checked and found; kept permanently.")]
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ FIGURES = ("currency", "this", "that", "difference", "percent", "drivers")
 
 
 def versus(
-    books: options.Books,
+    books: options.Company,
     table: results.Table,
     entries: list[Path] = argument(
         "FILE", "The entries; without --against and --before, the last file is the other side.", REQUIRED

@@ -69,7 +69,9 @@ def months_before(
         "earlier": earlier,
         "counted_before": held.filter(is_counted).select(["id"]),
         "last": with_home_amounts(spent_table(last, entries, held), rates),
-        "expected": recurring(of_month, entries, held, request.period, last),
+        "expected": recurring(
+            of_month, entries, held, request.period, last, request.begun_at.astimezone().date()
+        ),
         "verified": verified_months(journal, request.company),
     }
     if last and len(record.tables["events"]):

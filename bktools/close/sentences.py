@@ -83,7 +83,7 @@ def label_of(words: Words, line: Sum) -> str:
     )
 
 
-def table_of(words: Words, actions: Iterable[Action]) -> pa.Table:
+def actions_table(words: Words, actions: Iterable[Action]) -> pa.Table:
     """Return actions as a table: one row per action and currency, because currencies are never added."""
     rows = [_row(words, action) for action in actions]
     columns = (
