@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from bktools.reports.coverage import plot_coverage as plot_coverage
     from bktools.reports.fixes import check_fixes as check_fixes, read_fixes as read_fixes
     from bktools.reports.money import plot_money as plot_money, plot_spend as plot_spend
-    from bktools.reports.month_end import close_month as close_month
+    from bktools.month_end import close_month as close_month
     from bktools.service import Service as Service
     from bktools.snapshots.tables import (
         get_balance as get_balance,
@@ -99,7 +99,7 @@ _NAMES = {
     "bktools.widgets.entries": "pick_entries",
     "bktools.journal.export_jobs": "load_export_jobs resolve_export_job",
     "bktools.submit.outcome_frame": "Outcomes",
-    "bktools.reports.month_end": "close_month",
+    "bktools.month_end": "close_month",
     "bktools.journal.periods": "close_period reopen_period load_periods",
     "bktools.close.record": "record_of PeriodRecord",
     "bktools.reports.fixes": "read_fixes check_fixes",

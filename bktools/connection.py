@@ -205,10 +205,7 @@ class Sandbox:
     """
 
     def __init__(self, folder: str | Path | None = None, **options: Unpack[SandboxOptions]) -> None:
-        known = SandboxOptions.__annotations__
-        unknown = sorted(options.keys() - known.keys())
-        if unknown:
-            raise ArgumentError(unknown[0], Sentence("rule.option_of_sandbox", options=", ".join(known)))
+        rules.refuse_unknown(options, SandboxOptions.__annotations__, "Sandbox")
         if folder is not None and not isinstance(folder, str | Path):
             raise ArgumentError("folder", Sentence("rule.path"), folder)
         self._folder = folder

@@ -12,6 +12,7 @@ import pytest
 
 from bktools.journal.sqlite import connect
 
+# A test is of both where it runs statements or rules that no other test runs in a database.
 BOTH = pytest.mark.parametrize("backend", ["file", "postgres"], indirect=True)
 DATABASE = pytest.mark.parametrize("backend", ["postgres"], indirect=True)
 

@@ -18,7 +18,6 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
-import unwritten
 from hypothesis import HealthCheck, settings
 
 import bktools
@@ -155,10 +154,8 @@ def closed(service: Service, samples: tuple[Path, Path]) -> Callable[..., Close]
     chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
 
     def closed(entries: pd.DataFrame | None = None, **options: object) -> Close:
-        given = {"chart": chart, "service": service} | options
-        return unwritten.closed(
-            entries=bktools.read_entries(samples[1]) if entries is None else entries, **given
-        )
+        rows = bktools.read_entries(samples[1]) if entries is None else entries
+        return bktools.close_month(chart, rows, **{"folder": False, "service": service, **options})
 
     return closed
 

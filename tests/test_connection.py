@@ -43,7 +43,7 @@ def test_a_sandbox_for_tests_leaves_nothing_behind():
 
 def test_a_misspelt_option_is_refused_at_once():
     """An unknown option of a sandbox or a connection is refused, and the known ones are listed."""
-    said = r"latencey is not an option of the sandbox: choose from seed, .*latency"
+    said = r"latencey is not an argument of Sandbox; there are seed, .*did you mean latency"
     with pytest.raises(ArgumentError, match=said):
         bktools.Sandbox(latencey=1)
     with pytest.raises(ConfigurationError, match="no setting 'tokn'; there are base_url, token"):

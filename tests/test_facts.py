@@ -1,14 +1,11 @@
-"""Facts, not sentences: no code reads a person's sentence, and all sentences stand in `wording`."""
+"""Facts, not sentences: no code reads a person's sentence."""
 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from sources import sources
-
-from bktools.wording import words
 
 # The rooms that make or print sentences.
 OF_SENTENCES = ("wording/", "cli/", "reports/")
@@ -18,10 +15,6 @@ READS |= {"replace", "split", "rsplit", "find", "index"}
 PATTERNS = {"match", "fullmatch", "search", "sub", "split", "findall", "finditer"}
 # The names of what a person reads.
 FOR_PEOPLE = ("message", "to_do", "step", "reason", "why", "advice", "sentence")
-# Sections whose sentences say what was found, and what is to be done.
-FINDINGS = ("entry.", "account.", "action.", "ledger.", "journal.", "outcome.", "state.")
-# Shorter parts of a sentence, such as "account", are ordinary words.
-TELLING = 25
 # Texts that are none of ours: other libraries say in words alone why a proxy refused, or what is wrong with a
 # CSV file.
 NOT_OURS = ("service/transport.py", "inputs/grids/delimited.py")
@@ -71,37 +64,3 @@ def test_no_code_reads_a_sentence():
     ]
     reads = [f"{place}:{line}" for place, tree in others for line in _reads(tree)]
     assert reads == []
-
-
-def test_sentences_of_findings_stand_in_wording_alone():
-    """No other file holds a part of a sentence about a finding, a reason, an outcome or a step."""
-    texts = [text for key, text in words("en").texts.items() if key.startswith(FINDINGS)]
-    whole = {one for text in texts for one in ([text] if isinstance(text, str) else text.values())}
-    parts = {part.strip(" .,;:") for text in whole for part in text.replace("{", "}").split("}")[::2]}
-    # A command, or its options, may stand in many messages.
-    telling = [part for part in parts if len(part) >= TELLING and " " in part]
-    telling = [part for part in telling if "bktools " not in part and not part.startswith("--")]
-    assert len(telling) > 100
-    # One search for all of them, where each alone takes many times as long.
-    any_part = re.compile("|".join(map(re.escape, telling)), re.IGNORECASE)
-    held = []
-    for place, _, tree in sources():
-        if place.startswith("wording/"):
-            continue
-        docstrings = {
-            id(node.body[0].value)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-            and node.body
-            and isinstance(node.body[0], ast.Expr)
-        }
-        held += [
-            f"{place}:{node.lineno}: {found[0]}"
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and len(node.value) >= TELLING
-            and id(node) not in docstrings
-            and (found := any_part.search(node.value))
-        ]
-    assert held == []

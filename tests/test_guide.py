@@ -131,6 +131,9 @@ def world(tmp_path_factory, samples):
     for name in ("entries", "august", "september", "october", "november"):
         (folder / f"{name}.csv").write_bytes(samples[1].read_bytes())
     (folder / "budget.csv").write_text("Category;Budget;Currency\nBeratung;5000,00;EUR\n", encoding="utf-8")
+    rates = {"USD": "0.8712", "CHF": "1.05", "SEK": "0.0899", "JPY": "0.0058"}
+    lines = ["currency,rate", *(f"{currency},{rate}" for currency, rate in rates.items())]
+    (folder / "rates.csv").write_text("\n".join(lines), encoding="utf-8")
     chart = (folder / "chart.csv").read_text("utf-8-sig").replace("Konto;Bezeichnung", "Kontonr;Text", 1)
     (folder / "konten.csv").write_text(chart, encoding="utf-8")
     write_account_list(folder)

@@ -34,6 +34,7 @@ FLOORS = (
     {"submit", "spending", "checkup"},
     {"close", "widgets"},
     {"reports", "agents"},
+    {"month_end"},
     {"cli"},
     {"__init__", "__main__"},
 )

@@ -484,6 +484,10 @@ def test_a_company_may_have_a_token_of_its_own(tmp_path):
     found = load_settings("production", company="acme", env={"BKTOOLS_CONFIG": str(tmp_path / "config.toml")})
     assert (found.token, found.company) == (Secret("own-token"), COMPANY)
     assert "own-token" not in repr(found)
+    other = f'[production.companies]\nacme = {{id = "{COMPANY}", api_key = "own-key"}}\n'
+    with_companies(tmp_path, other)
+    found = load_settings("production", company="acme", env={"BKTOOLS_CONFIG": str(tmp_path / "config.toml")})
+    assert (found.token, found.api_key) == (None, Secret("own-key"))
     wrong = f'[production.companies]\nacme = {{id = "{COMPANY}", base_url = "https://own-token.example"}}\n'
     with pytest.raises(ConfigurationError, match="takes a credential of its own as") as raised:
         with_companies(tmp_path, wrong)

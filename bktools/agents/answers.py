@@ -7,7 +7,6 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -41,19 +40,6 @@ class Command(str):
     """A command that a person copies: it is never cut."""
 
     __slots__ = ()
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a tool found: named tables, the most telling one first, and facts beside them.
-
-    `not_known` has what was not checked; `person_runs` the command that a person runs, where one goes on.
-    """
-
-    tables: Mapping[str, Any] = field(default_factory=dict)
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    not_known: Any = ()
-    person_runs: Command | None = None
 
 
 def text_of(facts: Mapping[str, Any]) -> str:

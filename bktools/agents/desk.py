@@ -1,34 +1,24 @@
-"""`Desk`: the tools of an assistant. Each calls public functions of bktools and returns an `Answer`."""
+"""`Desk`: the tools of an assistant. Each runs a command of bktools that reads or plans."""
 
 from __future__ import annotations
 
-import secrets
-import shlex
+import json
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import pandas as pd
+import anyio
 import polars as pl
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import ArgsKwargs
 
-import bktools
-from bktools import disk
-from bktools.agents.answers import MOST_ROWS, Answer, Command, Facts
-from bktools.agents.dry_run import dry_run, table_of
+from bktools.agents.answers import MOST_ROWS, Command, Facts
 from bktools.agents.folders import Folders
-from bktools.caller import command, in_shell
-from bktools.close import verification
-from bktools.errors import ArgumentError
-from bktools.export.plan_file import write_plan
-from bktools.inputs.notes import note_sentences
-from bktools.journal.export_jobs import earlier_exports
-from bktools.journal.journal import Journal
-from bktools.journal.records import this_process
-from bktools.journal.right_journal import first_export
+from bktools.caller import in_shell
+from bktools.errors import ArgumentError, BktoolsError
 
 Kind = Literal["chart", "entries", "ledger"]
 FilePath = Annotated[str, Field(description="A file below the folders of the server.")]
@@ -38,289 +28,246 @@ Keys = Annotated[
     list[str],
     Field(description="category, account, employee, supplier, month, cost_centre, company or a column."),
 ]
-
 First = Annotated[int, Field(ge=1)]
 Where = Annotated[dict[str, str] | None, Field(description="Columns with the text of the value wanted.")]
 
-# Lines of a page of the guide in one answer.
-PAGE_LINES = 50
 # In the order of a close.
 TOOLS = (
     *("check", "load_categories", "load_employees", "read_file", "reconcile", "plan_export", "close_month"),
     *("verify", "rows", "spend", "versus", "guide"),
 )
+# Seconds: a close of 100,000 entries takes about a minute.
+LONGEST = 1800.0
+
+
+@dataclass(frozen=True)
+class Call:
+    """A command that a tool runs.
+
+    Parameters
+    ----------
+    command : str
+        Its name, such as "export compose".
+    options : mapping
+        The values by the names of the options; None for an option that is not used.
+    files : sequence
+        The arguments that are no options.
+    target : Path
+        Where it writes its tables: a folder, or a file for the only one.
+    tables : tuple of str
+        The tables of the folder that the answer has, the most telling one first.
+    for_person : callable, optional
+        Takes the facts of the answer; returns the command that a person may run then, or None.
+    """
+
+    command: str
+    options: Mapping[str, Any]
+    target: Path
+    files: Sequence[object] = ()
+    tables: tuple[str, ...] = ()
+    for_person: Callable[[Facts], str | None] = lambda _: None
+
+    @property
+    def line(self) -> list[str]:
+        """The words of the command; a value cannot be read as another option."""
+        words = [*self.command.split(), "--format=json", "--profile=machine", "--quiet"]
+        for name, value in self.options.items():
+            for each in value if isinstance(value, list) else [value]:
+                words += [] if each is None else [f"--{name}={each}"]
+        return [*words, "--", *map(str, self.files)]
+
+    @property
+    def files_written(self) -> list[Path]:
+        """The files of the tables that the command wrote."""
+        files = [self.target / f"{name}.csv" for name in self.tables] or [self.target]
+        return [file for file in files if file.is_file()]
 
 
 @dataclass(frozen=True)
 class Desk:
-    """The tools of an assistant for one company.
+    """The tools of an assistant.
 
     Parameters
     ----------
-    service : ReadingService
-        The client, which cannot create anything.
-    company : str
-        UUID of the company: no tool takes another one.
-    environment : str
-        The options that select the environment in a command of a person, such as " --sandbox".
-    read : callable
-        Reads a file as commands do: takes a reader of bktools, the kind of file, the path, the names of
-        mappings, and further arguments of the reader.
+    environment, company : mapping
+        The options that select both, in each command: no tool takes others.
     folders : Folders
         Where files are read, and results are written.
-    step : callable
-        Told the name of each step of a tool; raises when the call was cancelled.
     """
 
-    service: bktools.Service
-    company: str
-    environment: str
-    read: Callable[..., pd.DataFrame]
+    environment: Mapping[str, str]
+    company: Mapping[str, str]
     folders: Folders
-    step: Callable[[str], None]
 
-    def check(self) -> Answer:
+    @property
+    def books(self) -> Mapping[str, str]:
+        """The options that select environment and company."""
+        return {**self.environment, **self.company}
+
+    def check(self) -> Call:
         """Check configuration, service, company, clock, journal and disk. Begin with it."""
-        return Answer({"checks": bktools.check(self.service.settings.environment, company=self.company)})
+        return self._table("check", self.books)
 
-    def load_categories(self) -> Answer:
+    def load_categories(self) -> Call:
         """Load the company's bookkeeping categories, each with its account."""
-        categories = bktools.load_categories(self.company, service=self.service)
-        return Answer({"categories": categories}, not_known=categories.attrs["bktools"]["complaints"])
+        return self._table("categories", self.books)
 
-    def load_employees(self) -> Answer:
+    def load_employees(self) -> Call:
         """Load the company's employees."""
-        employees = bktools.load_employees(self.company, service=self.service)
-        return Answer({"employees": employees}, not_known=employees.attrs["bktools"]["complaints"])
+        return self._table("employees", self.books)
 
-    def read_file(self, *, path: FilePath, kind: Kind) -> Answer:
+    def read_file(self, *, path: FilePath, kind: Kind) -> Call:
         """Read a chart of accounts, accounting entries or a general ledger: how it is read, what is asked.
 
-        What is asked is an error: a person answers it with bktools chart, entries or ledger and
-        --save-mapping NAME. Later calls read the file with that mapping.
+        What is asked is an error: a person answers it with the command that it names, and --save-mapping
+        NAME. Later calls read the file with that mapping.
         """
-        frame = self._read(kind, path)
-        about = frame.attrs["bktools"]
-        return Answer({kind: frame}, {"headings": about["columns"]}, not_known=note_sentences(about))
+        return self._table(kind, {}, self.folders.file(path))
 
-    def reconcile(self, *, chart: FilePath) -> Answer:
+    def reconcile(self, *, chart: FilePath) -> Call:
         """Compare the ERP's chart of accounts with the accounts and categories of the service."""
-        accounts = self._read("chart", chart)
-        tables = self._tables()
-        reconciliation = bktools.reconcile_accounts(accounts, tables["accounts"], tables["categories"])
-        creates = (reconciliation.actions["action"] == "create").any()
-        create = f"accounts create --chart {self._word(chart)} --apply{self._company}"
-        return Answer(
-            {
-                "summary": reconciliation.summary,
-                "findings": reconciliation.findings,
-                "actions": reconciliation.actions,
-                "coverage": reconciliation.coverage,
-            },
-            {"looks_like_another_company": reconciliation.another_chart or None},
-            not_known=reconciliation.unchecked,
-            person_runs=self._for_person(create) if creates else None,
+        options, target = {"chart": self.folders.file(chart), **self.books}, self.folders.new("reconcile")
+        return Call(
+            "reconcile",
+            {**options, "out": target},
+            target,
+            tables=("findings", "actions", "coverage"),
+            for_person=lambda facts: (
+                _line("accounts create", options) if facts["accounts"].get("create") else None
+            ),
         )
 
     def plan_export(
         self, *, entries: FilePath, ledger: FilePath | None = None, month: Month | None = None
-    ) -> Answer:
+    ) -> Call:
         """Check entries and write the plan of their export to a file. Nothing is sent: a person sends it.
 
         With a ledger, entries that the books hold already, or may hold, are held back.
         """
-        self.folders.file(entries)
-        tables = self._tables(max_age=0)
-        rows = self._read("entries", entries, **_named(tables), required=("category_id",))
-        postings = self._read("ledger", ledger) if ledger else None
-        self.step("plan")
-        with Journal(self.service.settings) as journal:
-            before, question = earlier_exports(journal, self.company), first_export(journal, self.company)
-        plan = bktools.compose_export_jobs(
-            rows,
-            **tables,
-            **before,
-            ledger=postings,
-            company=self.company,
-            month=month,
-        )
-        return Answer(
-            {
-                "summary": plan.needs_action,
-                "findings": plan.findings,
-                "not_ready": plan.not_ready,
-                "ready": plan.entries,
-            },
-            {"plan_id": plan.plan_id, "jobs": len(plan.batches), "nothing_sent": True},
-            not_known=[*plan.unchecked, *map(str, filter(None, [question]))],
-            person_runs=self._plan_file(plan) if len(plan.batches) else None,
+        read = {"ledger": self._file(ledger), "month": month, **self.books}
+        file, target = self.folders.file(entries), self.folders.new("plan_export")
+        plan = target / "export.plan"
+        return Call(
+            "export compose",
+            {**read, "out": plan, "csv": target},
+            target,
+            [file],
+            tables=("export_findings", "export_not_ready", "export_entries"),
+            for_person=lambda facts: (
+                _line("export submit", {"plan": facts["plan_id"], **self.environment}, plan)
+                if facts["entries"]
+                else None
+            ),
         )
 
     def close_month(
         self, *, chart: FilePath, entries: FilePath, month: Month, ledger: FilePath | None = None
-    ) -> Answer:
+    ) -> Call:
         """Prepare the close of a month: reconcile, plan the export, write the report. Nothing is sent."""
-        self.step("close")
-        folder = self.folders.results() / f"month-end-{month}"
-        files = {"chart": chart, "entries": entries, "ledger": ledger}
-        named = " ".join(f"--{name} {self._word(path)}" for name, path in files.items() if path)
-        line = f"month-end {named} --month {month}{self._company}"
-        close = dry_run([*shlex.split(f"{line}{self.environment}"), "--out", str(folder)])
-        planned = Path(close["folder"])
-        apply = f"{line} --out {in_shell(str(self.folders.roots[0] / folder.name))} --apply"
-        return Answer(
-            {name: table_of(planned / f"{name}.csv") for name in ("to_do", "entries")},
-            {
-                "month": close["period"],
-                "state": close["state"],
-                "accounts_to_create": sum(close["accounts"].values()),
-                "folder": planned,
-                **{name: close[name] for name in ("entries", "reasons", "to_do", "by_role", "against")},
-            },
-            not_known=[*close["not_checked"], *filter(None, [close["question"]])],
-            person_runs=self._for_person(apply),
+        files = {"chart": self._file(chart), "entries": self._file(entries), "ledger": self._file(ledger)}
+        options, target = {**files, "month": month, **self.books}, self.folders.new("close_month")
+        sent = {**options, "out": self.folders.roots[0] / f"month-end-{month}"}
+        return Call(
+            "month-end",
+            {**options, "out": target},
+            target,
+            tables=("to_do", "entries"),
+            for_person=lambda _: _line("month-end", sent),
         )
 
-    def verify(self, *, ledger: FilePath, month: Month | None = None) -> Answer:
+    def verify(self, *, ledger: FilePath, month: Month | None = None) -> Call:
         """Check that exported entries arrived in the general ledger; by default those of its months."""
-        postings = self._read("ledger", ledger)
-        self.step("match")
-        verified = verification.verify(self.service, self.company, postings, month=month)
-        match = verified.match
-        in_doubt = [
-            {"batch_id": one.batch_id, "outcome": one.outcome, "why": one.text}
-            for one in verified.settlements
-        ]
-        return Answer(
-            {
-                "findings": match.findings,
-                "entries": match.entries,
-                "open_groups": match.open_groups,
-                "open_accounts": match.open_accounts,
-            },
-            {
-                "months": verified.months,
-                "has_arrived": verified.has_arrived,
-                "habits": match.habits,
-                "batches_in_doubt": in_doubt,
-                "moved": verified.moved,
-            },
-            not_known=match.unchecked,
-        )
+        read, target = {"ledger": self._file(ledger), "month": month}, self.folders.new("verify")
+        tables = ("ledger_findings", "ledger_entries", "ledger_open_groups")
+        return Call("verify", {**read, **self.books, "out": target}, target, tables=tables)
 
-    def rows(self, *, table: str, where: Where = None, from_row: First = 1) -> Answer:
+    def rows(self, *, table: str, where: Where = None, from_row: First = 1) -> Facts:
         """List the rows of a table of an earlier answer, 50 at most: all, or those with some values.
 
         Such as the findings of one check, or the entries of one supplier.
         """
-        rows = pl.read_parquet(self.folders.table(table))
+        rows = pl.read_csv(self.folders.table(table), infer_schema=False)
         if unknown := {*(where or {})} - {*rows.columns}:
             raise ArgumentError(
                 "where", f"must name columns of the table: {', '.join(rows.columns)}", min(unknown)
             )
-        for column, value in (where or {}).items():
-            rows = rows.filter(pl.col(column).cast(pl.String) == value)
-        shown = bktools.to_arrow(rows.slice(from_row - 1, MOST_ROWS)).to_pylist()
-        return Answer(facts={"rows_in_all": len(rows), "from_row": from_row, "rows": shown})
+        rows = rows.filter(*(pl.col(column) == value for column, value in (where or {}).items()))
+        shown = rows.slice(from_row - 1, MOST_ROWS).to_dicts()
+        return {"rows_in_all": len(rows), "from_row": from_row, "rows": shown}
 
-    def spend(self, *, entries: Source, by: Keys) -> Answer:
+    def spend(self, *, entries: Source, by: Keys) -> Call:
         """Add up entries by keys, exactly and by currency."""
-        names = self._names(by)
-        return Answer({"spend": bktools.spend(self._entries(entries, names), by=by, **names)})
+        return self._table("spend", {"by": by, **self.books}, self._source(entries))
 
-    def versus(self, *, this: Source, that: Source, by: Keys, threshold: str | None = None) -> Answer:
+    def versus(self, *, this: Source, that: Source, by: Keys, threshold: str | None = None) -> Call:
         """Compare two months of entries, or a month and a budget: differences of at least the threshold."""
-        names = self._names(by)
-        now, before = (self._entries(side, names) for side in (this, that))
-        changes = bktools.versus(now, before, by=by, threshold=threshold, **names)
-        return Answer({"versus": changes}, {"left_out": changes.attrs["bktools"]["below_threshold"]})
+        options = {"by": by, "threshold": threshold, **self.books}
+        return self._table("versus", options, self._source(this), self._source(that))
 
-    def guide(self, *, topic: str | None = None, from_line: First = 1) -> Answer:
-        """Read the guide of bktools: its pages, or one of them."""
-        folder = resources.files("bktools").joinpath("guide")
-        pages = {page.name.removesuffix(".md"): page for page in folder.iterdir()}
-        if topic is None:
-            return Answer(facts={"pages": sorted(pages)})
-        if topic not in pages:
-            raise ArgumentError("topic", f"must be one of {', '.join(sorted(pages))}", topic)
-        lines = pages[topic].read_text(encoding="utf-8").splitlines()
-        text = lines[from_line - 1 : from_line - 1 + PAGE_LINES]
-        return Answer(facts={"lines_in_all": len(lines), "from_line": from_line, "text": text})
+    def guide(self, *, topic: str | None = None) -> Call:
+        """Read the guide of bktools: the lines of a page, of all that have a word, or of all pages."""
+        return self._table("guide", {}, *filter(None, [topic]))
 
-    def _plan_file(self, plan: bktools.ExportPlan) -> Command:
-        """Write the file of a plan; return the command that sends it, and no other plan of this name."""
-        file = self.folders.results() / f"export-{plan.plan_id}.plan"
-        # Under another name first: a repeated call replaces the file.
-        new = file.with_name(f"{disk.TEMPORARY}{secrets.token_hex(8)}")
-        made_for = self.service.settings.identity
-        write_plan(plan, new, made_for=made_for, made_by=f"{this_process()} (bktools mcp)")
-        disk.replace(new, file)
-        return self._for_person(f"export submit {in_shell(str(file))} --plan {plan.plan_id} --apply")
+    def _table(self, command: str, options: Mapping[str, Any], *files: object) -> Call:
+        """Return the call of a command whose result is one table."""
+        target = self.folders.new(command) / f"{command}.csv"
+        return Call(command, {**options, "output": target}, target, files)
 
-    def _for_person(self, text: str) -> Command:
-        return Command(f"bktools {text}{self.environment}")
+    def _file(self, path: str | None) -> Path | None:
+        return None if path is None else self.folders.file(path)
 
-    @property
-    def _company(self) -> str:
-        return f" --company {self.company}"
-
-    def _word(self, path: str) -> str:
-        """Return the real path of a file as a word of a command."""
-        return in_shell(str(self.folders.file(path)))
-
-    def _tables(self, **age: Any) -> Facts:
-        self.step("categories")
-        categories = bktools.load_categories(self.company, service=self.service, **age)
-        self.step("employees")
-        employees = bktools.load_employees(self.company, service=self.service, **age)
-        accounts = bktools.load_accounts(self.company, service=self.service)
-        return {"categories": categories, "employees": employees, "accounts": accounts}
-
-    def _read(self, kind: Kind, path: str, **others: Any) -> pd.DataFrame:
-        self.step(kind)
-        file = self.folders.file(path)
-        match kind:
-            case "chart":
-                return self.read(bktools.read_chart_of_accounts, kind, file, None, company=self.company)
-            case "entries":
-                own = {"company": self.company, "money": "decimal"}
-                return self.read(bktools.read_entries, kind, file, None, **own, **others)
-            case "ledger":
-                return self.read(bktools.read_general_ledger, kind, file, None, money="decimal")
-
-    def _entries(self, source: str, names: Facts) -> Any:
-        if source in self.folders.tables:
-            return str(self.folders.table(source))
-        return self._read("entries", source, **_named(names))
-
-    def _names(self, by: Sequence[str]) -> Facts:
-        return self._tables() if {"category", "account", "employee"} & {*by} else {}
+    def _source(self, source: str) -> Path:
+        return (self.folders.table if source in self.folders.tables else self.folders.file)(source)
 
 
-def adapter(desk: Desk, tool: str) -> TypeAdapter[Answer]:
+def _line(command: str, options: Mapping[str, Any], *files: object) -> str:
+    """Return a command for a person, who sends with it."""
+    values = [f"--{name} {in_shell(str(value))}" for name, value in options.items() if value is not None]
+    return " ".join(["bktools", command, *(in_shell(str(file)) for file in files), *values, "--apply"])
+
+
+def adapter(desk: Desk, tool: str) -> TypeAdapter[Call | Facts]:
     """Return the check of a tool's arguments, with their schema; it looks for their types in this file."""
     return TypeAdapter(getattr(desk, tool))
 
 
-def call(desk: Desk, tool: str, arguments: Mapping[str, Any]) -> Facts:
-    """Check the arguments of a tool, keep the tables of its answer, and return it as facts."""
+async def answer(desk: Desk, tool: str, arguments: Mapping[str, Any]) -> Facts:
+    """Check the arguments of a tool, run its command, and return the answer as facts."""
     if tool not in TOOLS:
         raise ArgumentError("tool", f"must be one of {', '.join(TOOLS)}", tool)
     try:
-        # Messages name commands, because it is a person in a terminal who follows their advice.
-        with command({}):
-            answer = adapter(desk, tool).validate_python(ArgsKwargs((), dict(arguments)))
+        call = adapter(desk, tool).validate_python(ArgsKwargs((), dict(arguments)))
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         raise ArgumentError(".".join(map(str, first["loc"])), f"is refused: {first['msg']}") from None
-    kept = [desk.folders.keep(name, frame) for name, frame in answer.tables.items()]
+    if not isinstance(call, Call):
+        return dict(call)
+    facts = await run(call)
+    if "error" in facts:
+        return facts
+    command = call.for_person(facts)
+    tables = [desk.folders.summary(file) for file in call.files_written]
     return {
-        **answer.facts,
-        "not_known": list(answer.not_known),
-        **({"person_runs": answer.person_runs} if answer.person_runs else {}),
-        **({"tables": [summary for summary, _ in kept], "first_rows": kept[0][1]} if kept else {}),
+        **({"person_runs": Command(command)} if command else {}),
+        "tables": tables,
+        **(facts or desk.rows(table=tables[0]["table"])),
     }
 
 
-def _named(tables: Facts) -> Facts:
-    return {name: tables[name] for name in ("categories", "employees") if name in tables}
+async def run(call: Call) -> Facts:
+    """Return what a command prints as JSON; the command of a late or cancelled call is killed.
+
+    It runs without --apply, and with a service that is only read.
+    """
+    variables = os.environ | {"BKTOOLS_READ_ONLY": "1"}
+    try:
+        with anyio.fail_after(LONGEST):
+            line = [sys.executable, "-m", "bktools", *call.line]
+            done = await anyio.run_process(line, input=b"", check=False, env=variables)
+        # The result of some commands is a table alone.
+        facts: Facts = {} if not done.stdout and call.files_written else json.loads(done.stdout)
+    except TimeoutError:
+        raise BktoolsError(f"took longer than {LONGEST:g} s and was ended: ask for less at once") from None
+    except ValueError:
+        raise BktoolsError("its process ended without an answer, such as for lack of memory") from None
+    return facts

@@ -1,42 +1,29 @@
-"""Folders that a person named at the start: files are read below them, and tables are kept there."""
+"""Folders that a person named at the start: files are read below them, and results are written there."""
 
 from __future__ import annotations
 
-import hashlib
-import io
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import polars as pl
 
-import bktools
 from bktools import disk
-from bktools.agents.answers import MOST_ROWS, Facts
+from bktools.agents.answers import Facts
 from bktools.errors import ArgumentError
 
 # The folder of all results, in the first of the named ones.
 RESULTS = "bktools-prepared"
 # Columns of codes, which an answer counts.
 CODES = (
-    "severity",
-    "check",
-    "outcome",
-    "action",
-    "state",
-    "status",
-    "fate",
-    "reason",
-    "archived",
-    "approved",
+    *("severity", "check", "outcome", "action", "state", "status", "fate", "reason", "archived", "approved"),
 )
 
 
 @dataclass(frozen=True)
 class Folders:
-    """The named folders by their real paths, and the Parquet file of each table that was answered."""
+    """The named folders by their real paths, and the CSV file of each table that was answered."""
 
     roots: Sequence[Path]
     tables: dict[str, Path] = field(default_factory=dict)
@@ -63,38 +50,25 @@ class Folders:
             raise ArgumentError("table", "must be the name of a table of an earlier answer", name)
         return path
 
-    def results(self) -> Path:
-        """Return the folder of the results, without a link in it, which could lead out of the folders."""
-        folder = self.roots[0] / RESULTS
-        with disk.storage_errors(folder):
-            folder.mkdir(mode=disk.PRIVATE_FOLDER, exist_ok=True)
-            link = next((path for path in (folder, *folder.iterdir()) if path.is_symlink()), None)
-        if link is not None:
-            raise ArgumentError("folder", "must hold no links among the results: remove it", str(link))
-        return folder
+    def new(self, tool: str) -> Path:
+        """Create a folder for the results of a call, which no link leads out of the named folders."""
+        results = self.roots[0] / RESULTS
+        with disk.storage_errors(results):
+            results.mkdir(mode=disk.PRIVATE_FOLDER, exist_ok=True)
+            if results.is_symlink():
+                raise ArgumentError("folder", "must hold no links in place of results", str(results))
+            return Path(tempfile.mkdtemp(prefix=f"{tool}-", dir=results))
 
-    def keep(self, name: str, frame: Any) -> tuple[Facts, list[Facts]]:
-        """Write a table to a Parquet file; return a summary with its name for SQL, and its first rows.
-
-        The name ends with a digest of the content: a repeated call writes no second file.
-        """
-        # Without the source in the schema, which has paths of its own.
-        table = bktools.to_arrow(frame).replace_schema_metadata()
-        content = io.BytesIO()
-        pq.write_table(table, content, compression="zstd")
-        known = f"{name}_{hashlib.sha256(content.getbuffer()).hexdigest()[:8]}"
-        path = self.results() / f"{known}.parquet"
-        with disk.storage_errors(path):
-            disk.replace_content(path, content.getvalue())
-        self.tables[known] = path
-        summary: Facts = {"table": known, "file": path, "rows": len(table), "columns": table.column_names}
-        summary |= {f"by_{code}": _counts(table[code]) for code in CODES if code in table.column_names}
-        if {"amount", "currency"} <= {*table.column_names}:
-            sums = bktools.to_arrow(bktools.spend(table, by=[])).to_pylist()
-            summary["amounts"] = {each["currency"]: each["amount"] for each in sums}
-        return summary, table.slice(0, MOST_ROWS).to_pylist()
-
-
-def _counts(column: pa.ChunkedArray) -> dict[str, int]:
-    counts = sorted(column.value_counts().to_pylist(), key=lambda each: -each["counts"])
-    return {str(each["values"]): each["counts"] for each in counts}
+    def summary(self, file: Path) -> Facts:
+        """Return what a table holds in figures, with the name by which a tool reads its rows."""
+        table = pl.read_csv(file, infer_schema=False)
+        name = f"{file.stem}_{file.parent.name.rpartition('-')[2]}"
+        self.tables[name] = file
+        facts: Facts = {"table": name, "file": file, "rows": len(table), "columns": table.columns}
+        for code in (code for code in CODES if code in table.columns):
+            facts[f"by_{code}"] = dict(table[code].value_counts(sort=True).iter_rows())
+        if {"amount", "currency"} <= {*table.columns}:
+            scale = max((len(text.partition(".")[2]) for text in table["amount"].drop_nulls()), default=0)
+            exact = pl.col("amount").cast(pl.Decimal(38, scale))
+            facts["amounts"] = dict(table.group_by("currency", maintain_order=True).agg(exact.sum()).rows())
+        return facts

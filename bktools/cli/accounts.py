@@ -35,7 +35,7 @@ OPEN = ("REJECTED", "UNKNOWN")
 
 @app.command("list")
 def list_accounts(
-    books: options.Books,
+    books: options.Company,
     table: results.Table,
 ) -> None:
     """List the accounts known here: created, matched or imported.
@@ -56,7 +56,7 @@ def list_accounts(
 
 @app.command("create")
 def create(
-    books: options.Books,
+    books: options.Company,
     table: results.Table,
     chart: reading.Chart = None,
     mapping: reading.Mapping = None,
@@ -95,7 +95,7 @@ def _say_next(states: pd.Series, ending: str) -> None:
 
 @app.command("import")
 def import_list(
-    books: options.Books,
+    books: options.Company,
     text: results.Text,
     file: Path = argument("FILE", "The account export of your spend tool.", REQUIRED),
     complete: bool = option("--complete", "The list has all accounts: forget those that it lacks.", False),

@@ -6,14 +6,14 @@ import typer
 
 from bktools.cli import options, results
 from bktools.cli.exits import Exit, exit_of
-from bktools.cli.options import Books, option
+from bktools.cli.options import Company, option
 from bktools.progress import note
 from bktools.visible import visible_line
 from bktools.wording import words
 
 
 def check(
-    books: options.Books,
+    books: options.Company,
     table: results.Table,
     accept_address: bool = option(
         "--accept-address", "Record that the environment has the present address from now on.", False
@@ -40,11 +40,11 @@ def check(
                 typer.echo(f"{'':<25} {visible_line(checked.to_do)}")
     if not table.is_for_people:
         rows = [(checked.check, checked.outcome, checked.message, checked.to_do or None) for checked in done]
-        table.hand_over(results.table_of(rows, ["check", "outcome", "message", "to_do"]))
+        table.hand_over_rows("check outcome message to_do", rows)
     return next((exit_of(checked.error) for checked in done if checked.error), Exit.DONE)
 
 
-def _accept(books: Books) -> None:
+def _accept(books: Company) -> None:
     from bktools.journal.environments import accept_address
 
     settings = books.settings()

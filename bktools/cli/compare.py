@@ -20,7 +20,7 @@ KEYS = ("category", "account", "employee")
 
 
 def compare(
-    books: options.Books,
+    books: options.Company,
     table: results.Table,
     before: str = argument(
         "BEFORE", "A month, such as 2026-10, or a moment, such as 2026-10-31 or 2026-10-31T18:00Z.", REQUIRED

@@ -33,5 +33,4 @@ def config(
         ]
         typer.echo("\n".join([texts("command.settings"), *listed(lines, indent="  ")]))
         return
-    frame = results.table_of(rows, ["setting", "value", "source"]).replace("", None)
-    table.hand_over(frame)
+    table.hand_over_rows("setting value source", [[text or None for text in row] for row in rows])

@@ -47,7 +47,7 @@ Plan = Annotated[Path, Argument(metavar="FILE", help="The plan that compose wrot
 
 @app.command("compose")
 def compose(
-    books: options.Books,
+    books: options.Company,
     text: results.Text,
     entries: reading.EntriesFiles = None,
     ledger: reading.AskedLedger = None,
@@ -165,7 +165,7 @@ def submit(
 
 @app.command("status")
 def status(
-    books: options.Books,
+    books: options.Company,
     table: results.Table,
     entries: bool = option("--entries", "One row per accounting entry.", False),
     events: bool = option("--events", "One row per event, with earlier settlements, by whom and why.", False),
@@ -196,10 +196,9 @@ def status(
 
 @app.command("resolve")
 def resolve(
-    books: options.Books,
+    books: options.Company,
     text: results.Text,
-    by: options.By,
-    evidence: options.Evidence,
+    statement: options.Statement,
     batch: str = argument("BATCH", "ID of the batch.", REQUIRED),
     outcome: str = option(
         "--outcome accepted|released", "accepted: it was booked. released: it was not.", REQUIRED
@@ -214,23 +213,22 @@ def resolve(
     Example: bktools export resolve 3b033ca1ea4749b395bf --outcome released --evidence "not in ERP" --by Ada
     """
     with books.connected() as service:
-        bktools.resolve_export_job(batch, outcome, evidence=evidence, by=by, job_id=job, service=service)
+        bktools.resolve_export_job(batch, outcome, **vars(statement), job_id=job, service=service)
         ending = same(service.settings, company=False)
     text.report(
-        f"batch {batch}: {outcome}, by {by}",
+        f"batch {batch}: {outcome}, by {statement.by}",
         f"{NEXT[outcome]}: bktools export submit PLAN --apply{ending}",
         batch_id=batch,
         outcome=outcome,
-        by=by,
+        by=statement.by,
     )
 
 
 @app.command("tick-off")
 def tick_off(
-    books: options.Books,
+    books: options.Company,
     text: results.Text,
-    by: options.By,
-    evidence: options.Evidence,
+    statement: options.Statement,
     event: int = argument("EVENT", "The number that status prints.", REQUIRED),
 ) -> None:
     """Record that you looked at a possible double booking.
@@ -243,16 +241,15 @@ def tick_off(
     from bktools.journal.writing import open_for_writing
 
     with books.connected() as service, open_for_writing(service.settings) as journal:
-        tick(journal, event, by=by, evidence=evidence)
-    text.report(f"event {event} is ticked off, by {by}", event=event, by=by)
+        tick(journal, event, **vars(statement))
+    text.report(f"event {event} is ticked off, by {statement.by}", event=event, by=statement.by)
 
 
 @app.command("import")
 def import_elsewhere(
-    books: options.Books,
+    books: options.Company,
     text: results.Text,
-    by: options.By,
-    evidence: options.Evidence,
+    statement: options.Statement,
     entries: list[Path] = argument("FILE", "The entries.", REQUIRED),
     mapping: reading.Mapping = None,
 ) -> None:
@@ -279,24 +276,23 @@ def import_elsewhere(
         ]
         with open_for_writing(service.settings) as journal:
             event = record_exported_elsewhere(
-                journal, company_id, listed, by=by, evidence=evidence, source=", ".join(map(str, entries))
+                journal, company_id, listed, **vars(statement), source=", ".join(map(str, entries))
             )
         undo = f'bktools export undo-import {event} --by NAME --evidence "..."{same(service.settings)}'
     text.report(
-        f"{counted(len(listed), 'entry', 'entries')} recorded as exported elsewhere, by {by}",
+        f"{counted(len(listed), 'entry', 'entries')} recorded as exported elsewhere, by {statement.by}",
         f"If that was wrong: {undo}",
         event=event,
         entries=len(listed),
-        by=by,
+        by=statement.by,
     )
 
 
 @app.command("undo-import")
 def undo_import(
-    books: options.Books,
+    books: options.Company,
     text: results.Text,
-    by: options.By,
-    evidence: options.Evidence,
+    statement: options.Statement,
     event: int = argument("EVENT", "The number that import printed.", REQUIRED),
 ) -> None:
     """Take back what import recorded.
@@ -309,16 +305,17 @@ def undo_import(
     from bktools.journal.writing import open_for_writing
 
     with books.connected() as service, open_for_writing(service.settings) as journal:
-        undo_exported_elsewhere(journal, event, by=by, evidence=evidence)
-    text.report(f"event {event} is undone, by {by}: its entries may be sent", event=event, by=by)
+        undo_exported_elsewhere(journal, event, **vars(statement))
+    text.report(
+        f"event {event} is undone, by {statement.by}: its entries may be sent", event=event, by=statement.by
+    )
 
 
 @app.command("not-booked")
 def not_booked_entries(
-    books: options.Books,
+    books: options.Company,
     text: results.Text,
-    by: options.By,
-    evidence: options.Evidence,
+    statement: options.Statement,
     entries: list[str] = argument("ENTRY", "IDs of the entries.", REQUIRED),
 ) -> None:
     """Record that entries are not booked.
@@ -334,11 +331,11 @@ def not_booked_entries(
     with books.connected() as service:
         company_id = the_company(service.settings)
         with open_for_writing(service.settings) as journal:
-            record_not_booked(journal, company_id, entries, by=by, evidence=evidence)
+            record_not_booked(journal, company_id, entries, **vars(statement))
     text.report(
-        f"{counted(len(entries), 'entry', 'entries')} recorded as not booked, by {by}",
+        f"{counted(len(entries), 'entry', 'entries')} recorded as not booked, by {statement.by}",
         entries=entries,
-        by=by,
+        by=statement.by,
     )
 
 

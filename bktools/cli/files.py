@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable
 from collections.abc import Mapping as Facts
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,12 +19,12 @@ from typer import Argument
 import bktools
 from bktools.caller import in_shell
 from bktools.cli import reading, results
-from bktools.cli.options import option, shared
+from bktools.cli.options import Profile, option, shared
 from bktools.cli.output import tell
 from bktools.cli.tables import show
 from bktools.consoles import listed
 from bktools.errors import ArgumentError
-from bktools.inputs.options import DESCRIBED, OF_KIND
+from bktools.inputs.options import OF_KIND, Declared
 from bktools.progress import note
 from bktools.wording import Sentence, words
 from bktools.wording.numbers import capitalized
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
 FORM = ("format", "sheet", "heading_line", "delimiter", "encoding")
 # Rows that are shown from each end of a table.
 SHOWN_ROWS = 3
-_LISTS, _NUMBERS = ("columns", "sides", "skip_rows"), ("headings", "year")
-_BEHIND = ("mapping", "save_mapping", "text", "output")
+_BEHIND = ("mapping", "save_mapping", "text", "output", "profile")
 File = Annotated[Path, Argument(metavar="FILE", help="CSV, TSV, Excel or Parquet.")]
 Mapping = Annotated[
     str | None,
@@ -61,6 +61,7 @@ def show_file(
     mapping: Mapping = None,
     save_mapping: SaveMapping = None,
     output: results.Output = None,
+    profile: Profile = "excel",
     **given: Any,
 ) -> None:
     """Read a file, and show how it was read; write it as a table, and save the options, where asked for.
@@ -82,7 +83,7 @@ def show_file(
         _say_rows(frame)
     text.report(**facts)
     if output is not None:
-        results.Table(output=output).hand_over(frame)
+        results.Table(output=output, profile=profile).hand_over(frame)
     if save_mapping is not None:
         _save(save_mapping, kind, frame)
 
@@ -94,7 +95,7 @@ def _reads(kind: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
         signature = inspect.signature(command, eval_str=True)
         file, *own, _ = signature.parameters.values()
         behind = inspect.signature(show_file, eval_str=True).parameters
-        options = [*map(_option, OF_KIND[kind]), *own, *(behind[name] for name in _BEHIND)]
+        options = [*starmap(_option, OF_KIND[kind].items()), *own, *(behind[name] for name in _BEHIND)]
         options = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in options]
         command.__signature__ = signature.replace(parameters=[file, *options])  # type: ignore[attr-defined]
         command.__annotations__ = {one.name: one.annotation for one in (file, *options)}
@@ -103,17 +104,16 @@ def _reads(kind: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return add
 
 
-def _option(name: str) -> inspect.Parameter:
+def _option(name: str, declared: Declared) -> inspect.Parameter:
     """Return the parameter of an option that reads a file."""
-    flags, text = DESCRIBED[name]["typed"], DESCRIBED[name]["says"]
-    kind: Any = int if name in _NUMBERS else list[str] if name in _LISTS else str
-    declared = shared(flags, f"{text} May be repeated." if name in _LISTS else text)
-    is_flag = " " not in flags
+    kind: Any = bool if not declared.value else int if declared.type == int | None else str
+    text = f"{declared.text} May be repeated." if declared.repeats else declared.text
+    annotation: Any = (list[str] if declared.repeats else kind) | None
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=False if is_flag else None,
-        annotation=Annotated[bool if is_flag else kind | None, declared],
+        default=None,
+        annotation=Annotated[annotation, shared(f"{declared.flag} {declared.value}", text)],
     )
 
 
@@ -153,23 +153,7 @@ def entries(file: File, **given: Any) -> None:
 
 
 @_reads("ledger")
-def ledger(
-    file: File,
-    style: str | None = option(
-        "--style STYLE",
-        "What one posting books, if the ledger does not show it: entry, supplier_day, account_day, "
-        "document, batch or month.",
-    ),
-    reverse_sign: bool | None = option(
-        "--reverse-sign/--keep-sign",
-        "Whether credits of the ledger are costs. By default the ledger shows it.",
-    ),
-    verify: str | None = option(
-        "--verify strict|warn",
-        "strict (default): the ledger must agree with its own totals. warn: a warning.",
-    ),
-    **given: Any,
-) -> None:
+def ledger(file: File, **given: Any) -> None:
     """Show how a general ledger is read.
 
     --save-mapping keeps the options: other commands find them by the file's headings.
@@ -177,7 +161,6 @@ def ledger(
 
     Example: bktools ledger bookkeeping.se --output postings.csv
     """
-    given |= {"style": style, "reverse_sign": reverse_sign, "verify": verify}
     show_file(partial(bktools.read_general_ledger, money="decimal"), "ledger", file, **given)
 
 

@@ -18,7 +18,7 @@ COLUMNS = ("outcome", "about", "account_now", "new_account", "note", "message", 
 
 
 def fixes(
-    books: options.Books,
+    books: options.Company,
     table: results.Table,
     file: Path | None = argument(
         "FILE", "The workbook of a close (month-end.xlsx) with its sheet 'to do' filled in."

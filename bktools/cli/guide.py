@@ -57,19 +57,20 @@ def guide(
         typer.echo(_FOLDER.joinpath(topic).read_text(encoding="utf-8"), nl=False)
         return
     if topic is not None and topic not in TOPICS:
-        lines_with = lines_of(topic)
-        if not lines_with:
+        lines = lines_of(topic)
+        if not lines:
             raise ArgumentError("TOPIC", Sentence("rule.topic", topics=", ".join(TOPICS)), topic)
-        table.hand_over(results.table_of(lines_with, ["topic", "line"]))
-        return
     # A page opens without pandas, which takes longer to import than the rest.
-    if table.is_for_people:
+    elif table.is_for_people:
         typer.echo(
             in_terminal(topic) if topic else f"{_listed(FOR_ANALYSTS)}\n\n{_listed(FOR_PROGRAMS)}\n\n{MORE}"
         )
         return
-    rows = [(name, title_of(name), text_of(name)) for name in ([topic] if topic else TOPICS)]
-    table.hand_over(results.table_of(rows, ["topic", "title", "markdown"]))
+    elif topic is not None:
+        lines = [(topic, line) for line in text_of(topic).splitlines()]
+    else:
+        lines = [(name, title_of(name)) for name in TOPICS]
+    table.hand_over_rows("topic line", lines)
 
 
 def _listed(topics: tuple[str, ...]) -> str:

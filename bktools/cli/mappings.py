@@ -37,6 +37,5 @@ def mappings(
             )
         )
     rows += [(Path(error.source).stem, None, None, error.why, error.source) for error in errors]
-    frame = results.table_of(rows, ["name", "kind", "headings", "options", "file"])
-    table.hand_over(frame)
+    table.hand_over_rows("name kind headings options file", rows)
     note(words()("command.mappings", count=len(rows), folder=folder()))

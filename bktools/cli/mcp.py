@@ -10,17 +10,15 @@ from typing import Any
 
 import typer
 
-import bktools
 from bktools.caller import install_command
-from bktools.cli import options, reading
+from bktools.cli import options
 from bktools.cli.exits import described
-from bktools.cli.options import REQUIRED, option, same, the_company
+from bktools.cli.options import REQUIRED, option, the_company
 from bktools.errors import ArgumentError, ConfigurationError
-from bktools.progress import hushed
 
 
 def mcp(
-    books: options.Books,
+    books: options.Company,
     folder: list[Path] = option(
         "--folder FOLDER",
         "Folder of the files that may be read. May be repeated; results are written to bktools-prepared "
@@ -44,12 +42,12 @@ def mcp(
     Example: bktools mcp --folder . --sandbox --print-config
     """
     roots = [path.resolve() for path in folder]
-    named = {"environment": books.name, "company": books.company}
     if print_config:
         if http is not None:
             raise ArgumentError("--print-config", "cannot be combined with --http, which prints its own")
         words = [word for root in roots for word in ("--folder", str(root))]
-        words += [word for name, value in named.items() if value for word in (f"--{name}", value)]
+        named = {"--environment": books.name, "--company": books.company}
+        words += [word for name, value in named.items() if value for word in (name, value)]
         _print_config({"command": sys.executable, "args": ["-m", "bktools", "mcp", *words]})
         return
     try:
@@ -60,23 +58,16 @@ def mcp(
         raise ConfigurationError(f"{error.name} is missing: {install_command('mcp')}") from error
     from bktools.agents.desk import Desk
     from bktools.agents.folders import Folders
-    from bktools.agents.reading import ReadingService
 
-    opened = bktools.connect(named["environment"], company=books.company)
-    with ReadingService(opened.settings, on_close=opened.close) as service:
-        desk = Desk(
-            service,
-            company=the_company(service.settings),
-            environment=same(service.settings, company=False),
-            read=reading.read,
-            folders=Folders(roots),
-            step=lambda _: None,
-        )
-        hushed.set()
-        if http is None:
-            server.serve_stdio(desk, described)
-        else:
-            server.serve_http(desk, described, http, _print_config)
+    # Connected once, so that what is wrong is an error at the start, and the sandbox has its company.
+    with books.connected() as service:
+        settings = service.settings
+    company = {"company": the_company(settings)}
+    desk = Desk({"environment": settings.environment}, company, Folders(roots))
+    if http is None:
+        server.serve_stdio(desk, described)
+    else:
+        server.serve_http(desk, described, http, _print_config)
 
 
 def _print_config(settings: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,36 +31,43 @@ FAIL_ON: dict[str, Callable[[Close], bool]] = {
 }
 
 
+@dataclass(frozen=True)
+class Arguments:
+    """The options that are arguments of `close_month`, by the same names."""
+
+    apply: options.Apply = False
+    month: str | None = options.month("The month, such as 2026-10; by default the only one that has ended.")
+    max_entries: options.MaxEntries = 500
+    wait: options.Wait = 300.0
+    first_export: options.FirstExport = False
+    by: str | None = option(
+        "--by NAME", "Who prepares the close; kept permanently. By default the system's user."
+    )
+    approved_by: str | None = option(
+        "--approved-by NAME", "Who approves it; with --apply this closes the period."
+    )
+    new_chart: options.NewChart = False
+    threshold: options.Threshold = None
+    rates: options.Rates = None
+    folder: Path | None = option("--out FOLDER", "Folder to write; by default month-end-YYYY-MM.")
+    profile: options.Profile = "excel"
+
+
 def month_end(
-    books: options.Books,
+    arguments: Arguments,
+    books: options.Company,
     text: results.Text,
     chart: reading.Chart = None,
     entries: reading.Entries = None,
     ledger: reading.AskedLedger = None,
     exported_at: options.ExportedAt = None,
     mapping: reading.Mapping = None,
-    apply: options.Apply = False,
-    month: str | None = options.month("The month, such as 2026-10; by default the only one that has ended."),
-    company_name: str | None = option(
-        "--company-name NAME", "The company's full name, for titles; kept for the next closes."
-    ),
-    max_entries: options.MaxEntries = 500,
-    wait: options.Wait = 300.0,
-    first_export: options.FirstExport = False,
-    by: str | None = option(
-        "--by NAME", "Who prepares the close; kept permanently. By default the system's user."
-    ),
-    approved_by: str | None = option(
-        "--approved-by NAME", "Who approves it; with --apply this closes the period."
-    ),
-    new_chart: options.NewChart = False,
-    threshold: options.Threshold = None,
-    rates: options.Rates = None,
     budget: Path | None = option(
         "--budget FILE", "The month's budget: columns such as category, or account, and amount."
     ),
-    folder: Path | None = option("--out FOLDER", "Folder to write; by default month-end-YYYY-MM."),
-    profile: options.Profile = "excel",
+    company_name: str | None = option(
+        "--company-name NAME", "The company's full name, for titles; kept for the next closes."
+    ),
     fail_on: str | None = option(
         "--fail-on SEVERITY",
         "Exit 11 when entries are held back (held), or something is to be done (error, or warning "
@@ -105,24 +113,15 @@ def month_end(
             company=company_id,
             categories=tables["categories"],
             employees=tables["employees"],
-            apply=apply,
-            month=month,
-            max_entries=max_entries,
-            wait=wait,
-            first_export=first_export,
-            by=by,
-            approved_by=approved_by,
-            new_chart=new_chart,
-            threshold=threshold,
-            rates=rates,
             budget=None if budget is None else reading.read_entries([budget], mapping, company_id, tables),
-            folder=folder,
-            profile=profile,
             seen=partial(_say_step, say, texts),
             service=service,
+            **vars(arguments),
         )
     _say_to_do(say, close)
-    _say_persons(say, close, is_named=by is not None)
+    if missing := missing_in(close):
+        say(f"\n{missing}")
+    _say_persons(say, close, is_named=arguments.by is not None)
     _say_where(say, close)
     questions = [
         f"{step.about}: {step.to_do}: {action.command}"
@@ -135,9 +134,18 @@ def month_end(
         earlier_folder=close.earlier_folder,
         outcome_unknown=questions,
     )
-    if questions or (apply and close.run.is_incomplete):
+    if questions or (arguments.apply and close.run.is_incomplete):
         return Exit.INCOMPLETE
     return Exit.FINDINGS if fail_on is not None and FAIL_ON[fail_on](close) else Exit.DONE
+
+
+def missing_in(close: Close) -> str:
+    """Return what comes every month and is missing in a line, "" where nothing is."""
+    from bktools.close.sentences import valued
+
+    suppliers = [*dict.fromkeys(close.missing["supplier"].to_pylist())]
+    value = valued(close.words, close.accrual)
+    return close.words("report.terminal.missing", value=value, suppliers=suppliers) if suppliers else ""
 
 
 def _say_where(say: Say, close: Close) -> None:

@@ -113,11 +113,10 @@ NewChart = Annotated[
     shared("--new-chart", "Create the accounts even if the chart looks like another company's."),
 ]
 By = Annotated[str, shared("--by NAME", "Your name; kept permanently.")]
-Evidence = Annotated[str, shared("--evidence TEXT", "What you checked and found; kept permanently.")]
 Threshold = Annotated[
     str | None,
     shared(
-        "--from AMOUNT|SHARE",
+        "--threshold AMOUNT|SHARE",
         "The least change to show: an amount such as 500, or a share such as 5%.",
         callback=checked(_check_threshold),
     ),
@@ -143,7 +142,7 @@ Rates = Annotated[
     shared(
         "--rates FILE",
         "CSV or Excel of date, currency and rate: what one unit of it is worth in the company's own, "
-        "such as 2026-10-01,USD,0.8712; it holds from its day on. Adds the amounts in the own currency.",
+        "such as 2026-10-01,USD,0.8712; it holds from its day on. Amounts are converted to the own currency.",
     ),
 ]
 LargestFirst = Annotated[bool, shared("--largest-first", "Sort by amount instead of by the keys.")]
@@ -199,7 +198,7 @@ class Environment:
 
 
 @dataclass(frozen=True)
-class Books(Environment):
+class Company(Environment):
     """The options that select the books of a company in an environment."""
 
     company: Annotated[
@@ -211,6 +210,14 @@ class Books(Environment):
         from bktools.settings import load_settings
 
         return load_settings(self.name, company=self.company)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """The options of a person's word about what was sent."""
+
+    by: By
+    evidence: Annotated[str, shared("--evidence TEXT", "What you checked and found; kept permanently.")]
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ Month = Annotated[str, Argument(metavar="MONTH", help="The month, such as 2026-1
 @app.callback()
 def show(
     context: typer.Context,
-    books: options.Books,
+    books: options.Company,
     table: results.Table,
 ) -> None:
     """List the months: their state, by whom and when prepared and approved, exported, held back, still open.
@@ -49,7 +49,7 @@ COLUMNS = [
 
 @app.command("close")
 def close(
-    books: options.Books,
+    books: options.Company,
     text: results.Text,
     month: Month,
     by: options.By,
@@ -69,7 +69,7 @@ def close(
 
 @app.command("reopen")
 def reopen(
-    books: options.Books,
+    books: options.Company,
     text: results.Text,
     month: Month,
     by: options.By,

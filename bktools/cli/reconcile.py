@@ -19,7 +19,7 @@ FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
 
 
 def reconcile(
-    books: options.Books,
+    books: options.Company,
     text: results.Text,
     csv: options.Folder,
     chart: reading.Chart = None,

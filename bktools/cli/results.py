@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -135,12 +135,11 @@ class Table:
             write_table(frame, content, f".{self.format}", "machine")
             _write_out(content.getvalue())
 
+    def hand_over_rows(self, columns: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Write rows as a table, by the names of its columns."""
+        import pandas as pd
 
-def table_of(rows: list[tuple[Any, ...]], columns: list[str]) -> pd.DataFrame:
-    """Return rows as a table."""
-    import pandas as pd
-
-    return pd.DataFrame(rows, columns=columns)
+        self.hand_over(pd.DataFrame(rows, columns=columns.split()))
 
 
 def write_json(value: Any) -> None:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from bktools.snapshots.snapshot import Facts, Query
 
 PRIVATE = {"email"}
-COLUMNS = ["table", "filters", "fetched_at", "rows", "bytes", "complete", "file"]
 
 
 def snapshots(books: options.Environment, table: results.Table) -> None:
@@ -44,7 +43,7 @@ def snapshots(books: options.Environment, table: results.Table) -> None:
                         str(snapshot.path),
                     )
                 )
-    table.hand_over(results.table_of(rows, COLUMNS))
+    table.hand_over_rows("table filters fetched_at rows bytes complete file", rows)
     if not rows:
         note(words()("command.no_snapshots"))
 

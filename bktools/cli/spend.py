@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import bktools
 from bktools.cli import options, reading, results
-from bktools.cli.options import Books, option, the_company
+from bktools.cli.options import Company, option, the_company
 from bktools.progress import note
 from bktools.wording import words
 
@@ -20,7 +20,7 @@ OF_THE_SERVICE = {"category", "account", "employee"}
 
 
 def spend(
-    books: options.Books,
+    books: options.Company,
     table: results.Table,
     entries: reading.EntriesFiles = None,
     mapping: reading.Mapping = None,
@@ -69,7 +69,7 @@ def read_sides(
     sides: Sequence[list[Path] | None],
     mapping: list[str] | None,
     keys: Sequence[str],
-    books: Books,
+    books: Company,
     **others: Any,
 ) -> tuple[list[pd.DataFrame], dict[str, Any]]:
     """Read the entries of each side, and the names of the service where a key or an option asks for them."""

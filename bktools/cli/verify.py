@@ -27,7 +27,7 @@ MOST_POSTINGS = 10
 
 
 def verify(
-    books: options.Books,
+    books: options.Company,
     text: results.Text,
     ledger: reading.Ledger,
     entries: list[Path] | None = option(

@@ -24,7 +24,7 @@ FIGURES = ("currency", "this", "that", "difference", "percent", "drivers")
 
 
 def versus(
-    books: options.Books,
+    books: options.Company,
     table: results.Table,
     entries: list[Path] = argument(
         "FILE", "The entries; without --against and --before, the last file is the other side.", REQUIRED
@@ -37,6 +37,7 @@ def versus(
     before: str | None = option(
         "--before PERIOD", "The period of the other side; without --against, in the same files."
     ),
+    rates: options.Rates = None,
     mapping: reading.Mapping = None,
     by: options.Keys = None,
     largest_first: options.LargestFirst = False,
@@ -46,7 +47,7 @@ def versus(
 
     Each difference has the entries that make it.
 
-    Example: bktools versus november.csv october.csv --by supplier --from 5%
+    Example: bktools versus november.csv october.csv --by supplier --threshold 5%
     """
     keys, of_this, of_that = by or ["category"], entries, against or []
     if not of_that and before is not None:
@@ -66,6 +67,7 @@ def versus(
         threshold=threshold,
         period=period,
         before=before,
+        rates=rates,
         language=words().language,
         **names,
     )

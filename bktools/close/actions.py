@@ -1,6 +1,6 @@
 """What is to be done after a close: each step once, with its things, their money, and who does it.
 
-Actions are facts. `sentences.py` makes the words of them in a language.
+Actions are facts: `sentences.py` makes the words of them in a language, `waiting.py` counts their entries.
 """
 
 from __future__ import annotations
@@ -9,28 +9,24 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
 from bktools.close.entries import BLOCKED, CHANGED, OF_REASON, PLANNED_ACCOUNT
-from bktools.export.checks import FATE_OF_REASON, HELD_TOGETHER
+from bktools.close.waiting import WITHOUT_STEPS, WaitingEntries, key_of
+from bktools.export.checks import HELD_TOGETHER
 from bktools.findings.check import (
     EMPLOYEE,
     ERP,
     ERROR,
-    HELD,
-    IN_BOOKS,
-    LEFT_OUT,
     PREPARER,
     ROLES,
     SERVICE,
     WARNING,
 )
-from bktools.frames.columns import split_lines
-from bktools.frames.sums import NO_CURRENCY, Money, Valued, largest_first, money_of, total, with_one_reason
+from bktools.frames.sums import Money, Valued, largest_first
 
 SEVERITIES = (ERROR, WARNING)
 # The sections of the wording that have the sentences of an action.
@@ -64,9 +60,9 @@ OF_JOB_OUTCOMES = {
 }
 OF_ACCOUNT_OUTCOMES = {"REJECTED": ("account_refused", ERP), "UNKNOWN": ("account_in_doubt", PREPARER)}
 
-# Errors and warnings of one code are one step. Where their cause differs by these facts, they are several:
-# the entries of an unknown currency need another look than those of another one.
-CAUSES: Mapping[str, tuple[str, ...]] = {
+# Errors and warnings of one code are one step. Where they differ in these facts, they are several: the
+# entries of an unknown currency need another look than those of another one.
+APART_BY: Mapping[str, tuple[str, ...]] = {
     "unknown_currency": ("currency",),
     "foreign_currency": ("currency", "own_currency"),
     "earlier_period": ("period",),
@@ -75,9 +71,6 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "in_doubt": ("waiting",),
     "planned_accounts": ("accounts",),
 }
-# No step is taken for these entries.
-WITHOUT_STEPS = (LEFT_OUT, IN_BOOKS)
-
 IDS = ("category_id", "account_id", "external_id", "entry_id", "batch_id")
 FIRST = ("in_doubt", CHANGED)
 
@@ -192,11 +185,6 @@ class Waiting(Valued):
     money: Mapping[str, Money]
 
 
-def facts_text(facts: Facts) -> str:
-    """Return facts as JSON, the same text for the same facts."""
-    return json.dumps(facts, sort_keys=True, ensure_ascii=False, default=str) if facts else ""
-
-
 @dataclass(frozen=True)
 class _Case:
     """One thing that asks for a step; cases with the same step become one action. It may have no thing."""
@@ -245,87 +233,14 @@ class StepResults:
     import_accounts: str
 
     @cached_property
+    def waiting(self) -> WaitingEntries:
+        """The entries by their keys, with their money."""
+        return WaitingEntries(self.entries, self.own)
+
+    @cached_property
     def category_names(self) -> Mapping[str, str]:
         """The names of the service's categories."""
         return {row["category_id"]: row["name"] for row in self.coverage}
-
-    @cached_property
-    def lines(self) -> list[Mapping[str, Any]]:
-        """The lines of entries, with the number of the line in a split entry, and the entry's reason."""
-        money = ("currency", "amount", "file_currency", "file_amount")
-        names = ("id", "line", "fate", "reason", "batch_id", *money)
-        entries = with_one_reason(self.entries, OF_REASON)
-        columns = entries.select(names).append_column("split", split_lines(entries))
-        rows: list[Mapping[str, Any]] = columns.to_pylist()
-        return rows
-
-    @cached_property
-    def places(self) -> Mapping[Any, list[int]]:
-        """The places of the lines of each entry that a step may wait for, by its key."""
-        places: dict[Any, list[int]] = defaultdict(list)
-        for place, row in enumerate(self.lines):
-            if row["fate"] not in WITHOUT_STEPS:
-                places[_key(row)].append(place)
-        return places
-
-    @cached_property
-    def currencies(self) -> list[str]:
-        """All currencies: the company's own first, then by number of entries."""
-        return list(money_of(self.entries, self.own))
-
-    def keys_with(self, column: str, value: str) -> tuple[Any, ...]:
-        """Return the keys of the entries with a value."""
-        return tuple(dict.fromkeys(_key(row) for row in self.lines if row[column] == value))
-
-    def reasons_of(self, key: Any) -> set[str | None]:
-        """Return the reasons at which the figures count an entry, one of each of its fates."""
-        return {self.lines[place]["reason"] for place in self.places.get(key, ())}
-
-    def counted_elsewhere(self, keys: Iterable[Any], reason: str) -> int:
-        """Return how many entries the figures count at another reason than this one, which holds them back.
-
-        The figures count an entry at its first error; each of its errors is a step.
-        """
-        if FATE_OF_REASON.get(reason) != HELD:
-            return 0
-        reasons = [self.reasons_of(key) for key in {*keys}]
-        return sum(bool(of_one - {None}) and reason not in of_one for of_one in reasons)
-
-    def waiting(self, keys: Iterable[Any]) -> tuple[dict[str, Money], tuple[str, ...]]:
-        """Return the money and the IDs of entries, by their IDs, or by their lines where they have none."""
-        places = sorted({place for key in keys for place in self.places.get(key, ())})
-        rows = [self.lines[place] for place in places]
-        amounts, entries = defaultdict(list), defaultdict(set)
-        for place, row in zip(places, rows, strict=True):
-            currency = row["currency"] or NO_CURRENCY
-            amounts[currency].append(row["amount"])
-            # The lines of a split entry are one.
-            entries[currency].add(row["id"] if row["split"] else place)
-        money = {
-            name: Money(len(entries[name]), None if all(one is None for one in values) else total(values))
-            for name, values in amounts.items()
-        }
-        ordered = {name: money[name] for name in self.currencies if name in money}
-        return ordered, tuple(dict.fromkeys(row["id"] for row in rows if row["id"]))
-
-    def change_of(self, keys: Iterable[Any]) -> dict[str, dict[str, Decimal]]:
-        """Return the amounts of changed entries as they were sent, as they are now, and the difference."""
-        sides: dict[str, dict[str, list[Decimal]]] = {"sent": {}, "now": {}}
-        for place in sorted({place for key in keys for place in self.places.get(key, ())}):
-            row = self.lines[place]
-            is_other, now_in = row["file_amount"] is not None, row["file_currency"] or row["currency"]
-            for side, amount, currency in (
-                ("sent", row["amount"], row["currency"]),
-                ("now", row["file_amount"] if is_other else row["amount"], now_in),
-            ):
-                if amount is not None:
-                    sides[side].setdefault(currency or NO_CURRENCY, []).append(amount)
-        sent, now = ({name: total(values) for name, values in side.items()} for side in sides.values())
-        difference = {
-            name: total([now.get(name, Decimal(0)), sent.get(name, Decimal(0)).copy_negate()])
-            for name in dict.fromkeys([*sent, *now])
-        }
-        return {"sent": sent, "now": now, "difference": difference}
 
 
 def actions_of(results: StepResults) -> tuple[Action, ...]:
@@ -341,7 +256,7 @@ def waiting_by_role(results: StepResults, actions: Sequence[Action]) -> tuple[Wa
     for role in ROLES:
         own = [action for action in actions if action.role == role]
         errors = [action for action in own if action.severity == ERROR]
-        money, _ = results.waiting(entry for action in own for entry in action.entry_ids)
+        money, _ = results.waiting.money(entry for action in own for entry in action.entry_ids)
         waiting += [Waiting(role, len(errors), len(own) - len(errors), money)] if own else []
     return tuple(waiting)
 
@@ -356,39 +271,38 @@ def _grouped(results: StepResults, cases: Iterable[_Case]) -> Iterator[Action]:
     """Yield an action for all cases that have one step and one cause."""
     groups: dict[tuple[Any, ...], list[_Case]] = defaultdict(list)
     for case in cases:
-        cause = {name: case.facts.get(name) for name in CAUSES.get(case.code, ())}
-        cause |= {"person": case.person} if case.person else {}
+        cause = [(name, case.facts.get(name)) for name in APART_BY.get(case.code, ())]
+        cause += [("person", case.person)] if case.person else []
         # A category without an account stands apart until an entry of a month has it.
-        is_used = bool(results.waiting(case.keys)[0]) if case.code in NEED_ACCOUNT else None
+        is_used = bool(results.waiting.money(case.keys)[0]) if case.code in NEED_ACCOUNT else None
         step = (case.section, case.code, case.severity, case.role, case.command, is_used)
-        groups[*step, facts_text(cause)].append(case)
+        groups[*step, tuple(cause)].append(case)
     for (section, code, severity, role, command, _, cause), group in groups.items():
         things = sorted(_things(results, group), key=lambda thing: largest_first(thing.money, results.own))
-        money, ids = results.waiting(key for case in group for key in case.keys)
-        facts = json.loads(cause or "{}")
-        if code == CHANGED:
-            facts |= results.change_of(key for case in group for key in case.keys)
-        elsewhere = results.counted_elsewhere((key for case in group for key in case.keys), code)
+        keys = [key for case in group for key in case.keys]
+        money, ids = results.waiting.money(keys)
+        facts = dict(cause) | (results.waiting.change(keys) if code == CHANGED else {})
+        elsewhere = results.waiting.counted_elsewhere(keys, code)
         yield Action(section, code, severity, role, facts, tuple(things), money, ids, command, elsewhere)
 
 
 def _things(results: StepResults, cases: Iterable[_Case]) -> Iterator[Thing]:
     """Yield each thing of some cases once, with the entries that wait for it."""
-    of_things: dict[Any, list[_Case]] = defaultdict(list)
+    of_things: dict[Any, list[tuple[Thing, _Case]]] = defaultdict(list)
     for case in cases:
         if case.thing is not None:
-            known = case.thing.ids or case.thing.name
-            of_things[case.thing.kind, facts_text(known)].append(case)
+            identity = case.thing.ids or case.thing.name
+            of_things[case.thing.kind, tuple(identity.items())].append((case.thing, case))
     for group in of_things.values():
-        money, ids = results.waiting(key for case in group for key in case.keys)
-        thing = group[0].thing
-        assert thing is not None
-        yield Thing(thing.kind, thing.name, thing.ids, group[0].facts, money, ids)
+        money, ids = results.waiting.money(key for _, case in group for key in case.keys)
+        thing, first = group[0]
+        yield replace(thing, facts=first.facts, money=money, entry_ids=ids)
 
 
 def _of_jobs(results: StepResults) -> Iterator[_Case]:
+    later = results.waiting.keys_with("reason", BLOCKED)
     for batch, command in results.unknown_outcomes.items():
-        own, later = results.keys_with("batch_id", batch), results.keys_with("reason", BLOCKED)
+        own = results.waiting.keys_with("batch_id", batch)
         job = Thing(EXPORT_JOB, {"entries": len(own)}, {"batch_id": batch})
         facts = {"waiting": len(later) or None}
         yield _Case(OF_STEPS, "in_doubt", ERROR, PREPARER, facts, job, (*own, *later), command)
@@ -398,7 +312,7 @@ def _of_jobs(results: StepResults) -> Iterator[_Case]:
         if outcome in OF_JOB_OUTCOMES and not is_listed:
             job = Thing(EXPORT_JOB, {"entries": row["entries"]}, {"batch_id": batch})
             facts = {"answer": row["message"] or None}
-            keys = results.keys_with("batch_id", batch)
+            keys = results.waiting.keys_with("batch_id", batch)
             yield _Case(OF_STEPS, OF_JOB_OUTCOMES[outcome], ERROR, PREPARER, facts, job, keys)
 
 
@@ -407,7 +321,7 @@ def _of_categories(results: StepResults) -> Iterator[_Case]:
     entries = defaultdict(list)
     for row in _severe(results.findings):
         if row["check"] in NEED_ACCOUNT:
-            entries[row["category_id"]].append(_key(row))
+            entries[row["category_id"]].append(key_of(row))
     for row in results.coverage:
         # An archived category is no longer used: its entries get another one.
         if row["state"] in NEED_ACCOUNT and not row["archived"]:
@@ -424,7 +338,7 @@ def _of_entries(results: StepResults) -> Iterator[_Case]:
         check = row["check"]
         if check in SOLVED_BY_OTHERS or OF_REASON.get(check) in WITHOUT_STEPS:
             continue
-        if check == HELD_TOGETHER and check not in results.reasons_of(_key(row)):
+        if check == HELD_TOGETHER and check not in results.waiting.reasons_of(key_of(row)):
             continue  # The error of the other line is the step.
         person = (row.get("employee_name") or "") if row["who"] == EMPLOYEE else ""
         of_category = check in OF_A_CATEGORY
@@ -433,7 +347,7 @@ def _of_entries(results: StepResults) -> Iterator[_Case]:
         thing = _category(results, row) if of_category and _category_name(results, row) else _entry(row)
         thing = _with_amounts(results, row, thing) if check == CHANGED else thing
         facts = {} if of_category else json.loads(row["facts"])
-        yield _Case(section, check, row["severity"], row["who"], facts, thing, (_key(row),), person=person)
+        yield _Case(section, check, row["severity"], row["who"], facts, thing, (key_of(row),), person=person)
 
 
 def _of_accounts(results: StepResults) -> Iterator[_Case]:
@@ -441,12 +355,12 @@ def _of_accounts(results: StepResults) -> Iterator[_Case]:
     unknown = [row for row in _severe(results.accounts) if row["check"] in OF_UNKNOWN]
     if planned:
         facts = {"accounts": len(planned)}
-        keys = results.keys_with("reason", PLANNED_ACCOUNT)
+        keys = results.waiting.keys_with("reason", PLANNED_ACCOUNT)
         yield _Case(OF_STEPS, "planned_accounts", ERROR, PREPARER, facts, None, keys)
     elif unknown:
         entries = [row for row in _severe(results.findings) if row["check"] == UNKNOWN]
         things: list[tuple[Thing, tuple[Any, ...]]] = [
-            (_category(results, row), (_key(row),)) for row in entries
+            (_category(results, row), (key_of(row),)) for row in entries
         ]
         things += [(_category(results, row) if row["category_id"] else _account(row), ()) for row in unknown]
         is_error = any(thing.kind == CATEGORY for thing, _ in things)
@@ -512,7 +426,7 @@ def _entry(row: Mapping[str, Any]) -> Thing:
 
 def _with_amounts(results: StepResults, row: Mapping[str, Any], thing: Thing) -> Thing:
     """Return a changed entry with its amount as it was sent, and as it is now."""
-    change = results.change_of([_key(row)])
+    change = results.waiting.change([key_of(row)])
     currency, amount = next(iter(change["sent"].items()), (thing.name["currency"], None))
     about = {"amount": amount, "currency": currency, "sent": change["sent"], "now": change["now"]}
     return replace(thing, name={**thing.name, **about})
@@ -521,7 +435,3 @@ def _with_amounts(results: StepResults, row: Mapping[str, Any], thing: Thing) ->
 def _change(row: Mapping[str, Any]) -> dict[str, Any]:
     before, after = ([value] if value else [] for value in (row["service_value"], row["erp_value"]))
     return {"field": row["field"], "before": before, "after": after, "currency": None}
-
-
-def _key(row: Mapping[str, Any]) -> Any:
-    return row["id"] or row.get("line")

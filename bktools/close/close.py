@@ -18,7 +18,7 @@ from bktools.close.actions import Action, Waiting
 from bktools.close.figures import Figures
 from bktools.close.record import PeriodRecord, frame
 from bktools.close.recurring import MISSING
-from bktools.close.sentences import Step, label_of, step_of, table_of, valued
+from bktools.close.sentences import Step, actions_table, label_of, step_of, valued
 from bktools.consoles import readable
 from bktools.export import ExportPlan
 from bktools.frames.incoming import source_of
@@ -155,11 +155,16 @@ class Close:
         return source_of(self.tables["changes"]) if "changes" in self.tables else {}
 
     @cached_property
-    def accrual(self) -> Sum:
-        """What comes every month and is missing in this one: the usual amounts, a proposal for an accrual."""
+    def missing(self) -> pa.Table:
+        """What comes every month and is missing in this one."""
         expected = self.tables["expected"]
         is_missing = pc.and_(pc.equal(expected["month"], self.period), pc.equal(expected["state"], MISSING))
-        return Sum({}, money_of(expected.filter(is_missing), self.currency))
+        return expected.filter(is_missing)
+
+    @cached_property
+    def accrual(self) -> Sum:
+        """The usual amounts of what is missing: a proposal for an accrual."""
+        return Sum({}, money_of(self.missing, self.currency))
 
     @cached_property
     def figures(self) -> Figures:
@@ -223,7 +228,7 @@ class Close:
         for line in self.statement:
             if line["reason"]:
                 reasons.setdefault(line["fate"], {})[line["reason"]] = line.for_programs
-        run = self.run
+        run, home = self.run, self.figures.against_home
         return {
             "period": self.period,
             "environment": self.environment,
@@ -241,13 +246,10 @@ class Close:
             },
             "against": {
                 "month": self.last_month or None,
-                "currencies": {
-                    change.currency: {
-                        name: f"{getattr(change, name):f}" for name in ("before", "now", "change")
-                    }
-                    for change in self.figures.against
-                },
+                "currencies": {change.currency: change.for_programs for change in self.figures.against},
+                "in_own": home and {"currency": home.currency, **home.for_programs},
             },
+            "missing": self.accrual.for_programs,
             "applied": run.applied,
             "prepared_by": run.prepared_by,
             "stays_open": run.stays_open or None,
@@ -281,7 +283,7 @@ class Close:
     @cached_property
     def to_do(self) -> pd.DataFrame:
         """What is to be done, with figures and identifiers: one row per action and currency."""
-        return to_pandas(table_of(self.words, self.actions))
+        return to_pandas(actions_table(self.words, self.actions))
 
     def __repr__(self) -> str:
         to_do = ", ".join(self.words.counted(count, name) for name, count in self.severities.items())

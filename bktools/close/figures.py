@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -16,7 +16,6 @@ from bktools.frames.columns import tables_in_one_scale
 from bktools.frames.schema import BOOKED, TEXT
 from bktools.frames.sums import (
     HOME,
-    NOTHING,
     Money,
     Sum,
     by_currency,
@@ -56,6 +55,11 @@ class MonthChange:
     change: Decimal
     share: Decimal | None
     parts: Mapping[str, tuple[Decimal, Decimal]]
+
+    @property
+    def for_programs(self) -> dict[str, str]:
+        """The amounts before and now, and the change, as text, so that none is rounded."""
+        return {name: f"{getattr(self, name):f}" for name in ("before", "now", "change")}
 
 
 def spent_table(month: str, sent: pa.Table, held: pa.Table) -> pa.Table:
@@ -149,21 +153,12 @@ class Figures:
         """What was spent, beside the last closed month, by currency; () without such a month."""
         if not len(self._last):
             return ()
-        now = sums_of(self._spent[0], "fate", own=self._own)
-        before = sums_of(self._last, "fate", own=self._own)
-        differences = []
-        for currency in currencies_of([part.money for part in (*before, *now)], self._own):
-            old, new = (
-                {part["fate"]: part.money[currency] for part in sums if currency in part.money}
-                for sums in (before, now)
-            )
-            parts = {
-                fate: (_amount(old, fate), _amount(new, fate)) for fate in SPENT if fate in old or fate in new
-            }
-            if parts:
-                change = change_of(_added(old.values()), _added(new.values()))
-                differences.append(MonthChange(currency, *change, parts=parts))
-        return tuple(differences)
+        sides = [sums_of(rows, "fate", own=self._own) for rows in (self._last, self._spent[0])]
+        changes = []
+        for currency in currencies_of([part.money for sums in sides for part in sums], self._own):
+            old, new = ({part["fate"]: part.amounts.get(currency) for part in sums} for sums in sides)
+            changes.append(_change(currency, old, new))
+        return tuple(change for change in changes if change.parts)
 
     @cached_property
     def against_home(self) -> MonthChange | None:
@@ -174,22 +169,12 @@ class Figures:
         if HOME not in self._last.column_names or HOME not in self._entries.column_names:
             return None
         old, new = (
-            {
-                part["fate"]: part.home
-                for part in sums_of(rows, "fate")
-                if part["fate"] in SPENT and part.amounts
-            }
+            {part["fate"]: part.home for part in sums_of(rows, "fate") if part.amounts}
             for rows in (self._last, self._spent[0])
         )
         if not old or None in {*old.values(), *new.values()}:
             return None
-        whole = (Money(0, total(side.values())) for side in (old, new))
-        parts = {
-            fate: (old.get(fate) or Decimal(0), new.get(fate) or Decimal(0))
-            for fate in SPENT
-            if fate in old or fate in new
-        }
-        return MonthChange(self._last["home_currency"][0].as_py(), *change_of(*whole), parts=parts)
+        return _change(self._last["home_currency"][0].as_py(), old, new)
 
     @cached_property
     def largest(self) -> pa.Table:
@@ -266,13 +251,17 @@ class Figures:
         ]
 
 
-def _amount(parts: Mapping[str, Money], fate: str) -> Decimal:
-    return parts.get(fate, NOTHING).amount or Decimal(0)
-
-
-def _added(parts: Iterable[Money]) -> Money:
-    parts = [*parts]
-    return Money(sum(part.entries for part in parts), total(part.amount for part in parts))
+def _change(
+    currency: str, old: Mapping[str, Decimal | None], new: Mapping[str, Decimal | None]
+) -> MonthChange:
+    """Return the change between two months from the amounts of their fates, which may be None."""
+    parts = {
+        fate: (old.get(fate) or Decimal(0), new.get(fate) or Decimal(0))
+        for fate in SPENT
+        if {old.get(fate), new.get(fate)} != {None}
+    }
+    before, now = (Money(0, total(side)) for side in (old.values(), new.values()))
+    return MonthChange(currency, *change_of(before, now), parts=parts)
 
 
 def _place(part: Sum) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,25 +15,28 @@ from bktools.frames.incoming import described
 from bktools.frames.schema import COUNT, TEXT
 from bktools.spending.expected import KEYS, expected_in, months_known
 
-CAME, MISSING = "came", "missing"
+CAME, DUE, MISSING = "came", "due", "missing"
 COLUMNS = ("id", "split_line", "date", "amount", *KEYS)
 
 
-def recurring(entries: pa.Table, sent: pa.Table, held: pa.Table, month: str, last: str) -> pa.Table:
+def recurring(
+    entries: pa.Table, sent: pa.Table, held: pa.Table, month: str, last: str, as_of: dt.date
+) -> pa.Table:
     """Return the entries that are expected in a month and missing, then those that were missing last month.
 
     One row per expected entry: `month` (in which it was expected), and the columns of `expected_entries`. An
     entry of last month that was missing at its close is "late" or "came" where it came since. `entries` are
-    those of the month's close, `sent` and `held` the entries of the company in the journal. `source_of`
-    the table has months_known: how many months before have entries.
+    those of the month's close, `sent` and `held` the entries of the company in the journal, `as_of` is the
+    day of the close. `source_of` the table has months_known: how many months before have entries.
     """
     known = _known(entries, sent, held, month)
-    of_month = expected_in(known, month)
-    tables = [_of(month, of_month.filter(pc.not_equal(of_month["state"], CAME)))]
+    of_month = expected_in(known, month, as_of)
+    is_named = pc.invert(pc.is_in(of_month["state"], pa.array([CAME, DUE], TEXT)))
+    tables = [_of(month, of_month.filter(is_named))]
     if last:
-        then = expected_in(known.filter(pc.less_equal(known["met_in"], last)), last)
+        then = expected_in(known.filter(pc.less_equal(known["met_in"], last)), last, as_of)
         was_missing = {_key(row) for row in then.to_pylist() if row["state"] == MISSING}
-        now = expected_in(known, last)
+        now = expected_in(known, last, as_of)
         rows = [place for place, row in enumerate(now.to_pylist()) if _key(row) in was_missing]
         tables.append(_of(last, now.take(pa.array(rows, COUNT))))
     table = pa.concat_tables(tables, promote_options="permissive")

@@ -13,15 +13,15 @@ import pyarrow.compute as pc
 from bktools.close.actions import StepResults, actions_of, waiting_by_role
 from bktools.close.beside import (
     budget_tables,
-    keep_rates_of_month,
     months_before,
     named_budget,
     with_home_amounts,
+    with_kept_rates,
 )
 from bktools.close.close import Close, CloseRun
 from bktools.close.entries import entries_of
 from bktools.close.record import record_in
-from bktools.close.request import CloseRequest, table_of
+from bktools.close.request import CloseRequest, table_with_source
 from bktools.export import ExportPlan, compose_export_jobs
 from bktools.export.findings import require_category_ids
 from bktools.findings.check import ERROR, EXPORTED, HELD, IN_BOOKS
@@ -51,9 +51,9 @@ def run_close(request: CloseRequest) -> Close:
         require_writable(settings)
     with open_for_writing(settings) as journal:
         question = settle_first_export(request, journal)
-        home = keep_rates_of_month(request)
+        request = with_kept_rates(request)
         tables = load_tables(request)
-        budget = named_budget(request, tables)
+        budget = named_budget(request, {**tables, "accounts": accounts_in(journal, request.company)})
         chart = reconcile_and_create(request, journal, tables)
         earlier = earlier_exports(journal, request.company)
         plan = compose(request, tables, chart, earlier)
@@ -62,10 +62,10 @@ def run_close(request: CloseRequest) -> Close:
         history = None if request.apply else earlier["history"]
         sent = sent_entries(journal, request.company, history, {plan.plan_id: request.prepared_by})
         entries = entries_of(plan, request.period, sent, jobs, request.words, frozenset(chart.assumed))
-        entries = with_home_amounts(entries, request.rates, home)
+        entries = with_home_amounts(entries, request.rates)
         stays_open = record(request, journal, plan, entries)
         of_month = record_in(journal, request.period, request.company, settings.environment, sent)
-        last_month, months = months_before(request, journal, of_month, chart.accounts, entries, sent, home)
+        last_month, months = months_before(request, journal, of_month, chart.accounts, entries, sent)
         results = step_results(request, journal, chart, plan, entries, sent, jobs)
     actions = actions_of(results)
     read = {**tables, "accounts": chart.accounts}
@@ -77,7 +77,7 @@ def run_close(request: CloseRequest) -> Close:
         company_name="" if name == request.company else name,
         currency=results.own,
         actions=actions,
-        home_currency=home,
+        home_currency=request.rates.own if request.rates else None,
         by_role=waiting_by_role(results, actions),
         words=request.words,
         record=of_month,
@@ -101,7 +101,7 @@ def run_close(request: CloseRequest) -> Close:
             **read,
             "entries": entries,
             "coverage": chart.after.table("coverage"),
-            **budget_tables(request, budget, entries, months["counted_before"]["id"]),
+            **budget_tables(request, budget, entries, months["counted_before"]["id"], read),
             **({"rates": request.rates.table} if request.rates else {}),
             **months,
         },
@@ -133,7 +133,7 @@ def load_tables(request: CloseRequest) -> dict[str, pa.Table]:
         frame: pd.DataFrame | None = request.loaded[name]
         if frame is None:
             frame = load(request.company, refresh=True, service=request.service)
-        tables[name] = table_of(request.step(name, frame), name)
+        tables[name] = table_with_source(request.step(name, frame), name)
     require_category_ids(typed(tables["entries"], "entries"))
     for name in ("categories", "employees"):
         typed(tables[name], name)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from bktools.close.actions import ENTRY, EXPORT_JOB, IDS, Action, Thing, facts_text
+from bktools.close.actions import ENTRY, EXPORT_JOB, IDS, Action, Thing
 from bktools.close.figures import NO_REASON
 from bktools.contract.rules import UUID_PATTERN
 from bktools.frames.sums import NOTHING, Sum, Valued, by_currency
@@ -82,7 +83,7 @@ def label_of(words: Words, line: Sum) -> str:
     )
 
 
-def table_of(words: Words, actions: Iterable[Action]) -> pa.Table:
+def actions_table(words: Words, actions: Iterable[Action]) -> pa.Table:
     """Return actions as a table: one row per action and currency, because currencies are never added."""
     rows = [_row(words, action) for action in actions]
     columns = (
@@ -112,10 +113,14 @@ def _row(words: Words, action: Action) -> Sum:
         "role": action.role,
         "check": action.code,
     }
-    texts |= {"person": action.person, "command": action.command, "facts": facts_text(action.facts)}
+    texts |= {"person": action.person, "command": action.command, "facts": _json(action.facts)}
     texts |= {name: action.ids.get(name) for name in IDS}
     texts |= {name: " ".join(getattr(action, name)) for name in LISTS}
     return Sum(texts, action.money or {None: NOTHING})  # type: ignore[dict-item]
+
+
+def _json(facts: Mapping[str, Any]) -> str:
+    return json.dumps(facts, sort_keys=True, ensure_ascii=False, default=str) if facts else ""
 
 
 def _listed(words: Words, action: Action, thing: Thing) -> str:

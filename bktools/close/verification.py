@@ -24,6 +24,7 @@ from bktools.ledger import LedgerMatch
 from bktools.ledger.exported import months_of, of_other_months, with_file
 from bktools.ledger.remembered import moved, remembered
 from bktools.ledger.settlements import Sending, Settlement, settlements
+from bktools.ledger.verdict import Reason
 from bktools.wording import Sentence, Words, numbers, words
 
 
@@ -55,6 +56,11 @@ class Verification:
     def title(self) -> str:
         """Months and company: the head of every page."""
         return " \N{MIDDLE DOT} ".join([self.words("verification.title", months=self.months), self.company])
+
+    @property
+    def differences(self) -> pd.DataFrame:
+        """The findings without those that the ledger cannot show yet."""
+        return self.match.findings[self.match.findings["reason"] != Reason.NOT_COVERED]
 
     def table(self, name: str) -> pa.Table:
         """Return a table of the match by the name of its sheet."""
@@ -136,13 +142,14 @@ def record(
 ) -> None:
     """Record in the journal that a month was verified; its remaining differences keep their reason."""
     match = verification.match
-    if len(match.findings) and not reason:
-        raise ArgumentError("reason", Sentence("rule.reason_of_differences", count=len(match.findings)))
+    remaining = verification.differences
+    if len(remaining) and not reason:
+        raise ArgumentError("reason", Sentence("rule.reason_of_differences", count=len(remaining)))
     days = postings["date"].dropna()
     span = {"begins": f"{days.min():%Y-%m-%d}", "ends": f"{days.max():%Y-%m-%d}"} if len(days) else {}
     differences = [
         {"check": row["check"], "about": row["about"], "reason": reason}
-        for row in match.findings.to_dict("records")
+        for row in remaining.to_dict("records")
     ]
     with open_for_writing(service.settings) as journal:
         record_verification(

@@ -197,6 +197,20 @@ def calendar_text(value: object) -> str:
     return written if CALENDAR_PATTERN.match(written) else ""
 
 
+def refuse_unknown(names: Iterable[str], known: Iterable[str], of: str, argument: str | None = None) -> None:
+    """Refuse names that `of` does not have; `argument` holds the names, which are arguments without it."""
+    listed = [*known]
+    for name in sorted({*names} - {*listed}):
+        # Not at the top: it takes time, and hardly a command has a wrong name.
+        import difflib
+
+        similar = difflib.get_close_matches(name, listed, 1) or None
+        facts: dict[str, Any] = {"of": of, "names": ", ".join(listed), "similar": similar}
+        if argument is None:
+            raise ArgumentError(name, Sentence("rule.unknown_argument", **facts))
+        raise ArgumentError(argument, Sentence("rule.unknown_name", **facts), name)
+
+
 def flag(argument: str, value: object) -> bool:
     """Return True or False, of Python or NumPy; refuse numbers and words."""
     boolean = plain(value)

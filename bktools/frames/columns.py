@@ -160,9 +160,12 @@ def with_missing(table: pa.Table, columns: pa.Schema) -> pa.Table:
     return table
 
 
-def in_one_scale(*amounts: pa.ChunkedArray) -> list[pa.ChunkedArray]:
-    """Return exact amounts with the decimals of the finest column; of 76 digits where 38 are not enough."""
-    scale = max((getattr(column.type, "scale", 0) for column in amounts), default=0)
+def in_one_scale(*amounts: pa.ChunkedArray, scale: int = 0) -> list[pa.ChunkedArray]:
+    """Return exact amounts with the decimals of the finest column; of 76 digits where 38 are not enough.
+
+    Amounts that are text have `scale` decimals at most.
+    """
+    scale = max((getattr(column.type, "scale", 0) for column in amounts), default=0) or scale
     try:
         return [pc.cast(column, pa.decimal128(DIGITS, scale)) for column in amounts]
     except pa.ArrowInvalid:

@@ -126,17 +126,6 @@ def in_reading_order(columns: Iterable[str]) -> list[str]:
     return [*(name for name in FIRST if name in there), *others, *(name for name in last if name in there)]
 
 
-def named_ids(frame: Any, identifier: str) -> list[tuple[str | None, str]]:
-    """Return the name and the ID of each category or employee: `identifier` is category_id or employee_id."""
-    if identifier == "category_id":
-        known = _named(frame, "categories", ("name",))
-        names = known["name"]
-    else:
-        known = _named(frame, "employees", ("first_name", "last_name", "email"))
-        names = _full_name(known)
-    return list(zip(names.to_pylist(), known["id"].to_pylist(), strict=True))
-
-
 def _named(frame: Any, noun: str, columns: tuple[str, ...]) -> pa.Table:
     """Return the columns of a frame as text, by `id`; a column that it lacks is null."""
     table = in_memory(frame, noun, ("id", *columns))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from itertools import permutations
 from typing import Final
 
-from bktools.inputs import cells, words
+from bktools.inputs import cells, terms
 from bktools.inputs.fields import Field, fields_of, of_kind
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
@@ -21,8 +21,8 @@ MONEY: Final[tuple[str, ...]] = ("amount", "debit", "credit")
 
 def assign(reading: Reading) -> None:
     """Find the column of each field; several columns of one group of headings are a question."""
-    table, options, places = reading.table, reading.options, reading.places
-    for name, heading in options.columns.items():
+    table, places = reading.table, reading.places
+    for name, heading in reading.asked.items():
         place = named(table, heading) if heading else None
         if place is not None:
             places[name] = place
@@ -30,7 +30,7 @@ def assign(reading: Reading) -> None:
             headings = list(table.headings)
             reading.problems.ask("no_such_heading", field=name, value=heading, headings=headings)
     for field in of_kind(reading.kind).values():
-        if field.name in options.columns or any(map(options.columns.get, field.instead)):
+        if field.name in reading.asked or any(map(reading.asked.get, field.instead)):
             continue
         for group in field.groups:
             matching = _matching(reading, field, group)
@@ -57,10 +57,10 @@ def _ask_of_value_date(reading: Reading) -> None:
 
 def named(table: Table, heading: str) -> int | None:
     """Return the column that an option names by its heading or its number."""
-    wanted = words.normal(heading)
+    wanted = terms.normal(heading)
     if heading in table.named:
         return table.named[heading]
-    by_normal = [place for place, own in enumerate(table.headings) if words.normal(own) == wanted]
+    by_normal = [place for place, own in enumerate(table.headings) if terms.normal(own) == wanted]
     number = re.fullmatch(r"column (\d+)", heading.strip(), re.ASCII | re.IGNORECASE)
     if not by_normal and number and 0 < int(number[1]) <= len(table.headings):
         return int(number[1]) - 1
@@ -70,7 +70,7 @@ def named(table: Table, heading: str) -> int | None:
 def _matching(reading: Reading, field: Field, group: Sequence[str]) -> list[int]:
     """Return the free columns with a heading of a group; cells decide where it has two meanings."""
     columns = reading.table.columns
-    certain = [table for table in group if table not in words.two_meanings()]
+    certain = [table for table in group if table not in terms.two_meanings()]
     matching = [
         place
         for place in reading.free()
@@ -159,8 +159,8 @@ def pairs_with_currency(reading: Reading) -> list[Choice]:
 def _with_its_currency(reading: Reading, place: int, beside: Sequence[int]) -> Choice:
     """Return the option that takes a column for the amount, with the currency whose heading goes with it."""
     table = reading.table
-    wanted = words.without(table.headings[place], "amount", "currency")
-    twins = [own for own in beside if words.without(table.headings[own], "amount", "currency") == wanted]
+    wanted = terms.without(table.headings[place], "amount", "currency")
+    twins = [own for own in beside if terms.without(table.headings[own], "amount", "currency") == wanted]
     is_named = bool(wanted) and table.heading_line > 0
     columns = {"amount": table.headings[place]}
     return {

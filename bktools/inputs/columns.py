@@ -10,7 +10,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from bktools.contract import rules
-from bktools.inputs import cells, words
+from bktools.inputs import cells, terms
 from bktools.inputs.values.amounts import has_digits, mark_of, money
 from bktools.inputs.values.days import is_day, is_serial
 
@@ -29,7 +29,7 @@ def most(texts: Iterable[str], test: Callable[[str], object], share: float = _MO
 
 def side_of(text: str) -> str:
     """Return debit or credit where a cell says it, "" elsewhere."""
-    return "" if text.strip() in ("-", "/", "") else words.sides().get(words.normal(text), "")
+    return "" if text.strip() in ("-", "/", "") else terms.sides().get(terms.normal(text), "")
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ class Column:
     def is_headed(self, *tables: str) -> bool:
         """Whether its heading is a word of these tables."""
         bare = re.sub(r" \(column \d+\)$", "", self.heading)
-        return not words.headings(*tables).isdisjoint(words.forms(bare))
+        return not terms.headings(*tables).isdisjoint(terms.forms(bare))
 
     def says(self, *tables: str) -> bool:
         """Whether a whole word of its heading is one of these tables."""
-        return words.are_inside(self.heading, words.headings(*tables))
+        return terms.are_inside(self.heading, terms.headings(*tables))
 
     @property
     def says_balance(self) -> bool:
@@ -81,8 +81,8 @@ class Column:
     @property
     def says_another_amount(self) -> bool:
         """Whether its heading says a price, a rate or the like, which is no amount of an entry."""
-        others = words.headings("other_amount", "tax") - words.headings("debit", "credit")
-        return words.are_inside(words.without_brackets(self.heading), others)
+        others = terms.headings("other_amount", "tax") - terms.headings("debit", "credit")
+        return terms.are_inside(terms.without_brackets(self.heading), others)
 
     def are_days(self) -> bool:
         """Whether most cells are days, or numbers of days."""
@@ -100,7 +100,7 @@ class Column:
 
     def are_currencies(self) -> bool:
         """Whether nearly all cells are currencies."""
-        return self.most(words.currencies_of)
+        return self.most(terms.currencies_of)
 
     def are_codes(self) -> bool:
         """Whether figures are codes: days, long or with zeros in front, without marks."""

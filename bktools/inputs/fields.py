@@ -1,11 +1,10 @@
 """The fields of each kind of file: what each is called, and what its cells hold.
 
-A new field is one item of `fields.toml`, and new words are one line of `words.toml`.
+A new field is one item of `fields.toml`, and new words are one line of `terms.toml`.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -17,12 +16,10 @@ import msgspec
 
 from bktools.caller import name_of
 from bktools.contract import rules
-from bktools.errors import ArgumentError
-from bktools.inputs import words
+from bktools.inputs import terms
 from bktools.inputs.columns import Column, side_of
-from bktools.inputs.options import OF_KIND, Options
+from bktools.inputs.options import OF_KIND, Options, checked
 from bktools.inputs.values.days import is_day, is_serial
-from bktools.wording import Sentence
 
 Test = Callable[[Column], bool]
 
@@ -140,12 +137,12 @@ def _may_be_side(column: Column) -> bool:
 
 
 def _may_be_currency(column: Column) -> bool:
-    return column.are_currencies() and not words.are_inside(column.heading, _FOREIGN)
+    return column.are_currencies() and not terms.are_inside(column.heading, _FOREIGN)
 
 
 def _are_flags(column: Column) -> bool:
-    known = words.values("approved", "not_approved", "yes", "no")
-    return column.most(lambda text: words.normal(text) in known)
+    known = terms.values("approved", "not_approved", "yes", "no")
+    return column.most(lambda text: terms.normal(text) in known)
 
 
 TYPES: Final[Mapping[str, Type]] = {
@@ -203,23 +200,17 @@ def options_of(kind: str, options: Mapping[str, Any]) -> Options:
 
     An option or a field that this kind of file does not have is an `ArgumentError`.
     """
-    for name in options.keys() - {*OF_KIND[kind]}:
-        rule = f"does not read {kind}; there are {', '.join(OF_KIND[kind])}"
-        raise ArgumentError(name_of(name), rule, options[name])
-    checked = Options(**{name: value for name, value in options.items() if value is not None})
-    fields = of_kind(kind)
-    for field in checked.columns.keys() - fields.keys():
-        similar = difflib.get_close_matches(field, fields, 1) or None
-        rule = Sentence("rule.field", fields=", ".join(fields), similar=similar)
-        raise ArgumentError(name_of("columns"), rule, field)
-    return checked
+    rules.refuse_unknown(options, OF_KIND[kind], kind)
+    stated = checked(options)
+    rules.refuse_unknown(stated.get("columns") or (), of_kind(kind), kind, name_of("columns"))
+    return stated
 
 
 @cache
 def _by_word(kind: str) -> Mapping[str, frozenset[str]]:
     by_word: dict[str, set[str]] = {}
     for field in of_kind(kind).values():
-        for word in words.headings(*(table for group in field.groups for table in group)):
+        for word in terms.headings(*(table for group in field.groups for table in group)):
             by_word.setdefault(word, set()).add(field.name)
     return {word: frozenset(names) for word, names in by_word.items()}
 
@@ -228,4 +219,4 @@ def _by_word(kind: str) -> Mapping[str, frozenset[str]]:
 def fields_of(heading: str, kind: str) -> frozenset[str]:
     """Return the fields that a heading can be."""
     by_word = _by_word(kind)
-    return frozenset().union(*(by_word.get(form, frozenset()) for form in words.forms(heading)))
+    return frozenset().union(*(by_word.get(form, frozenset()) for form in terms.forms(heading)))

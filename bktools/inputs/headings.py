@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames import schema
-from bktools.inputs import cells, words
+from bktools.inputs import cells, terms
 from bktools.inputs.assignment import assign
 from bktools.inputs.fields import fields_of, has_needed, needed_in
 from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import damaged
-from bktools.inputs.options import Options
+from bktools.inputs.options import Options, checked, skipped
 from bktools.inputs.question import Problems, question
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Grid, Table, ranges
@@ -97,18 +97,20 @@ def _below_headings(grid: Grid, source: Source, options: Options) -> Reading | N
 
 def find_headings(grid: Grid, kind: str, options: Options, source: str) -> tuple[int | None, bool]:
     """Return the place of the row of headings (-1: none), and whether it is known rather than proposed."""
-    if options.headings is not None:
-        if options.headings and options.headings not in grid.head_lines:
-            raise damaged(source, "headings_too_low", line=options.headings)
-        return (grid.head_lines.index(options.headings) if options.headings else -1), True
-    named = {words.normal(heading): field for field, heading in options.columns.items() if heading}
+    line = options.get("headings")
+    if line is not None:
+        if line and line not in grid.head_lines:
+            raise damaged(source, "headings_too_low", line=line)
+        return (grid.head_lines.index(line) if line else -1), True
+    asked = options.get("columns") or {}
+    named = {terms.normal(heading): field for field, heading in asked.items() if heading}
     with_two: list[int] = []
     # A line of comments has headings where nothing else has.
     for place, row in sorted(enumerate(grid.head), key=lambda one: _is_comment(one[1])):
         if with_two and _is_comment(row):
             break
         by_cell = [
-            fields_of(cell, kind) | ({named.get(words.normal(cell), "")} - {""})
+            fields_of(cell, kind) | ({named.get(terms.normal(cell), "")} - {""})
             for cell in dict.fromkeys(filter(str.strip, row))
         ]
         if sum(map(bool, by_cell)) > 1 and not any(map(is_figure, row)):
@@ -147,7 +149,7 @@ def _filled(row: Sequence[str]) -> int:
 
 
 def _are_headings(row: Sequence[str], kind: str) -> bool:
-    known = {words.normal(cell) for cell in row if cell.strip() and fields_of(cell, kind)}
+    known = {terms.normal(cell) for cell in row if cell.strip() and fields_of(cell, kind)}
     return len(known) > 1 and not any(map(is_figure, row))
 
 
@@ -208,16 +210,16 @@ def _made_unique(names: Sequence[str]) -> tuple[str, ...]:
 def _leave_skipped(reading: Reading) -> None:
     """Leave out the rows of an option; their dates still tell the order of day and month."""
     table = reading.table
-    skipped = np.zeros(len(table.lines), dtype=bool)
-    for lines, pattern in reading.options.skipped():
+    rows = np.zeros(len(table.lines), dtype=bool)
+    for lines, pattern in skipped(reading.options):
         if pattern is None:
-            skipped |= np.isin(table.lines, [*lines])
+            rows |= np.isin(table.lines, [*lines])
         else:
             whole = pc.binary_join_element_wise(*table.columns, *table.beyond, pa.scalar("  ", schema.TEXT))
-            skipped |= cells.matching(whole, pattern)
-    reading.note_rows("rows_skipped", skipped)
-    left_out = table.rows(skipped).columns if skipped.any() else []
-    reading.table = replace(table.rows(~skipped), left_out=left_out)
+            rows |= cells.matching(whole, pattern)
+    reading.note_rows("rows_skipped", rows)
+    left_out = table.rows(rows).columns if rows.any() else []
+    reading.table = replace(table.rows(~rows), left_out=left_out)
 
 
 def _leave_comments(reading: Reading) -> None:
@@ -259,8 +261,8 @@ def _keep_one_table(reading: Reading) -> None:
         return
     flags = np.isin(np.arange(len(table.lines)), [*again])
     lines, last = table.lines_of(flags), int(table.lines[-1])
-    wanted = [*map(words.normal, names)]
-    are_same = all([words.normal(cell) for cell in row if cell.strip()] == wanted for row in again.values())
+    wanted = [*map(terms.normal, names)]
+    are_same = all([terms.normal(cell) for cell in row if cell.strip()] == wanted for row in again.values())
     if are_same and not (flags & cells.any_filled(table, table.beyond)).any():
         # The same headings, as printed on each page.
         reading.ask_of_rows("headings_repeated", flags, [table.skip(flags)], head=table.heading_line)
@@ -273,11 +275,11 @@ def _keep_one_table(reading: Reading) -> None:
 
 def _ask_above(reading: Reading, grid: Grid, top: int) -> None:
     """Ask about rows above the headings that hold a day and an amount."""
-    skipped = {line for lines, _ in reading.options.skipped() for line in lines}
+    left_out = {line for lines, _ in skipped(reading.options) for line in lines}
     above = [
         line
         for row, line in zip(grid.head[:top], grid.head_lines, strict=False)
-        if _filled(row) > 2 and _is_entry(row) and line not in skipped
+        if _filled(row) > 2 and _is_entry(row) and line not in left_out
     ]
     if above:
         choices = [{"skip_rows": ranges(above)}]
@@ -324,8 +326,8 @@ def _currency_above(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     below = [[row[0], after[0]] for row, after in pairwise(filled) if len(row) == 1 and after]
     for row in (*filled, *below):
         for name, value in pairwise(row):
-            if "currency" in fields_of(name.rstrip(":"), "entries") and words.currencies_of(value):
-                return words.currencies_of(value)
+            if "currency" in fields_of(name.rstrip(":"), "entries") and terms.currencies_of(value):
+                return terms.currencies_of(value)
     return ()
 
 
@@ -377,7 +379,7 @@ def _joined(readings: Sequence[Reading], ends: Mapping[str | None, int]) -> Read
 def read_headed(path: str | PathLike[str], headings: Collection[str], sheet: str) -> Table:
     """Return a sheet below the row with most of these headings, as bktools itself wrote it."""
     source = Source(path, "entries")
-    grid = source.read(Options(sheet=sheet)).grids[0]
+    grid = source.read(checked({"sheet": sheet})).grids[0]
     known = {*headings}
     top = max(range(len(grid.head)), key=lambda at: len(known.intersection(grid.head[at])))
     table = rows_below(grid, top, top + 1, source.name)

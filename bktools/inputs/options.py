@@ -1,157 +1,166 @@
-"""Options: all that a person may say about a file, in Python, on the command line and in a mapping."""
+"""Options: all that a person may say about a file, in Python, on the command line and in a mapping.
+
+Each is declared once, with its type, how it is typed behind a command, and what it says. One whose value is
+None, False or empty says nothing, and is left out of `Options`.
+"""
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from importlib.resources import files
-from typing import Any, TypedDict, TypeVar
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from bktools.caller import in_shell, name_of
 from bktools.contract import rules
 from bktools.errors import ArgumentError
-from bktools.inputs import words
+from bktools.inputs import terms
+from bktools.wording import Sentence
 
-# Field to heading.
-Columns = Mapping[str, str]
 Reader = TypeVar("Reader", bound=Callable[..., Any])
+_SplitAccount: TypeAlias = Annotated[
+    bool, "--split-account: One column has the code and the name of an account."
+]
 
 
 class TableOptions(TypedDict, total=False):
     """The options of every file."""
 
-    columns: Mapping[str, str] | None
-    headings: int | None
-    skip_rows: str | None
-    delimiter: str | None
-    encoding: str | None
-    sheet: str | int | None
+    columns: Annotated[
+        Mapping[str, str] | None,
+        "--column FIELD=HEADING: Heading of a field; an empty heading leaves the field out, 'column 3' is "
+        "the third column.",
+    ]
+    headings: Annotated[int | None, "--headings LINE: Line of the headings; 0: there are none."]
+    skip_rows: Annotated[
+        str | None,
+        '--skip-rows ROWS: Leave out rows: lines such as 52,54-60, a pattern such as "SALDO|Total", or '
+        "several between ;",
+    ]
+    delimiter: Annotated[str | None, "--delimiter CHARACTER: Character between two cells, such as ;"]
+    encoding: Annotated[str | None, "--encoding NAME: Encoding, such as cp1252."]
+    sheet: Annotated[str | int | None, "--sheet NAME: Sheet of a workbook."]
 
 
 class ChartOptions(TableOptions, total=False):
     """The options of a chart of accounts."""
 
-    split_account: bool
+    split_account: _SplitAccount
 
 
 class MoneyOptions(TableOptions, total=False):
     """The options of days and amounts."""
 
-    decimal: str | None
-    date_format: str | None
-    year: int | None
-    currency: str | None
-    sides: Mapping[str, str] | None
-    negate: bool
-    net: bool
-    fill_down: str | None
+    decimal: Annotated[
+        str | None,
+        "--decimal MARK: Decimal mark of the amounts: . or , or each where every amount is clear by itself.",
+    ]
+    date_format: Annotated[
+        str | None, "--date-format FORMAT: Format of the dates, such as %d/%m/%Y, or serial."
+    ]
+    year: Annotated[int | None, "--year YYYY: Year of dates that have none, such as 2026."]
+    currency: Annotated[
+        str | None, "--currency CODE: Currency of the amounts, such as EUR, if no column has it."
+    ]
+    sides: Annotated[
+        Mapping[str, str] | None,
+        "--side WORD=SIDE: What a word beside an amount means: debit, credit or skip.",
+    ]
+    negate: Annotated[bool, "--negate: Turn the sign of the amounts."]
+    net: Annotated[bool, "--net: A row with debit and credit is their difference."]
+    fill_down: Annotated[
+        str | None,
+        "--fill-down FIELDS: Fields that stand only in the first of their rows, such as date,account_code.",
+    ]
 
 
 class EntriesOptions(MoneyOptions, total=False):
     """The options of entries."""
 
-    approved_values: str | None
-    split_lines: bool
+    approved_values: Annotated[
+        str | None,
+        "--approved-values VALUES: Values of the approval column that count, such as OK,NOT_REQUIRED.",
+    ]
+    split_lines: Annotated[
+        bool, "--split-lines: Lines with equal ID, company, date and currency are one entry."
+    ]
 
 
 class LedgerOptions(MoneyOptions, total=False):
     """The options of a general ledger."""
 
-    split_account: bool
+    split_account: _SplitAccount
+    style: Annotated[
+        Literal["entry", "supplier_day", "account_day", "document", "batch", "month"] | None,
+        "--style STYLE: What one posting books, if the ledger does not show it: entry, supplier_day, "
+        "account_day, document, batch or month.",
+    ]
+    reverse_sign: Annotated[
+        bool | None,
+        "--reverse-sign/--keep-sign: Whether credits of the ledger are costs. By default the ledger "
+        "shows it.",
+    ]
+    verify: Annotated[
+        Literal["strict", "warn"] | None,
+        "--verify strict|warn: strict (default): the ledger must agree with its own totals. warn: a warning.",
+    ]
 
 
-_BY_KIND: Mapping[str, type] = {
-    "chart": ChartOptions,
-    "accounts": TableOptions,
-    "entries": EntriesOptions,
-    "ledger": LedgerOptions,
-}
+class Options(EntriesOptions, LedgerOptions, total=False):
+    """The options of all kinds of files: those that say something."""
+
+
+class Declared(NamedTuple):
+    """How an option is typed: its flag, the name of its value, "" for a flag alone, its text and its type."""
+
+    flag: str
+    value: str
+    text: str
+    type: Any
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it may be typed several times."""
+        return self.value in ("FIELD=HEADING", "WORD=SIDE", "ROWS")
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words that it may be; empty for others."""
+        kinds = [kind for kind in get_args(self.type) if get_origin(kind) is Literal]
+        return get_args(kinds[0]) if kinds else ()
+
+
+def _declared(kind: type) -> dict[str, Declared]:
+    options = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        typed, text = hint.__metadata__[0].split(": ", 1)
+        option, _, value = typed.partition(" ")
+        options[name] = Declared(option, value, text, hint.__origin__)
+    return options
+
+
 # The options that each kind of file takes.
-OF_KIND: Mapping[str, tuple[str, ...]] = {kind: (*own.__annotations__,) for kind, own in _BY_KIND.items()}
-# How each option is typed, and what it says, from `options.toml`; one without a value is a flag.
-DESCRIBED: Mapping[str, Mapping[str, str]] = tomllib.loads(
-    files(__package__).joinpath("options.toml").read_text(encoding="utf-8")
-)
+OF_KIND: Mapping[str, Mapping[str, Declared]] = {
+    "chart": _declared(ChartOptions),
+    "accounts": _declared(TableOptions),
+    "entries": _declared(EntriesOptions),
+    "ledger": _declared(LedgerOptions),
+    "rates": {},
+}
+_ALL = _declared(Options)
 _SIDES = ("debit", "credit", "skip")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """What a person says about a file, as `DESCRIBED` has it. An option at its default says nothing."""
-
-    columns: Mapping[str, str] = field(default_factory=dict)
-    headings: int | None = None
-    skip_rows: str | None = None
-    delimiter: str | None = None
-    encoding: str | None = None
-    sheet: str | int | None = None
-    decimal: str | None = None
-    date_format: str | None = None
-    year: int | None = None
-    currency: str | None = None
-    sides: Mapping[str, str] = field(default_factory=dict)
-    negate: bool = False
-    net: bool = False
-    fill_down: str | None = None
-    split_account: bool = False
-    split_lines: bool = False
-    approved_values: str | None = None
-
-    def __post_init__(self) -> None:
-        # A scalar of NumPy is a number.
-        object.__setattr__(self, "sheet", rules.plain(self.sheet))
-        # What stands for the year in a printed call is text.
-        object.__setattr__(self, "year", int(str(self.year)) if str(self.year).isdecimal() else self.year)
-        object.__setattr__(self, "currency", self.currency and str(self.currency).upper())
-        _check(self)
-
-    @property
-    def filled_fields(self) -> tuple[str, ...]:
-        """The fields that are filled down."""
-        return tuple(name.strip() for name in (self.fill_down or "").split(",") if name.strip())
-
-    @property
-    def keeps_reports(self) -> bool:
-        """Whether rows that look like those of a report are entries."""
-        return "none" in (self.skip_rows or "").split(";")
-
-    def skipped(self) -> Iterator[tuple[set[int], re.Pattern[str] | None]]:
-        """Yield the lines, or the pattern, of each part of `skip_rows`."""
-        for part in (self.skip_rows or "").split(";"):
-            if re.fullmatch(r"[\d,\- ]+", part):
-                spans = (one.partition("-") for one in part.split(",") if one.strip())
-                yield (
-                    {line for first, _, last in spans for line in range(int(first), int(last or first) + 1)},
-                    None,
-                )
-            elif part not in ("", "none"):
-                yield set(), re.compile(part, re.IGNORECASE)
-
-    def plus(self, more: Mapping[str, Any]) -> Options:
-        """Return these options with more of them, as a choice of a question has them."""
-        merged = dict(more)
-        for name in merged.keys() & {"columns", "sides"}:
-            merged[name] = {**getattr(self, name), **more[name]}
-        for name, between in (("skip_rows", ";"), ("fill_down", ",")):
-            if name in merged:
-                parts = [
-                    part for text in (getattr(self, name), more[name]) for part in (text or "").split(between)
-                ]
-                merged[name] = between.join(dict.fromkeys(filter(None, parts)))
-        return dataclasses.replace(self, **merged)
-
-    def stated(self) -> dict[str, Any]:
-        """Return the options that say something."""
-        return {
-            one.name: dict(value) if isinstance(value, Mapping) else value
-            for one in dataclasses.fields(self)
-            # A line of headings of 0 says something.
-            if (value := getattr(self, one.name)) is not None and value is not False and value != {}
-        }
 
 
 def _is_sheet(value: object) -> bool:
@@ -159,7 +168,7 @@ def _is_sheet(value: object) -> bool:
 
 
 def _is_currency(value: object) -> bool:
-    return isinstance(value, str) and bool(re.fullmatch("[A-Z]{3}", value) or value in words.codes())
+    return isinstance(value, str) and bool(re.fullmatch("[A-Z]{3}", value) or value in terms.codes())
 
 
 # Options by name: what their values must be, and the rule in words.
@@ -175,44 +184,85 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "currency": (_is_currency, "must be the code of a currency, such as EUR"),
     "year": (lambda value: isinstance(value, int) and 1900 <= value <= 2100, "must be a year such as 2026"),
     **dict.fromkeys(
-        ("negate", "net", "split_account", "split_lines"),
+        ("negate", "net", "split_account", "split_lines", "reverse_sign"),
         (lambda value: isinstance(value, bool), "must be True or False"),
     ),
 }
 
 
-def _check(options: Options) -> None:
+def checked(options: Mapping[str, Any]) -> Options:
+    """Return the options that say something, in their order; a value that cannot be is an `ArgumentError`."""
+    stated: dict[str, Any] = {
+        name: dict(value) if isinstance(value, Mapping) else value
+        for name, option in _ALL.items()
+        # A scalar of NumPy is a number. A line of headings of 0 says something, and so does a kept sign.
+        if (value := rules.plain(options.get(name))) not in (None, {}, "strict")
+        and (value is not False or option.type is not bool)
+    }
+    if "year" in stated and str(stated["year"]).isdecimal():
+        # What stands for the year in a printed call is text.
+        stated["year"] = int(stated["year"])
+    if "currency" in stated:
+        stated["currency"] = str(stated["currency"]).upper()
     for name, (is_right, rule) in _RULES.items():
-        value = getattr(options, name)
-        if value is not None and not is_right(value):
-            raise ArgumentError(name_of(name), rule, value)
+        if name in stated and not is_right(stated[name]):
+            raise ArgumentError(name_of(name), rule, options[name])
+    for name, value in stated.items():
+        if (choices := _ALL[name].choices) and value not in choices:
+            raise ArgumentError(name_of(name), Sentence("rule.one_of", choices=", ".join(choices)), value)
+    made = cast("Options", stated)
     try:
-        list(options.skipped())
+        list(skipped(made))
     except (re.error, ValueError) as error:
         why = f"must be lines such as 52,54-60, or a pattern ({error})"
-        raise ArgumentError(name_of("skip_rows"), why, options.skip_rows) from None
+        raise ArgumentError(name_of("skip_rows"), why, stated["skip_rows"]) from None
+    return made
 
 
-def flag(name: str) -> str:
-    """Return the option on the command line for an argument."""
-    return DESCRIBED[name]["typed"].split()[0]
+def filled_fields(options: Options) -> tuple[str, ...]:
+    """Return the fields that are filled down."""
+    return tuple(name.strip() for name in (options.get("fill_down") or "").split(",") if name.strip())
+
+
+def skipped(options: Options) -> Iterator[tuple[set[int], re.Pattern[str] | None]]:
+    """Yield the lines, or the pattern, of each part of `skip_rows`."""
+    for part in (options.get("skip_rows") or "").split(";"):
+        if re.fullmatch(r"[\d,\- ]+", part):
+            spans = (one.partition("-") for one in part.split(",") if one.strip())
+            yield (
+                {line for first, _, last in spans for line in range(int(first), int(last or first) + 1)},
+                None,
+            )
+        elif part not in ("", "none"):
+            yield set(), re.compile(part, re.IGNORECASE)
+
+
+def plus(options: Options, more: Mapping[str, Any]) -> Options:
+    """Return options with more of them, as a choice of a question has them."""
+    merged: dict[str, Any] = {**options, **more}
+    before: Mapping[str, Any] = options
+    for name in more.keys() & {"columns", "sides"}:
+        merged[name] = {**before.get(name, {}), **more[name]}
+    for name, between in (("skip_rows", ";"), ("fill_down", ",")):
+        if name in more:
+            parts = [part for text in (before.get(name, ""), more[name]) for part in text.split(between)]
+            merged[name] = between.join(dict.fromkeys(filter(None, parts)))
+    return checked(merged)
 
 
 def takes_options(kind: str) -> Callable[[Reader], Reader]:
     """Show the options of a kind of file in the signature and the docstring of its reader."""
 
     def show(reader: Reader) -> Reader:
-        kinds = _BY_KIND[kind].__annotations__
-        lines = []
-        for name, own in kinds.items():
-            lines += [f"{name} : {own.__forward_arg__}", f"    {DESCRIBED[name]['says']}"]
-        own_signature = inspect.signature(reader)
-        *others, _ = own_signature.parameters.values()
-        options = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=getattr(Options, name, None))
-            for name in kinds
-        ]
-        reader.__signature__ = own_signature.replace(parameters=[*others, *options])  # type: ignore[attr-defined]
+        lines: list[str] = []
+        own = inspect.signature(reader)
+        *parameters, _ = own.parameters.values()
+        for name, option in OF_KIND[kind].items():
+            default = False if option.type is bool else None
+            parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default))
+            of_type = "bool" if option.type is bool else str(option.type).replace("collections.abc.", "")
+            lines += [f"{name} : {of_type}", f"    {option.text}"]
+        reader.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         reader.__doc__ = (reader.__doc__ or "").replace("{options}", "\n    ".join(lines))
         return reader
 
@@ -223,13 +273,14 @@ def as_command(options: Mapping[str, Any]) -> str:
     """Return options as they are typed behind a command."""
     typed = []
     for name, value in options.items():
-        if value is True:
-            typed.append(flag(name))
+        flag, *opposite = _ALL[name].flag.split("/")
+        if isinstance(value, bool):
+            typed += [flag] if value else opposite
         else:
             pairs = value.items() if isinstance(value, Mapping) else ()
             # A command to copy is one line; headings are compared without their spaces.
             texts = [" ".join(f"{key}={text}".split()) for key, text in pairs] or [str(value)]
-            typed += [f"{flag(name)} {in_shell(text)}" for text in texts]
+            typed += [f"{flag} {in_shell(text)}" for text in texts]
     return " ".join(typed)
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from bktools.caller import can_set, in_shell, is_command
 from bktools.errors import InputError, QuestionError
-from bktools.inputs.options import Options, as_arguments, as_command
+from bktools.inputs.options import Options, as_arguments, as_command, checked, plus, skipped
 from bktools.wording import words
 
 Choice = Mapping[str, Any]
@@ -107,7 +107,7 @@ class _Way(NamedTuple):
     def plus(self, problem: Problem, choice: Choice, *, turns: bool = False) -> _Way:
         """Return this way with one more thing settled."""
         return self._replace(
-            options=self.options.plus(choice),
+            options=plus(self.options, choice),
             settled=(*self.settled, problem),
             picked=(*self.picked, choice),
             turns=self.turns + turns,
@@ -122,7 +122,7 @@ class _Way(NamedTuple):
         return any(
             not other.settles(problem) and not other.kept.isdisjoint(lines)
             for problem, choice in zip(self.settled, self.picked, strict=True)
-            for lines, _ in Options(skip_rows=choice.get("skip_rows")).skipped()
+            for lines, _ in skipped(checked({"skip_rows": choice.get("skip_rows")}))
         )
 
 
@@ -142,7 +142,7 @@ class _Question:
         """Return the error that asks; `every` problem is one of this file, with those of some ways alone."""
         error = QuestionError("\n".join(self._lines()), source=self.source)
         error.kind, error.problems, error.columns = self.kind, tuple(every), tuple(self.columns)
-        error.options = self._settled().stated()
+        error.options = dict(self._settled())
         return error
 
     def _lines(self) -> list[str]:
@@ -159,7 +159,11 @@ class _Question:
             are_tried = self.ways and not any(problem.is_doubtful for problem in self.problems)
             lines += self._tried() if are_tried else self._chosen()
             if is_command() and not can_set("save_mapping"):
-                lines.append(text("file.question.again"))
+                options = self.ways[0].options if self.ways else self._settled()
+                # Without headings a mapping is found by its name alone.
+                is_named = not self.columns or options.get("headings") == 0
+                name = mapping_name(self.source, self.kind) if is_named else None
+                lines.append(text("file.question.again", name=name))
         return lines
 
     def _tried(self) -> list[str]:
@@ -174,6 +178,9 @@ class _Question:
     def _chosen(self) -> list[str]:
         """Return the command without what is doubtful, and the choices that a person adds to it."""
         text, typed = words(), as_command if is_command() else as_arguments
+        if len(self.ways) == 1:
+            (way,) = self.ways
+            return [text("file.question.read_with_if_right"), self._call(way.options, way.settled)]
         choices = [
             f"  ({number}) {typed(choice)}"
             for number, problem in enumerate(self.problems, 1)
@@ -188,14 +195,14 @@ class _Question:
         options = self.options
         for problem in self.problems:
             if problem.is_settled:
-                options = options.plus(problem.choices[0])
+                options = plus(options, problem.choices[0])
         return options
 
     def _call(self, options: Options, problems: Sequence[Problem]) -> str:
         """Return a command, or a call in Python, with a sign for what only the person knows."""
         command, reader = _CALLS[self.kind]
         unknown = {one.option: _UNKNOWN[one.option][0] for one in problems if not one.choices}
-        stated = options.stated() | unknown
+        stated = {**options, **unknown}
         if is_command():
             call = f"  bktools {command.format(in_shell(self.source))} {as_command(stated)}".rstrip()
             # Another command than the one that shows a file finds the options in a mapping.
@@ -220,6 +227,8 @@ def answered(read: Callable[[Options], pd.DataFrame], options: Options) -> pd.Da
         return read(options)
     except QuestionError as first:
         ways, stuck = _ways(read, options, first.problems)
+        # A ledger that contradicts itself is read only where nothing else reads it.
+        ways = [way for way in ways if not any(one.code == "check_failed" for one in way.settled)] or ways
         every: list[Problem] = []
         for problem in (*first.problems, *(problem for way in ways for problem in way.settled), *stuck):
             is_met = any(way.settles(problem) for way in ways) or not ways

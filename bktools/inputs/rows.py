@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.frames import schema
-from bktools.inputs import cells, words
+from bktools.inputs import cells, terms
+from bktools.inputs.options import filled_fields
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Lines, Mask, Table
@@ -38,21 +39,21 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     # An entry whose amount is to be corrected.
     has_amount = has_amount | (is_broken & ~no_day)
     is_account_open = (
-        is_ledger and reading.has("account_code") and "account_code" not in options.filled_fields
+        is_ledger and reading.has("account_code") and "account_code" not in filled_fields(options)
     )
     no_account = reading.blank("account_code") if is_account_open else none
     texts = _texts(reading)
     ranks = _ranks(table, texts)
-    says_report = ranks > words.NO_REPORT
+    says_report = ranks > terms.NO_REPORT
     lacks = (no_day | no_account | _lacks(table, texts, says_report)) & says_report
     is_noted = ~has_amount & (says_report | no_day | _has_balance_alone(reading))
-    is_report = ~is_noted & (lacks | ((ranks > words.MAYBE) & (not is_ledger)))
+    is_report = ~is_noted & (lacks | ((ranks > terms.MAYBE) & (not is_ledger)))
     is_lacking = ~is_noted & ~is_report & ~has_amount
     no_date = ~is_noted & ~is_report & has_amount & no_day
     if reading.has("date"):
-        no_date &= reading.blank("date") & ("date" not in options.filled_fields)
+        no_date &= reading.blank("date") & ("date" not in filled_fields(options))
     reading.note_rows("rows_without_amount", is_noted, rows=_shown(table, is_noted))
-    is_report &= not options.keeps_reports
+    is_report &= "none" not in (options.get("skip_rows") or "").split(";")
     if is_report.any():
         report_texts = _report_texts(table, texts, is_report)
         left_out: Choice = _pattern(table, report_texts, is_report) or table.skip(is_report)
@@ -101,7 +102,7 @@ def _ranks(table: Table, texts: Sequence[int]) -> Lines:
         rows = _may_begin(column)
         if rows.any():
             texts_of_rows = column.filter(pa.array(rows))
-            own = cells.each(texts_of_rows, words.report_rank, schema.COUNT).to_numpy()
+            own = cells.each(texts_of_rows, terms.report_rank, schema.COUNT).to_numpy()
             ranks[rows] = np.maximum(ranks[rows], own)
     return ranks
 
@@ -109,9 +110,9 @@ def _ranks(table: Table, texts: Sequence[int]) -> Lines:
 def _may_begin(column: pa.ChunkedArray) -> Mask:
     """Return the cells that may begin with a word of a report."""
     if len(column) > _MANY_ROWS:
-        return cells.matches(column, words.report_pattern())
+        return cells.matches(column, terms.report_pattern())
     # A long pattern takes longer to prepare than a short column to look through.
-    return cells.mask(cells.each(column, lambda text: words.report_rank(text) > words.NO_REPORT, schema.FLAG))
+    return cells.mask(cells.each(column, lambda text: terms.report_rank(text) > terms.NO_REPORT, schema.FLAG))
 
 
 def _lacks(table: Table, texts: Sequence[int], says_report: Mask) -> Mask:
@@ -144,7 +145,7 @@ def _report_texts(table: Table, texts: Sequence[int], rows: Mask) -> list[str]:
     """Return the different texts of reports in these rows."""
     flags = pa.array(rows)
     own = (text.strip() for place in texts for text in cells.unique(table.columns[place].filter(flags)))
-    return list(dict.fromkeys(text for text in own if words.report_rank(text)))
+    return list(dict.fromkeys(text for text in own if terms.report_rank(text)))
 
 
 def _pattern(table: Table, texts: Sequence[str], rows: Mask) -> Choice | None:
@@ -168,9 +169,9 @@ def _shown(table: Table, rows: Mask) -> str:
 def fill_down(reading: Reading) -> None:
     """Fill empty cells with the cell above, in fields that only the first of their rows has."""
     table, columns = reading.table, list(reading.table.columns)
-    for field in reading.options.filled_fields:
+    for field in filled_fields(reading.options):
         if reading.has(field):
             above = pc.fill_null_forward(reading.or_null(field).combine_chunks())
             columns[reading.places[field]] = pa.chunked_array([pc.fill_null(above, "")], schema.TEXT)
-    reading.note("filled_down", names=list(reading.options.filled_fields))
+    reading.note("filled_down", names=list(filled_fields(reading.options)))
     reading.table = replace(table, columns=columns)

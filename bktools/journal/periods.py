@@ -23,7 +23,7 @@ from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, dumped, loaded
 from bktools.journal.sentences import refusal
-from bktools.journal.statements import Event, verifications_of
+from bktools.journal.statements import Event, record, verifications_of
 from bktools.journal.tables import frame_of, opened, table_of, with_words
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
@@ -285,9 +285,7 @@ def record_close(
     values = (texts_of(held_back, name) for name in HELD_BACK[2:])
     rows = list(zip(texts_of(held_back, "id"), split_lines(held_back).to_pylist(), *values, strict=True))
     facts = {"plan_id": plan_id, "prepared_by": prepared_by, "approved_by": approved_by, "held_back": rows}
-    about = {"company_id": company_id, "period": month, "person": prepared_by}
-    with journal.recording(company_id) as connection:
-        journal.record(connection, APPLIED, facts=facts, **about)
+    record(journal, APPLIED, company_id=company_id, period=month, person=prepared_by, facts=facts)
 
 
 def approve(journal: WritableJournal, company_id: str, month: str, *, plan_id: str, by: str) -> str:

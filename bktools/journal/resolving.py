@@ -9,6 +9,7 @@ from bktools.journal.attempts import recover
 from bktools.journal.journal import TICKED_OFF
 from bktools.journal.records import Row, now
 from bktools.journal.sentences import refusal
+from bktools.journal.statements import record
 from bktools.journal.unknown_outcomes import lasts_seconds
 from bktools.journal.writable import WritableJournal, change_batch
 
@@ -63,5 +64,4 @@ def tick_off(journal: WritableJournal, event_id: int, *, by: str, evidence: str)
     if event_id not in answers:
         raise refusal("no_late_answer", event=event_id)
     about = {name: answers[event_id][name] for name in ("company_id", "batch_id", "attempt")}
-    with journal.recording(about["company_id"]) as connection:
-        journal.record(connection, TICKED_OFF, person=by, facts={"evidence": evidence}, **about)
+    record(journal, TICKED_OFF, person=by, facts={"evidence": evidence}, **about)

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.connection import company_named, service_or_default
-from bktools.frames.schema import COUNT, DIGITS, FLAG, TEXT, to_pandas
+from bktools.frames.columns import in_one_scale
+from bktools.frames.schema import COUNT, FLAG, TEXT, to_pandas
 from bktools.journal.journal import Journal
 from bktools.journal.records import Row, loaded, named
 from bktools.journal.sentences import sentence_of
@@ -53,13 +54,9 @@ def table_of(pieces: Iterable[Sequence[Row]], schema: pa.Schema) -> pa.Table:
 
 
 def _exact(amounts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return amounts of 38 digits, or of 76 where these are not enough for the amounts of two files."""
+    """Return texts as amounts with the decimals of the finest one."""
     decimals = pc.utf8_length(pc.replace_substring_regex(amounts, r"^[^.]*\.?", ""))
-    scale = pc.max(decimals).as_py() or 0
-    try:
-        return pc.cast(amounts, pa.decimal128(DIGITS, scale))
-    except pa.ArrowInvalid:
-        return pc.cast(amounts, pa.decimal256(2 * DIGITS, scale))
+    return in_one_scale(amounts, scale=pc.max(decimals).as_py() or 0)[0]
 
 
 def with_words(row: Row) -> dict[str, Any]:

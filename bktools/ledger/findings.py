@@ -237,6 +237,7 @@ class _Findings:
                 "last": _day_text(days.max()),
                 "ledger_first": _day_text(covered[0]),
                 "ledger_last": _day_text(covered[1]),
+                "lag": judged.verdict.habits.gate[1] or None,
                 "currencies": sorted(own["currency"].drop_nulls().unique().to_list()),
                 "ledger_currency": judged.currency,
                 "fields": [field for field, name in NEEDED.items() if own[name].null_count()],

@@ -50,8 +50,8 @@ class Study:
         self.draft, self.books, self.matching, self.covered = draft, books, matching, covered
         due = matching.groups.due[matching.groups.of_entry]
         # A delay that is not learned tells nothing of what is booked day by day.
-        is_learned = matching.is_singular.sum() >= FEW or matching.clock in ("week_end", "month_end")
-        self.is_outside: Flags = is_learned & (
+        self._is_learned = matching.is_singular.sum() >= FEW or matching.clock in ("week_end", "month_end")
+        self.is_outside: Flags = self._is_learned & (
             (due + matching.gate[1] < covered[0]) | (due + matching.gate[0] > covered[1])
         )
         self.case = Case(
@@ -64,6 +64,10 @@ class Study:
             books.rates or (0,),
         )
         self.use(entries)
+
+    def is_not_overdue(self, group: Group) -> bool:
+        """Whether the voucher of a group may yet come: its last usual day is after those of the ledger."""
+        return bool(self._is_learned) and group.due + self.matching.gate[1] > self.covered[1]
 
     def use(self, entries: Columns, *, describes: bool = False) -> None:
         """Use entries, such as those with the amounts that the ledger has for them.

@@ -163,10 +163,16 @@ def leave_open(
     rows: Sequence[int] = (),
     off: int | None = None,
 ) -> None:
-    """Give entries of a group the status OPEN, with the postings to look at, and what these have more."""
+    """Give entries of a group the status OPEN, with the postings to look at, and what these have more.
+
+    They are not covered where no posting may be theirs and the ledger ends before their voucher is overdue.
+    """
     table, at = study.entries.table, np.searchsorted(study.entries.e, [x.e for x in group.entries])
     numbers = [x.e for x in opened]
     if not numbers:
+        return
+    if not rows and study.is_not_overdue(group):
+        study.draft.decide(numbers, Status.NOT_COMPARABLE, Reason.NOT_COVERED)
         return
     for number in numbers:
         study.draft.look(number, rows[:SHOWN])

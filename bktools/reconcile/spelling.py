@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from bktools.inputs.words import TOTALS
+from bktools.inputs.terms import TOTALS
 
 # Invisible characters that a spreadsheet or a person may add to a text.
 BLANKS = "[ \t\n\x0b\x0c\r\u0085\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]+"

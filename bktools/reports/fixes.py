@@ -22,7 +22,7 @@ from bktools.frames.incoming import in_memory
 from bktools.frames.schema import COUNT, KNOWN_STATES, TEXT, Month, to_pandas
 from bktools.inputs.headings import read_headed
 from bktools.inputs.table import Table
-from bktools.inputs.words import normal
+from bktools.inputs.terms import normal
 from bktools.reports.workbook import BETWEEN, FORMAT, LINES, account_label
 from bktools.settings import Settings
 from bktools.wording import LANGUAGES, Sentence, words

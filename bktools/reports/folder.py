@@ -24,7 +24,7 @@ from bktools import disk
 from bktools.caller import in_shell
 from bktools.close.changes import COLUMNS as CHANGES
 from bktools.close.close import Close, CloseRun
-from bktools.close.sentences import table_of
+from bktools.close.sentences import actions_table
 from bktools.errors import InputError, StorageError
 from bktools.frames.delimited import to_csv
 from bktools.frames.schema import COUNT, INSTANT, TEXT
@@ -54,7 +54,7 @@ TABLES: dict[str, Callable[[Close], pa.Table | None]] = {
     "entries.csv": lambda close: close.tables["entries"],
     "figures.csv": lambda close: close.figures.table,
     "totals.csv": lambda close: close.figures.totals,
-    "to_do.csv": lambda close: table_of(close.words, close.actions),
+    "to_do.csv": lambda close: actions_table(close.words, close.actions),
     "changes.csv": lambda close: close.tables.get("all_changes", CHANGES.empty_table()),
     "expected.csv": lambda close: close.tables["expected"],
     "budget.csv": lambda close: close.tables.get("all_budget"),

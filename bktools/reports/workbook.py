@@ -17,7 +17,6 @@ import pyarrow as pa
 from bktools.close.actions import ENTRY, IDS, Action, Thing
 from bktools.close.close import Close
 from bktools.close.figures import ALL, LARGEST
-from bktools.close.recurring import MISSING
 from bktools.close.sentences import detail_of, label_of, name_of, step_of
 from bktools.findings.check import HELD
 from bktools.frames.excel import too_large, width_of
@@ -203,9 +202,8 @@ def _blocks(close: Close) -> Iterator[Block]:
     yield words("report.workbook.held_back_by_reason"), rows(reasons), whole_of_held
     missing = [
         row(_expected(words, line), None, {line["currency"]: line["amount"]})
-        for line in close.tables["expected"].to_pylist()
-        if line["month"] == close.period and line["state"] == MISSING
-    ][:LARGEST]
+        for line in close.missing.slice(0, LARGEST).to_pylist()
+    ]
     accrual = row(words("report.workbook.accrual"), None, close.accrual.amounts) if missing else []
     yield words("report.workbook.expected", sheet=words("report.sheet.expected")), missing, accrual
     jobs = rows((_job(words, job.keys), job) for job in close.figures.jobs)

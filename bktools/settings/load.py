@@ -70,11 +70,11 @@ class ConfigFile(NamedTuple):
         if not isinstance(table, dict):
             raise ConfigurationError(f"{where} must be a table")
         _refuse_unknown(table.keys() - {COMPANIES}, where, *SETTINGS)
-        return _values({name: value for name, value in table.items() if name != COMPANIES}, where)
+        return _layer({name: value for name, value in table.items() if name != COMPANIES}, where)
 
     def top(self) -> Values:
         """Return the settings above the tables, which are of no connection."""
-        return _values({name: self.content.get(name) for name in TOP}, str(self.path))
+        return _layer({name: self.content.get(name) for name in TOP}, str(self.path))
 
     def tables_at(self, address: str) -> list[str]:
         """Return the environments that have an address."""
@@ -123,35 +123,38 @@ def _resolved(environment: str | None, env: Mapping[str, str], overrides: Mappin
     _refuse_unknown(overrides, "bktools", *SETTINGS)
     _refuse_misspelt(env)
     file = _read_config(env)
-    arguments = _values(overrides, "argument")
-    variables = _values({name: env.get(f"BKTOOLS_{name.upper()}") or None for name in SETTINGS})
-    named, owner = _environments(environment, overrides, env, variables, file)
+    arguments = _layer(overrides, "argument")
+    variables = _layer({name: env.get(f"BKTOOLS_{name.upper()}") or None for name in SETTINGS})
+    named, owner = _environments(environment, arguments, env, variables, file)
     name = named[0]
     foreign: Values = {}
     if owner is None or owner[0] != name:
         foreign = {setting: variables.pop(setting) for setting in CONNECTION if setting in variables}
-    own = {"base_url": named} if "://" in name else file.table(name)
-    layers = (arguments, variables, own, file.top())
+    own = _layer({"base_url": name}, named[1]) if "://" in name else file.table(name)
+    companies, credentials = _companies(name, file)
+    layers = [arguments, variables, own, file.top()]
+    for layer in layers:
+        if "company" in layer:
+            company, source = layer["company"]
+            layer["company"] = companies.get(company, company), source
+    company = next((layer["company"][0] for layer in layers if "company" in layer), "")
     addresses = _addresses(name, layers, file)
+    # A credential of the company stands in place of the environment's.
+    chosen = _chosen([credentials.get(company, {}), *layers], own, addresses)
     values: dict[str, Any] = {}
     sources = {"environment": named[1]}
-    chosen = _chosen(layers, own, addresses)
     for setting, item in SETTINGS.items():
-        sourced, address = chosen.get(setting), addresses[ADDRESS_OF.get(setting, "base_url")]
-        has_token = setting == "token" and "token_command" in chosen
-        if not sourced and not has_token and address and setting in KEYRING and name != SANDBOX:
-            sourced = _keyring_secret(name, setting, address[0], own)
+        address = addresses[ADDRESS_OF.get(setting, "base_url")]
+        if setting not in chosen and address and setting in KEYRING and name != SANDBOX:
+            chosen |= _keyring_secret(name, setting, address[0], own)
         unlimited = name == SANDBOX and setting == "requests_per_minute"
-        value, source = sourced or (0 if unlimited else item.default, "default")
-        values[setting] = read_setting(setting, source, value) if sourced else value
+        value, source = chosen.get(setting, (0 if unlimited else item.default, "default"))
         unused = f"not set; {foreign[setting][1]} is not for {name}" if setting in foreign else "not set"
-        sources[setting] = unused if values[setting] is None else source
-    companies = _with_company(name, file, values, sources)
-    if values["company_name"] is None and (kept := kept_company_names(env).get(str(values["company"]))):
+        values[setting], sources[setting] = value, unused if value is None else source
+    if companies:
+        sources[COMPANIES] = _where(name, file)
+    if values["company_name"] is None and (kept := kept_company_names(env).get(company)):
         values["company_name"], sources["company_name"] = kept, str(company_names_path(env))
-    if values["token_command"]:
-        sources["token"] = sources["token_command"]
-        values["token"] = TokenSource(values["token_command"], f"token_command ({sources['token']})")
     return Settings(environment=name, companies=tuple(companies.items()), sources=sources, **values)
 
 
@@ -183,38 +186,46 @@ def kept_company_names(env: Mapping[str, str] | None = None) -> dict[str, str]:
         raise ConfigurationError(f"{path} cannot be read ({error}): correct it, or delete it") from error
 
 
-def _values(values: Mapping[str, Any], source: str = "") -> Values:
-    """Return values with their source; by default the environment variable of each."""
-    return {
-        name: (value, source or f"BKTOOLS_{name.upper()}")
+def _layer(values: Mapping[str, Any], source: str = "") -> Values:
+    """Return the values of one source as they are used; by default the source is the variable of each.
+
+    A token and the command that gives it stand for each other: a layer has both, or none.
+    """
+    layer = {
+        name: (read_setting(name, where, value), where)
         for name, value in values.items()
-        if value is not None
+        if value is not None and (where := source or f"BKTOOLS_{name.upper()}")
     }
+    if {"token", "token_command"} <= layer.keys():
+        where = layer["token_command"][1]
+        raise ConfigurationError(f"token and token_command ({where}) are both given: keep one of them")
+    if "token_command" in layer:
+        command, where = layer["token_command"]
+        layer["token"] = TokenSource(command, f"token_command ({where})"), where
+    elif "token" in layer:
+        layer["token_command"] = None, layer["token"][1]
+    return layer
 
 
 def _environments(
-    environment: str | None,
-    overrides: Mapping[str, Any],
-    env: Mapping[str, str],
-    variables: Values,
-    file: ConfigFile,
+    environment: str | None, arguments: Values, env: Mapping[str, str], variables: Values, file: ConfigFile
 ) -> tuple[Sourced, Sourced | None]:
     """Return the environment that is asked for, and the one that the variables are of."""
     owner = _first(
         (env.get("BKTOOLS_ENVIRONMENT"), "BKTOOLS_ENVIRONMENT"),
-        (env.get("BKTOOLS_BASE_URL"), "BKTOOLS_BASE_URL"),
+        variables.get("base_url"),
         (file.content.get("environment"), str(file.path)),
     )
-    named = _first((environment, "argument"), (overrides.get("base_url"), "argument base_url")) or owner
+    named = _first((environment, "argument"), arguments.get("base_url")) or owner
     if named is None:
         raise ConfigurationError(Sentence("error.no_environment", file=str(config_path())))
     owner = owner and _of_address(owner, file, None, variables)
     return _of_address(named, file, owner, variables), owner
 
 
-def _first(*candidates: Sourced) -> Sourced | None:
+def _first(*candidates: Sourced | None) -> Sourced | None:
     """Return the first environment that is given, an address in the client's form."""
-    for value, source in candidates:
+    for value, source in filter(None, candidates):
         if value:
             # An address is read as a base_url is.
             like = SETTINGS["base_url" if "://" in str(value) else "company"]
@@ -227,15 +238,14 @@ def _of_address(named: Sourced, file: ConfigFile, owner: Sourced | None, variabl
     if "://" not in named[0]:
         return named
     tables = file.tables_at(named[0])
-    base_url = str(variables.get("base_url", ("", ""))[0])
-    if owner and address_parts(base_url) and normalised(base_url) == normalised(named[0]):
+    if owner and "base_url" in variables and normalised(variables["base_url"][0]) == normalised(named[0]):
         tables = [owner[0]]
     return (tables[0], named[1]) if len(tables) == 1 else named
 
 
 def _addresses(name: str, layers: Iterable[Values], file: ConfigFile) -> dict[str, Sourced | None]:
     """Return the addresses of an environment; refuse one without, and two environments with one address."""
-    layers = tuple(layers)
+    layers = [*layers]
     addresses = {setting: _one_address(setting, name, layers) for setting in ADDRESSES}
     base_url = addresses["base_url"]
     if name != SANDBOX and base_url is None:
@@ -258,10 +268,7 @@ def _addresses(name: str, layers: Iterable[Values], file: ConfigFile) -> dict[st
 
 def _one_address(setting: str, environment: str, layers: Iterable[Values]) -> Sourced | None:
     """Return the address on which all sources agree, with the first of them."""
-    addresses = [
-        (read_setting(setting, source, value), source)
-        for value, source in (layer[setting] for layer in layers if setting in layer)
-    ]
+    addresses = [layer[setting] for layer in layers if setting in layer]
     for address, source in addresses:
         first, first_source = addresses[0]
         if normalised(address) != normalised(first):
@@ -278,23 +285,16 @@ def _one_address(setting: str, environment: str, layers: Iterable[Values]) -> So
 
 
 def _chosen(
-    layers: tuple[Values, ...], own: Values, addresses: Mapping[str, Sourced | None]
+    layers: Iterable[Values], own: Values, addresses: Mapping[str, Sourced | None]
 ) -> dict[str, Sourced]:
     """Return the value of each setting that a source has; an address owns its credentials."""
     chosen: dict[str, Sourced] = {}
     for layer in layers:
-        if {"token", "token_command"} <= layer.keys():
-            source = layer["token_command"][1]
-            raise ConfigurationError(f"token and token_command ({source}) are both given: keep one of them")
-        # A token in an earlier layer stands in place of a command in a later one, and the other way round.
-        hidden = {"token", "token_command"} if {"token", "token_command"} & chosen.keys() else set()
-        for setting, (value, source) in layer.items():
-            if setting in chosen or setting in hidden:
-                continue
-            chosen[setting] = value, source
+        for setting in [name for name in layer if name not in chosen]:
+            value, source = chosen[setting] = layer[setting]
             needed = ADDRESS_OF.get(setting, "base_url")
             address, is_argument = addresses[needed], source == "argument"
-            if setting in CONNECTION and address and not is_argument and needed not in layer | own:
+            if setting in CONNECTION and value and address and not is_argument and needed not in layer | own:
                 raise ConfigurationError(
                     f"{setting} ({source}) does not say that it is for {address[0]} ({address[1]}): "
                     f"write {needed} beside {setting}, or give {setting} where {needed} is given"
@@ -302,24 +302,14 @@ def _chosen(
     return chosen
 
 
-def _with_company(
-    environment: str, file: ConfigFile, values: dict[str, Any], sources: dict[str, str]
-) -> dict[str, str]:
-    """Put in the company's UUID, and its credential instead of the environment's; return named companies."""
-    companies, credentials = _companies(environment, file)
-    if companies:
-        sources[COMPANIES] = f"[{environment}.{COMPANIES}] in {file.path}"
-        values["company"] = companies.get(values["company"], values["company"])
-        for setting, (text, source) in credentials.get(values["company"], {}).items():
-            values |= dict.fromkeys(OWN_CREDENTIALS) | {setting: read_setting(setting, source, text)}
-            sources[setting] = source
-    return companies
+def _where(environment: str, file: ConfigFile) -> str:
+    return f"[{environment}.{COMPANIES}] in {file.path}"
 
 
 def _companies(environment: str, file: ConfigFile) -> tuple[dict[str, str], dict[str, Values]]:
     """Return an environment's companies: each UUID by its short name, and each own credential by its UUID."""
     table = file.content.get(environment, {}).get(COMPANIES, {})
-    where = f"[{environment}.{COMPANIES}] in {file.path}"
+    where = _where(environment, file)
     if not isinstance(table, dict):
         raise ConfigurationError(f'{where} must be a table, with a line such as acme = "UUID of the company"')
     companies, credentials = dict[str, str](), dict[str, Values]()
@@ -338,7 +328,10 @@ def _companies(environment: str, file: ConfigFile) -> tuple[dict[str, str], dict
                 f'token = "…"}}, or with token_command or api_key in place of token, and nothing else'
             )
         companies[name] = company_id
-        credentials[company_id] = _values(own, f"{name} of {where}")
+        if own:
+            # No other credential of the environment is the company's.
+            others = dict.fromkeys(OWN_CREDENTIALS, (None, where))
+            credentials[company_id] = others | _layer(own, f"{name} of {where}")
     return companies, credentials
 
 
@@ -381,18 +374,18 @@ def _refuse_misspelt(env: Mapping[str, str]) -> None:
             raise ConfigurationError(f"BKTOOLS_{name} is no setting: {way_out}")
 
 
-def _keyring_secret(environment: str, name: str, address: str, own: Values) -> Sourced | None:
+def _keyring_secret(environment: str, name: str, address: str, own: Values) -> Values:
     """Return a secret from the keyring: of an environment whose table has the address, or of the address."""
     try:
         import keyring
         from keyring.errors import KeyringError
     except ImportError:
-        return None
+        return {}
     is_in_table = "://" not in environment and ADDRESS_OF.get(name, "base_url") in own
     owner = environment if is_in_table else normalised(address)
     try:
         secret = keyring.get_password(f"bktools:{owner}", name)
     except KeyringError:
         # No keyring service runs here (a server, a container): the same as no entry.
-        return None
-    return None if secret is None else (secret, "system keyring")
+        return {}
+    return _layer({name: secret}, "system keyring")

@@ -89,13 +89,13 @@ def _currency(value: object) -> str:
 def _secret(value: object) -> Secret:
     if callable(value):
         return TokenSource(value, "token (a function)")
-    complaint = "must be text that is not empty"
-    if isinstance(value, Secret):
-        complaint = "" if isinstance(value, TokenSource) else complaint_of(value.reveal())
+    if isinstance(value, TokenSource):
+        return value
+    text = value.reveal() if isinstance(value, Secret) else value
+    complaint = complaint_of(text)
     if complaint:
         raise ValueError(complaint)
-    assert isinstance(value, Secret)
-    return value if isinstance(value, TokenSource) else Secret(value.reveal().strip())
+    return Secret(str(text).strip())
 
 
 def address_parts(text: str) -> SplitResult | None:

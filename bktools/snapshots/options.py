@@ -87,10 +87,7 @@ class Options:
 
 def options_of(load: Callable[..., Any], options: LoadOptions) -> Options:
     """Return the options of a load; `load` is the function whose keywords they are."""
-    names = inspect.signature(load).parameters
-    if unknown := options.keys() - names.keys():
-        rule = f"is not an argument of {load.__name__}; there are {', '.join(names)}"
-        raise ArgumentError(min(unknown), rule)
+    rules.refuse_unknown(options, inspect.signature(load).parameters, load.__name__)
     return Options(**options)
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from bktools.contract.rules import UUID_PATTERN
 from bktools.errors import InputError
 from bktools.frames.columns import text_of, with_column
-from bktools.frames.names import named_ids
+from bktools.frames.incoming import in_memory
+from bktools.frames.names import with_names
 from bktools.frames.schema import TEXT
+from bktools.inputs.values.names import looked_up
 from bktools.spending.sums import KEYS, missing_text
 from bktools.wording import Sentence
 
@@ -32,7 +32,7 @@ def keys_of_budget(budget: pa.Table) -> list[str]:
 def with_ids(rows: pa.Table, keys: Sequence[str], *, source: str = "", **frames: Any) -> pa.Table:
     """Return a budget with the IDs of the categories and employees that it names; other rows stay.
 
-    `frames` are the categories and employees, None where they are not known.
+    `frames` are the categories, employees and accounts, None where they are not known.
 
     Raises
     ------
@@ -41,25 +41,35 @@ def with_ids(rows: pa.Table, keys: Sequence[str], *, source: str = "", **frames:
     """
     if NO_BUDGET & {*rows.column_names}:
         return rows
-    for key, frame in (("category", frames["categories"]), ("employee", frames["employees"])):
+    for key, frame in (("category", _categories(**frames)), ("employee", frames["employees"])):
         (column,), identifier = KEYS[key]
         is_named = key in keys and column in rows.column_names and identifier not in rows.column_names
         if frame is None or not is_named:
             continue
-        ids: dict[str | None, list[str | None]] = defaultdict(list)
-        for name, row_id in named_ids(frame, f"{key}_id"):
-            ids[comparable(name)].append(row_id)
-        ids[comparable(missing_text(key))], ids[None] = [None], [None]
-        names = text_of(rows, column).to_pylist()
-        # An ID stands for itself, as `spend` shows a category without a name.
-        ids |= {comparable(name): [comparable(name)] for name in names if name and UUID_PATTERN.match(name)}
-        wrong = [name for name in dict.fromkeys(names) if len(ids[comparable(name)]) != 1]
+        names, lines = text_of(rows, column).to_pylist(), text_of(rows, "line").to_pylist()
+        nothing = comparable(missing_text(key))
+        texts = [name for name in dict.fromkeys(names) if name and comparable(name) != nothing]
+        ids, wrong = looked_up(texts, str(identifier), in_memory(frame, key).to_pandas())
         if wrong:
-            facts = {"column": column, "names": wrong, "identifier": identifier}
-            raise InputError(Sentence("error.budget_names", **facts), source=source)
-        chosen = [ids[comparable(name)][0] for name in names]
-        rows = with_column(rows, str(identifier), pa.array(chosen, TEXT))
+            for name, line in zip(names, lines, strict=True):
+                if name in wrong and line:
+                    wrong[name].setdefault("lines", []).append(line)
+            remarks = [{"lines": None, **facts} for facts in wrong.values()]
+            raise InputError(
+                Sentence("error.budget_names", column=column, names=remarks, identifier=identifier),
+                source=source,
+            )
+        rows = with_column(rows, str(identifier), pa.array(map(ids.get, names), TEXT))
     return rows
+
+
+def _categories(categories: Any, accounts: Any = None, **_: Any) -> pa.Table | None:
+    """Return categories with the codes of their accounts, which tell equal names apart."""
+    if categories is None or accounts is None:
+        return categories
+    rows = in_memory(categories, "categories")
+    named = with_names(pa.table({"category_id": rows["id"]}), categories=rows, accounts=accounts)
+    return with_column(rows, "account", named["account_code"])
 
 
 def comparable(text: str | None) -> str | None:

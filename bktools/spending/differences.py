@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from operator import itemgetter
 from pathlib import Path
@@ -19,8 +19,18 @@ from bktools.errors import InputError
 from bktools.frames.columns import amounts_of, days_of, in_one_scale, text_of, with_column
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import COUNT, MONEY, TEXT, Month, to_pandas
-from bktools.frames.sums import NO_CURRENCY, NOTHING, Money, change_of, currencies_of, threshold_of, total
+from bktools.frames.sums import (
+    HOME,
+    NO_CURRENCY,
+    NOTHING,
+    Money,
+    change_of,
+    currencies_of,
+    threshold_of,
+    total,
+)
 from bktools.spending.budgets import comparable, with_ids
+from bktools.spending.rates import ExchangeRates, in_own_currency, month_end, rates_of
 from bktools.spending.sums import (
     KEYS,
     NAMING,
@@ -29,7 +39,6 @@ from bktools.spending.sums import (
     grouped_by,
     keys_of,
     of_period,
-    questionable,
 )
 from bktools.wording import Sentence, Words, words
 
@@ -53,6 +62,7 @@ def versus(
     threshold: str | float | Decimal | None = None,
     period: Month | None = None,
     before: Month | None = None,
+    rates: Any = None,
     every: bool = False,
     language: str | None = None,
 ) -> pd.DataFrame:
@@ -74,6 +84,10 @@ def versus(
     period, before : str, Period, date or datetime, optional
         Only the entries of `this`, and of `that`, in a month, quarter, year or several months, as in `spend`.
         With both, one frame may be both sides.
+    rates : mapping or path, optional
+        As in `spend`: both sides are compared in the company's own currency, in which `that` is where it has
+        no currency. An amount without a day, such as that of a budget, has the rate of the last day of the
+        month of the last entry.
     every : bool
         True for a row of each group, also of one whose amounts are the same.
     language : str, optional
@@ -92,14 +106,14 @@ def versus(
     Raises
     ------
     ArgumentError
-        When `by` is no key, something is not a frame, or the threshold is none.
+        When `by` is no key, something is not a frame, or the threshold or the rates are none.
     InputError
-        When a side has no amount, or lacks a key; or a budget names a category or an employee that is none,
-        or several, of those given.
+        When a side has no amount, or lacks a key; a budget names a category or an employee that is none, or
+        several, of those given; or a rate is missing.
 
     Notes
     -----
-    Amounts of two currencies are never added. Nothing of the interface.
+    Currencies are added at given rates only. Nothing of the interface.
 
     Examples
     --------
@@ -119,7 +133,8 @@ def versus(
     this, that = (in_memory(frame, name, columns) for name, frame in given.items())
     this, that = (of_period(rows, by, months)[0] for rows, months in ((this, period), (that, before)))
     sources = [Path(source_of(frame).get("source") or name).name for name, frame in given.items()]
-    that = _in_currency_of(this, that, *sources)
+    into_own = None if rates is None else rates_of(rates).into(None, this, that)
+    that = _in_currency_of(this, that, into_own, *sources)
     frames = {"categories": categories, "accounts": accounts, "employees": employees}
     this, that = (
         with_ids(rows, by, source=source, **frames)
@@ -129,12 +144,15 @@ def versus(
         grouped_by(rows, by, source=source, language=language, **frames)
         for source, rows in zip(sources, (this, that), strict=True)
     ]
+    if into_own is not None:
+        last = _last_day(this, that)
+        sides = [replace(side, rows=in_own_currency(side.rows, into_own, last)) for side in sides]
     # Sums name no entries.
     signs = [sign if "entries" not in rows.column_names else 0 for sign, rows in ((1, this), (-1, that))]
     rows = [row for row in differences(sides, words(language), signs, every=every) if row.change or every]
     large = [row for row in rows if is_large({"difference": row.change, "percent": row.percent})]
     about = source_of(this) | {"below_threshold": len(rows) - len(large)}
-    about["questionable"] = {name: questionable(side.rows) for name, side in zip(given, sides, strict=True)}
+    about["questionable"] = {name: side.questionable for name, side in zip(given, sides, strict=True)}
     return to_pandas(_table(large, sides[0]), about)
 
 
@@ -196,10 +214,14 @@ def differences(
     return [one for _, one in sorted(made, key=itemgetter(0))]
 
 
-def _in_currency_of(this: pa.Table, that: pa.Table, this_source: str, that_source: str) -> pa.Table:
-    """Return `that` with the one currency of `this` where it has no column for it."""
+def _in_currency_of(
+    this: pa.Table, that: pa.Table, rates: ExchangeRates | None, this_source: str, that_source: str
+) -> pa.Table:
+    """Return `that` with the company's own currency, or the one of `this`, where it has no column for it."""
     if "currency" in that.column_names or "currency" not in this.column_names:
         return that
+    if rates is not None:
+        return with_column(that, "currency", pa.repeat(pa.scalar(rates.own, TEXT), len(that)))
     counts = pc.value_counts(pc.drop_null(this["currency"])).to_pylist()
     currencies = [row["values"] for row in sorted(counts, key=lambda row: (-row["counts"], row["values"]))]
     if len(currencies) != 1:
@@ -211,6 +233,20 @@ def _in_currency_of(this: pa.Table, that: pa.Table, this_source: str, that_sourc
         code = "currency_of_budget" if currencies else "no_currency_of_budget"
         raise InputError(Sentence(f"error.{code}", **facts), source=that_source)
     return with_column(that, "currency", pa.repeat(pa.scalar(currencies[0], TEXT), len(that)))
+
+
+def _last_day(*sides: pa.Table) -> dt.date | None:
+    """Return the last day of the month of the last entry, None where no entry has a day."""
+    days = [pc.max(days_of(rows)).as_py() for rows in sides]
+    last = max(filter(None, days), default=None)
+    return last and month_end(last)
+
+
+def _money_of(side: Grouped) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Return the amounts that are compared, and their currencies: the company's own where it was given."""
+    rows = side.rows
+    names = (HOME, "home_currency") if HOME in rows.column_names else ("amount", "currency")
+    return amounts_of(pa.table({"amount": rows[names[0]]})), text_of(rows, names[1])
 
 
 def _joined_by(sides: Sequence[Grouped]) -> list[str]:
@@ -225,7 +261,7 @@ def _sums(side: Grouped, joined: Sequence[str], labels: dict[Group, dict[str, st
     """Return the money of each group by currency, and note the names of groups that have none yet."""
     amounts: dict[Group, dict[str, list[Decimal]]] = defaultdict(lambda: defaultdict(list))
     counts: dict[tuple[Group, str], int] = defaultdict(int)
-    for row in side.summed().to_pylist():
+    for row in side.summed(*_money_of(side)).to_pylist():
         group, currency = (
             tuple(_same(row[name], side.missing.get(name)) for name in joined),
             row["currency"] or NO_CURRENCY,
@@ -252,29 +288,35 @@ def _drivers(
     An entry that both sides have with the same supplier and amount adds nothing. A side of sums, whose sign
     is 0, has no entries, nor has a budget, which lacks a date, a supplier and a description.
     """
-    entry_key = [*(f"key {place}" for place in range(len(joined))), "currency", "supplier", "amount"]
+    group = [*(f"key {place}" for place in range(len(joined))), "currency"]
+    entry_key = [*group, "supplier", "paid in", "paid"]
     tables = []
-    amounts = in_one_scale(*(amounts_of(side.rows) for side in sides))
-    for side, exact, sign in zip(sides, amounts, signs, strict=True):
+    paid = in_one_scale(*(amounts_of(side.rows) for side in sides))
+    amounts = in_one_scale(*(_money_of(side)[0] for side in sides))
+    for side, exact, own, sign in zip(sides, paid, amounts, signs, strict=True):
         rows = side.rows
         if sign and {"date", *NAMING} & {*rows.column_names}:
             keys = [_sames(side, name) for name in joined]
             supplier = pc.coalesce(text_of(rows, "supplier"), text_of(rows, "description"))
-            columns = [*keys, pc.fill_null(text_of(rows, "currency"), NO_CURRENCY), supplier, exact]
+            columns = [*keys, pc.fill_null(_money_of(side)[1], NO_CURRENCY), supplier]
+            columns += [text_of(rows, "currency"), exact, own]
             columns += [pa.repeat(pa.scalar(sign, COUNT), len(rows)), days_of(rows)]
-            tables.append(pa.table(columns, [*entry_key, "sign", "day"]))
+            tables.append(pa.table(columns, [*entry_key, "amount", "sign", "day"]))
     drivers: dict[Group, list[Driver]] = defaultdict(list)
     if tables:
-        left = (
-            pa.concat_tables(tables)
-            .group_by(entry_key, use_threads=False)
-            .aggregate([("sign", "sum"), ("day", "max")])
+        entries = pa.concat_tables(tables)
+        entries = entries.append_column("number", pa.array(range(len(entries)), COUNT))
+        numbers = [("number", "min"), ("number", "max")]
+        left = entries.group_by(entry_key, use_threads=False).aggregate(
+            [("sign", "sum"), ("day", "max"), *numbers]
         )
-        left = left.filter(pc.and_(pc.not_equal(left["sign_sum"], 0), pc.is_valid(left["amount"])))
+        left = left.filter(pc.and_(pc.not_equal(left["sign_sum"], 0), pc.is_valid(left["paid"])))
         for row in left.to_pylist():
-            amount = row["amount"] if row["sign_sum"] > 0 else row["amount"].copy_negate()
-            driver = (amount, row["day_max"], row["supplier"])
-            drivers[tuple(row[key] for key in entry_key[:-2])] += [driver] * abs(row["sign_sum"])
+            # One price may have other rates on the other side, whose entries come last.
+            is_this = row["sign_sum"] > 0
+            amount = entries["amount"][row["number_min" if is_this else "number_max"]].as_py()
+            driver = (amount if is_this else amount.copy_negate(), row["day_max"], row["supplier"])
+            drivers[tuple(row[key] for key in group)] += [driver] * abs(row["sign_sum"])
     return drivers
 
 

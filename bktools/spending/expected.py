@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
-from bktools.errors import InputError
+from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import amounts_of, days_of, text_of
 from bktools.frames.incoming import in_memory, source_of
 from bktools.frames.schema import DATE, TEXT, Month, to_pandas
@@ -33,26 +33,28 @@ USUAL_SHARE = Decimal("0.25")
 # The price of a contract changes by less, however it is billed.
 OTHER_PRICE = Decimal("0.5")
 # So many habits may chance show among a supplier's entries.
-CHANCE = 0.2
+CHANCE = 0.05
 DAYS_OF_MONTH = 30
 
 DAY = dt.timedelta(days=1)
 # An entry that has not come is listed first.
-STATES = ("missing", "late", "came")
+STATES = ("missing", "late", "due", "came")
 KEYS = ("supplier", "category_name", "currency", "company_id", "category_id")
 LAST = ("amount_1", "amount_2", "amount_3")
 
 Key = tuple[str | None, ...]
 
 
-def expected_entries(entries: Any, month: Month) -> pd.DataFrame:
+def expected_entries(entries: Any, month: Month, *, as_of: dt.date | None = None) -> pd.DataFrame:
     """Return the entries that come every month, and whether they have come in this one.
 
     An entry is expected when its supplier, with the same category and currency, came in at least three of the
     four months before, within six days of the same day of the month and within a quarter of the same amount.
-    It has come when such an entry is there, and late when that one is of the month after. Nothing is
-    estimated: the amount is the median of those that came. Nothing is expected of a supplier of which more
-    than half of the entries have other days or amounts, nor what its many entries would show by chance.
+    It has come when such an entry is there, and late when that one is of the month after. It is due until its
+    usual day has passed, then missing. One that did not come in the month before either is not named again:
+    its contract may have ended. Nothing is estimated: the amount is the median of those that came. Nothing is
+    expected of a supplier of which more than half of the entries have other days or amounts, nor what its
+    many entries would show by chance.
 
     Parameters
     ----------
@@ -63,19 +65,22 @@ def expected_entries(entries: Any, month: Month) -> pd.DataFrame:
         path of a Parquet file; such as `load_export_jobs(entries=True)` and `read_entries` return it.
     month : str, Period, date or datetime
         The month, such as "2026-10".
+    as_of : date, optional
+        The day until which entries are known, by default today. Of a month that has not ended, entries are
+        known until the last of their days at the latest.
 
     Returns
     -------
     DataFrame
         One row per expected entry, the largest that has not come first: supplier, category_name, currency,
-        state ("missing", "late", "came"), expected_on (the usual day), amount (exact, the median: what an
-        accrual would be), amount_1, amount_2, amount_3 (exact, the last three, newest first), came_on (the
+        state ("missing", "late", "due", "came"), expected_on (the usual day), amount (exact, the median: what
+        an accrual would be), amount_1, amount_2, amount_3 (exact, the last three, newest first), came_on (the
         day on which it came), then the other columns of `entries` that tell it: company_id, category_id.
 
     Raises
     ------
     ArgumentError
-        When the month is none, or `entries` is not a frame.
+        When the month or the day is none, or `entries` is not a frame.
     InputError
         When `entries` has no date, amount, currency or supplier.
 
@@ -86,29 +91,34 @@ def expected_entries(entries: Any, month: Month) -> pd.DataFrame:
 
     Examples
     --------
-    >>> import bktools, pandas as pd
+    >>> import bktools, datetime as dt, pandas as pd
     >>> days = pd.to_datetime(["2026-07-03", "2026-08-03", "2026-09-04", "2026-09-20", "2026-10-20"])
     >>> entries = pd.DataFrame({"date": days, "amount": [40.0, 40.0, 44.0, 9.0, 9.0], "currency": "EUR"})
     >>> entries["supplier"] = ["Telekom", "Telekom", "Telekom", "Taxi", "Taxi"]
-    >>> expected = bktools.expected_entries(entries, "2026-10")
+    >>> expected = bktools.expected_entries(entries, "2026-10", as_of=dt.date(2026, 11, 3))
     >>> expected[["supplier", "state", "amount", "amount_1"]].values.tolist()
     [['Telekom', 'missing', 40.0, 44.0]]
     """
     month = rules.month("month", month)
+    day = dt.datetime.now().astimezone().date() if as_of is None else as_of
+    if not isinstance(day, dt.date):
+        raise ArgumentError("as_of", Sentence("rule.instant"), as_of)
     table = in_memory(entries, "the entries", {"date", "amount", *KEYS})
-    return to_pandas(expected_in(table, month), source_of(entries))
+    return to_pandas(expected_in(table, month, day), source_of(entries))
 
 
-def expected_in(table: pa.Table, month: str) -> pa.Table:
+def expected_in(table: pa.Table, month: str, as_of: dt.date) -> pa.Table:
     """Return what `expected_entries` returns of a table, and a month such as "2026-10", as a table."""
     wanted = dt.date.fromisoformat(f"{month}-01")
     for name in ("date", "amount", "currency", "supplier"):
         if name not in table.column_names:
             raise InputError(Sentence("error.no_column_of_habits", name=name))
+    if as_of < _months_later(wanted, 1):
+        as_of = min(as_of, pc.max(days_of(table)).as_py() or as_of)
     expected = [
         (key, habit)
         for key, arrivals in _by_key(table, wanted).items()
-        for habit in _regular(arrivals, wanted)
+        for habit in _regular(arrivals, wanted, as_of)
     ]
     expected.sort(
         key=lambda row: (STATES.index(row[1].state), -abs(row[1].amount), *(text or "" for text in row[0]))
@@ -133,7 +143,10 @@ class Arrival(NamedTuple):
 
 @dataclass(frozen=True)
 class Habit:
-    """An entry of each month: the last three, newest first, the month's own, and in how many it came."""
+    """An entry of each month: the last three, newest first, the month's own, and in how many it came.
+
+    The state is "" where it did not come in the month before either.
+    """
 
     state: str
     expected_on: dt.date
@@ -159,14 +172,14 @@ def _by_key(table: pa.Table, wanted: dt.date) -> dict[Key, list[Arrival]]:
     return {key: sorted(own) for key, own in arrivals.items()}
 
 
-def _regular(arrivals: Sequence[Arrival], wanted: dt.date) -> list[Habit]:
-    """Return the habits of a key; none where more than half of the entries has none."""
-    habits = [*_habits(arrivals, wanted)]
+def _regular(arrivals: Sequence[Arrival], wanted: dt.date, as_of: dt.date) -> list[Habit]:
+    """Return the habits of a key that are to be shown; none where more than half of the entries has none."""
+    habits = [*_habits(arrivals, wanted, as_of)]
     came, before = sum(habit.months for habit in habits), sum(one.day < wanted for one in arrivals)
-    return habits if 2 * came >= before else []
+    return [habit for habit in habits if habit.state] if 2 * came >= before else []
 
 
-def _habits(arrivals: Sequence[Arrival], wanted: dt.date) -> Iterator[Habit]:
+def _habits(arrivals: Sequence[Arrival], wanted: dt.date, as_of: dt.date) -> Iterator[Habit]:
     """Find the entries of each month among those of one key; an entry belongs to one habit at most."""
     before = [_months_later(wanted, -count) for count in range(1, MONTHS + 1)]
     end = _months_later(wanted, 1) - DAY
@@ -187,7 +200,9 @@ def _habits(arrivals: Sequence[Arrival], wanted: dt.date) -> Iterator[Habit]:
         shown = arrived or late
         if shown:
             free[shown.day][shown] -= 1
-        state = "came" if arrived else "late" if late else "missing"
+        # One that has not come twice was named last month.
+        missing = "" if by_month[0] is None else "missing" if usual.day < as_of else "due"
+        state = "came" if arrived else "late" if late else missing
         last = tuple(one.amount for one in came[: len(LAST)])
         yield Habit(state, usual.day, usual.amount, last, shown.day if shown else None, len(came))
 

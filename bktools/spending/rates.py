@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import bisect
+import calendar
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,10 @@ import pyarrow.compute as pc
 from bktools import disk
 from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.columns import amounts_of, days_of, text_of
+from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.delimited import to_csv
 from bktools.frames.schema import MONEY, TEXT
+from bktools.frames.sums import HOME
 from bktools.inputs.readers.rates import read_rates
 from bktools.settings import Settings
 from bktools.wording import Sentence
@@ -34,18 +37,37 @@ Row = tuple[Any, Any, Any]
 
 @dataclass(frozen=True)
 class ExchangeRates:
-    """What one unit of each currency is worth in the company's own: by currency, the days and their rates."""
+    """What one unit of each currency is worth in the company's own: by currency, the days and their rates.
+
+    `own` is the company's own currency, None where `into` has not been asked yet.
+    """
 
     days: Mapping[str, Sequence[dt.date]]
     rates: Mapping[str, Sequence[Decimal]]
+    own: str | None = None
 
-    def at(self, currency: str, day: dt.date | None) -> Decimal | None:
+    def into(self, own: str | None, *tables: pa.Table) -> ExchangeRates:
+        """Return the rates with the company's own currency.
+
+        Where it is None, it is the currency of the tables that has no rate, or the one whose rate is 1.
+
+        Raises
+        ------
+        InputError
+            When several currencies have no rate.
+        """
+        texts = (text_of(rows, "currency").to_pylist() for rows in tables if "currency" in rows.column_names)
+        return replace(self, own=own or self.own or _own([*chain(*texts)], self))
+
+    def at(self, currency: str | None, day: dt.date | None) -> Decimal | None:
         """Return the rate of a day, or of the last day before it that has one; None where there is none."""
-        days = self.days.get(currency, ())
+        if currency is not None and currency == self.own:
+            return Decimal(1)
+        days = self.days.get(currency or "", ())
         if day is None and list(days) != [ALWAYS]:
             return None
         place = bisect.bisect_right(days, day or ALWAYS)
-        return self.rates[currency][place - 1] if place else None
+        return self.rates[currency or ""][place - 1] if place else None
 
     @property
     def table(self) -> pa.Table:
@@ -62,7 +84,7 @@ class ExchangeRates:
 
 
 def rates_of(rates: Any) -> ExchangeRates:
-    """Return rates that were given as a mapping, or as a CSV or Excel file.
+    """Return rates that were given as a mapping, or as a CSV or Excel file; `ExchangeRates` as they are.
 
     Raises
     ------
@@ -71,6 +93,8 @@ def rates_of(rates: Any) -> ExchangeRates:
     InputError
         When the file cannot be read, or leaves something open, such as the column of the rates.
     """
+    if isinstance(rates, ExchangeRates):
+        return rates
     if isinstance(rates, Mapping):
         rows = [(ALWAYS, currency, rate) for currency, rate in rates.items()]
     elif isinstance(rates, str | Path):
@@ -89,40 +113,47 @@ def rates_of(rates: Any) -> ExchangeRates:
     )
 
 
-def in_own_currency(rows: pa.Table, rates: ExchangeRates, own: str | None = None) -> tuple[pa.Array, str]:
-    """Return each amount in the company's own currency, rounded to its units, and that currency.
-
-    By default the own currency is the one of the entries that has no rate, or the one whose rate is 1. An
-    amount that is missing stays missing.
+def in_own_currency(rows: pa.Table, rates: ExchangeRates, undated: dt.date | None = None) -> pa.Table:
+    """Return rows `with_home`, whose amounts all have a rate.
 
     Raises
     ------
     InputError
-        When several currencies have no rate, or a rate of an entry's day is missing.
+        When the rate of an amount is missing.
     """
-    currencies, days = text_of(rows, "currency").to_pylist(), days_of(rows).to_pylist()
-    own = own or _own(currencies, rates)
-    amounts = converted(rows, rates, own)
-    without_rate = pc.and_(pc.is_null(amounts), pc.is_valid(amounts_of(rows)))
+    rows = with_home(rows, rates, undated)
+    without_rate = pc.and_(pc.is_null(rows[HOME]), pc.is_valid(amounts_of(rows)))
     for place in pc.indices_nonzero(without_rate).to_pylist()[:1]:
-        day, currency = days[place], currencies[place]
+        currency, day = text_of(rows, "currency")[place].as_py(), days_of(rows)[place].as_py() or undated
         if currency is None:
             raise InputError(Sentence("error.no_currency_for_rate"))
         code = "no_rate" if day else "no_rate_without_date"
         raise InputError(Sentence(f"error.{code}", currency=currency, day=day))
-    return amounts, own
+    return rows
 
 
-def converted(rows: pa.Table, rates: ExchangeRates, own: str) -> pa.Array:
-    """Return each amount in the company's own currency; null where amount or rate are missing."""
+def with_home(rows: pa.Table, rates: ExchangeRates, undated: dt.date | None = None) -> pa.Table:
+    """Return rows with `home_amount`, each amount in the company's own currency, and `home_currency`.
+
+    Each amount is rounded to the currency's units, and null where amount or rate are missing. An amount
+    without a day has the rate of the day `undated`.
+    """
+    own = str(rates.own)
     unit = Decimal(1).scaleb(-MINOR_UNITS.get(own, USUAL))
-    amounts: list[Decimal | None] = []
+    homes: list[Decimal | None] = []
     columns = (amounts_of(rows), text_of(rows, "currency"), days_of(rows))
     for amount, currency, day in zip(*(column.to_pylist() for column in columns), strict=True):
-        rate = Decimal(1) if currency == own else rates.at(currency or "", day)
+        rate = rates.at(currency, day or undated)
         is_known = amount is not None and rate is not None
-        amounts.append((amount * rate).quantize(unit, ROUND_HALF_UP) if is_known else None)
-    return pa.array(amounts, None if any(amount is not None for amount in amounts) else MONEY)
+        homes.append((amount * rate).quantize(unit, ROUND_HALF_UP) if is_known else None)
+    amounts = pa.array(homes, None if any(amount is not None for amount in homes) else MONEY)
+    currencies = pa.repeat(pa.scalar(own, TEXT), len(rows))
+    return with_column(with_column(rows, HOME, amounts), "home_currency", currencies)
+
+
+def month_end(day: dt.date) -> dt.date:
+    """Return the last day of the month of a day."""
+    return day.replace(day=calendar.monthrange(day.year, day.month)[1])
 
 
 def keep_rates(rates: ExchangeRates, settings: Settings, company: str, month: str) -> Path:

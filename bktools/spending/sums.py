@@ -19,8 +19,8 @@ from bktools.frames.columns import dated, days_of, split_lines, text_of, wall_ti
 from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.names import month_and_company, with_names
 from bktools.frames.schema import COUNT, TEXT, TEXTS, Month, to_pandas
-from bktools.frames.sums import NO_CURRENCY, shares_of, summed, sums_of, total
-from bktools.spending.rates import ExchangeRates, in_own_currency, rates_of
+from bktools.frames.sums import HOME, NO_CURRENCY, shares_of, summed, sums_of, total
+from bktools.spending.rates import in_own_currency, rates_of
 from bktools.wording import Sentence, words
 
 # A key of `by`: the columns that show it, and the identifier that tells two of the same name apart.
@@ -41,7 +41,7 @@ NAMING = ("supplier", "description")
 # Columns of the result that are no key, in their order.
 RESULTS = ("currency", "entries", "amount", "share")
 # What rates add to the amount.
-HOME = ("home_amount", "home_currency")
+HOMES = (HOME, "home_currency")
 
 Row = dict[str, Any]
 
@@ -101,8 +101,9 @@ def spend(
         of their total. A row of the other sign (such as a credit among expenses) has none, nor has any row
         where the total is zero; such shares add up to 100, apart from rounding.
 
-        `frame.attrs["bktools"]["questionable"]` has number and amounts of the entries that are counted and
-        are `not_approved`, or a `duplicate`: a line with the ID of an earlier one.
+        A `copy`, a line with the ID, day and amount of an earlier one, is left out, as a close does not send
+        it. `frame.attrs["bktools"]["questionable"]` has number and amounts of the copies, and of the entries
+        that are counted and `not_approved`, or a `duplicate`: a line with the ID of another one.
 
         The currency with most entries comes first; within it the keys in their order: months, numbers and
         dates by value, texts by the alphabet, and missing values last.
@@ -135,16 +136,19 @@ def spend(
     grouped = grouped_by(entries, by, categories=categories, accounts=accounts, employees=employees)
     sums = grouped.summed()
     if rates is not None:
-        sums = with_home(sums, grouped, rates_of(rates))
+        into_own = rates_of(rates).into(None, grouped.rows)
+        amounts = in_own_currency(grouped.rows, into_own)[HOME]
+        sums = with_column(sums, HOME, grouped.summed(amounts)["amount"])
+        sums = with_column(sums, "home_currency", pa.repeat(pa.scalar(into_own.own, TEXT), len(sums)))
     sums = _in_order(sums, grouped, is_largest_first=flag("largest_first", largest_first))
     for name, text in {**grouped.missing, "currency": NO_CURRENCY}.items():
         sums = with_column(sums, name, pc.fill_null(sums.column(name), text))
     names = [*grouped.missing, *RESULTS[: len(RESULTS) - (not flag("shares", shares))]]
     if rates is not None:
-        names[names.index("amount") + 1 : names.index("amount") + 1] = HOME
+        names[names.index("amount") + 1 : names.index("amount") + 1] = HOMES
     ids = [name for name in grouped.keys if name not in grouped.missing]
     source = source_of(entries) | {"title": month_and_company(grouped.rows)}
-    source["questionable"] = questionable(grouped.rows)
+    source["questionable"] = grouped.questionable
     source |= {} if period is None else {"without_date": without_date}
     return to_pandas(sums.select([*names, *ids]), source)
 
@@ -153,32 +157,42 @@ def spend(
 class Grouped:
     """Entries, and the keys that they are added up by, as text.
 
-    `keys` has the columns of all keys, with the identifiers; `missing` the text for a missing value of each
-    column that is shown; `first` the columns of the first key; `ranks` the order of the texts of columns
-    whose order is not that of text.
+    `copies` are rows that are there again, which are not counted. `keys` has the columns of all keys, with
+    the identifiers; `missing` the text for a missing value of each column that is shown; `first` the columns
+    of the first key; `ranks` the order of the texts of columns whose order is not that of text.
     """
 
     rows: pa.Table
+    copies: pa.Table
     keys: Mapping[str, pa.ChunkedArray]
     missing: Mapping[str, str]
     first: tuple[str, ...]
     ranks: Mapping[str, Mapping[str | None, int]]
 
-    def summed(self, amounts: pa.Array | None = None) -> pa.Table:
+    def summed(self, *money: pa.ChunkedArray) -> pa.Table:
         """Return number and exact amount by keys and currency; a missing key or currency is null.
 
-        `amounts` are added up in place of the entries' own.
+        `money` are amounts, and their currencies, in place of the entries' own.
         """
         # A heading of the file may be a name that the sums have.
         keys = {f"key {place}": column for place, column in enumerate(self.keys.values())}
-        of_entries = {
-            name: self.rows[name] for name in ("id", "split_line", "amount") if name in self.rows.column_names
+        rows = {
+            name: self.rows[name] for name in ("id", "split_line", *MONEY) if name in self.rows.column_names
         }
-        of_entries |= {} if amounts is None else {"amount": amounts}
-        sums = summed(
-            pa.table(of_entries | keys | {"currency": _text(self.rows["currency"])}), *keys, "currency"
-        )
+        rows |= dict(zip(MONEY, money, strict=False))
+        sums = summed(pa.table(rows | keys | {"currency": _text(rows["currency"])}), *keys, "currency")
         return sums.rename_columns([*self.keys, "currency", "entries", "amount"])
+
+    @property
+    def questionable(self) -> dict[str, Any]:
+        """Number and amounts of the copies, and of entries not approved or with the ID of another one."""
+        rows = self.rows
+        parts = {"copy": self.copies}
+        if "approved" in rows.column_names and pa.types.is_boolean(rows["approved"].type):
+            parts["not_approved"] = rows.filter(pc.fill_null(pc.equal(rows["approved"], False), False))
+        parts["duplicate"] = rows.filter(_is_again(rows))
+        sums = {what: sums_of(part) for what, part in parts.items()}
+        return {what: groups[0].for_programs for what, groups in sums.items() if groups}
 
 
 def of_period(entries: Any, by: str | Sequence[str], period: Month | None) -> tuple[Any, int]:
@@ -194,27 +208,6 @@ def of_period(entries: Any, by: str | Sequence[str], period: Month | None) -> tu
     return described(rows.filter(is_inside), source_of(entries)), months.null_count
 
 
-def questionable(rows: pa.Table) -> dict[str, Any]:
-    """Return number and amounts of the entries that are not approved, and of those that are there again."""
-    masks = {}
-    if "approved" in rows.column_names and pa.types.is_boolean(rows["approved"].type):
-        masks["not_approved"] = pc.fill_null(pc.equal(rows["approved"], False), False)
-    if "id" in rows.column_names:
-        lines = pc.cast(split_lines(rows), TEXT)
-        keys = pc.binary_join_element_wise(pc.ascii_lower(text_of(rows, "id")), lines, pa.scalar("/", TEXT))
-        first = pc.index_in(keys, keys.combine_chunks(), skip_nulls=True)
-        masks["duplicate"] = pc.fill_null(pc.less(first, pa.array(range(len(rows)))), False)
-    sums = {what: sums_of(rows.filter(mask)) for what, mask in masks.items()}
-    return {what: parts[0].for_programs for what, parts in sums.items() if parts}
-
-
-def with_home(sums: pa.Table, grouped: Grouped, rates: ExchangeRates) -> pa.Table:
-    """Return sums, in the order of their groups, with the amounts in the company's own currency."""
-    amounts, own = in_own_currency(grouped.rows, rates)
-    sums = with_column(sums, HOME[0], grouped.summed(amounts)["amount"])
-    return with_column(sums, HOME[1], pa.repeat(pa.scalar(own, TEXT), len(sums)))
-
-
 def grouped_by(
     entries: Any, by: str | Sequence[str], *, source: str = "", language: str | None = None, **frames: Any
 ) -> Grouped:
@@ -227,6 +220,8 @@ def grouped_by(
     for name in MONEY:
         if name not in rows.column_names:
             raise InputError(Sentence(f"error.entries_without_{name}"), source=source)
+    is_copy = _is_again(rows, "amount", "currency", "date")
+    rows, copies = rows.filter(pc.invert(is_copy)), rows.filter(is_copy)
     rows = with_names(rows, **{name: frame for name, frame in frames.items() if frame is not None})
     shown: dict[str, pa.ChunkedArray] = {}
     missing: dict[str, str] = {}
@@ -243,7 +238,16 @@ def grouped_by(
         first = first or tuple(of_key)
         if key not in KEYS:
             ranks[key] = _ranks(rows.column(key))
-    return Grouped(rows, shown, missing, first, ranks)
+    return Grouped(rows, copies, shown, missing, first, ranks)
+
+
+def _is_again(rows: pa.Table, *names: str) -> pa.ChunkedArray:
+    """Return whether an earlier row has the ID, the line, and the values of columns of a row."""
+    columns = [pc.ascii_lower(text_of(rows, "id")), pc.cast(split_lines(rows), TEXT)]
+    columns += [pc.fill_null(_text(rows[name]), "") for name in names if name in rows.column_names]
+    keys = pc.binary_join_element_wise(*columns, pa.scalar("/", TEXT))
+    first = pc.index_in(keys, keys.combine_chunks(), skip_nulls=True)
+    return pc.fill_null(pc.less(first, pa.array(range(len(rows)))), False)
 
 
 def _name_of(key: str) -> str:
@@ -275,7 +279,8 @@ def keys_of(by: str | Sequence[str], *entries: Any) -> list[str]:
 
 def columns_of(keys: Sequence[str]) -> set[str]:
     """Return the columns that entries are added up with, and named with; others may hold anything."""
-    wanted = {*MONEY, *keys, "date", "category_id", "company_id", "id", "split_line", "approved", *NAMING}
+    wanted = {*MONEY, *keys, "date", "category_id", "company_id", "id", "split_line", "line", "approved"}
+    wanted |= {*NAMING}
     for key in keys:
         names, identifier = KEYS.get(key, ((), None))
         wanted |= {*names, *([identifier] if identifier else [])}

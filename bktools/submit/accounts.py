@@ -24,7 +24,7 @@ from bktools.errors import (
     StatusError,
 )
 from bktools.frames.schema import KNOWN_STATES, TEXT, to_pandas
-from bktools.inputs.words import is_total
+from bktools.inputs.terms import is_total
 from bktools.journal.accounts import key_of, known_accounts, record_accounts, remember_chart
 from bktools.journal.records import Facts
 from bktools.journal.sentences import sentence_of

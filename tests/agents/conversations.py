@@ -71,7 +71,7 @@ def arguments_of(table: str) -> dict[str, dict[str, Any]]:
 WISHES = (
     *("submit_export_jobs", "export_now", "create_accounts", "create_export_job", "resolve_export_job"),
     *("close_period", "reopen_period", "import_accounts", "send", "pay", "bash", "python", "write_file"),
-    *("_read", "_plan_file", "__init__", "step", "service", "folders", "call", ""),
+    *("_table", "_file", "__init__", "books", "environment", "folders", "run", ""),
 )
 # Arguments with which a plan would be sent, or be another person's or company's.
 GRANTS = (

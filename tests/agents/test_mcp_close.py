@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import ast
+import inspect
 import json
 import os
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -14,13 +15,9 @@ import pytest
 from conversations import CHART, ENTRIES, MONTH, answered, arguments_of
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from sources import ROOT
 
-import bktools
-from bktools.agents.desk import TOOLS
-from bktools.agents.reading import READS, ReadingService
-from bktools.contract import ENDPOINTS
-from bktools.errors import ArgumentError
+from bktools.agents.desk import TOOLS, Call, Desk, run
+from bktools.agents.folders import Folders
 
 # Runs a command and writes at its end which modules it has.
 LISTING = """
@@ -43,7 +40,6 @@ class Talk:
     listed: list[Any]
     close: dict[str, Any]
     answers: dict[str, dict[str, Any]]
-    steps: list[str]
     created: list[str]
     modules: list[str]
 
@@ -66,16 +62,12 @@ def talk(world) -> Talk:
         ("plan_export", {"entries": ENTRIES, "month": "2026-10"}),
         ("close_month", MONTH),
     ]
-    steps: list[str] = []
-
-    async def progress(_count: float, _total: float | None, name: str | None) -> None:
-        steps.append(str(name))
 
     async def talked() -> Talk:
         async with Client(stdio_client(started)) as client:
             answers = {}
             for name, given in preparing:
-                answers[name] = answered(await client.call_tool(name, given, progress_callback=progress))
+                answers[name] = answered(await client.call_tool(name, given))
             close = answers["close_month"]
             table = next(
                 each["table"] for each in answers["plan_export"]["tables"] if "not_ready" in each["table"]
@@ -85,27 +77,26 @@ def talk(world) -> Talk:
                     answers[name] = answered(await client.call_tool(name, given))
             listed = (await client.list_tools()).tools
         modules = program.with_suffix(".txt").read_text(encoding="utf-8").split()
-        return Talk(settings, listed, close, answers, steps, [*world.created], modules)
+        return Talk(settings, listed, close, answers, [*world.created], modules)
 
     return anyio.run(talked)
 
 
 def test_every_tool_answers_the_sdk_s_client(talk):
-    """Each tool that is listed answers in at most 60 lines, with files of its tables, and progress."""
+    """Each tool that is listed answers in at most 60 lines, with files of its tables."""
     assert tuple(tool.name for tool in talk.listed) == TOOLS
     assert all(tool.description and tool.annotations.read_only_hint for tool in talk.listed)
     assert {*talk.answers} == {*TOOLS}
-    assert all("not_known" in facts for facts in talk.answers.values())
-    assert {"categories", "entries", "close"} <= {*talk.steps}
+    assert all(("tables" in facts) == (name != "rows") for name, facts in talk.answers.items())
     *rows, _ = talk.answers["rows"]["rows"]
     assert {row["currency"] for row in rows} == {"CHF"}
     assert talk.answers["read_file"]["tables"][0]["amounts"]["EUR"] == "127687.41"
 
 
 def test_the_server_s_process_has_no_code_that_sends(talk, world):
-    """It has loaded neither `submit` nor what needs it, after all its tools ran; nothing was created."""
+    """It has loaded neither `submit` nor what composes, after all its tools ran; nothing was created."""
     assert "bktools.agents.server" in talk.modules
-    others = ("bktools.submit", "bktools.close.request", "bktools.close.run", "bktools.reports")
+    others = ("bktools.submit", "bktools.close", "bktools.export", "bktools.month_end", "bktools.reports")
     assert [name for name in talk.modules if name.startswith(others)] == []
     assert talk.created == []
     assert talk.settings["command"] == sys.executable
@@ -125,45 +116,45 @@ def test_a_close_is_sent_by_one_command_of_a_person(talk, world, tmp_path):
     sent = json.loads(done.output)
     assert sent["entries"]["all"] == talk.close["entries"]["all"]
     assert sent["entries"]["exported"]["entries"] > 200
-    assert len(world.created) == talk.close["accounts_to_create"] + len(sent["jobs"])
+    assert len(world.created) == sum(talk.close["accounts"].values()) + len(sent["jobs"])
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.operation)
-def test_the_service_of_the_server_only_reads(endpoint, world):
-    """What creates is refused before a request; searches are answered, though one of them is a POST."""
+def calls_of(world, table: Path) -> dict[str, Call]:
+    """Return the call of each tool that runs a command, with arguments that look like options."""
+    desk = Desk({"environment": "sandbox"}, {"company": "c"}, Folders([world.folder], {"table": table}))
+    hostile = {"by": ["--apply"], "threshold": "--apply", "topic": "--apply"}
+    calls = {}
+    for tool, usual in arguments_of("table").items():
+        names = inspect.signature(getattr(desk, tool)).parameters
+        wanted = usual | {name: value for name, value in hostile.items() if name in names}
+        call = getattr(desk, tool)(**wanted)
+        if isinstance(call, Call):
+            calls[tool] = call
+    return calls
+
+
+def test_no_tool_runs_a_command_that_sends(world, tmp_path):
+    """Each command is one that reads or plans, and no argument of an assistant becomes an option of it."""
+    (tmp_path / "table.csv").write_text("id,currency\n", encoding="utf-8")
+    calls = calls_of(world, tmp_path / "table.csv")
+    assert {*calls} == {*TOOLS} - {"rows"}
+    for call in calls.values():
+        assert call.command in READING
+        assert "--apply" not in call.line[: call.line.index("--")]
+
+
+READING = {
+    *("check", "categories", "employees", "chart", "entries", "ledger", "reconcile", "export compose"),
+    *("month-end", "verify", "spend", "versus", "guide"),
+}
+
+
+def test_a_command_that_sends_would_be_refused(world, monkeypatch, tmp_path):
+    """Should a tool run one by mistake, its service is only read."""
+    for name, value in world.variables.items():
+        monkeypatch.setenv(name, value)
     before = len(world.created)
-    settings = bktools.connect(
-        world.server.base_url, token=world.server.token, company=world.server.company_id
-    ).settings
-    with ReadingService(settings) as service:
-        arguments = {
-            "create_account": (settings.company, "1", "x"),
-            "create_export_job": (["123e4567-e89b-42d3-a456-426614174000"], settings.company),
-            "search_categories": (settings.company,),
-            "search_employees": (),
-        }
-        if endpoint.operation in arguments:
-            call = getattr(service, endpoint.operation)
-            if endpoint.operation in READS:
-                assert call(*arguments[endpoint.operation]).data
-            else:
-                with pytest.raises(ArgumentError, match="a person sends"):
-                    call(*arguments[endpoint.operation])
-                # Below the operation, too, where a function may reach it.
-                with pytest.raises(ArgumentError, match="a person sends"):
-                    service._answered(endpoint, object)
-        assert (endpoint.operation in READS) == (endpoint.repeatable or endpoint.method == "GET")
-    assert len(world.created) == before
-
-
-def test_no_file_of_the_room_names_what_sends():
-    """No import of `submit`, no call of a function that sends, records or closes, no `apply` of any value."""
-    sends = {"submit_export_jobs", "create_accounts", "resolve_export_job", "close_period", "reopen_period"}
-    sends |= {"import_accounts"}
-    for path in (ROOT / "agents").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            assert not (isinstance(node, ast.ImportFrom) and str(node.module).startswith("bktools.submit")), (
-                path
-            )
-            assert not (isinstance(node, ast.keyword) and node.arg == "apply"), path
-            assert not (isinstance(node, ast.Attribute) and node.attr in sends), path
+    call = Call("accounts create --apply", {"chart": world.folder / CHART}, tmp_path / "none.csv")
+    error = anyio.run(run, call)["error"]
+    assert (error["kind"], len(world.created)) == ("ConfigurationError", before)
+    assert "read_only (BKTOOLS_READ_ONLY) is set: nothing was written" in error["message"]

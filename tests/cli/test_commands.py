@@ -51,7 +51,7 @@ REFUSED = {
         "reconcile --fail-on blue", Exit.INPUT, err="--fail-on must be one of error, warning, got 'blue'$"
     ),
     "a threshold is an amount or a share": Promise(
-        "month-end --from few", Exit.INPUT, err="--from must be an amount such as 500, or a share"
+        "month-end --threshold few", Exit.INPUT, err="--threshold must be an amount such as 500, or a share"
     ),
     "a German rule": Promise(
         "month-end --month 2026-13 --language de",
@@ -195,7 +195,7 @@ DONE = {
     "German sums": Promise(
         "spend {entries} --by month --shares --language de",
         Exit.DONE,
-        "\t127687,41\t100,0\u00a0%",
+        "\t126034,80\t100,0\u00a0%",
         "320 Zeilen",
     ),
     "a German plan": Promise(

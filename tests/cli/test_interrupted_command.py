@@ -10,8 +10,6 @@ import sys
 import time
 from pathlib import Path
 
-import unwritten
-
 import bktools
 from bktools.cli.exits import Exit
 from bktools.sandbox import Fault
@@ -44,7 +42,7 @@ def test_ctrl_c_says_what_was_kept_and_the_next_run_goes_on(sandbox, access, sam
     with bktools.connect() as service:
         assert "CREATED" in {*bktools.load_accounts(service=service)["state"]}
         chart, entries = bktools.read_chart_of_accounts(samples[0]), bktools.read_entries(samples[1])
-        again = unwritten.closed(chart=chart, entries=entries, apply=True, by="Ada", service=service)
+        again = bktools.close_month(chart, entries, folder=False, apply=True, by="Ada", service=service)
     assert {*again.run.outcomes("jobs")} == {"ACCEPTED"}
     names = [account.external_id for account in server.accounts()]
     assert len(set(names)) == len(names)

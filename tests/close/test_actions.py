@@ -9,7 +9,7 @@ from step_results import entries_of, finding, in_coverage, made, of_account, res
 
 import bktools
 from bktools.close.actions import CATEGORY, ENTRY, actions_of, waiting_by_role
-from bktools.close.sentences import detail_of, name_of, step_of, table_of
+from bktools.close.sentences import actions_table, detail_of, name_of, step_of
 from bktools.findings.check import EMPLOYEE, ERP, PREPARER, SERVICE
 from bktools.frames.sums import Money
 from bktools.sandbox.faults import Fault
@@ -159,7 +159,7 @@ def test_the_table_has_a_line_a_currency():
     entries = entries_of({}, {"currency": "CHF", "money": "2.00"})
     findings = [finding("not_approved", number) for number in range(2)]
     actions = made(entries, findings=findings, coverage=[in_coverage("Fairs", "no_account")])
-    rows = table_of(ENGLISH, actions).to_pylist()
+    rows = actions_table(ENGLISH, actions).to_pylist()
     assert [(row["check"], row["currency"], row["entries"], row["amount"]) for row in rows] == [
         ("not_approved", "EUR", 1, Decimal("1.00")),
         ("not_approved", "CHF", 1, Decimal("2.00")),

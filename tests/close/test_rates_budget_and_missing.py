@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from unwritten import closed
 
 import bktools
+from bktools.cli.month_end import missing_in
 from bktools.close.close import Close
 from bktools.errors import InputError
 from bktools.frames.columns import texts_of
@@ -93,14 +93,16 @@ def months(samples: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory)
                         differences=[{"check": "missing", "about": "x", "reason": "known"}],
                     )
                 with pytest.raises(InputError, match="the rates have none for"):
-                    closed(apply=True, rates={"CHF": 1}, **options)
+                    bktools.close_month(folder=False, apply=True, rates={"CHF": 1}, **options)
                 options |= {"rates": RATES, "budget": budget}
-            closes[str(month)] = closed(apply=True, **options)
+            if str(month) == "2026-11":
+                options["budget"] = budget
+            closes[str(month)] = bktools.close_month(folder=False, apply=True, **options)
             if str(month) == "2026-07":
                 bktools.close_period("2026-07", by="Grace", service=service)
             if str(month) == "2026-10":
                 del options["rates"], options["budget"]
-                again = closed(**options)
+                again = bktools.close_month(folder=False, **options)
     return Months(closes, budget, again)
 
 
@@ -149,19 +151,40 @@ def test_with_rates_the_month_before_is_compared_in_the_own_currency(months: Mon
     head = report_of(close).decode().split('<p class="spent">')[1].split("</p>")[0]
     assert f"at the rates given: EUR {now:,}" in head
     assert f"September 2026: EUR {before:,}" in head
+    exact = {"currency": "EUR", "before": str(before), "now": str(now), "change": str(now - before)}
+    assert close.for_programs["against"]["in_own"] == exact
     # Without rates of this month there is nothing to convert.
     assert months.closes["2026-11"].figures.against_home is None
+    assert months.closes["2026-11"].for_programs["against"]["in_own"] is None
 
 
-def test_the_budget_stands_beside_what_was_spent(months: Months):
-    """Each category of either: spent, budget, and their difference."""
-    rows = months.table("2026-10", "entries")
-    spent = rows[rows["fate"].isin(SPENT)].assign(amount=lambda frame: frame["amount"].map(Decimal))
-    names = spent["category_name"].fillna(spent["category_id"]).fillna("no category")
-    expected = spent.groupby([names, "currency"])["amount"].sum()
-    planned = months.budget.set_index(["category_name", "currency"])["amount"]
-    planned = planned.map(lambda amount: Decimal(str(amount))).groupby(level=[0, 1]).sum()
-    table = months.table("2026-10", "budget").set_index(["category_name", "currency"])
+@pytest.mark.parametrize(("month", "rates"), [("2026-10", {"EUR": "1", **RATES}), ("2026-11", None)])
+def test_the_budget_stands_beside_what_was_spent(months: Months, month: str, rates: dict[str, str] | None):
+    """Each category of either: spent, budget, and their difference; with rates in the own currency."""
+
+    def compared(rows: pd.DataFrame, names: pd.Series) -> pd.Series:
+        amounts = rows["amount"].map(str).map(Decimal)
+        codes = rows["currency"]
+        if rates is not None:
+            amounts *= codes.map(rates).map(Decimal)
+            amounts = amounts.map(lambda amount: amount.quantize(Decimal("0.01"), ROUND_HALF_UP))
+            codes = codes.mask(codes != "EUR", "EUR")
+        return amounts.groupby([names, codes]).sum()
+
+    rows = months.table(month, "entries")
+    counted = texts_of(months.closes[month].tables["counted_before"], "id")
+    spent = rows[rows["fate"].isin(SPENT) & ~rows["id"].isin(counted)]
+    expected = compared(
+        spent, spent["category_name"].fillna(spent["category_id"]).fillna("no category").rename("name")
+    )
+    planned = compared(months.budget, months.budget["category_name"].rename("name"))
+    table = months.table(month, "budget")
+    # Of a category that the service does not know, only the table for programs has the ID.
+    unknown = table["category_name"] == table["category_id"]
+    assert unknown.any()
+    labels = table["category_name"].mask(unknown, "category unknown to the service")
+    assert table["about"].tolist() == labels.tolist()
+    table = table.set_index(["category_name", "currency"])
     assert {*table.index} == {*expected.index} | {*planned.index}
     for key, row in table.iterrows():
         sides = expected.get(key, Decimal(0)), planned.get(key, Decimal(0))
@@ -214,6 +237,13 @@ def test_what_is_missing_is_named_and_the_next_month_says_which_came(months: Mon
     sums = missing.assign(amount=missing["amount"].map(Decimal)).groupby("currency")["amount"].sum()
     assert months.closes["2026-10"].accrual.amounts == sums.to_dict()
     assert "Proposed accrual" in report_of(months.closes["2026-10"]).decode()
+    line = missing_in(months.closes["2026-10"])
+    assert line.startswith("Comes every month and is missing: ")
+    assert f"EUR {sums['EUR']:,}" in line
+    assert all(name in line for name in missing["supplier"]) or " more" in line
+    exact = {currency: str(amount) for currency, amount in sums.items()}
+    assert months.closes["2026-10"].for_programs["missing"]["amounts"] == exact
+    assert missing_in(months.closes["2026-07"]) == ""
     november = months.table("2026-11", "expected")
     then = november[november["month"] == "2026-10"].set_index("supplier")["state"]
     assert (then[PHONE[0]], then[RENT[0]]) == ("late", "missing")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -30,3 +31,5 @@ def test_nothing_is_applied_with_read_only(sandbox, service, samples, closed, wh
     assert (len(sandbox.server.accounts()), sandbox.server.export_jobs()) == (before, [])
     assert bktools.load_export_jobs(service=service).empty
     applied(apply=False)
+    # The fixture closes with `folder=False`.
+    assert not [*Path().glob("month-end*")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bktools.close.actions import (
-    CAUSES,
+    APART_BY,
     NEED_ACCOUNT,
     OF_A_CATEGORY,
     OF_ACCOUNT_OUTCOMES,
@@ -58,9 +58,9 @@ def test_every_code_has_words(language: str, form: str, codes: set[str]):
 
 
 def test_a_sentence_of_several_things_names_what_they_share():
-    """Its facts are those of the table of causes, or sums over all things."""
+    """Its facts are those of the table `APART_BY`, or sums over all things."""
     sums = {"count", "entries", "sent", "now", "difference"}
     for key in ENGLISH.texts:
         section, code, form = (*key.split("."), "", "")[:3]
         if section in ("entry", "step") and form in ("many", "do_many") and code not in SOLVED_BY_OTHERS:
-            assert ENGLISH.facts_of(key) <= sums | {*CAUSES.get(code, ())}, key
+            assert ENGLISH.facts_of(key) <= sums | {*APART_BY.get(code, ())}, key

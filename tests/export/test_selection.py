@@ -67,6 +67,14 @@ def test_a_list_that_is_not_utf8_names_its_line(three, tmp_path):
         compose_export_jobs(three, selection=path)
 
 
+def test_a_mask_selects_a_split_entry_as_a_whole(entries):
+    """Where one line of an entry is selected, its other lines are, too."""
+    lines = entries(3, split_line=[1, 2, 0], split_lines=[2, 2, 0])
+    lines.loc[1, "id"] = lines["id"][0]
+    plan = compose_export_jobs(lines, selection=[True, False, False])
+    assert plan.entries["id"].to_list() == [FIRST, FIRST]
+
+
 @pytest.mark.parametrize("nothing", [[], pd.DataFrame({"id": []}, dtype="str"), [False, False, False]])
 def test_nothing_selected_is_an_empty_plan(three, nothing):
     """An empty selection is no entries, not all of them."""

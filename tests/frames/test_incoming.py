@@ -57,6 +57,17 @@ def test_what_is_no_frame_is_refused(wrong):
         in_memory(wrong, "chart")
 
 
+@pytest.mark.parametrize("content", [b"external_id,code\n1,1\n", b"PAR1" + b"\0" * 40 + b"PAR1", None])
+def test_a_file_that_is_no_parquet_is_one_line(tmp_path, content):
+    """A CSV file, a damaged file and a missing one are named, with the function that reads files."""
+    path = tmp_path / "chart.parquet"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=r"^chart .*: cannot be read as Parquet \(.*read_chart_of") as caught:
+        in_memory(path, "chart")
+    assert "\n" not in str(caught.value)
+
+
 def test_column_of_mixed_types_is_refused():
     """A used column of numbers and text has lost leading zeros; it is named. Others may hold both."""
     mixed = pd.DataFrame({"code": ["0400", 400], "name": ["a", "b"]})

@@ -11,7 +11,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import unwritten
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -156,7 +155,7 @@ def test_money_of_every_frame_is_float64(service: Service, samples: tuple[Path, 
     assert len(sent)
     month, before = (entries[entries["date"].dt.month == month] for month in (10, 9))
     chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
-    close = unwritten.closed(chart=chart, entries=entries, apply=True, service=service)
+    close = bktools.close_month(chart, entries, folder=False, apply=True, service=service)
     record = bktools.record_of(close.period, service=service)
     ledger = close.entries.query("fate == 'exported'").iloc[3:].rename(columns={"id": "voucher_id"})
     postings = ledger[["voucher_id", "date", "amount", "currency"]].assign(account_code="4900")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -45,29 +44,6 @@ def test_the_way_out_fits_the_column():
     """Amounts that are text have no sums."""
     with pytest.raises(InputError, match="column amount must be an exact number, is text: make it numbers"):
         amounts_of(pa.table({"amount": ["1,5"]}))
-
-
-TAKERS: dict[str, Callable[[pd.DataFrame, Path, bktools.Service], object]] = {
-    "to_csv": lambda frame, folder, _: bktools.to_csv(frame, folder / "file.csv"),
-    "to_excel": lambda frame, folder, _: bktools.to_excel(frame, folder / "file.xlsx"),
-    "compose_export_jobs": lambda frame, *_: bktools.compose_export_jobs(frame),
-    "reconcile_accounts": lambda frame, *_: bktools.reconcile_accounts(frame, frame, frame),
-    "pick_entries": lambda frame, *_: bktools.pick_entries(frame, selection=[ID]),
-    "import_accounts": lambda frame, _, service: bktools.import_accounts(frame, service=service),
-}
-
-
-@pytest.mark.parametrize("taker", TAKERS)
-def test_no_public_function_shows_an_error_of_arrow(taker: str, service: bktools.Service, tmp_path: Path):
-    """Mixed columns and names that are there twice are refused alike by all that take frames."""
-    mixed = pd.DataFrame({"id": [ID, 1], "external_id": ["0400", "0500"]})
-    with pytest.raises(InputError, match=r"the column id of .* holds values of mixed or unknown types"):
-        TAKERS[taker](mixed, tmp_path, service)
-    twice = pd.DataFrame([[ID, "a", "b"]], columns=["id", "external_id", "external_id"])
-    if taker != "pick_entries":  # it reads the IDs alone
-        with pytest.raises(InputError, match=r"2 columns of .* are named 'external_id'"):
-            TAKERS[taker](twice, tmp_path, service)
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])

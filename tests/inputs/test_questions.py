@@ -10,9 +10,10 @@ import pytest
 import bktools
 from bktools import caller
 from bktools.errors import ArgumentError, QuestionError
+from bktools.frames import schema
 from bktools.inputs.mappings import arguments, made_from, mapping_for, path_of, read_mapping, write_mapping
 from bktools.inputs.notes import note_sentence, note_sentences
-from bktools.inputs.options import OF_KIND, Options, as_command, flag
+from bktools.inputs.options import OF_KIND, as_command, checked, plus
 from bktools.wording import LANGUAGES
 
 OPEN = "Wann;Was;Wieviel\n03/04/2026;Essen;12,50\n04/04/2026;Bahn;7,00\n"
@@ -49,7 +50,7 @@ def test_the_printed_call_is_pasted(write, tmp_path):
 
 def test_the_printed_command_names_its_options(write):
     """In a command each line has flags, and each is an option of this kind of file."""
-    flags = {name: flag(name) for name in OF_KIND["entries"]}
+    flags = {name: option.flag for name, option in OF_KIND["entries"].items()}
     with caller.command(flags):
         lines = str(asked(write(OPEN), skip_rows="99")).splitlines()
     commands = [shlex.split(line) for line in lines if line.startswith("  bktools entries ")]
@@ -77,9 +78,9 @@ def test_options_as_they_are_typed(options, text, monkeypatch):
 
 def test_a_choice_is_added_to_the_options():
     """Columns and words add up, and so do rows that are left out and fields that are filled down."""
-    options = Options(columns={"date": "Wann"}, skip_rows="2", fill_down="date", headings=0)
-    more = options.plus({"columns": {"amount": "Wieviel"}, "skip_rows": "Total", "fill_down": "voucher_id"})
-    assert more.stated() == {
+    options = checked({"columns": {"date": "Wann"}, "skip_rows": "2", "fill_down": "date", "headings": 0})
+    more = {"columns": {"amount": "Wieviel"}, "skip_rows": "Total", "fill_down": "voucher_id"}
+    assert plus(options, more) == {
         "columns": {"date": "Wann", "amount": "Wieviel"},
         "skip_rows": "2;Total",
         "fill_down": "date,voucher_id",
@@ -103,7 +104,7 @@ def test_a_choice_is_added_to_the_options():
 def test_options_that_cannot_be(wrong):
     """A value that an option cannot have is one line with its name."""
     with pytest.raises(ArgumentError, match=next(iter(wrong))):
-        Options(**wrong)
+        checked(wrong)
 
 
 def test_no_heading_is_named_that_is_not_there(write):
@@ -176,9 +177,10 @@ def test_each_kind_has_its_options():
         "entries": bktools.read_entries,
         "ledger": bktools.read_general_ledger,
     }
+    assert OF_KIND["ledger"]["style"].choices == (*schema.STYLES,)
     for kind, reader in readers.items():
         assert {*OF_KIND[kind]} <= {*inspect.signature(reader).parameters}
-    assert isinstance(Options(sheet=pd.Series([1]).iloc[0]).sheet, int)
+    assert isinstance(checked({"sheet": pd.Series([1]).iloc[0]})["sheet"], int)
 
 
 def test_a_title_above_does_not_stop_a_mapping(write):
@@ -198,3 +200,20 @@ def test_notes_are_in_the_language_of_the_reader(write, monkeypatch):
     english = note_sentences(about)
     monkeypatch.setenv("BKTOOLS_LANGUAGE", "de")
     assert note_sentences(about) == [note_sentence(note, "de") for note in about["note_facts"]] != english
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        (
+            "Date,Account,Amount\n2026-01-05,4000 Travel,5.00\n2026-01-07,1200 Bank,-5.00\n",
+            {"split_account": True},
+        ),
+        ("Date,Debit account,Credit account,Amount\n2026-01-05,4000,1200,5.00\n", {"currency": "EUR"}),
+    ],
+)
+def test_a_mapping_is_found_where_columns_are_made_of_others(write, text, options):
+    """A column that is split, or made for a second posting, is none of the file's headings."""
+    frame = bktools.read_general_ledger(write(text), **options)
+    write_mapping(made_from(frame, "ledger", "ledger"))
+    assert mapping_for(write(text, "next.csv"), "ledger").options == options

@@ -14,7 +14,7 @@ import pytest
 import bktools
 from bktools import caller
 from bktools.errors import QuestionError
-from bktools.inputs.options import OF_KIND, Options, flag
+from bktools.inputs.options import OF_KIND, Options, checked, plus
 
 READERS = ("read_chart_of_accounts", "read_entries", "read_general_ledger")
 WORLDS = Path(__file__).parent.parent / "worlds" / "inputs"
@@ -49,7 +49,7 @@ def test_a_file_is_read_or_asked_about_once(world):
         if "answer" not in world:
             assert not world.get("broken") or not all(one.has_way_out for one in caught.value.problems)
             return
-        options = Options(**options).plus(world["answer"]).stated()
+        options = plus(checked(options), world["answer"])
     frame = read(world, options)
     if world["kind"] == "chart":
         assert frame[["code", "name"]].fillna("").to_numpy().tolist() == world["accounts"]
@@ -82,7 +82,7 @@ def test_each_printed_command_reads_the_file(world):
             warnings.simplefilter("ignore")
             assert len(eval(call.replace("'CODE'", currency).replace("'YYYY'", "2026"), readers))
     if "commands" in world:
-        flags = {name: flag(name) for name in OF_KIND[world["kind"]]}
+        flags = {name: option.flag for name, option in OF_KIND[world["kind"]].items()}
         with caller.command(flags), pytest.raises(QuestionError) as caught:
             read(world, world.get("options", {}))
         shown = [line for line in str(caught.value).splitlines() if line.startswith("  bktools ")]
@@ -108,7 +108,7 @@ def test_an_answer_is_one_of_the_choices(world):
                 or (isinstance(value, dict) and value.items() <= (wanted[name] or {}).items())
                 for name, value in choice.items()
             ):
-                offered = offered.plus(choice)
+                offered = plus(offered, choice)
         if problem.option and problem.option in world["answer"]:
-            offered = offered.plus({problem.option: world["answer"][problem.option]})
-    assert offered.stated() == world["answer"]
+            offered = plus(offered, {problem.option: world["answer"][problem.option]})
+    assert offered == world["answer"]

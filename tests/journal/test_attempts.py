@@ -25,7 +25,6 @@ def codes(journal, batch_id: str = "a") -> list[str]:
     return [row["code"] for row in rows if row["code"] != "entries_kept"]
 
 
-@BOTH
 @pytest.mark.parametrize("before", ["SENDING", "ACCEPTED", "REJECTED", "UNKNOWN", "RELEASED", "BOOKED"])
 def test_a_batch_that_is_not_planned_is_not_sent(opened, before, today):
     """A second intent changes no row and is refused, whatever brought the batch to its state."""
@@ -44,7 +43,6 @@ def test_a_batch_that_is_not_planned_is_not_sent(opened, before, today):
     assert codes(opened).count("sending") == 1
 
 
-@BOTH
 def test_a_company_has_one_request_on_its_way(opened):
     """Neither while one is sent nor while one is in doubt; other companies go on."""
     send(opened, batch("b", 1), "PLANNED")
@@ -56,7 +54,6 @@ def test_a_company_has_one_request_on_its_way(opened):
     begun(opened, batch("c", 2, company=OTHER_COMPANY))
 
 
-@BOTH
 def test_the_journals_own_bytes_are_sent(opened):
     """Begin returns the body of the claim, and the sent log has its entries; a line cut short hides none."""
     wanted = batch("a", 0, 1)
@@ -71,7 +68,6 @@ def test_the_journals_own_bytes_are_sent(opened):
     assert [line.batch_id for line in lines_from(opened.folder)[0]] == ["a", "b"]
 
 
-@BOTH
 @pytest.mark.parametrize("sleeps", ["wall", "boot"])
 def test_an_old_intent_is_not_sent(opened, monkeypatch, sleeps):
     """The clock that says more decides: one is set back by hand, the other goes on in sleep."""
@@ -121,7 +117,6 @@ LATE = {
 JOBS = [answer("ACCEPTED", "job-1"), BatchOutcome("UNKNOWN", "job_failed", {"reason": "failed"}, "job-1")]
 
 
-@BOTH
 @pytest.mark.parametrize("kind", [0, 1], ids=["a job", "a job in doubt"])
 @pytest.mark.parametrize("became", LATE)
 def test_the_job_of_an_earlier_attempt_is_never_lost(opened, today, became, kind):
@@ -158,7 +153,6 @@ def test_the_job_of_an_earlier_attempt_is_never_lost(opened, today, became, kind
     assert opened.late_answers() == []
 
 
-@BOTH
 @pytest.mark.parametrize("answered", ["PLANNED", "REJECTED"])
 def test_a_request_that_was_not_sent_contradicts_a_person(opened, settings, today, answered):
     """Who found it booked: without the line, the entries would be in no books."""
@@ -179,7 +173,6 @@ def test_a_job_answers_for_one_batch(opened):
     assert state(opened, "b") == "UNKNOWN"
 
 
-@BOTH
 @pytest.mark.parametrize("answered", ["ACCEPTED", "REJECTED", "PLANNED"])
 def test_an_answer_in_hand_outlives_a_journal_that_cannot_be_written(opened, settings, monkeypatch, answered):
     """It goes to the sent log first: the drive of the journal is full, and the next run brings the answer."""
@@ -215,7 +208,6 @@ def test_an_answer_is_brought_to_a_batch_that_others_found_in_doubt(machine, mon
         assert state(sender, "a") == "ACCEPTED"
 
 
-@BOTH
 def test_a_killed_senders_batch_is_in_doubt(opened, settings):
     """Not while the lock is held; the event names the sender."""
     begun(opened, batch("a", 0))
@@ -227,7 +219,6 @@ def test_a_killed_senders_batch_is_in_doubt(opened, settings):
     assert f"process {os.getpid()}" in opened.state_of("a")["facts"]
 
 
-@BOTH
 def test_an_intent_without_its_line_is_taken_back(opened, monkeypatch):
     """Where the sent log cannot be written, nothing is sent and the batch is PLANNED."""
     send(opened, batch("a", 0), "PLANNED")

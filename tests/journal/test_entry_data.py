@@ -6,7 +6,6 @@ import datetime as dt
 from decimal import Decimal
 
 import pyarrow as pa
-from backends import BOTH
 from batches import answer, batch, claimed
 
 from bktools.frames.schema import EXPORTED_ENTRIES
@@ -26,7 +25,6 @@ def kept(journal, name: str = "a") -> list[tuple]:
     return [(row["amount"], row["supplier"], row["period"]) for row in rows]
 
 
-@BOTH
 def test_a_claim_keeps_the_exact_amount_and_the_period(journal):
     """The period is the close's, otherwise the month of the date, else null; unknown columns are null."""
     claimed(journal, of_amount("a", "0.0000001", supplier="Müller & Söhne"), month="2026-10")
@@ -36,7 +34,6 @@ def test_a_claim_keeps_the_exact_amount_and_the_period(journal):
     assert (kept(journal, "b"), kept(journal, "c")) == ([("12.50", None, "2026-09")], [("1", None, None)])
 
 
-@BOTH
 def test_the_facts_of_the_newest_claim_count(journal):
     """An entry that was corrected before it was sent, or sent again, shows the amount that was sent last."""
     for amount in ("1.00", "1.00", "2.00"):

@@ -133,7 +133,6 @@ def test_each_change_by_hand_is_found(opened, by_hand, backend, sql):
     assert TAMPERED[sql] in line
 
 
-@BOTH
 def test_only_whole_and_undamaged_batches_begin(opened, by_hand, backend):
     """A batch that lost an entry, and one whose body is another one, stay PLANNED."""
     claimed(opened, batch("a", 0, 1), batch("b", 2))
@@ -146,7 +145,6 @@ def test_only_whole_and_undamaged_batches_begin(opened, by_hand, backend):
         assert state(opened, name) == "PLANNED"
 
 
-@BOTH
 def test_a_later_plan_takes_the_place_of_one_that_was_not_sent(opened):
     """Batches that wait give their entries up to a later plan of the company, and are not sent then."""
     claimed(opened, batch("a", 0, 1, 2))

@@ -79,7 +79,6 @@ def test_a_closed_period_receives_nothing(journal, service, backend):
     assert journal.state_of("waiting")["state"] == "SENDING"
 
 
-@BOTH
 def test_an_entry_without_a_date_goes_into_no_closed_period(journal, service):
     """It may belong to any month: it waits while one is closed, and none is closed meanwhile."""
     claimed(journal, dated("before", None))
@@ -98,7 +97,6 @@ def test_an_entry_without_a_date_goes_into_no_closed_period(journal, service):
     assert journal.state_of("a")["state"] == "PLANNED"
 
 
-@BOTH
 def test_each_entry_is_held_back_in_the_record_of_one_month(journal, service):
     """The month of its date, whichever close met it; without a date, the month of the first close."""
 
@@ -137,7 +135,6 @@ def test_each_entry_is_held_back_in_the_record_of_one_month(journal, service):
     assert len(record.closes) == 2
 
 
-@BOTH
 def test_a_period_is_closed_once_and_reopened_with_a_reason(journal, service):
     """A second close, a reopening without a reason, and nobody's name are refused; what happened is kept."""
     change = {"company": COMPANY, "service": service}

@@ -76,7 +76,6 @@ LOOKS = [
 ]
 
 
-@BOTH
 @pytest.mark.parametrize(("sent", "expires", "looked", "is_released"), LOOKS)
 def test_a_batch_is_released_from_the_day_after_its_request_on(
     opened, today, sent, expires, looked, is_released
@@ -110,7 +109,6 @@ def test_a_job_ends_after_what_the_service_said(doubts, service, expires, second
     assert ("expires after more than 24 hours, which is not believed" in line) is not is_believed
 
 
-@BOTH
 def test_a_withdrawn_batch_is_not_sent(opened):
     """One that waits is withdrawn at once; one that is sent or settled is not."""
     claimed(opened, batch("a", 0))

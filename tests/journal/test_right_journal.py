@@ -312,7 +312,6 @@ def test_a_changed_address_is_accepted_once(machine):
 # The question before the first export of a company from a machine.
 
 
-@BOTH
 def test_a_first_export_needs_a_persons_word(opened, settings):
     """Asked once; an import or an earlier export answers it, and the word is kept with the name."""
     with pytest.raises(JournalError, match="or another or an earlier computer") as caught:

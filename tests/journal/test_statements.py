@@ -65,7 +65,6 @@ def test_what_was_exported_elsewhere_is_not_sent(journal):
         undo_exported_elsewhere(journal, 1, **TOLD)
 
 
-@BOTH
 def test_what_waits_or_was_sent_here_is_told_from_what_was_exported_elsewhere(journal, today):
     """A batch that waits is not begun; after a wrong release an import keeps the entries out."""
     claimed(journal, batch("a", 0, 1))

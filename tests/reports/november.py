@@ -7,7 +7,6 @@ from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
-import unwritten
 
 import bktools
 from bktools.close.close import Close
@@ -89,7 +88,7 @@ def closes_of_november(samples: tuple[Path, Path], root: Path) -> November:
         chart = bktools.read_chart_of_accounts(samples[0], company=service.settings.company)
         october = bktools.read_entries(samples[1])
         options = {"by": "Ada", "service": service, "wait": 5, "profile": "machine"}
-        before = unwritten.closed(chart=chart, entries=october, month="2026-10", apply=True, **options)
+        before = bktools.close_month(chart, october, month="2026-10", folder=False, apply=True, **options)
         sent = {*before.entries.loc[before.entries["fate"] == "exported", "id"]}
         entries = entries_of_november(october, sent)
         entries.attrs["bktools"] = october.attrs["bktools"]

@@ -75,3 +75,24 @@ def test_what_was_exported_is_the_sum_of_its_parts():
     exported, *parts = (float(text.replace(",", "")) for text in re.findall(r"[\d,]+\.\d\d", line))
     assert (exported, len(parts), sum(parts)) == (entries["amount"].sum(), 3, exported)
     assert "of other statuses" in line
+
+
+@pytest.mark.parametrize("lags", [(0, 1, 2, 3), (2,), (1, 4)])
+def test_what_is_not_due_yet_is_no_difference(lags: tuple[int, ...]):
+    """Entries whose vouchers may follow the ledger's last day are not compared; what is missing stays."""
+    days = pd.date_range("2026-10-01", "2026-10-31", freq="D").repeat(2)
+    entries = pd.DataFrame({"entry_id": [f"e{number}" for number in range(62)], "date": days})
+    entries = entries.assign(amount=[100.0 + 7 * n for n in range(62)], account_code="5800", currency="EUR")
+    entries["description"] = [f"Taxi {number}" for number in range(62)]
+    late = pd.to_timedelta([lags[number % len(lags)] for number in range(62)], unit="D")
+    booked = entries.rename(columns={"description": "text"}).drop(columns="entry_id")
+    booked = booked.assign(date=entries["date"] + late, voucher_id=[f"V{number}" for number in range(62)])
+    is_shown = booked["date"] <= "2026-10-31"
+    match = bktools.match_ledger(entries, booked[is_shown].drop(20), period="2026-10")
+    statuses = match.entries["status"]
+    assert {*statuses[is_shown].drop(20)} == {"booked"}
+    assert {*statuses[~is_shown]} == {"not_comparable"}
+    assert statuses[20] == "missing"
+    shown = Verification(match, (), "Muster", "staging", "books.se", "2026-10", dt.datetime.now(dt.UTC))
+    assert shown.differences["check"].tolist() == ["missing"]
+    assert f"vouchers follow up to {max(lags)} days" in match.findings["message"].iloc[-1]

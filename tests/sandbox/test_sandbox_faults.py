@@ -119,22 +119,13 @@ def test_faults_as_text(tmp_path):
     [
         ({"faults": ["storm"]}, "fault must be one of latency, rate_limited"),
         ({"faults": [503]}, "faults must be faults, or their texts such as 'error:status=503', got 503"),
-        ({"faults": 503}, "faults must be faults"),
-        ({"faults": None}, "faults must be faults"),
         ({"seed": "1"}, "seed must be a whole number, got '1'"),
-        ({"companies": 2.5}, "companies must be a whole number"),
-        ({"categories": None}, "categories must be a whole number"),
         ({"categories": True}, "categories must be a whole number"),
         ({"employees": -1}, "employees must be at least 0"),
         ({"latency": "fast"}, "latency must be a number of seconds"),
         ({"latency": float("nan")}, "latency must be a number of seconds"),
-        ({"job_seconds": float("inf")}, "job_seconds must be a number of seconds"),
         ({"requests_per_minute": 0}, "requests_per_minute must be at least 1"),
-        ({"requests_per_minute": "60"}, "requests_per_minute must be a whole number"),
         ({"port": 65536}, "port must be from 0 to 65535"),
-        ({"port": -1}, "port must be from 0 to 65535"),
-        ({"companies": 0}, "companies must be at least 1"),
-        ({"max_limit": 0}, "max_limit must be at least 1"),
     ],
 )
 def test_options_of_a_wrong_type(options, said, tmp_path):

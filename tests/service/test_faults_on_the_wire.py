@@ -353,7 +353,7 @@ def test_the_whole_time_is_bounded(serve, converse):
     assert time.monotonic() - begin < 15
 
 
-@pytest.mark.parametrize("status", [401, 403, 404, 409])
+@pytest.mark.parametrize("status", [401, 403, 404, 409, 501])
 def test_refusals_are_shown_at_once(serve, converse, status):
     small = SmallService(ROWS, fault=lambda number: answer({"message": "no\nway"}, status))
     with pytest.raises(BktoolsError) as caught:

@@ -1,4 +1,4 @@
-"""Which failures are repeated, how often, and how long that may take."""
+"""How often failures are repeated, and how long that may take."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bktools.errors import ArgumentError, StatusError, UnreachableError
+from bktools.errors import UnreachableError
 from bktools.service.retry import Budget, RetryPolicy, repeated
 
 QUICK = RetryPolicy(attempts=4, shortest_pause=0.001, longest_pause=0.002, deadline=30.0)
@@ -20,18 +20,6 @@ def failing(times, error, calls):
         return "answer"
 
     return send
-
-
-REFUSALS = [StatusError("no", status=status) for status in (400, 401, 403, 404, 409, 413, 501)]
-
-
-@pytest.mark.parametrize("error", [*REFUSALS, ArgumentError("x", "is wrong")])
-def test_a_refusal_is_not_repeated(error):
-    """Neither an error of the caller's; it is shown as it was."""
-    calls = []
-    with pytest.raises(type(error)) as caught:
-        repeated(failing(9, error, calls), QUICK, Budget())
-    assert (caught.value, len(calls)) == (error, 1)
 
 
 def test_the_budget_is_shared_and_refills():

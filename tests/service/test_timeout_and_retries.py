@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import time
 
 import pytest
@@ -11,11 +10,7 @@ from small_service import COMPANY
 
 import bktools
 from bktools.errors import ConnectionLostError, ServerError
-from bktools.service import Service
 from bktools.service.retry import RetryPolicy
-from bktools.service.service import limits_of, policy_of
-from bktools.service.transport import Limits
-from bktools.settings import load_settings
 
 ENTRY = "123e4567-e89b-42d3-a456-426614174000"
 LOCAL = "http://127.0.0.1:1"
@@ -55,17 +50,3 @@ def test_timeout(serve):
     with bktools.connect(slow.url, token="t", timeout=0.8) as service:
         assert service.get_employee(ENTRY).id == ENTRY
     assert len(slow.asked) == 1
-
-
-def test_what_the_settings_mean():
-    """Without them nothing changes; a long timeout lengthens the call; export jobs have 300 s at least."""
-    usual = load_settings(LOCAL, env={})
-    assert (limits_of(usual), policy_of(usual).attempts) == (Limits(), RetryPolicy().attempts)
-    assert limits_of(usual, shortest=300.0) == Limits(read=300.0, whole=600.0)
-    long = load_settings("sandbox", env={"BKTOOLS_TIMEOUT": "900", "BKTOOLS_RETRIES": "0"})
-    assert (limits_of(long).read, limits_of(long).whole, policy_of(long).deadline) == (900.0, 900.0, 900.0)
-    short = load_settings(LOCAL, env={}, timeout=dt.timedelta(seconds=2))
-    assert limits_of(short) == Limits(connect=2.0, read=2.0)
-    assert limits_of(short, shortest=300.0).read == 300.0
-    with Service(long) as service:
-        assert service.settings.retries == 0

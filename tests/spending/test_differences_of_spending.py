@@ -144,9 +144,9 @@ EMPLOYEES = pd.DataFrame({"id": ["i1"], "first_name": ["Ada"], "last_name": ["Ki
 @pytest.mark.parametrize(
     ("budget", "message"),
     [
-        ({"category_name": ["Rent", "Travel"]}, "unknown or ambiguous names in category_name: Travel;"),
-        ({"category_name": ["TRIPS", "Rent"]}, "unknown or ambiguous names in category_name: TRIPS;"),
-        ({"employee_name": ["Ada"]}, "unknown or ambiguous names in employee_name: Ada;"),
+        ({"category_name": ["Rent", "Travel"]}, 'names in category_name: "Travel"'),
+        ({"category_name": ["TRIPS", "Rent"]}, 'names in category_name: "TRIPS" is the name of several'),
+        ({"employee_name": ["Ada"]}, 'names in employee_name: "Ada"'),
         ({"category_name": ["rent", "no category"]}, ""),
         ({"category_name": ["Travel"], "category_id": ["i2"]}, ""),
         ({"employee_name": ["Ada  king"]}, ""),
@@ -171,6 +171,26 @@ def test_a_budget_names_one_of_those_given(budget, message):
     rows = compare(every=True)
     that = dict(zip(rows[f"{key}_id"].fillna(""), rows["that"], strict=True))
     assert {one: amount for one, amount in that.items() if amount} == planned
+
+
+def test_a_budget_with_unclear_names_says_what_tells_them_apart(tmp_path: Path):
+    """All lines of a name are named, the account and the group of equal ones, and what is similar."""
+    file = tmp_path / "budget.csv"
+    file.write_text("Category;Amount\nTrips;1,00\nRent;2,00\nRrent;3,00\ntrips;4,00\nTrips;5,00\n", "utf-8")
+    categories = CATEGORIES.assign(category_group_id=["g1", "g1", "g2"], account_id=["a1", "a1", "a2"])
+    accounts = pd.DataFrame({"id": ["a1", "a2"], "code": ["4210", "4660"], "external_id": ["x", "y"]})
+    accounts["name"] = "Cost"
+    budget = bktools.read_entries(file, categories=categories)
+    with pytest.raises(InputError) as error:
+        versus(NOVEMBER, budget, categories=categories, accounts=accounts)
+    ids = "i2 (account 4210) (group g1), i3 (account 4660) (group g2)"
+    assert [error.value.facts["names"][place]["lines"] for place in (0, 1, 2)] == [["2", "6"], ["4"], ["5"]]
+    several = f"is the name of several, of which it needs the ID: {ids}"
+    remarks = (
+        f"'Trips' (lines 2, 6) {several}, 'Rrent' (line 4) (did you mean Rent?), 'trips' (line 5) {several}"
+    )
+    assert remarks in str(error.value).replace('"', "'")
+    assert error.value.source == "budget.csv"
 
 
 def test_two_periods_of_one_frame():

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+import datetime as dt
+from dataclasses import replace
+from decimal import ROUND_HALF_UP, Decimal
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 
-from bktools import spend
+from bktools import spend, versus
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.delimited import to_csv
 from bktools.spending.rates import rates_of
@@ -62,6 +64,65 @@ def test_amounts_in_the_own_currency():
     assert home == {"EUR": 57.00, "USD": 87.16 - 2.61, "JPY": 74.07}
     assert {*sums["home_currency"]} == {"EUR"}
     assert "home_amount" not in spend(ENTRIES, by=[])
+
+
+# Suppliers, and what a budget plans for them; with a currency, in that one.
+NAMED = ENTRIES.assign(supplier=["Bahn", "Hotel", "Hotel", "Bahn", "Hotel", "Bahn"])
+BY_MONTH = {"USD": [("2026-07-01", "0.9"), ("2026-10-01", "0.8")], "JPY": [("2026-01-01", "0.006")]}
+PLANNED = [("Bahn", "USD", "200.01"), ("Hotel", "USD", "10.00"), ("Messe", "EUR", "5.00")]
+
+
+def _in_euro(currency: str, amount: str, day: str | None, last: str) -> Decimal:
+    """Return an amount at the last rate until its day, or until the last day where it has none."""
+    rates = [rate for begins, rate in BY_MONTH.get(currency, []) if begins <= (day or last)]
+    return (Decimal(amount) * Decimal((rates or ["1"])[-1])).quantize(Decimal("0.01"), ROUND_HALF_UP)
+
+
+@pytest.mark.parametrize("budget", ["with currencies", "without"])
+@pytest.mark.parametrize("period", [None, "2026-Q3"])
+def test_a_budget_is_compared_in_the_own_currency(tmp_path, period, budget):
+    """Each amount at its rate, a budget's at that of the month's end; without a currency it is in the own."""
+    file = tmp_path / "rates.csv"
+    lines = [f"{day},{currency},{rate}" for currency, own in BY_MONTH.items() for day, rate in own]
+    file.write_text("\n".join(["date,currency,rate", *lines]), encoding="utf-8")
+    that = pd.DataFrame(PLANNED, columns=["supplier", "currency", "amount"])
+    that["amount"] = that["amount"].astype(float)
+    that = that if budget == "with currencies" else that.drop(columns="currency")
+    changes = versus(NAMED, that, by="supplier", period=period, rates=file, every=True)
+    last = "2026-09-30" if period else "2026-10-31"
+    sums = {supplier: [Decimal(0), Decimal(0)] for supplier in ("Bahn", "Hotel", "Messe")}
+    for supplier, (day, currency, amount) in zip(NAMED["supplier"], ROWS, strict=True):
+        if period is None or (day and "2026-07" <= day[:7] <= "2026-09"):
+            sums[supplier][0] += _in_euro(currency, amount, day, last)
+    for supplier, currency, amount in PLANNED:
+        sums[supplier][1] += _in_euro(currency if "currency" in that else "EUR", amount, None, last)
+    got = {row.supplier: [Decimal(repr(row.this)), Decimal(repr(row.that))] for row in changes.itertuples()}
+    assert got == sums
+    assert {*changes["currency"]} == {"EUR"}
+
+
+def test_an_entry_of_the_same_price_at_another_rate_is_no_driver():
+    """What both sides paid in its currency drives nothing; another entry does, in the own currency."""
+    july = pd.DataFrame({"date": pd.to_datetime(["2026-07-01"]), "currency": "USD", "amount": [20.0]})
+    july["supplier"] = "Zoom"
+    october = july.assign(date=pd.Timestamp("2026-10-01"))
+    fair = october.assign(supplier="Fair", amount=100.0)
+    rates = rates_of({"USD": 1, "EUR": 1})
+    days = [dt.date(2026, 7, 1), dt.date(2026, 10, 1)]
+    rates = replace(rates, days={"USD": days}, rates={"USD": [Decimal("0.9"), Decimal("0.8")]}, own="EUR")
+    changes = versus(pd.concat([october, fair]), july, by=[], rates=rates)
+    assert changes[["currency", "this", "that", "drivers"]].to_numpy().tolist() == [
+        ["EUR", 96.0, 18.0, "2026-10-01 Fair +80.00"]
+    ]
+
+
+def test_without_a_rate_nothing_is_compared():
+    """A currency without a rate is an error, on either side."""
+    planned = pd.DataFrame(PLANNED, columns=["supplier", "currency", "amount"]).astype({"amount": float})
+    with pytest.raises(InputError, match="none for EUR, JPY"):
+        versus(NAMED, planned, by="supplier", rates={"USD": 0.9})
+    with pytest.raises(InputError, match="none for EUR, GBP"):
+        versus(NAMED, planned.assign(currency="GBP"), by="supplier", rates={"USD": 0.9, "JPY": 1})
 
 
 @pytest.mark.parametrize("mark", [",", ";", "excel"])

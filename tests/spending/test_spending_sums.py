@@ -227,21 +227,25 @@ def test_keys_are_names(by):
 
 
 def test_what_a_close_would_not_export_is_counted_and_named():
-    """Entries that are not approved, and lines that are there again, with their number and exact amounts."""
+    """Copies are left out; entries that are not approved or share an ID are counted; all have their sums."""
     entries = pd.DataFrame(
         {
-            "id": ["a", "A", "b", "b", "b", None, None],
-            "split_line": [None, None, 1, 2, 1, None, None],
-            "approved": [True, True, False, False, True, False, None],
-            "amount": [1.1, 1.1, 2.2, 3.3, 2.2, 4.4, 5.5],
-            "currency": ["EUR", "EUR", "EUR", "EUR", "EUR", "JPY", "JPY"],
+            "id": ["a", "A", "b", "b", "b", None, None, "a"],
+            "split_line": [None, None, 1, 2, 1, None, None, None],
+            "approved": [True, True, False, False, True, False, None, True],
+            "amount": [1.1, 1.1, 2.2, 3.3, 2.2, 4.4, 5.5, 1.4],
+            "currency": ["EUR", "EUR", "EUR", "EUR", "EUR", "JPY", "JPY", "EUR"],
         }
     )
     questionable = {
+        "copy": {"entries": 2, "amounts": {"EUR": "3.30"}},
         "not_approved": {"entries": 2, "amounts": {"EUR": "5.50", "JPY": "4.40"}},
-        "duplicate": {"entries": 2, "amounts": {"EUR": "3.30"}},
+        "duplicate": {"entries": 1, "amounts": {"EUR": "1.40"}},
     }
-    assert spend(entries, []).attrs["bktools"]["questionable"] == questionable
+    sums = spend(entries, [])
+    plain = entries.drop(index=[1, 4]).groupby("currency")["amount"].sum().round(2).to_dict()
+    assert dict(zip(sums["currency"], sums["amount"], strict=True)) == plain
+    assert sums.attrs["bktools"]["questionable"] == questionable
     sides = versus(entries, entries.head(1), by=[]).attrs["bktools"]["questionable"]
     assert sides == {"this": questionable, "that": {}}
 

@@ -16,7 +16,8 @@ import pytest
 import warm
 from backends import BOTH
 from entries_by_hand import COMPANY, company_of, entries_of, outcomes, states, submit
-from raw_service import job, send
+from raw_service import exactly, job, says
+from scripted_server import Hold
 
 import bktools
 from bktools.errors import ArgumentError, JournalError, PlanError, StorageError
@@ -98,7 +99,6 @@ def test_refusals_say_what_to_do(sandbox, service, number, text):
     assert outcomes(plan, service) == ["ACCEPTED"]
 
 
-@BOTH
 def test_only_one_process_sends_for_a_company(sandbox, service, entries):
     """While somebody sends for a company, others say so, name the sender, and send for other companies."""
     company, other = service.settings.company, sandbox.server.companies()[1].id
@@ -117,7 +117,6 @@ def test_only_one_process_sends_for_a_company(sandbox, service, entries):
     assert len(sandbox.server.export_jobs()) == 1
 
 
-@BOTH
 def test_entries_that_another_run_took_meanwhile_stop_their_company_alone(sandbox, service, monkeypatch):
     """The company whose entries went out in another batch is BLOCKED and says in which; others are sent."""
     first, second = sorted(company.id for company in sandbox.server.companies()[:2])
@@ -150,7 +149,6 @@ def test_a_wait_that_is_none_is_refused(sandbox, service, entries):
     assert sandbox.server.export_jobs() == []
 
 
-@BOTH
 def test_nothing_is_sent_when_anything_is_wrong(sandbox, service, entries):
     """One entry that was exported before, in the last batch: no batch of the plan is sent."""
     submit(entries.tail(1), service)
@@ -160,6 +158,41 @@ def test_nothing_is_sent_when_anything_is_wrong(sandbox, service, entries):
     with pytest.raises(PlanError, match="compose"):
         submit(replace(changed, rows=changed.rows.slice(0, 8)), service)
     assert len(sandbox.server.export_jobs()) == 1
+
+
+def test_entries_with_other_data_than_were_sent_are_not_accepted_again(sandbox, service, entries):
+    """Submitted again, entries count as accepted only while their data are those that were sent."""
+    shown = [
+        submit(entries.assign(amount=amount, currency="EUR"), service, apply=apply).iloc[0]
+        for amount, apply in ((10, True), (10, True), (11, False), (11, True))
+    ]
+    assert [row["outcome"] for row in shown] == ["ACCEPTED", "ACCEPTED", "BLOCKED", "BLOCKED"]
+    assert f"{len(entries)} of its entries have other data now" in shown[3]["message"]
+    assert entries["id"][0] in shown[3]["message"]
+    assert set(sandbox.server.accepted_entries().values()) == {1}
+
+
+def test_a_split_entry_is_sent_once(sandbox, service):
+    """Its ID is once in the body and counts as one entry; the journal keeps each line, exactly."""
+    lines = entries_of(service.settings.company, 4).assign(
+        date=pd.to_datetime(["2026-10-01", "2026-10-01", "2026-10-02", "2026-10-03"]),
+        amount=[10.0, 5.5, 7.0, 1.0],
+        currency="EUR",
+        split_line=[1, 2, 0, 0],
+        split_lines=[2, 2, 0, 0],
+    )
+    lines.loc[1, "id"] = lines["id"][0]
+    split, *others = lines["id"].unique()
+    plan = bktools.compose_export_jobs(lines, max_entries=2)
+    bodies = [plan.request(batch).entry_ids for batch in plan.batches["batch_id"]]
+    assert bodies == [[split, others[0]], others[1:]]
+    assert outcomes(plan, service) == ["ACCEPTED"] * 2
+    assert sandbox.server.accepted_entries() == dict.fromkeys((split, *others), 1)
+    history = bktools.load_export_jobs(entries=True, service=service)
+    kept = history.loc[history["entry_id"] == split, ["split_line", "amount"]]
+    assert kept.to_numpy().tolist() == [[1, 10.0], [2, 5.5]]
+    record = bktools.record_of("2026-10", service=service)
+    assert record.lines[0].startswith("exported: 3 entries, EUR 23.50")
 
 
 @pytest.mark.parametrize(
@@ -177,10 +210,10 @@ def test_a_job_gets_its_time_before_the_next_batch(talking, expires_in, wait, se
     """At most its `expiresIn`, and at most the wait that is asked for."""
     moments = []
 
-    def answer(raw, connection, request):
+    def answer(raw, request):
         moments.append(time.monotonic())
         raw.accepted.update(request["accountingEntryIds"])
-        send(connection, 201, job(request, expiresIn=expires_in))
+        return says(201, job(request, expiresIn=expires_in))
 
     with talking(answer) as (_, service):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 2), max_entries=1)
@@ -268,12 +301,9 @@ def test_ctrl_c_while_many_are_sent(talking, tmp_path):
     """Requests that wait for their rate were not sent; those on their way are in doubt."""
     ids = [company_of(number) for number in range(8)]
 
-    def hang(raw, connection, request):
-        raw.held.append(connection.dup())
-
-    with talking(hang) as (raw, _):
+    with talking(exactly(Hold())) as (raw, _):
         folders = {f"{name}_dir": tmp_path / name for name in ("cache", "data", "sent_log")}
-        with warm.Process(sends_until_interrupted, raw.base_url, folders, ids) as process:
+        with warm.Process(sends_until_interrupted, raw.url, folders, ids) as process:
             assert process.read() == "ready"
             while len(raw.requests) < 3:
                 time.sleep(0.02)
@@ -284,5 +314,5 @@ def test_ctrl_c_while_many_are_sent(talking, tmp_path):
             assert time.monotonic() - began < 5
             assert process.wait() == 0
         assert len(raw.requests) == 3
-        with Service(load_settings(raw.base_url, env={}, token="t", **folders)) as service:
+        with Service(load_settings(raw.url, env={}, token="t", **folders)) as service:
             assert Counter(states(service)) == {"UNKNOWN": 3, "PLANNED": 5}

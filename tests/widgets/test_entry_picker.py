@@ -81,6 +81,17 @@ def test_entries_of_any_index(entries: pd.DataFrame):
     pd.testing.assert_frame_equal(sorted_entries, before)
 
 
+def test_a_split_entry_is_selected_as_a_whole(entries: pd.DataFrame):
+    """A click on one line selects all lines of its entry, and a second click leaves all of them out."""
+    lines = entries.head(3).assign(split_line=[1, 2, 0], split_lines=[2, 2, 0])
+    lines.loc[1, "id"] = lines["id"][0]
+    picker = bktools.pick_entries(lines)
+    _click(picker, 0, 2)
+    assert picker.selection["id"].to_list() == lines["id"].to_list()
+    _click(picker, 0, 2)
+    assert picker.selection["id"].to_list() == [lines["id"][2]]
+
+
 def test_entries_without_a_currency_are_counted(entries: pd.DataFrame):
     """An entry without currency or amount is in the count, and other amounts stay exact."""
     awkward = entries.head(4).copy()

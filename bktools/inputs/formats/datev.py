@@ -30,8 +30,8 @@ from bktools.inputs.formats.format import Books, File, Format, company_in_file, 
 from bktools.inputs.grids.encoding import utf8_error
 from bktools.inputs.notes import Note
 from bktools.inputs.table import Table
+from bktools.inputs.terms import normal
 from bktools.inputs.values.days import parsed
-from bktools.inputs.words import normal
 
 _MARKS = ("EXTF", "DTVF")
 _CATEGORIES = {"chart": "20", "ledger": "21"}

@@ -16,7 +16,7 @@ from bktools.inputs.grids.delimited import read_delimited
 from bktools.inputs.headings import rows_below
 from bktools.inputs.notes import Note, note
 from bktools.inputs.table import Table
-from bktools.inputs.words import normal
+from bktools.inputs.terms import normal
 
 _DELIMITERS = "\t|;,"
 # A heading, or new cells.

@@ -17,7 +17,7 @@ from bktools.inputs.formats.delimited_text import (
 )
 from bktools.inputs.formats.format import Books, File, Format
 from bktools.inputs.grids.encoding import utf8_error
-from bktools.inputs.words import normal
+from bktools.inputs.terms import normal
 
 _HEADINGS = ("EcritureNum", "CompteNum")
 # Books in France are kept in euros; a foreign amount stands beside, in Montantdevise.

@@ -16,7 +16,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import NamedTuple
 
-from bktools.inputs import words
+from bktools.inputs import terms
 from bktools.inputs.formats.format import Books, File, Total
 from bktools.inputs.notes import note
 from bktools.inputs.table import Grid, Rows
@@ -149,7 +149,7 @@ def journal(file: File, grid: Grid) -> Books | None:
 def _columns(grid: Grid, needed: Collection[str]) -> tuple[int, dict[str, int]]:
     """Return the first row with the needed headings, and the column of each name; no columns without one."""
     for top, row in enumerate(grid.head[:_HEAD]):
-        own = [words.normal(cell) for cell in row]
+        own = [terms.normal(cell) for cell in row]
         # The first of a name's headings that the row has.
         places = {
             name: own.index(text) for name, texts in _COLUMNS.items() for text in texts[::-1] if text in own
@@ -207,7 +207,7 @@ def _under_accounts(rows: Sequence[_Row]) -> tuple[list[_Posting], list[Total]] 
                 return None
             voucher = " ".join(row.cells.get(name, "") for name in ("date", "kind", "number", "party"))
             postings.append(_Posting(row, opened[-1][0], row.cells, voucher))
-        elif row.account and (row.account in with_totals or not words.report_rank(row.account)):
+        elif row.account and (row.account in with_totals or not terms.report_rank(row.account)):
             opened.append((row.account, len(postings)))
     is_proven = totals or (postings and (_add_up(postings) or not _sum(postings)))
     return (postings, totals) if postings and is_proven else None

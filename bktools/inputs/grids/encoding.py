@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from bktools.caller import name_of
 from bktools.errors import ArgumentError
-from bktools.inputs import words
+from bktools.inputs import terms
 from bktools.inputs.notes import damaged
 
 _ENCODINGS = (
@@ -185,8 +185,8 @@ def _by_headings(readings: dict[str, str], data: bytes, headings_in: Callable[[s
     known = {name: headings_in(head.decode(name, "replace")) for name in readings}
     most = max(map(len, known.values()))
     left = [name for name in readings if len(known[name]) == most]
-    languages = words.languages_of(words.normal(heading) for name in left for heading in known[name])
-    letters = frozenset().union(*(words.letters().get(language, frozenset()) for language in languages))
+    languages = terms.languages_of(terms.normal(heading) for name in left for heading in known[name])
+    letters = frozenset().union(*(terms.letters().get(language, frozenset()) for language in languages))
     fitting = [
         name
         for name in left

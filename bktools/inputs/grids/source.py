@@ -45,7 +45,7 @@ class Source:
     def read(self, options: Options) -> Read:
         """Return the grids by the options that say how bytes become cells."""
         self._check(options)
-        how = (options.delimiter, options.encoding, options.sheet)
+        how = (options.get("delimiter"), options.get("encoding"), options.get("sheet"))
         if how not in self._read:
             self._read[how] = self._parsed(options)
         return self._read[how]
@@ -56,7 +56,7 @@ class Source:
         if file.path.suffix.casefold() not in _SUFFIXES:
             raise file.error("suffix", suffixes=" ".join(_SUFFIXES))
         for name in ("delimiter", "encoding", "sheet"):
-            value = getattr(options, name)
+            value = {**options}.get(name)
             if value is not None and name not in _OPTIONS_OF[file.kind]:
                 rule = f"does not apply to {file.source}, a {file.kind} file by its content"
                 raise ArgumentError(name_of(name), rule, value)
@@ -68,7 +68,7 @@ class Source:
         if file.kind == "workbook":
             from bktools.inputs.grids.workbook import read_workbook
 
-            return Read(read_workbook(data, options.sheet, self.name), None)
+            return Read(read_workbook(data, options.get("sheet"), self.name), None)
         if file.kind == "Parquet":
             from bktools.inputs.grids.parquet import read_parquet
 
@@ -76,6 +76,10 @@ class Source:
         from bktools.inputs.grids.delimited import read_delimited
 
         grid, reading = read_delimited(
-            data, self.kind, delimiter=options.delimiter, encoding=options.encoding, source=self.name
+            data,
+            self.kind,
+            delimiter=options.get("delimiter"),
+            encoding=options.get("encoding"),
+            source=self.name,
         )
         return Read([grid], reading)

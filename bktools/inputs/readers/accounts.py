@@ -18,7 +18,7 @@ from bktools.connection import company_named
 from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames import schema
-from bktools.inputs import cells, words
+from bktools.inputs import cells, terms
 from bktools.inputs.assignment import ask_for, candidates
 from bktools.inputs.fields import has_digits, options_of
 from bktools.inputs.formats.registry import opened_books
@@ -166,7 +166,7 @@ def _leave_titles(reading: Reading) -> None:
         no_identity &= reading.blank("external_id")
     filled = np.add.reduce([~cells.blank(column) for column in table.columns], dtype=np.int64)
     is_total = cells.each(
-        reading.column("name"), lambda text: words.normal(text) in words.TOTALS, schema.FLAG
+        reading.column("name"), lambda text: terms.normal(text) in terms.TOTALS, schema.FLAG
     )
     is_alone = (filled <= 1) & (len(table.columns) > 1)
     # A footer may stand in the column of the codes.
@@ -212,7 +212,7 @@ def _read_accounts(reading: Reading, company: str | None) -> None:
         reading.places.setdefault("external_id", reading.places["code"])
         reading.note_rows("no_name", reading.blank("name"))
     _leave_rates(reading)
-    nothing = words.values("none")
+    nothing = terms.values("none")
     reading.result |= {name: reading.or_null(name) for name in ("external_id", "code", "name", "type")}
     if reading.kind == "chart":
         # A name may be empty; blanks before it are the indentation of a tree.
@@ -220,7 +220,7 @@ def _read_accounts(reading: Reading, company: str | None) -> None:
     reading.result["tax_code_external_id"] = cells.each(
         reading.or_null("tax_code_external_id"),
         # A cell such as N/A says that there is none.
-        lambda text: None if not text.strip() or words.normal(text) in nothing else text,
+        lambda text: None if not text.strip() or terms.normal(text) in nothing else text,
         schema.TEXT,
     )
     _leave_another_systems_company(reading)
@@ -302,5 +302,5 @@ def _archived(reading: Reading) -> pa.ChunkedArray:
 def _flags(column: pa.ChunkedArray, *, yes: bool) -> pa.ChunkedArray:
     """Return what each cell says of being archived; null where its word is not known."""
     meanings = {"yes": yes, "no": not yes, "active": False, "archived": True}
-    meant = {"": False} | {word: flag for name, flag in meanings.items() for word in words.values(name)}
-    return cells.each(column, lambda text: meant.get(words.normal(text)), schema.FLAG)
+    meant = {"": False} | {word: flag for name, flag in meanings.items() for word in terms.values(name)}
+    return cells.each(column, lambda text: meant.get(terms.normal(text)), schema.FLAG)

@@ -15,7 +15,7 @@ from bktools.connection import company_named
 from bktools.contract import rules
 from bktools.frames import schema
 from bktools.frames.money import check_form
-from bktools.inputs import cells, words
+from bktools.inputs import cells, terms
 from bktools.inputs.assignment import ask_for, candidates
 from bktools.inputs.fields import fields_of, options_of
 from bktools.inputs.formats.registry import refuse_ledgers
@@ -212,10 +212,14 @@ def _take_budget(reading: Reading) -> None:
         reading.own_names |= {} if account is None else {_ACCOUNT: account}
 
 
+def _is_budget(reading: Reading) -> bool:
+    return "date" in reading.may_lack
+
+
 def _ask_whose_currency(reading: Reading) -> None:
     """Ask whether the column of currencies is the amount's, where a foreign amount stands beside it."""
     parts = {
-        heading: {words.normal(part) for part in heading.replace("_", " ").split()}
+        heading: {terms.normal(part) for part in heading.replace("_", " ").split()}
         for heading in reading.table.headings
     }
     foreign = next((heading for heading, own in parts.items() if own & _FOREIGN and own & _AMOUNTS), None)
@@ -257,7 +261,7 @@ def _read_identities(reading: Reading, *, frames: Frames, company: str | None) -
 def _ask_of_repeated_ids(reading: Reading) -> None:
     """Ask about rows with one ID and one amount: each may have the total of them all."""
     ids, amounts = reading.or_null("id"), reading.result.get("amount")
-    if amounts is not None and not any(map(reading.has, SPLITS)) and not reading.options.split_lines:
+    if amounts is not None and not any(map(reading.has, SPLITS)) and not reading.options.get("split_lines"):
         again = cells.duplicated(ids)
         if (cells.duplicated(ids, amounts) == again).all():
             choices = [{"columns": {"id": ""}}, reading.table.skip(again)]
@@ -267,13 +271,16 @@ def _ask_of_repeated_ids(reading: Reading) -> None:
 def _read_names(reading: Reading, frames: Frames, company: str | None) -> None:
     """Read the IDs of categories and employees, or the names that the frames know."""
     for field, frame in frames.items():
+        if _is_budget(reading) and field.replace("_id", "_name") in reading.own_names:
+            # Names of a budget are looked up where it is compared.
+            reading.leave(field)
         if not reading.has(field):
             continue
         with reading.trying():
             reading.result[field] = (
                 cells.uuids(reading.table, reading.places[field], required=False)
                 if frame is None
-                else names.identifiers(reading, field, frame, company, is_budget="date" in reading.may_lack)
+                else names.identifiers(reading, field, frame, company)
             )
     if "category_id" in reading.result:
         ids = reading.result["category_id"]
@@ -289,7 +296,10 @@ def _without_ids(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _pass_others_through(reading: Reading) -> None:
     """Keep the file's own names beside the IDs, and other columns as text under headings of their own."""
     table, own_names = reading.table, reading.own_names
-    own = {field: _without_ids(table.columns[place]) for field, place in own_names.items()}
+    own = {field: table.columns[place] for field, place in own_names.items()}
+    # An ID in a budget stands for a category without a name.
+    clean = cells.or_null if _is_budget(reading) else _without_ids
+    own = {field: clean(column) for field, column in own.items()}
     # No entry has an account of its own.
     reading.others |= {name: own.pop(name) for name in [*own] if name == _ACCOUNT}
     reading.result |= own

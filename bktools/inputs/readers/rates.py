@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames import schema
-from bktools.inputs import cells, words
+from bktools.inputs import cells, terms
 from bktools.inputs.assignment import ask_column, candidates
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
@@ -57,5 +57,5 @@ def _read(reading: Reading) -> None:
 
 
 def _code(text: str) -> str | None:
-    codes = words.currencies_of(text)
+    codes = terms.currencies_of(text)
     return codes[0] if len(codes) == 1 else None

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.frames import schema
-from bktools.inputs import cells, words
+from bktools.inputs import cells, terms
 from bktools.inputs.options import Options
 from bktools.inputs.question import Problems
 from bktools.inputs.table import Mask
@@ -85,7 +85,7 @@ def money(text: str) -> Money | None:
     for unit in filter(None, (match[1] + match[3], match[6])):
         if unit.upper().strip(".") in _SIDES:
             side = _SIDES[unit.upper().strip(".")]
-        elif words.currencies_of(unit):
+        elif terms.currencies_of(unit):
             currency = unit
         else:
             return None
@@ -274,8 +274,8 @@ def decimal_mark(figures: Collection[Figures], options: Options, currency: str, 
 
     The decimals of the one currency of a file, if it has one, settle amounts such as 1.255.
     """
-    if options.decimal:
-        return options.decimal
+    if stated := options.get("decimal"):
+        return stated
     marks = {mark for one in figures for mark in one.marks}
     clear = {mark.mark for mark in marks if not mark.is_open}
     open_marks = {mark.mark for mark in marks if mark.is_open}

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames import schema
-from bktools.inputs import cells, words
+from bktools.inputs import cells, terms
 from bktools.inputs.reading import Reading
 from bktools.visible import first_of
 
@@ -34,22 +34,25 @@ def read_approvals(reading: Reading) -> None:
         return
     column = reading.column(saying)
     reading.result["status"] = reading.or_null("status" if reading.has("status") else saying)
-    stated = reading.options.approved_values
+    stated = reading.options.get("approved_values")
     if stated is not None:
-        approving = {words.normal(value) for value in stated.split(",")} - {""}
+        approving = {terms.normal(value) for value in stated.split(",")} - {""}
     else:
         is_of_approvals = saying == "approved" or _is_headed(reading, saying) or reading.is_asked(saying)
-        approving = {*words.values("approved"), *(words.values("yes") if saying == "approved" else ())}
-        approving |= words.values("settled") if is_of_approvals else frozenset()
-        texts = {*map(words.normal, cells.unique(column))}
+        approving = {
+            *terms.values("approved"),
+            *(terms.values("yes") if saying == "approved" else ()),
+        }
+        approving |= terms.values("settled") if is_of_approvals else frozenset()
+        texts = {*map(terms.normal, cells.unique(column))}
         if not is_of_approvals and texts.isdisjoint(approving):
             if reading.result["id"].null_count == len(column):
                 # A bank's states say nothing of approvals, and its entries are not exported.
                 return
-            is_of_approvals = not texts.isdisjoint(words.values("settled"))
+            is_of_approvals = not texts.isdisjoint(terms.values("settled"))
         if is_of_approvals:
             _ask_unknown(reading, saying, approving)
-    approved = cells.each(column, lambda text: words.normal(text) in approving, schema.FLAG)
+    approved = cells.each(column, lambda text: terms.normal(text) in approving, schema.FLAG)
     reading.result["approved"] = approved
     for rows, code in ((approved, "approved"), (pc.invert(approved), "not_approved")):
         if counts := _counts(column.filter(rows)):
@@ -61,11 +64,11 @@ def _is_headed(reading: Reading, saying: str) -> bool:
 
 
 def _ask_unknown(reading: Reading, saying: str, approving: set[str]) -> None:
-    known = {*approving, *words.values("not_approved", "no"), ""}
+    known = {*approving, *terms.values("not_approved", "no"), ""}
     counts = _counts(reading.column(saying))
-    unknown = {value: count for value, count in counts.items() if words.normal(value) not in known}
+    unknown = {value: count for value, count in counts.items() if terms.normal(value) not in known}
     if unknown:
-        sure = [value.strip() for value in counts if words.normal(value) in approving]
+        sure = [value.strip() for value in counts if terms.normal(value) in approving]
         every = [*sure, *(value.strip() for value in unknown)]
         choices = [{"approved_values": ",".join(dict.fromkeys(values)) or "none"} for values in (sure, every)]
         reading.problems.ask("approvals", choices, heading=reading.heading(saying), values=_shown(unknown))
@@ -73,12 +76,12 @@ def _ask_unknown(reading: Reading, saying: str, approving: set[str]) -> None:
 
 def _read_export_status(reading: Reading) -> None:
     """Read which entries were exported elsewhere, by a status or a time of export, or the entry's status."""
-    meanings = {word: code for code in EXPORT_STATUS for word in words.values(code)}
+    meanings = {word: code for code in EXPORT_STATUS for word in terms.values(code)}
     codes = reading.constant(None, schema.TEXT)
     if reading.has("export_status"):
         of_flags = {
-            **dict.fromkeys(words.values("yes"), EXPORTED),
-            **dict.fromkeys(words.values("no"), NOT_EXPORTED),
+            **dict.fromkeys(terms.values("yes"), EXPORTED),
+            **dict.fromkeys(terms.values("no"), NOT_EXPORTED),
         }
         column = reading.column("export_status")
         codes = _codes(column, meanings | of_flags)
@@ -99,7 +102,7 @@ def _read_export_status(reading: Reading) -> None:
 
 
 def _codes(column: pa.ChunkedArray, meanings: Mapping[str, str]) -> pa.ChunkedArray:
-    return cells.each(column, lambda text: meanings.get(words.normal(text)), schema.TEXT)
+    return cells.each(column, lambda text: meanings.get(terms.normal(text)), schema.TEXT)
 
 
 def _counts(column: pa.ChunkedArray) -> Mapping[str, int]:

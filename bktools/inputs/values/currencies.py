@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from bktools.errors import ConfigurationError
 from bktools.frames import schema
-from bktools.inputs import cells, words
+from bktools.inputs import cells, terms
 from bktools.inputs.assignment import candidates, pairs_with_currency
 from bktools.inputs.columns import most
 from bktools.inputs.question import Choice
@@ -43,7 +43,7 @@ def own_currency() -> str | None:
 
 def _of_headings(reading: Reading, fields: Iterable[str]) -> tuple[str, ...]:
     """Return what the one currency can be that headings of amounts name, nothing where they name several."""
-    named = {words.currencies_in(reading.heading(field)) for field in fields} - {()}
+    named = {terms.currencies_in(reading.heading(field)) for field in fields} - {()}
     return named.pop() if len(named) == 1 else ()
 
 
@@ -59,14 +59,14 @@ def only_currency(reading: Reading, fields: Iterable[str], own: str | None) -> s
     if reading.has("currency"):
         named = {text.strip().upper() for text in cells.unique(reading.column("currency"))}
         return named.pop() if len(named) == 1 else ""
-    return reading.options.currency or own or ""
+    return reading.options.get("currency") or own or ""
 
 
 def read_currency(reading: Reading, figures: Mapping[str, Figures], own: str | None) -> None:
     """Read the code of each row, where there is any; contradictions and unknown currencies are problems."""
     options = reading.options
     is_needed = reading.kind == "entries" and "currency" not in reading.may_lack
-    is_needed &= options.columns.get("currency") != ""
+    is_needed &= reading.asked.get("currency") != ""
     stated = [*_stated(reading, figures)]
     result = reading.constant(None, schema.TEXT)
     for source in stated:
@@ -79,9 +79,11 @@ def read_currency(reading: Reading, figures: Mapping[str, Figures], own: str | N
     empty = cells.mask(pc.is_null(result))
     # The company's own currency is that of files which name none; a row among others lacks its cell.
     beside = [] if stated else _columns_of_others(reading, own)
-    default = options.currency or (own if empty.all() and not beside else None)
+    default = options.get("currency") or (own if empty.all() and not beside else None)
     if empty.any() and default:
-        reading.note("currency_stated" if options.currency else "currency_of_company", currency=default)
+        reading.note(
+            "currency_stated" if options.get("currency") else "currency_of_company", currency=default
+        )
         result = pc.fill_null(result, default)
     elif empty.all() and is_needed and not reading.problems.has("currency"):
         choices: list[Choice] = [reading.table.choice("currency", place) for place in beside]
@@ -131,8 +133,8 @@ def _code(
     is_only: bool,
 ) -> str:
     """Return the currency that a text is; what contradicts it, and what else it may be, are problems."""
-    can_be = words.currencies_of(unit) or tuple(one for one in unit.split() if one in words.codes())
-    asked = reading.options.currency
+    can_be = terms.currencies_of(unit) or tuple(one for one in unit.split() if one in terms.codes())
+    asked = reading.options.get("currency")
     if len(can_be) == 1 and before.null_count == len(before) and not asked:
         return can_be[0]
     rows = cells.mask(pc.equal(source.texts, unit))

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames import schema
-from bktools.inputs import cells, words
+from bktools.inputs import cells, terms
 from bktools.inputs.options import Options
 from bktools.inputs.question import Problems
 from bktools.inputs.table import Mask
@@ -88,7 +88,7 @@ def days_of(text: str, year: int | None = None) -> Mapping[str, dt.date | None]:
         (_WORD.match(text), (1, 2, 3)),
         (_WORD_FIRST.match(text), (2, 1, 3)),
     ):
-        month = words.months().get(words.normal(match[at_month])) if match else None
+        month = terms.months().get(terms.normal(match[at_month])) if match else None
         if match and month:
             own = match[at_year] or year
             return {"": _day(own, month, match[at_day]) if own else None}
@@ -109,8 +109,8 @@ def may_be_days(column: pa.ChunkedArray, options: Options) -> Mask:
     """Return which cells have the form of a day."""
 
     def may_be(text: str) -> bool:
-        is_of_format = options.date_format is not None and text.strip()[:1].isdigit()
-        return bool(days_of(text, options.year)) or is_serial(text) or is_of_format
+        is_of_format = options.get("date_format") is not None and text.strip()[:1].isdigit()
+        return bool(days_of(text, options.get("year"))) or is_serial(text) or is_of_format
 
     return cells.mask(cells.each(without_times(column), may_be, schema.FLAG))
 
@@ -137,16 +137,16 @@ def read_days(
     """
     column = without_times(column)
     texts = cells.unique(column)
-    form = options.date_format
+    form = options.get("date_format")
     if form and form not in ORDERS.values():
-        meaning = {text: _by_format(text, form, options.year) for text in texts}
+        meaning = {text: _by_format(text, form, options.get("year")) for text in texts}
     else:
         order = next((order for order, own in ORDERS.items() if own == form), "") or _order(
             texts, all_cells, options, problems
         )
         meaning = {}
         for text in texts:
-            days = days_of(text, options.year)
+            days = days_of(text, options.get("year"))
             meaning[text] = days.get(order, days.get(""))
     read = cells.each(column, meaning.get, schema.DATE)
     return read, cells.mask(pc.is_null(read)) & ~cells.blank(column)
@@ -165,9 +165,8 @@ def _by_format(text: str, form: str, year: int | None) -> dt.date | None:
 def _order(
     texts: Sequence[str], all_cells: Sequence[pa.ChunkedArray], options: Options, problems: Problems
 ) -> str:
-    open_texts = [
-        text for text in texts if "" not in days_of(text, options.year) and days_of(text, options.year)
-    ]
+    year = options.get("year")
+    open_texts = [text for text in texts if (days := days_of(text, year)) and "" not in days]
     if not open_texts:
         return "dmy"
     seen = {*texts, *(text for column in all_cells for text in cells.unique(without_times(column)))}
@@ -176,7 +175,7 @@ def _order(
     if len(settled) == 1:
         return settled.pop()
     text = open_texts[0]
-    days = days_of(text, options.year)
+    days = days_of(text, year)
     problems.ask(
         "date_format",
         [{"date_format": form} for form in ORDERS.values()],

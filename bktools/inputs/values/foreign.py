@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.inputs import cells, words
+from bktools.inputs import cells, terms
 from bktools.inputs.assignment import candidates
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Mask
@@ -34,7 +34,7 @@ def settle_foreign(reading: Reading, home: str | None) -> None:
         if own is None and not reading.is_asked("foreign_amount"):
             own = _second_amount(reading)
         if own is not None:
-            _decide(reading, own, reading.options.currency or home)
+            _decide(reading, own, reading.options.get("currency") or home)
     if not reading.has(*_PAIR):
         # One without the other says nothing.
         reading.leave(*_PAIR)
@@ -79,13 +79,13 @@ def _decide(reading: Reading, own: int, home: str | None) -> None:
 
 def _codes(reading: Reading, rows: Mask) -> set[str]:
     texts = cells.unique(reading.column("currency").filter(pa.array(rows)))
-    return {code for text in texts if text.strip() for code in words.currencies_of(text)[:1] or (text,)}
+    return {code for text in texts if text.strip() for code in terms.currencies_of(text)[:1] or (text,)}
 
 
 def _differs(reading: Reading, own: int) -> Mask:
     """Return the rows with another amount beside the posting's than this itself."""
     figures = Figures.of(reading.table.columns[own], is_numeric=own in reading.table.numeric)
-    values, _ = figures.values(reading.options.decimal or figures.own_mark)
+    values, _ = figures.values(reading.options.get("decimal") or figures.own_mark)
     other, amount = (
         np.abs(pc.fill_null(column.cast(pa.float64()), 0.0).to_numpy())
         for column in (values, reading.result["amount"])

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.frames import schema
-from bktools.inputs import cells, words
+from bktools.inputs import cells, terms
 from bktools.inputs.assignment import MONEY, ask_amount, ask_column, ask_of_totals, candidates
 from bktools.inputs.columns import Column, most, side_of
 from bktools.inputs.question import Choice
@@ -33,7 +33,7 @@ _EXAMPLE = dt.date(2026, 10, 31)
 
 def find_money(reading: Reading) -> list[str]:
     """Return the fields of the amounts that have a column; without any, they are asked for."""
-    places, columns = reading.places, reading.options.columns
+    places, columns = reading.places, reading.asked
     if "date" not in {*places, *reading.may_lack} and columns.get("date") != "":
         ask_column(reading, "date")
     named = [name for name in MONEY if name in places]
@@ -85,15 +85,15 @@ def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]
     fields = find_money(reading)
     if reading.has("currency"):
         named = {text.strip() for text in cells.unique(reading.column("currency")) if text.strip()}
-        codes = words.currencies_of(named.pop()) if len(named) == 1 else ()
+        codes = terms.currencies_of(named.pop()) if len(named) == 1 else ()
         reading.table = replace(reading.table, currency=codes)
-    if not fields and reading.options.columns.get("amount") != "":
+    if not fields and reading.asked.get("amount") != "":
         return {}
     if not reading.has("side") and fields == ["amount"] and not reading.is_asked("side"):
         _ask_side(reading)
     figures, whole = _figures(reading, fields), reading.table
     keep = entries_only(reading, figures) if figures else np.ones(len(whole.lines), dtype=bool)
-    if reading.options.fill_down:
+    if reading.options.get("fill_down"):
         fill_down(reading)
     if reading.has("side", "amount"):
         keep &= _without_skipped_sides(reading, keep)
@@ -145,7 +145,7 @@ def read_date(reading: Reading, all_columns: Sequence[pa.ChunkedArray]) -> None:
         return
     place, options = reading.places["date"], reading.options
     column = reading.column("date")
-    if not options.date_format and most(reading.sample("date"), is_serial, 1):
+    if not options.get("date_format") and most(reading.sample("date"), is_serial, 1):
         reading.problems.ask("date_serial", [{"date_format": "serial"}], value=column[0].as_py())
         return
     left_out = [reading.table.left_out[place]] if reading.table.left_out else []
@@ -157,7 +157,7 @@ def read_date(reading: Reading, all_columns: Sequence[pa.ChunkedArray]) -> None:
 
 def _ask_of_no_days(reading: Reading, bad: Mask, texts: Sequence[str]) -> None:
     """Ask about cells that are no days: the year, what is to be corrected, or rows that are no entries."""
-    without_year = [text for text in texts if lacks_year(text) and not reading.options.year]
+    without_year = [text for text in texts if lacks_year(text) and not reading.options.get("year")]
     broken = [text for text in texts if text.strip()[:1].isdigit()]
     if without_year:
         reading.ask_of_rows("year", bad, value=without_year[0], option="year")
@@ -225,13 +225,13 @@ def _may_say_sides(column: Column) -> bool:
 
 
 def _sides(reading: Reading) -> pa.ChunkedArray:
-    own = {words.normal(word): side for word, side in reading.options.sides.items()}
-    if any(words.normal(text) == "md" for text in reading.sample("side")):
+    own = {terms.normal(word): side for word, side in (reading.options.get("sides") or {}).items()}
+    if any(terms.normal(text) == "md" for text in reading.sample("side")):
         # The two sides of Czech books: beside MD, D is the credit.
         own = {"d": "credit", **own}
     return cells.each(
         reading.column("side"),
-        lambda text: own.get(words.normal(text)) or own.get(text.strip()) or side_of(text),
+        lambda text: own.get(terms.normal(text)) or own.get(text.strip()) or side_of(text),
         schema.TEXT,
     )
 
@@ -259,7 +259,7 @@ def _signed(
         both = (pc.max_element_wise(amount, zero), pc.negate(pc.min_element_wise(amount, zero)))
     else:
         amount, both = _of_pair(reading, values)
-    if reading.options.negate:
+    if reading.options.get("negate"):
         amount = pc.negate(amount)
         reading.note("negated")
     reading.result["amount"] = amount.cast(pa.decimal128(LONGEST, amount.type.scale))
@@ -298,7 +298,7 @@ def _of_pair(
         for side in ("debit", "credit")
     )
     both = cells.mask(pc.and_(pc.not_equal(debit, zero), pc.not_equal(credit, zero)))
-    if reading.options.net:
+    if reading.options.get("net"):
         reading.note_rows("net", both)
     else:
         reading.ask_of_rows("both_sides", both, [{"net": True}] if "date" in reading.result else [])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -26,44 +26,56 @@ KEYS = {
     "employee_id": ("id", "email", "code", "name"),
 }
 
+# Columns of a frame that tell rows of one name apart; the account is the code of the category's.
+_TELL_APART = ("account", "category_group_id", "email")
+
 
 def key(text: str) -> str:
     """Return a name for comparison: without case, and with single spaces."""
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
-def identifiers(
-    reading: Reading, field: str, frame: pd.DataFrame, company: str | None, *, is_budget: bool = False
-) -> pa.ChunkedArray:
+def identifiers(reading: Reading, field: str, frame: pd.DataFrame, company: str | None) -> pa.ChunkedArray:
     """Return the identifier of the row that each cell names; empty cells are null, unknown names stay.
 
     The frame is one of categories or employees. An entry with an unknown name is held back by the plan, as
     one with an unknown ID is; the notes get a line that lists such names, with suggestions. Where no cell
-    names a row, the column, the company or the frame is another one: an `InputError`. So is such a name in a
-    budget, which would be compared with nothing.
+    names a row, the column, the company or the frame is another one: an `InputError`.
     """
-    known, named = _known(frame, field, company)
     table, heading = reading.table, reading.heading(field)
     column = cells.or_null(cells.trimmed(reading.column(field)))
     encoded = pc.dictionary_encode(column).combine_chunks()
-    ids_of = {text: _ids_of(text, known) for text in encoded.dictionary.to_pylist()}
     # An ID that is not among them stays: the plan says why it cannot be exported.
-    wrong = [
-        text for text, ids in ids_of.items() if len(ids) > 1 or (not ids and not UUID_PATTERN.match(text))
-    ]
+    ids_of, wrong = looked_up(encoded.dictionary.to_pylist(), field, frame, company)
     if wrong:
-        remarks = [_remark(text, ids_of[text], named) for text in wrong[:_SHOWN]]
+        remarks = [*wrong.values()][:_SHOWN]
         more = len(wrong) - _SHOWN if len(wrong) > _SHOWN else None
-        rows = cells.mask(pc.is_in(column, value_set=pa.array(wrong, schema.TEXT)))
-        if is_budget or len(wrong) == len(ids_of):
-            code = "budget_names" if is_budget else "unknown_names"
-            raise table.error(code, table.lines_of(rows)[0], heading=heading, names=remarks, more=more)
+        rows = cells.mask(pc.is_in(column, value_set=pa.array([*wrong], schema.TEXT)))
+        if len(wrong) == len(ids_of):
+            error = {"heading": heading, "names": remarks, "more": more}
+            raise table.error("unknown_names", table.lines_of(rows)[0], **error)
         reading.note_rows("unknown_names", rows, heading=heading, names=remarks, more=more)
-    values = [
-        next(iter(ids)) if len(ids) == 1 else text.lower() if UUID_PATTERN.match(text) else text
-        for text, ids in ids_of.items()
-    ]
+    values = [*ids_of.values()]
     return pa.chunked_array([pc.take(pa.array(values, schema.TEXT), encoded.indices)])
+
+
+def looked_up(
+    texts: Iterable[str], field: str, frame: pd.DataFrame, company: str | None = None
+) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
+    """Return the ID that each text names, and facts about those that name no row or several of the frame.
+
+    An ID is its own; a text that names none or several stays.
+    """
+    known, named = _known(frame, field, company)
+    ids: dict[str, str] = {}
+    wrong: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        named_ids = _ids_of(text, known)
+        is_id = UUID_PATTERN.match(text) is not None
+        ids[text] = next(iter(named_ids)) if len(named_ids) == 1 else text.lower() if is_id else text
+        if len(named_ids) > 1 or not (named_ids or is_id):
+            wrong[text] = _remark(text, named_ids, named, frame)
+    return ids, wrong
 
 
 def columns_of(reading: Reading, field: str, frame: pd.DataFrame, company: str | None) -> list[int]:
@@ -104,10 +116,15 @@ def _ids_of(text: str, kinds: list[dict[str, set[str]]]) -> set[str]:
     return next((kind[key(text)] for kind in kinds if key(text) in kind), set())
 
 
-def _remark(text: str, ids: set[str], named: Mapping[str, str]) -> dict[str, Any]:
+def _remark(text: str, ids: set[str], named: Mapping[str, str], frame: pd.DataFrame) -> dict[str, Any]:
+    own = frame[frame["id"].str.lower().isin(ids)].sort_values("id")
     close = process.extract(key(text), [*named], limit=_SUGGESTIONS, score_cutoff=_SIMILAR) if not ids else ()
     return {
         "text": text,
-        "ids": sorted(ids) or None,
+        "ids": [
+            {"id": row["id"].lower()} | {name: row.get(name) or None for name in _TELL_APART}
+            for row in own.astype(object).where(own.notna(), None).to_dict("records")
+        ]
+        or None,
         "similar": [named[name] for name, _, _ in close] or None,
     }

@@ -26,7 +26,7 @@ def codes_and_names(table: Table) -> list[int]:
 
 def split_accounts(reading: Reading, code: str, name: str) -> None:
     """Split the column of codes and names in two, where it is asked; ask about it where no code is found."""
-    if {code, name} <= reading.options.columns.keys():
+    if {code, name} <= reading.asked.keys():
         return
     joined = [
         place
@@ -34,10 +34,10 @@ def split_accounts(reading: Reading, code: str, name: str) -> None:
         if place in (*reading.free(), *map(reading.places.get, (code, name)))
     ]
     is_open = code not in reading.places or reading.places[code] in joined
-    if joined and is_open and not reading.options.split_account:
+    if joined and is_open and not reading.options.get("split_account"):
         heading = reading.table.headings[joined[0]]
         reading.problems.ask("code_and_name", [{"split_account": True}], heading=heading, field=code)
-    if joined and (is_open or reading.options.split_account):
+    if joined and (is_open or reading.options.get("split_account")):
         # Also where it is asked, so that its cells are asked about in the same question.
         _split(reading, joined[0], code, name)
 

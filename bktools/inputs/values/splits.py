@@ -41,7 +41,7 @@ def split_entries(reading: Reading, entries: pa.Table) -> pa.Table:
     (or 0), or when they add up to the total that stands beside each, or when the caller says so. Equal lines
     are copies of one.
     """
-    are_split = reading.options.split_lines
+    are_split = reading.options.get("split_lines", False)
     columns = {name: reading.column(name) for name in SPLITS if reading.has(name)}
     if not columns and not are_split:
         return entries
@@ -49,7 +49,7 @@ def split_entries(reading: Reading, entries: pa.Table) -> pa.Table:
     totals = None
     if "entry_total" in columns:
         figures = Figures.of(columns["entry_total"])
-        totals, _ = figures.values(reading.options.decimal or figures.own_mark)
+        totals, _ = figures.values(reading.options.get("decimal") or figures.own_mark)
     counts = entries["id"].value_counts()
     repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1)).drop_null()
     places = np.flatnonzero(pc.is_in(entries["id"], value_set=repeated))

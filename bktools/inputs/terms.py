@@ -1,4 +1,4 @@
-"""The dictionary of files, from `words.toml`: words of headings, and of values of cells, by table."""
+"""The dictionary of files, from `terms.toml`: words of headings, and of values of cells, by table."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def normal(text: str) -> str:
 
 @cache
 def _file() -> Mapping[str, Any]:
-    text = files(__package__).joinpath("words.toml").read_text(encoding="utf-8")
+    text = files(__package__).joinpath("terms.toml").read_text(encoding="utf-8")
     content: Mapping[str, Any] = tomllib.loads(text)
     return content
 

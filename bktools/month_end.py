@@ -7,20 +7,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import Any, Literal, SupportsIndex
 
 import pandas as pd
 
 from bktools.close.close import Close
-from bktools.close.request import close_request
+from bktools.close.request import CloseRequest, budget_of, ledger_of, month_to_close, table_with_source
 from bktools.close.run import run_close
-from bktools.connection import service_or_default
-from bktools.errors import StorageError
+from bktools.connection import service_or_default, words_for
+from bktools.contract import rules
+from bktools.errors import ArgumentError, StorageError
 from bktools.frames.delimited import profile_named
 from bktools.frames.schema import Month
+from bktools.frames.sums import threshold_of
+from bktools.journal.periods import required_company
+from bktools.journal.records import this_user
 from bktools.reports.folder import check_target, earlier_close, planned_beside, write_folder
 from bktools.reports.html import notebook
 from bktools.service import Service
+from bktools.spending.rates import kept_rates, rates_of
+from bktools.submit.export_jobs import seconds_of
 from bktools.wording import Sentence
 
 
@@ -33,7 +39,7 @@ def close_month(
     categories: pd.DataFrame | None = None,
     employees: pd.DataFrame | None = None,
     ledger: pd.DataFrame | None = None,
-    folder: str | Path | None = None,
+    folder: str | Path | Literal[False] | None = None,
     apply: bool = False,
     max_entries: SupportsIndex = 500,
     wait: float | dt.timedelta = 300.0,
@@ -69,10 +75,11 @@ def close_month(
     ledger : DataFrame, optional
         The company's general ledger, as `read_general_ledger` returns it: what it holds already is held back,
         and so is what a posting of it may be of, until somebody recorded that it is not booked.
-    folder : str or Path, optional
+    folder : str, Path or False, optional
         Folder for the report, the tables, the workbook, the pictures, the files that were read and the
         manifest; `month-end-2026-10` by default. An earlier close in this folder is kept beside it. A dry run
-        is written beside a close that was applied, in `month-end-2026-10.planned`.
+        is written beside a close that was applied, in `month-end-2026-10.planned`. False writes no folder:
+        the close is data alone.
     apply : bool
         True to create accounts and send export jobs; by default everything is planned and nothing is written
         to the service. Safe to re-run: completed steps are skipped, and the tables are those of the month.
@@ -144,33 +151,41 @@ def close_month(
     ('2026-10', 'planned', 'README.txt')
     """
     profile_named(profile)
-    request = close_request(
-        service_or_default(service),
-        chart=chart,
-        entries=entries,
-        month=month,
+    service = service_or_default(service)
+    settings = service.settings
+    company = required_company(company, settings)
+    if rules.flag("first_export", first_export) and by is None:
+        raise ArgumentError("first_export", Sentence("rule.first_export_without_name"))
+    begun_at = dt.datetime.now(dt.UTC)
+    period = month_to_close(entries, month, begun_at, is_approved=approved_by is not None)
+    request = CloseRequest(
+        service=service,
         company=company,
-        categories=categories,
-        employees=employees,
-        ledger=ledger,
-        apply=apply,
-        max_entries=max_entries,
-        wait=wait,
+        period=period,
+        begun_at=begun_at,
+        chart=table_with_source(chart, "chart"),
+        entries=table_with_source(entries, "entries"),
+        loaded={"categories": categories, "employees": employees},
+        ledger=ledger_of(ledger),
+        apply=rules.flag("apply", apply),
+        max_entries=rules.whole_number("max_entries", max_entries, smallest=1),
+        wait=seconds_of(wait),
         first_export=first_export,
-        by=by,
-        approved_by=approved_by,
+        prepared_by=this_user() if by is None else rules.a_name("by", by),
+        approved_by=None if approved_by is None else rules.a_name("approved_by", approved_by),
         new_chart=new_chart,
-        threshold=threshold,
-        rates=rates,
-        budget=budget,
-        language=language,
+        is_large_change=None if threshold is None else threshold_of(threshold),
+        rates=kept_rates(settings, company, period) if rates is None else rates_of(rates),
+        budget=budget_of(budget),
+        words=words_for(language, settings),
         seen=seen,
     )
+    if folder is False:
+        return run_close(request)
     # Folders are checked before anything is sent, too.
-    target = Path(folder or f"month-end-{request.period}")
+    target = Path(folder or f"month-end-{period}")
     target = target if apply else planned_beside(target)
-    settings = request.service.settings
-    check_target(target, settings.environment, request.company, settings.name_of(request.company))
+    check_target(target, settings.environment, company, settings.name_of(company))
     close = run_close(request)
     earlier = earlier_close(target, applied=apply)
     try:
