@@ -60,8 +60,10 @@ def without_denied(study: Study) -> Matching:
     if not denied:
         return matching
     lots = {*zip(groups.accounts[denied].tolist(), groups.total[denied].tolist(), strict=True)}
-    own = zip(groups.accounts[matching.group].tolist(), groups.total[matching.group].tolist(), strict=True)
-    return matching.only(np.array([lot not in lots for lot in own], np.bool_))
+    of_pairs = zip(
+        groups.accounts[matching.group].tolist(), groups.total[matching.group].tolist(), strict=True
+    )
+    return matching.only(np.array([lot not in lots for lot in of_pairs], np.bool_))
 
 
 def _shows_a_text(study: Study) -> Flags:
