@@ -5,10 +5,12 @@ A message says `decimal='.'` in Python, and `--decimal .` in a command that has 
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shlex
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -79,6 +81,14 @@ def in_shell(text: str) -> str:
 
 def _in_powershell(text: str) -> str:
     return "'" + _APOSTROPHES.sub(r"\g<0>\g<0>", text) + "'"
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called bktools, however many of its own functions are between."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "bktools":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def set_variables(values: Mapping[str, object]) -> str:

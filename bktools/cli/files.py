@@ -106,13 +106,13 @@ def _reads(kind: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 def _option(name: str, declared: Declared) -> inspect.Parameter:
     """Return the parameter of an option that reads a file."""
-    is_flag, kind = declared.type is bool, int if declared.type == int | None else str
+    kind: Any = bool if not declared.value else int if declared.type == int | None else str
     text = f"{declared.text} May be repeated." if declared.repeats else declared.text
-    annotation: Any = bool if is_flag else (list[str] if declared.repeats else kind) | None
+    annotation: Any = (list[str] if declared.repeats else kind) | None
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=False if is_flag else None,
+        default=None,
         annotation=Annotated[annotation, shared(f"{declared.flag} {declared.value}", text)],
     )
 
@@ -153,23 +153,7 @@ def entries(file: File, **given: Any) -> None:
 
 
 @_reads("ledger")
-def ledger(
-    file: File,
-    style: str | None = option(
-        "--style STYLE",
-        "What one posting books, if the ledger does not show it: entry, supplier_day, account_day, "
-        "document, batch or month.",
-    ),
-    reverse_sign: bool | None = option(
-        "--reverse-sign/--keep-sign",
-        "Whether credits of the ledger are costs. By default the ledger shows it.",
-    ),
-    verify: str | None = option(
-        "--verify strict|warn",
-        "strict (default): the ledger must agree with its own totals. warn: a warning.",
-    ),
-    **given: Any,
-) -> None:
+def ledger(file: File, **given: Any) -> None:
     """Show how a general ledger is read.
 
     --save-mapping keeps the options: other commands find them by the file's headings.
@@ -177,7 +161,6 @@ def ledger(
 
     Example: bktools ledger bookkeeping.se --output postings.csv
     """
-    given |= {"style": style, "reverse_sign": reverse_sign, "verify": verify}
     show_file(partial(bktools.read_general_ledger, money="decimal"), "ledger", file, **given)
 
 

@@ -24,8 +24,6 @@ from bktools.settings import config_path
 from bktools.wording import words
 
 KINDS = ("chart", "entries", "accounts", "ledger")
-# What a ledger's frame keeps for matching beside the options that read it.
-_KEPT = ("style", "reverse_sign", "verify")
 _NAME = re.compile(r"\w[\w -]{0,62}", re.ASCII)
 _SUFFIX = ".toml"
 _Kind = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(KINDS)})$")]
@@ -87,9 +85,7 @@ def read_mapping(path: Path) -> FileMapping:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         mapping = msgspec.convert({**content, "name": path.stem}, FileMapping)
-        options_of(
-            mapping.kind, {name: value for name, value in mapping.options.items() if name not in _KEPT}
-        )
+        options_of(mapping.kind, mapping.options)
     except FileNotFoundError:
         raise InputError("there is no such mapping; see: bktools mappings", source=str(path)) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
@@ -161,12 +157,7 @@ def _placed(mapping: FileMapping, source: Source) -> FileMapping | None:
 
 def arguments(mapping: FileMapping, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that read a file with a mapping; the given options go before its own."""
-    stated = {
-        name: value
-        for name, value in given.items()
-        # To keep the sign is a wish; another flag that is not given says nothing.
-        if value is not None and (value is not False or name == "reverse_sign") and value != {}
-    }
+    stated = {name: value for name, value in given.items() if value not in (None, {})}
     merged = {**given, **mapping.options, **stated}
     for name in ("columns", "sides"):
         if name in mapping.options:
@@ -180,7 +171,7 @@ def made_from(frame: pd.DataFrame, name: str, kind: str) -> FileMapping | None:
     That of a file without headings, such as SIE, is found by its name alone.
     """
     about = frame.attrs["bktools"]
-    options = {**about["options"], **{one: about[one] for one in _KEPT if about.get(one) is not None}}
+    options = about["options"]
     return FileMapping(name, kind, tuple(about["headings"]), options) if options else None
 
 

@@ -9,12 +9,25 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, NamedTuple, TypeAlias, TypedDict, TypeVar, cast, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from bktools.caller import in_shell, name_of
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.inputs import terms
+from bktools.wording import Sentence
 
 Reader = TypeVar("Reader", bound=Callable[..., Any])
 _SplitAccount: TypeAlias = Annotated[
@@ -89,6 +102,20 @@ class LedgerOptions(MoneyOptions, total=False):
     """The options of a general ledger."""
 
     split_account: _SplitAccount
+    style: Annotated[
+        Literal["entry", "supplier_day", "account_day", "document", "batch", "month"] | None,
+        "--style STYLE: What one posting books, if the ledger does not show it: entry, supplier_day, "
+        "account_day, document, batch or month.",
+    ]
+    reverse_sign: Annotated[
+        bool | None,
+        "--reverse-sign/--keep-sign: Whether credits of the ledger are costs. By default the ledger "
+        "shows it.",
+    ]
+    verify: Annotated[
+        Literal["strict", "warn"] | None,
+        "--verify strict|warn: strict (default): the ledger must agree with its own totals. warn: a warning.",
+    ]
 
 
 class Options(EntriesOptions, LedgerOptions, total=False):
@@ -107,6 +134,12 @@ class Declared(NamedTuple):
     def repeats(self) -> bool:
         """Whether it may be typed several times."""
         return self.value in ("FIELD=HEADING", "WORD=SIDE", "ROWS")
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words that it may be; empty for others."""
+        kinds = [kind for kind in get_args(self.type) if get_origin(kind) is Literal]
+        return get_args(kinds[0]) if kinds else ()
 
 
 def _declared(kind: type) -> dict[str, Declared]:
@@ -151,7 +184,7 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "currency": (_is_currency, "must be the code of a currency, such as EUR"),
     "year": (lambda value: isinstance(value, int) and 1900 <= value <= 2100, "must be a year such as 2026"),
     **dict.fromkeys(
-        ("negate", "net", "split_account", "split_lines"),
+        ("negate", "net", "split_account", "split_lines", "reverse_sign"),
         (lambda value: isinstance(value, bool), "must be True or False"),
     ),
 }
@@ -161,9 +194,10 @@ def checked(options: Mapping[str, Any]) -> Options:
     """Return the options that say something, in their order; a value that cannot be is an `ArgumentError`."""
     stated: dict[str, Any] = {
         name: dict(value) if isinstance(value, Mapping) else value
-        for name in _ALL
-        # A scalar of NumPy is a number. A line of headings of 0 says something.
-        if (value := rules.plain(options.get(name))) is not None and value is not False and value != {}
+        for name, option in _ALL.items()
+        # A scalar of NumPy is a number. A line of headings of 0 says something, and so does a kept sign.
+        if (value := rules.plain(options.get(name))) not in (None, {}, "strict")
+        and (value is not False or option.type is not bool)
     }
     if "year" in stated and str(stated["year"]).isdecimal():
         # What stands for the year in a printed call is text.
@@ -173,6 +207,9 @@ def checked(options: Mapping[str, Any]) -> Options:
     for name, (is_right, rule) in _RULES.items():
         if name in stated and not is_right(stated[name]):
             raise ArgumentError(name_of(name), rule, options[name])
+    for name, value in stated.items():
+        if (choices := _ALL[name].choices) and value not in choices:
+            raise ArgumentError(name_of(name), Sentence("rule.one_of", choices=", ".join(choices)), value)
     made = cast("Options", stated)
     try:
         list(skipped(made))
@@ -236,9 +273,9 @@ def as_command(options: Mapping[str, Any]) -> str:
     """Return options as they are typed behind a command."""
     typed = []
     for name, value in options.items():
-        flag = _ALL[name].flag
-        if value is True:
-            typed.append(flag)
+        flag, *opposite = _ALL[name].flag.split("/")
+        if isinstance(value, bool):
+            typed += [flag] if value else opposite
         else:
             pairs = value.items() if isinstance(value, Mapping) else ()
             # A command to copy is one line; headings are compared without their spaces.

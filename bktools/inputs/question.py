@@ -159,7 +159,11 @@ class _Question:
             are_tried = self.ways and not any(problem.is_doubtful for problem in self.problems)
             lines += self._tried() if are_tried else self._chosen()
             if is_command() and not can_set("save_mapping"):
-                lines.append(text("file.question.again"))
+                options = self.ways[0].options if self.ways else self._settled()
+                # Without headings a mapping is found by its name alone.
+                is_named = not self.columns or options.get("headings") == 0
+                name = mapping_name(self.source, self.kind) if is_named else None
+                lines.append(text("file.question.again", name=name))
         return lines
 
     def _tried(self) -> list[str]:
@@ -174,6 +178,9 @@ class _Question:
     def _chosen(self) -> list[str]:
         """Return the command without what is doubtful, and the choices that a person adds to it."""
         text, typed = words(), as_command if is_command() else as_arguments
+        if len(self.ways) == 1:
+            (way,) = self.ways
+            return [text("file.question.read_with_if_right"), self._call(way.options, way.settled)]
         choices = [
             f"  ({number}) {typed(choice)}"
             for number, problem in enumerate(self.problems, 1)
@@ -220,6 +227,8 @@ def answered(read: Callable[[Options], pd.DataFrame], options: Options) -> pd.Da
         return read(options)
     except QuestionError as first:
         ways, stuck = _ways(read, options, first.problems)
+        # A ledger that contradicts itself is read only where nothing else reads it.
+        ways = [way for way in ways if not any(one.code == "check_failed" for one in way.settled)] or ways
         every: list[Problem] = []
         for problem in (*first.problems, *(problem for way in ways for problem in way.settled), *stuck):
             is_met = any(way.settles(problem) for way in ways) or not ways

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from bktools.caller import is_command
+from bktools.caller import is_command, warn_caller
 from bktools.errors import FileNoteWarning, InputError, QuestionError
 from bktools.frames import schema
 from bktools.inputs import cells
@@ -21,9 +20,6 @@ from bktools.inputs.notes import Note, note
 from bktools.inputs.options import Options
 from bktools.inputs.question import Problems, question
 from bktools.inputs.table import Mask, Table
-
-# The caller of a public reader, by the frames between.
-WARNED = 6
 
 
 @dataclass
@@ -49,6 +45,10 @@ class Reading:
     _seen_of: Table | None = None
     # What the file's format says; None for a table of no format.
     books: Books | None = None
+
+    def __post_init__(self) -> None:
+        """Keep the headings of the file: columns that are made of others come behind them."""
+        self.file_headings = self.table.headings
 
     @property
     def kind(self) -> str:
@@ -148,7 +148,9 @@ class Reading:
     def raise_problems(self) -> None:
         """Raise the question about all that is open; do nothing when nothing is."""
         if self.problems:
-            raise question(self.source.name, self.kind, self.options, self.problems, self._shown_columns())
+            # A format has no columns to choose from.
+            columns = self._shown_columns() if self.books is None else ()
+            raise question(self.source.name, self.kind, self.options, self.problems, columns)
 
     def _shown_columns(self) -> list[str]:
         """Return a line for each column with its first different cells, for a question."""
@@ -162,7 +164,9 @@ class Reading:
         """Return what `frame.attrs["bktools"]` says of the file."""
         table, own = self.table, self.own_names | self.places
         unread = [
-            heading for place, heading in enumerate(table.headings) if place not in own.values() and heading
+            heading
+            for place, heading in enumerate(self.file_headings)
+            if place not in own.values() and heading
         ]
         notes = [*table.notes, *self.notes]
         if unread:
@@ -178,7 +182,7 @@ class Reading:
             "encoding": table.encoding,
             "sheet": table.sheet,
             "heading_line": table.heading_line,
-            "headings": [heading for heading in table.headings if heading] if table.heading_line else [],
+            "headings": [heading for heading in self.file_headings if heading] if table.heading_line else [],
             "options": self.options,
             "notes": [one.sentence() for one in notes],
             "note_facts": [{"code": one.code, **one.facts} for one in notes],
@@ -192,5 +196,4 @@ class Reading:
         notes = [one for one in (*self.table.notes, *self.notes) if not one.is_quiet]
         if notes and not is_command():
             shown = "".join(f"\n- {one.sentence()}" for one in notes)
-            # From here: what reads by steps, what asks its question, the public reader, and its caller.
-            warnings.warn(f"{self.table.source}:{shown}", FileNoteWarning, stacklevel=WARNED)
+            warn_caller(f"{self.table.source}:{shown}", FileNoteWarning)

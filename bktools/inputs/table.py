@@ -120,9 +120,8 @@ class Table:
         return {"columns": {field_name: self.headings[place]}}
 
     def lines_of(self, rows: Mask) -> list[int]:
-        """Return the lines of rows."""
-        numbers: list[int] = self.lines[rows].tolist()
-        return numbers
+        """Return the lines of rows; a line that is two postings counts once."""
+        return list(dict.fromkeys(self.lines[rows].tolist()))
 
     def skip(self, rows: Mask) -> dict[str, Any]:
         """Return the option that leaves rows out."""

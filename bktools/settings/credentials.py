@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bktools.errors import ConfigurationError
-from bktools.wording import Sentence, words
+from bktools.wording import words
 
 # A command that asks for a password would wait for ever.
 LONGEST_COMMAND = 60
@@ -108,7 +108,7 @@ class TokenSource(Secret):
         """Keep the next token. Raised from here, because this frame holds none."""
         complaint = self._complaint()
         if complaint:
-            raise ConfigurationError(Sentence("error.no_token_made", name=self._name, complaint=complaint))
+            raise ConfigurationError(f"{self._name} {complaint}")
 
     def _complaint(self) -> str:
         """Ask the source and keep its token; return why it has none, "" if it has."""
@@ -116,7 +116,7 @@ class TokenSource(Secret):
         if callable(self._source):
             given = self._source()
             if not isinstance(given, str):
-                return words()("rule.token_as_text", kind=type(given).__name__)
+                return words()("setting.token_kind", kind=type(given).__name__)
             text = given
         else:
             try:
@@ -128,11 +128,11 @@ class TokenSource(Secret):
                     check=False,
                 )
             except (OSError, ValueError) as error:
-                return words()("rule.command_not_run", why=str(error), command=self._source)
+                return words()("setting.command_fails", why=str(error), command=self._source)
             except subprocess.TimeoutExpired:
-                return words()("rule.command_slow", seconds=LONGEST_COMMAND, command=self._source)
+                return words()("setting.command_waits", seconds=LONGEST_COMMAND, command=self._source)
             if done.returncode:
-                return words()("rule.command_failed", status=done.returncode, command=self._source)
+                return words()("setting.command_status", status=done.returncode, command=self._source)
             text = done.stdout.decode(errors="replace").partition("\n")[0]
         complaint = complaint_of(text)
         if not complaint:
@@ -143,8 +143,8 @@ class TokenSource(Secret):
 def complaint_of(text: object) -> str:
     """Return why a text is no credential, "" if it may be one. The complaint does not hold the text."""
     if not isinstance(text, str) or not text.strip():
-        return words()("rule.text")
+        return words()("setting.credential_blank")
     plain = text.strip()
     if not plain.isascii() or not plain.isprintable() or " " in plain:
-        return words()("rule.header_text")
+        return words()("setting.credential_spaces")
     return ""

@@ -68,7 +68,7 @@ class ConfigFile(NamedTuple):
         where = f"[{environment}] in {self.path}"
         table = self.content.get(environment, {})
         if not isinstance(table, dict):
-            raise ConfigurationError(Sentence("error.no_table_of_settings", where=where))
+            raise ConfigurationError(Sentence("setting.no_table", where=where))
         _refuse_unknown(table.keys() - {COMPANIES}, where, *SETTINGS)
         return _layer({name: value for name, value in table.items() if name != COMPANIES}, where)
 
@@ -116,9 +116,9 @@ def load_settings(
         message, code, facts = str(error), error.code, error.facts
     # The frames below hold credentials, and so does this one: no traceback shows them.
     del env, overrides
-    failed = ConfigurationError(message)
-    failed.code, failed.facts = code, facts
-    raise failed
+    refused = ConfigurationError(message)
+    refused.code, refused.facts = code, facts
+    raise refused
 
 
 def _resolved(environment: str | None, env: Mapping[str, str], overrides: Mapping[str, Any]) -> Settings:
@@ -168,8 +168,7 @@ def config_path(env: Mapping[str, str] | None = None) -> Path:
     try:
         path: Path = read_path(named)
     except ValueError as error:
-        facts = {"complaint": str(error), "path": named}
-        raise ConfigurationError(Sentence("error.config_path", **facts)) from error
+        raise ConfigurationError(f"BKTOOLS_CONFIG {error}, got {named!r}") from error
     return path
 
 
@@ -186,8 +185,9 @@ def kept_company_names(env: Mapping[str, str] | None = None) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except (OSError, msgspec.MsgspecError) as error:
-        facts = {"path": str(path), "why": str(error)}
-        raise ConfigurationError(Sentence("error.names_unreadable", **facts)) from error
+        raise ConfigurationError(
+            Sentence("setting.names_unreadable", file=str(path), why=str(error))
+        ) from error
 
 
 def _layer(values: Mapping[str, Any], source: str = "") -> Values:
@@ -201,8 +201,7 @@ def _layer(values: Mapping[str, Any], source: str = "") -> Values:
         if value is not None and (where := source or f"BKTOOLS_{name.upper()}")
     }
     if {"token", "token_command"} <= layer.keys():
-        where = layer["token_command"][1]
-        raise ConfigurationError(Sentence("error.token_and_command", source=where))
+        raise ConfigurationError(Sentence("setting.token_twice", source=layer["token_command"][1]))
     if "token_command" in layer:
         command, where = layer["token_command"]
         layer["token"] = TokenSource(command, f"token_command ({where})"), where
@@ -253,17 +252,12 @@ def _addresses(name: str, layers: Iterable[Values], file: ConfigFile) -> dict[st
     addresses = {setting: _one_address(setting, name, layers) for setting in ADDRESSES}
     base_url = addresses["base_url"]
     if name != SANDBOX and base_url is None:
-        raise ConfigurationError(Sentence("error.no_base_url", name=name, path=str(file.path)))
+        raise ConfigurationError(Sentence("setting.no_address", name=name, file=str(file.path)))
     for other in file.tables_at(base_url[0]) if base_url else ():
         # The journal of the one would not know what the other sends.
         if name not in {other, SANDBOX}:
-            facts = {
-                "name": name,
-                "other": other,
-                "address": base_url and base_url[0],
-                "path": str(file.path),
-            }
-            raise ConfigurationError(Sentence("error.two_environments", **facts))
+            facts = {"address": base_url and base_url[0], "file": str(file.path)}
+            raise ConfigurationError(Sentence("setting.one_address", name=name, other=other, **facts))
     return addresses
 
 
@@ -272,13 +266,12 @@ def _one_address(setting: str, environment: str, layers: Iterable[Values]) -> So
     addresses = [layer[setting] for layer in layers if setting in layer]
     for address, source in addresses:
         first, first_source = addresses[0]
+        facts = {"setting": setting, "name": environment, "address": address, "source": source}
         if normalised(address) != normalised(first):
-            facts = {"setting": setting, "name": environment, "first": first, "first_source": first_source}
-            facts |= {"address": address, "source": source}
-            raise ConfigurationError(Sentence("error.two_addresses", **facts))
+            facts |= {"first": first, "first_source": first_source}
+            raise ConfigurationError(Sentence("setting.two_addresses", **facts))
         if environment == SANDBOX and not is_loopback(urlsplit(address).hostname or ""):
-            facts = {"setting": setting, "address": address, "source": source}
-            raise ConfigurationError(Sentence("error.sandbox_elsewhere", **facts))
+            raise ConfigurationError(Sentence("setting.sandbox_elsewhere", **facts))
     return addresses[0] if addresses else None
 
 
@@ -293,9 +286,10 @@ def _chosen(
             needed = ADDRESS_OF.get(setting, "base_url")
             address, is_argument = addresses[needed], source == "argument"
             if setting in CONNECTION and value and address and not is_argument and needed not in layer | own:
-                facts = {"setting": setting, "source": source, "needed": needed}
-                facts |= {"address": address[0], "of_address": address[1]}
-                raise ConfigurationError(Sentence("error.owner_of_credential", **facts))
+                facts = {"address": address[0], "owner": address[1], "needed": needed}
+                raise ConfigurationError(
+                    Sentence("setting.of_no_address", setting=setting, source=source, **facts)
+                )
     return chosen
 
 
@@ -308,18 +302,18 @@ def _companies(environment: str, file: ConfigFile) -> tuple[dict[str, str], dict
     table = file.content.get(environment, {}).get(COMPANIES, {})
     where = _where(environment, file)
     if not isinstance(table, dict):
-        raise ConfigurationError(Sentence("error.no_table_of_companies", where=where))
+        raise ConfigurationError(Sentence("setting.no_companies", where=where))
     companies, credentials = dict[str, str](), dict[str, Values]()
     for name, value in table.items():
         if name == "all" or _UUID.fullmatch(name):
-            raise ConfigurationError(Sentence("error.name_of_company", name=name, where=where))
+            raise ConfigurationError(Sentence("setting.company_name", name=name, where=where))
         own = dict(value) if isinstance(value, dict) else {"id": value}
         company_id = str(own.pop("id", "")).lower()
         if not _UUID.fullmatch(company_id):
-            facts = {"name": name, "where": where, "value": repr(value)}
-            raise ConfigurationError(Sentence("error.id_of_company", **facts))
+            facts = {"name": name, "where": where, "value": company_id}
+            raise ConfigurationError(Sentence("setting.company_id", **facts))
         if len(own) > 1 or not own.keys() <= OWN_CREDENTIALS:
-            raise ConfigurationError(Sentence("error.credential_of_company", name=name, where=where))
+            raise ConfigurationError(Sentence("setting.company_credential", name=name, where=where))
         companies[name] = company_id
         if own:
             # No other credential of the environment is the company's.
@@ -335,21 +329,22 @@ def _read_config(env: Mapping[str, str]) -> ConfigFile:
         tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         if env.get("BKTOOLS_CONFIG"):
-            raise ConfigurationError(Sentence("error.no_config_file", path=str(path))) from None
+            raise ConfigurationError(Sentence("setting.no_config", file=str(path))) from None
         return ConfigFile({}, path)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        facts = {"path": str(path), "why": str(error)}
-        raise ConfigurationError(Sentence("error.config_unreadable", **facts)) from error
+        raise ConfigurationError(
+            Sentence("setting.config_unreadable", file=str(path), why=str(error))
+        ) from error
     above = {name for name, value in tables.items() if not isinstance(value, dict)}
-    _refuse_unknown(above, f"{path}, above its tables,", "environment", *TOP)
+    _refuse_unknown(above, Sentence("setting.above_tables", file=str(path)), "environment", *TOP)
     return ConfigFile(tables, path)
 
 
 def _refuse_unknown(names: Iterable[str], where: str, *known: str) -> None:
     for name in sorted({*names} - {*known}):
-        code = "setting_of_environment" if name in CONNECTION else "unknown_setting"
-        facts = {"where": where, "name": name, "choices": ", ".join(known)}
-        raise ConfigurationError(Sentence(f"error.{code}", **facts))
+        code = "of_a_table" if name in CONNECTION else "unknown"
+        facts = {"where": where, "name": name, "names": ", ".join(known)}
+        raise ConfigurationError(Sentence(f"setting.{code}", **facts))
 
 
 def _refuse_misspelt(env: Mapping[str, str]) -> None:
@@ -364,7 +359,7 @@ def _refuse_misspelt(env: Mapping[str, str]) -> None:
         import difflib
 
         if meant := difflib.get_close_matches(name, known, 1, MISSPELT):
-            raise ConfigurationError(Sentence("error.misspelt_setting", name=name, meant=meant[0]))
+            raise ConfigurationError(Sentence("setting.misspelt", name=name, meant=meant[0]))
 
 
 def _keyring_secret(environment: str, name: str, address: str, own: Values) -> Values:

@@ -50,8 +50,7 @@ def read_setting(name: str, source: str, value: object, like: Field[Any] | None 
         # A table may hold secrets.
         got = words()("error.got_a_table")
     del value
-    facts = {"name": name, "source": source, "complaint": complaint, "got": got}
-    raise ConfigurationError(Sentence("error.wrong_setting", **facts))
+    raise ConfigurationError(f"{name} ({source}) {complaint}{got}")
 
 
 def _of_type(kind: Any, rule: str, **facts: Any) -> Callable[[object], Any]:
@@ -62,7 +61,7 @@ def _of_type(kind: Any, rule: str, **facts: Any) -> Callable[[object], Any]:
         try:
             return msgspec.convert(plain, kind, strict=False)
         except msgspec.ValidationError:
-            raise ValueError(words()(f"rule.{rule}", **facts)) from None
+            raise ValueError(words()(f"setting.{rule}", **facts)) from None
 
     return read
 
@@ -119,23 +118,23 @@ def _address(value: object) -> str:
     if parts is None:
         raise ValueError(words()("rule.address"))
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise ValueError(words()("rule.bare_address"))
+        raise ValueError(words()("setting.address_alone"))
     if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
-        raise ValueError(words()("rule.https"))
+        raise ValueError(words()("setting.not_https"))
     return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}"
 
 
 def _proxy(value: object) -> Secret:
     secret = _secret(value)
     if address_parts(secret.reveal()) is None:
-        raise ValueError(words()("rule.proxy"))
+        raise ValueError(words()("setting.proxy"))
     return secret
 
 
 def _database(value: object) -> Secret:
     secret = _secret(value)
     if not secret.reveal().startswith(("postgresql://", "postgres://")):
-        raise ValueError(words()("rule.database"))
+        raise ValueError(words()("setting.database"))
     return secret
 
 
@@ -146,20 +145,11 @@ def read_path(value: object) -> Path:
     try:
         return Path(value).expanduser().absolute()
     except RuntimeError:
-        raise ValueError(words()("rule.unknown_user")) from None
+        raise ValueError(words()("setting.unknown_user")) from None
 
 
-_seconds = _of_type(
-    Annotated[float, msgspec.Meta(gt=0, le=LONGEST_TIMEOUT)],
-    "seconds_of_setting",
-    most=LONGEST_TIMEOUT,
-)
-_flag = _of_type(bool, "flag_of_setting")
-
-
-def _count(zero: str) -> Callable[[object], Any]:
-    """Return a reader of whole numbers in which 0 has a meaning: "no_limit" or "none"."""
-    return _of_type(Annotated[int, msgspec.Meta(ge=0)], f"count_{zero}")
+_timeout = Annotated[float, msgspec.Meta(gt=0, le=LONGEST_TIMEOUT)]
+_count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 def _setting(
@@ -209,19 +199,19 @@ class Settings:
     journal: Secret | None = _setting(_database, connection=True, secret=True)
     """Address of the PostgreSQL database that holds the journal; default: a file in the data folder."""
 
-    read_only: bool = _setting(_flag, default=False)
+    read_only: bool = _setting(_of_type(bool, "flag"), default=False)
     """Whether everything that writes to the service or exports is refused."""
 
-    requests_per_minute: int = _setting(_count("no_limit"), default=500)
+    requests_per_minute: int = _setting(_of_type(_count, "or_no_limit"), default=500)
     """The client's own limit; 0 for no limit."""
 
     language: str = _setting(_language, default="en")
     """Language of sentences, reports and workbooks."""
 
-    timeout: float = _setting(_seconds, default=60.0)
+    timeout: float = _setting(_of_type(_timeout, "timeout", most=LONGEST_TIMEOUT), default=60.0)
     """Seconds until the service begins an answer, or goes on with one. An export job has 300 at least."""
 
-    retries: int = _setting(_count("none"), default=4)
+    retries: int = _setting(_of_type(_count, "or_none"), default=4)
     """How often a failed request is sent again at most; 0 for never. An export job never is."""
 
     proxy: Secret | None = _setting(_proxy, secret=True)
@@ -230,7 +220,7 @@ class Settings:
     ca_bundle: Path | None = _setting(read_path)
     """A file of certificates to trust instead of the system's."""
 
-    keep_days: int = _setting(_count("no_limit"), default=90)
+    keep_days: int = _setting(_of_type(_count, "or_no_limit"), default=90)
     """Days for which the cache keeps every snapshot, later only the last of each month; 0 for all of them."""
 
     cache_dir: Path = _setting(read_path, default=platformdirs.user_cache_path("bktools"))
@@ -312,7 +302,7 @@ def require_writable(settings: Settings) -> None:
     """Refuse to write with the setting `read_only`; everything that changes the service asks here first."""
     if settings.read_only:
         source = settings.sources.get("read_only", "argument")
-        raise ConfigurationError(Sentence("error.read_only", source=source))
+        raise ConfigurationError(Sentence("setting.read_only", source=source))
 
 
 def name_of(environment: str) -> str:

@@ -195,7 +195,7 @@ DONE = {
     "German sums": Promise(
         "spend {entries} --by month --shares --language de",
         Exit.DONE,
-        "\t127687,41\t100,0\u00a0%",
+        "\t126034,80\t100,0\u00a0%",
         "320 Zeilen",
     ),
     "a German plan": Promise(

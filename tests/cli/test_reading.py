@@ -185,7 +185,8 @@ def test_a_ledger_that_contradicts_itself_is_read_anyway_as_printed(run):
     line = "export compose --sandbox --ledger 'bad ledger.se' --out a.plan"
     refused = run(line)
     assert refused.returncode == Exit.INPUT
-    pasted, named = re.search(r"\(bktools (.*), then run this again with (.*)\)", refused.stderr).groups()
+    pasted = re.search(r"^  bktools (.*)$", refused.stderr, re.MULTILINE)[1]
+    named = re.search(r"Then run this again with (.*)\.", refused.stderr)[1]
     assert run(pasted).returncode == Exit.DONE
     assert run(f"{line} {named}").returncode == Exit.DONE
 

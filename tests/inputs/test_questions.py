@@ -10,6 +10,7 @@ import pytest
 import bktools
 from bktools import caller
 from bktools.errors import ArgumentError, QuestionError
+from bktools.frames import schema
 from bktools.inputs.mappings import arguments, made_from, mapping_for, path_of, read_mapping, write_mapping
 from bktools.inputs.notes import note_sentence, note_sentences
 from bktools.inputs.options import OF_KIND, as_command, checked, plus
@@ -176,6 +177,7 @@ def test_each_kind_has_its_options():
         "entries": bktools.read_entries,
         "ledger": bktools.read_general_ledger,
     }
+    assert OF_KIND["ledger"]["style"].choices == (*schema.STYLES,)
     for kind, reader in readers.items():
         assert {*OF_KIND[kind]} <= {*inspect.signature(reader).parameters}
     assert isinstance(checked({"sheet": pd.Series([1]).iloc[0]})["sheet"], int)
@@ -198,3 +200,20 @@ def test_notes_are_in_the_language_of_the_reader(write, monkeypatch):
     english = note_sentences(about)
     monkeypatch.setenv("BKTOOLS_LANGUAGE", "de")
     assert note_sentences(about) == [note_sentence(note, "de") for note in about["note_facts"]] != english
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        (
+            "Date,Account,Amount\n2026-01-05,4000 Travel,5.00\n2026-01-07,1200 Bank,-5.00\n",
+            {"split_account": True},
+        ),
+        ("Date,Debit account,Credit account,Amount\n2026-01-05,4000,1200,5.00\n", {"currency": "EUR"}),
+    ],
+)
+def test_a_mapping_is_found_where_columns_are_made_of_others(write, text, options):
+    """A column that is split, or made for a second posting, is none of the file's headings."""
+    frame = bktools.read_general_ledger(write(text), **options)
+    write_mapping(made_from(frame, "ledger", "ledger"))
+    assert mapping_for(write(text, "next.csv"), "ledger").options == options

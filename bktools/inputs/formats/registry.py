@@ -18,6 +18,9 @@ from bktools.inputs.headings import opened
 from bktools.inputs.options import Options
 from bktools.inputs.reading import Reading
 
+# The options of files that state all else themselves.
+_OF_FORMATS = ("encoding", "style", "reverse_sign", "verify")
+
 
 @cache
 def listed(name: str) -> tuple[Any, ...]:
@@ -52,7 +55,7 @@ def books_of(source: Source, options: Options) -> tuple[str, Books] | None:
     file = replace(source.file, encoding=options.get("encoding"))
     if (form := recognised(file)) is not None:
         for name, value in options.items():
-            if name != "encoding":
+            if name not in _OF_FORMATS:
                 rule = f"does not apply to a file of the format {form.name}, which states it itself"
                 raise ArgumentError(name_of(name), rule, value)
         return form.name, form.read(file, source.kind)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -15,8 +14,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.caller import can_set, in_shell, name_of, setting
-from bktools.errors import ArgumentError, UnverifiedTableWarning
+from bktools.caller import warn_caller
+from bktools.errors import UnverifiedTableWarning
 from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
@@ -27,15 +26,12 @@ from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import LedgerOptions, filled_fields, takes_options
-from bktools.inputs.question import mapping_name
 from bktools.inputs.readers.steps import Step, read_by_steps
-from bktools.inputs.reading import WARNED, Reading
-from bktools.inputs.table import Table
+from bktools.inputs.reading import Reading
 from bktools.inputs.values.amounts import LONGEST, Figures
 from bktools.inputs.values.currencies import own_currency
 from bktools.inputs.values.money import read_money, read_stated, total
 from bktools.inputs.values.split_accounts import split_accounts
-from bktools.wording import Sentence
 
 
 @takes_options("ledger")
@@ -43,9 +39,6 @@ def read_general_ledger(
     path: str | PathLike[str],
     *,
     company_currency: str | None = None,
-    style: str | None = None,
-    reverse_sign: bool | None = None,
-    verify: str = "strict",
     money: str = "float",
     **options: Unpack[LedgerOptions],
 ) -> pd.DataFrame:
@@ -61,15 +54,6 @@ def read_general_ledger(
     company_currency : str, optional
         The company's own currency, for amounts of which nothing else says it; by default that of the
         settings.
-    style : str, optional
-        What has one posting, where the postings do not show it to `match_ledger` or `compose_export_jobs`:
-        `"entry"`, `"supplier_day"`, `"account_day"`, `"document"`, `"batch"` or `"month"`. The frame keeps it
-        in `attrs`.
-    reverse_sign : bool, optional
-        Whether credits are costs, where postings do not show it. The frame keeps it in `attrs`; amounts stay.
-    verify : str
-        `"strict"`: an error when a voucher does not balance or a total of the file is not that of its
-        postings. `"warn"`: a warning.
     money : str
         `"float"`: amounts as float64, each exactly the amount of the file; one of more than 15 digits is
         refused. `"decimal"`: amounts as Arrow decimals of any length.
@@ -121,25 +105,15 @@ def read_general_ledger(
     >>> ledger[["account_code", "amount", "currency", "voucher_id"]].values.tolist()
     [['5800', 800.0, 'SEK', 'A 1'], ['1930', -800.0, 'SEK', 'A 1']]
     """
-    if verify not in ("strict", "warn"):
-        raise ArgumentError("verify", Sentence("rule.one_of", choices="strict, warn"), verify)
-    if style is not None and style not in schema.STYLES:
-        raise ArgumentError(name_of("style"), f"must be one of {', '.join(schema.STYLES)}", style)
     check_form(money)
-    kept = {"style": style, "reverse_sign": reverse_sign, "verify": None if verify == "strict" else verify}
     steps: list[Step] = [partial(_read_money, own=company_currency or own_currency()), _read_others]
-
-    def prove(reading: Reading, postings: pa.Table) -> pa.Table:
-        _prove(reading, postings, verify)
-        reading.about |= kept
-        return postings
 
     return read_by_steps(
         partial(opened_books, Source(path, "ledger")),
         steps,
         options_of("ledger", options),
         schema.LEDGER,
-        finish=prove,
+        finish=_proven,
         money=money,
     )
 
@@ -153,8 +127,6 @@ def _read_money(reading: Reading, own: str | None) -> None:
         sums = read_money(reading, own)
         _ask_of_accounts(reading)
     reading.raise_problems()
-    if reading.has("debit_account", "credit_account"):
-        sums = _twice(reading)
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
     reading.about |= {side: str(amount) for side, amount in sums.items()}
 
@@ -163,6 +135,9 @@ def _read_others(reading: Reading) -> None:
     """Read the account of each posting, unless a row is two postings, and foreign amounts."""
     if reading.has("account_code") and "account_code" not in reading.result:
         reading.result["account_code"] = reading.or_null("account_code")
+    if reading.has("credit_account"):
+        # It was made for the second posting of each row.
+        reading.leave("side")
     is_foreign = reading.has("foreign_amount", "foreign_currency")
     if is_foreign and not reading.blank("foreign_currency").all():
         _read_foreign(reading)
@@ -173,7 +148,7 @@ def _find_accounts(reading: Reading) -> None:
     split_accounts(reading, "account_code", "account_name")
     _take_two_postings(reading)
     places = reading.places
-    if {"debit_account", "credit_account"} & places.keys() or "account_code" in places:
+    if "account_code" in places:
         if "account_code" in places and places.get("account_name") == places["account_code"]:
             reading.leave("account_name")
             reading.note("accounts_by_name", heading=reading.heading("account_code"))
@@ -202,43 +177,44 @@ def _ask_account(reading: Reading) -> None:
 
 
 def _take_two_postings(reading: Reading) -> None:
-    """Take debit account and credit account for the accounts, where a row is two postings; both, or none."""
+    """Make two rows of each that has a debit account and a credit account; both columns count, or none."""
     pair = ("debit_account", "credit_account")
-    if reading.has(*pair, "debit", "credit"):
-        _each_side_by_itself(reading)
-    elif not reading.has(*pair) or not (_are_both_filled(reading, *pair) or reading.is_asked(pair[0])):
+    has_both_amounts = reading.has(*pair, "debit", "credit")
+    is_named = {"account_code", "account_name"} & reading.asked.keys()
+    if not has_both_amounts and (
+        is_named
+        or not reading.has(*pair)
+        or not (_are_both_filled(reading, *pair) or reading.is_asked(pair[0]))
+    ):
         reading.leave(*pair)
-    elif not {"account_code", "account_name"} & reading.asked.keys():
-        reading.leave("account_code", "account_name", "debit", "credit", "side")
-
-
-def _each_side_by_itself(reading: Reading) -> None:
-    """Make two rows of each that has an account and an amount for both sides; a row may have one of them."""
-    table = _doubled(reading)
-    is_credit = pa.array(np.tile([False, True], len(reading.table.lines)))
-    account, other, debit, credit = map(
-        reading.places.__getitem__, ("debit_account", "credit_account", "debit", "credit")
+        return
+    table, places, count = reading.table, reading.places, len(reading.table.lines)
+    rows, is_credit = np.repeat(np.arange(count), 2), pa.array(np.tile([False, True], count))
+    columns, beyond = ([column.take(rows) for column in own] for own in (table.columns, table.beyond))
+    account = places["account_code"] = places.pop("debit_account")
+    columns[account] = pc.if_else(is_credit, columns[places["credit_account"]], columns[account])
+    reading.leave("account_name", "side")
+    if has_both_amounts:
+        # A row of a journal may have one of the two postings.
+        reading.leave("amount")
+        debit, credit = places["debit"], places["credit"]
+        columns[debit] = pc.if_else(is_credit, "", columns[debit])
+        columns[credit] = pc.if_else(is_credit, columns[credit], "")
+        is_there = ~np.logical_and.reduce([cells.blank(columns[one]) for one in (account, debit, credit)])
+    else:
+        reading.leave("debit", "credit")
+        places["side"] = len(columns)
+        columns.append(pa.chunked_array([pc.if_else(is_credit, "credit", "debit")]).cast(schema.TEXT))
+        is_there = np.ones(len(rows), dtype=bool)
+    headings = (*table.headings, *["side"] * (len(columns) - len(table.headings)))
+    doubled = replace(
+        table, headings=headings, columns=columns, beyond=beyond, lines=np.repeat(table.lines, 2)
     )
-    columns = list(table.columns)
-    columns[account] = pc.if_else(is_credit, columns[other], columns[account])
-    columns[debit] = pc.if_else(is_credit, "", columns[debit])
-    columns[credit] = pc.if_else(is_credit, columns[credit], "")
-    is_half = np.logical_and.reduce([cells.blank(columns[place]) for place in (account, debit, credit)])
-    reading.table = replace(table, columns=columns).rows(~is_half)
-    reading.leave("debit_account", "amount", "side", "account_name")
-    reading.places["account_code"] = account
-    if len(reading.table.lines) > len({*reading.table.lines.tolist()}):
+    reading.table = doubled.rows(is_there)
+    if len(reading.table.lines) > count:
         reading.note("two_postings")
     if not are_account_codes(reading.seen(account)):
         reading.note("accounts_by_name", heading=reading.heading("account_code"))
-
-
-def _doubled(reading: Reading) -> Table:
-    """Return the table with each row twice."""
-    table = reading.table
-    rows = pa.array(np.repeat(np.arange(len(table.lines)), 2))
-    columns, beyond = ([column.take(rows) for column in own] for own in (table.columns, table.beyond))
-    return replace(table, columns=columns, beyond=beyond, lines=np.repeat(table.lines, 2))
 
 
 def _are_both_filled(reading: Reading, debit: str, credit: str) -> bool:
@@ -272,29 +248,11 @@ def _ask_of_accounts(reading: Reading) -> None:
             # Many rows below one that has it are postings of its account.
             are_many = not empty[0] and empty.sum() * 10 > len(empty)
             choices = [{"fill_down": field}, *([] if are_many else [reading.table.skip(empty)])]
+            # The other half of a posting stands in the same row.
+            choices = [] if reading.has("credit_account") else choices
             reading.ask_of_rows("rows_lack_account", empty, choices)
         elif empty.any() and not empty[0] and not empty.all():
             reading.ask_of_rows("rows_lack_voucher", empty, [{"fill_down": field}, {"columns": {field: ""}}])
-
-
-def _twice(reading: Reading) -> dict[str, Decimal]:
-    """Make two postings of each row: the amount to its debit account, the opposite to its credit account."""
-    rows = pa.array(np.repeat(np.arange(len(reading.table.lines)), 2))
-    is_credit = pa.array(np.tile([False, True], len(reading.table.lines)))
-    debit, credit = (reading.column(field) for field in ("debit_account", "credit_account"))
-    reading.table = _doubled(reading)
-    reading.result = {name: column.take(rows) for name, column in reading.result.items()}
-    amount = reading.result["amount"]
-    reading.result["amount"] = pc.if_else(is_credit, pc.negate(amount), amount)
-    accounts = pc.if_else(is_credit, credit.take(rows), debit.take(rows))
-    reading.result["account_code"] = cells.trimmed(accounts)
-    reading.note("two_postings")
-    # An account of a row may be empty: half of a posting.
-    half = cells.blank(accounts)
-    reading.ask_of_rows("rows_lack_account", half, [])
-    reading.raise_problems()
-    positive = pc.max_element_wise(reading.result["amount"], pa.scalar(Decimal(), amount.type))
-    return dict.fromkeys(("debit", "credit"), total(positive))
 
 
 def _read_foreign(reading: Reading) -> None:
@@ -316,38 +274,28 @@ def _read_foreign(reading: Reading) -> None:
     result["foreign_amount"] = pc.if_else(pa.array(is_there), signed, pa.scalar(None, signed.type))
 
 
-def _tell(failed: Sequence[Note], reading: Reading, verify: str) -> None:
-    """Raise the first failed check as an error, or warn of it."""
-    more = f" ({len(failed)} such findings)" if len(failed) > 1 else ""
-    first = f"{failed[0].sentence()}{more}"
-    if verify == "warn":
-        warnings.warn(f"{reading.table.source}: {first}", UnverifiedTableWarning, stacklevel=WARNED + 1)
-        return
-    name = mapping_name(reading.table.source, "ledger")
-    anyway = (
-        f"with {setting('verify', 'warn')}"
-        if can_set("verify")
-        else f"(bktools ledger {in_shell(reading.table.source)} --verify warn --save-mapping {name}, "
-        f"then run this again with --mapping {name})"
-    )
-    raise reading.table.error("check_failed", finding=first, anyway=anyway)
-
-
-def _prove(reading: Reading, postings: pa.Table, verify: str) -> None:
+def _proven(reading: Reading, postings: pa.Table) -> pa.Table:
     """Hold the postings to the totals that the file states; note what is verified, and what is not."""
-    books = reading.books or Books(reading.table)
+    books, options = reading.books or Books(reading.table), reading.options
     failed = [*_failed_checks(reading, books, postings)]
     reading.notes += failed
     if failed:
-        _tell(failed, reading, verify)
+        more = f" ({len(failed)} such findings)" if len(failed) > 1 else ""
+        first = f"{failed[0].sentence()}{more}"
+        if options.get("verify") == "warn":
+            warn_caller(f"{reading.table.source}: {first}", UnverifiedTableWarning)
+        else:
+            reading.problems.ask("check_failed", [{"verify": "warn"}], is_doubtful=True, finding=first)
     elif books.totals or books.movements:
         names = [stated.name for stated in books.totals]
         reading.note("verified", names=names or None, balances=len(books.movements) or None)
     exported_at = f"{books.exported_at:%Y-%m-%d}" if books.exported_at else None
     if exported_at:
         reading.note("exported_at", day=exported_at)
-    failures = [one.sentence() for one in failed]
-    reading.about |= {"exported_at": exported_at, "failed_checks": failures}
+    reading.about |= {"exported_at": exported_at, "failed_checks": [one.sentence() for one in failed]}
+    # For matching.
+    reading.about |= {"style": options.get("style"), "reverse_sign": options.get("reverse_sign")}
+    return postings
 
 
 def _failed_checks(reading: Reading, books: Books, postings: pa.Table) -> Iterator[Note]:

@@ -42,6 +42,7 @@ def read_by_steps(
         result |= _texts(reading) | {"line": reading.lines()}
         table = pa.table({name: result[name] for name in columns.names if name in result} | reading.others)
         table = finish(reading, table)
+        reading.raise_problems()
         about = reading.provenance()
         reading.warn_of_notes()
         return schema.to_pandas(table, about, money=money)
