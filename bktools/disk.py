@@ -43,13 +43,13 @@ _LOOK = 0.05
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
 _NOT_IN_NAMES = re.compile(r'[<>:"|?*\\/\x00-\x1f]')
 
-# By the system's error: the sentence that has its way out.
+# The way out of an error of the operating system.
 WAYS_OUT = {
-    errno.ENOSPC: "full",
-    errno.EDQUOT: "full",
-    errno.EROFS: "read_only",
-    errno.EACCES: "not_allowed",
-    errno.EPERM: "not_allowed",
+    errno.ENOSPC: "free_space",
+    errno.EDQUOT: "free_space",
+    errno.EROFS: "read_only_drive",
+    errno.EACCES: "grant_access",
+    errno.EPERM: "grant_access",
 }
 
 
@@ -79,7 +79,7 @@ def new_file(path: Path) -> Iterator[None]:
         try:
             exclusive(path).close()
         except FileExistsError:
-            raise StorageError(Sentence("disk.exists", path=str(path))) from None
+            raise StorageError(Sentence("error.file_exists", path=str(path))) from None
     try:
         yield
     except BaseException:
@@ -104,9 +104,9 @@ def refuse_foreign(path: Path, variable: str = "BKTOOLS_CACHE_DIR") -> None:
         return
     status, facts = path.stat(), {"path": str(path), "variable": variable}
     if status.st_uid not in {os.geteuid(), 0}:
-        raise StorageError(Sentence("disk.of_another_user", **facts))
+        raise StorageError(Sentence("error.file_of_another_user", **facts))
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise StorageError(Sentence("disk.open_to_others", word=shlex.quote(str(path)), **facts))
+        raise StorageError(Sentence("error.file_open_to_others", **facts, quoted=shlex.quote(str(path))))
 
 
 def to_disk(file: io.BufferedWriter) -> None:
@@ -203,7 +203,7 @@ def require_file_name(path: Path) -> None:
     """Raise `StorageError` on Windows for a file name that it reads as a device or changes."""
     name = path.name
     if ON_WINDOWS and (file_name(name) != name):
-        raise StorageError(Sentence("disk.name_on_windows", path=str(path), name=file_name(name)))
+        raise StorageError(Sentence("error.name_on_windows", path=str(path), other=file_name(name)))
 
 
 def replace_content(path: Path, content: bytes) -> None:
@@ -235,7 +235,7 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
         _refuse_foreign_link(path)
         status = path.stat() if path.exists() else None
         if status is not None and not stat.S_ISREG(status.st_mode):
-            raise StorageError(Sentence("disk.no_ordinary_file", path=str(path)))
+            raise StorageError(Sentence("error.no_ordinary_file", path=str(path)))
         mode = stat.S_IMODE(status.st_mode) if status else None
         _replace(Path(os.path.realpath(path)), write, private=private, mode=mode)
     return path
@@ -248,25 +248,25 @@ def _refuse_foreign_link(path: Path) -> None:
     folder, link = path.parent.stat(), path.lstat()
     is_shared = bool(folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH)
     if is_shared and link.st_uid not in {os.geteuid(), folder.st_uid}:
-        raise StorageError(Sentence("disk.foreign_link", path=str(path)))
+        raise StorageError(Sentence("error.link_of_another_user", path=str(path)))
 
 
 @contextmanager
-def storage_errors(path: Path, then: str | None = None) -> Iterator[None]:
+def storage_errors(path: Path, then: str = "") -> Iterator[None]:
     """Turn an operating system error into a `StorageError` of one line, with a text after its reason."""
     try:
         yield
     except OSError as error:
         if isinstance(error, BktoolsError):
             raise
-        why = words()("disk.held") if is_held(error) else reason_of(error)
-        raise StorageError(Sentence("disk.not_written", path=str(path), why=why, then=then)) from error
+        why = words()("error_part.file_is_held") if is_held(error) else reason_of(error)
+        raise StorageError(Sentence("error.not_written", path=str(path), why=why, then=then)) from error
 
 
 def reason_of(error: OSError) -> str:
     """Return an operating system's error with its way out, where there is one."""
-    why, code = str(error.strerror or error), WAYS_OUT.get(error.errno or 0)
-    return words()(f"disk.{code}", why=why) if code else why
+    way_out = WAYS_OUT.get(error.errno or 0)
+    return f"{error.strerror or error}{words()(f'error_part.{way_out}') if way_out else ''}"
 
 
 def _replace(

@@ -50,7 +50,8 @@ def read_setting(name: str, source: str, value: object, like: Field[Any] | None 
         # A table may hold secrets.
         got = words()("error.got_a_table")
     del value
-    raise ConfigurationError(f"{name} ({source}) {complaint}{got}")
+    facts = {"name": name, "source": source, "complaint": complaint, "got": got}
+    raise ConfigurationError(Sentence("error.wrong_setting", **facts))
 
 
 def _of_type(kind: Any, rule: str, **facts: Any) -> Callable[[object], Any]:

@@ -29,7 +29,7 @@ from bktools.errors import StorageError
 from bktools.settings import Settings, name_of
 from bktools.snapshots.pruning import Pruned, remove_left_over, superfluous
 from bktools.snapshots.snapshot import DAMAGED, METADATA, About, Facts, Query, Snapshot, about_of
-from bktools.wording import Sentence, words
+from bktools.wording import Sentence
 
 log = logging.getLogger("bktools")
 
@@ -66,7 +66,7 @@ class Store:
         """
         content = _file_of(rows, About(query.table, query.filters, self._owner, facts))
         folder = self.folder(query)
-        with disk.storage_errors(folder, words()("disk.snapshot_stays")):
+        with disk.storage_errors(folder, "; the last snapshot is unchanged"):
             disk.private_folder(folder)
             earlier = self.history(query) if history is None else history
             digest = hashlib.sha256(content).hexdigest()[:16]
