@@ -48,9 +48,10 @@ def server_of(desk: Desk, described: Described) -> Server[Any]:
     async def list_tools(*_: Any) -> ListToolsResult:
         return ListToolsResult(tools=[_listed(desk, name) for name in TOOLS])
 
-    async def call_tool(_: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(context: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         try:
             async with at_once:
+                await context.session.report_progress(0, None, params.name)
                 facts = await answer(desk, params.name, params.arguments or {})
         except Exception as error:  # noqa: BLE001 - an assistant gets every error as data
             facts = {"error": _error_facts(error, described)}

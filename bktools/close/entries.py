@@ -35,6 +35,7 @@ CHANGED = "changed_since_export"
 # reasons of its lines: it waits for a planned account if one of its lines does.
 OF_REASON = FATE_OF_REASON | dict.fromkeys((REFUSED, BLOCKED, PLANNED_ACCOUNT, PLANNED), READY)
 OF_OUTCOME = {"REJECTED": REFUSED, "BLOCKED": BLOCKED}
+SENT = {"ACCEPTED": EXPORTED, "SENDING": IN_DOUBT, "UNKNOWN": IN_DOUBT}
 # Reasons whose entries have nothing to say before the close is applied.
 SILENT = (PLANNED, PLANNED_ACCOUNT)
 
@@ -99,28 +100,42 @@ def entries_of(
 
 def _of_file(plan: ExportPlan, jobs: Sequence[Mapping[str, Any]], assumed: frozenset[str]) -> pa.Table:
     """Return all entries of the file with fate, reason and facts, as far as file and run tell them."""
-    ready = plan.rows
-    outcome = {job["batch_id"]: job for job in jobs}
-    reasons, known = [], []
-    for batch, category in zip(
-        *(ready[name].to_pylist() for name in ("batch_id", "category_id")), strict=True
-    ):
-        job = outcome[batch]
-        reasons.append(OF_OUTCOME.get(job["outcome"], PLANNED_ACCOUNT if category in assumed else PLANNED))
-        known.append(_facts_of(reasons[-1], job))
-    ready = _with(ready, reason=reasons, facts=known)
-    rows = pa.concat_tables(tables_in_one_scale(ready, plan.held), promote_options="permissive")
-    fates = [OF_REASON.get(reason, HELD) for reason in rows["reason"].to_pylist()]
-    rows = _complete(_with(rows, fate=fates))
+    rows = entries_of_plan(plan, {job["batch_id"]: job["outcome"] for job in jobs}, assumed)
+    messages = {job["batch_id"]: job["message"] for job in jobs}
+    facts = [
+        _facts_of(reason, messages[batch])
+        for reason, batch in zip(rows["reason"].to_pylist(), plan.rows["batch_id"].to_pylist(), strict=False)
+    ]
+    rows = _complete(_with(rows, facts=[*facts, *plan.held["facts"].to_pylist()]))
     return with_column(rows, "split_line", split_lines(rows))
 
 
-def _facts_of(reason: str, job: Mapping[str, Any]) -> str | None:
+def entries_of_plan(
+    plan: ExportPlan, outcomes: Mapping[str, str], assumed: frozenset[str] = frozenset()
+) -> pa.Table:
+    """Return the entries of a plan, those that are ready first, each with its fate and reason.
+
+    `outcomes` are those of the batches that were submitted; `assumed` are as for `entries_of`.
+    """
+    ready = plan.rows
+    states = [outcomes.get(batch, "") for batch in ready["batch_id"].to_pylist()]
+    reasons = [
+        OF_OUTCOME.get(state, PLANNED_ACCOUNT if category in assumed else PLANNED)
+        for state, category in zip(states, ready["category_id"].to_pylist(), strict=True)
+    ]
+    reasons += plan.held["reason"].to_pylist()
+    fates = [SENT.get(state, READY) for state in states]
+    fates += [OF_REASON.get(reason, HELD) for reason in reasons[len(ready) :]]
+    rows = pa.concat_tables(tables_in_one_scale(ready, plan.held), promote_options="permissive")
+    return _with(rows, reason=reasons, fate=fates)
+
+
+def _facts_of(reason: str, message: str) -> str | None:
     """Return what is known of an entry that was not sent; nothing before the close is applied."""
     if reason in SILENT:
         return None
     # The action of the export job has its way out.
-    return json.dumps({"answer": job["message"] or None} if reason == REFUSED else {})
+    return json.dumps({"answer": message or None} if reason == REFUSED else {})
 
 
 def _with_sentences(table: pa.Table, words: Words) -> pa.Table:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import CORRECTED, EARLIER
+from bktools.ledger.gates import CORRECTED, EARLIER, LATEST
 from bktools.ledger.whole_numbers import NONE
 
 # A voucher and an account: NONE for all of the voucher.
@@ -50,6 +50,13 @@ class Piece:
     def v(self) -> int:
         """Its voucher."""
         return self.id[0]
+
+    def takes_back(self, other: Piece) -> bool:
+        """Whether it is another piece's reversal: later, with the opposite amount on the same accounts."""
+        is_later = other.day <= self.day <= other.day + LATEST
+        is_opposite = self.gross == -other.gross != 0 and self.nets.keys() == other.nets.keys()
+        is_opposite &= self.is_kind == other.is_kind
+        return is_later and is_opposite and self is not other
 
 
 def whole(v: int) -> PieceId:
@@ -150,6 +157,10 @@ class FreePieces:
     def on(self, account: int, first: int, last: int) -> Sequence[Piece]:
         """Return the pieces on an account between two days."""
         return between(self._on.get(account, ()), first, last)
+
+    def reversals(self, piece: Piece) -> list[Piece]:
+        """Return the pieces that take a piece back."""
+        return [other for other in self.of_gross.get(-piece.gross, ()) if other.takes_back(piece)]
 
     def with_text(self, text: frozenset[str], first: int, last: int) -> list[Piece]:
         """Return the pieces between two days that have all words of a text."""

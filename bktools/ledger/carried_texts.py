@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import polars as pl
 
 from bktools.ledger.entry_names import FIELDS
 from bktools.ledger.gates import FEW, HABIT
 from bktools.ledger.matching import Matching
 from bktools.ledger.study import Study
+from bktools.ledger.whole_numbers import Flags, first_rows
 
 # Pairs that show a habit; more show no other.
 MOST_PAIRS = 400
@@ -37,19 +39,40 @@ def carried_texts(study: Study) -> tuple[str, ...] | None:
 
 
 def without_denied(study: Study) -> Matching:
-    """Give up the pairs of equal accounts and total that were counted, where a text denies one of them."""
-    matching, groups = study.matching, study.matching.groups
-    counted = np.flatnonzero(~matching.is_singular)
-    study.load(matching.group[counted].tolist())
-    vouchers = matching.vouchers[counted].tolist()
+    """Give up the pairs that a text denies, with all of their accounts and total.
+
+    Of a singular pair, the text must have no word in common with its entries: it may be cut, or changed.
+    """
+    matching, groups, case = study.matching, study.matching.groups, study.case
+    asked = matching.only(~(matching.is_singular & _shows_a_text(study)))
+    study.load(asked.group.tolist())
+    vouchers = asked.vouchers.tolist()
     texts = study.books.texts(vouchers)
-    denied = [
-        group
-        for group, v in zip(matching.group[counted].tolist(), vouchers, strict=True)
-        if study.case.denies(study.members(group), texts[v])
-    ]
+    denied = []
+    pairs = zip(asked.group.tolist(), vouchers, asked.is_singular.tolist(), strict=True)
+    for group, v, is_singular in pairs:
+        own = study.members(group)
+        is_denied = case.denies(own, texts[v])
+        if is_denied and is_singular:
+            is_denied = all(x.text(FIELDS).isdisjoint(texts[v]) for x in own)
+        if is_denied:
+            denied.append(group)
     if not denied:
         return matching
     lots = {*zip(groups.accounts[denied].tolist(), groups.total[denied].tolist(), strict=True)}
-    own = zip(groups.accounts[matching.group].tolist(), groups.total[matching.group].tolist(), strict=True)
-    return matching.only(np.array([lot not in lots for lot in own], np.bool_))
+    of_pairs = zip(
+        groups.accounts[matching.group].tolist(), groups.total[matching.group].tolist(), strict=True
+    )
+    return matching.only(np.array([lot not in lots for lot in of_pairs], np.bool_))
+
+
+def _shows_a_text(study: Study) -> Flags:
+    """Return of each pair whether the first line of its voucher has a text of its group's first entry."""
+    matching, lines = study.matching, study.books.lines
+    line = first_rows(lines.v, study.books.count)[matching.vouchers]
+    entry = first_rows(matching.groups.of_entry, len(matching.groups.size))[matching.group]
+    theirs = lines.table.select("text", own_document="document")[line]
+    both = theirs.hstack(study.entries.table.select(FIELDS)[entry])
+    there = pl.concat_str("text", "own_document", separator=" ", ignore_nulls=True)
+    shown = (there.str.contains(pl.col(name), literal=True).fill_null(value=False) for name in FIELDS)
+    return both.select(pl.any_horizontal(shown)).to_series().to_numpy()

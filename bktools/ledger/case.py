@@ -66,10 +66,10 @@ class Case:
     def lateness(self, group: Group, piece: Piece) -> int:
         """Return how many mistakes a piece outside of its gate needs.
 
-        A week after the gate it is as likely of another matter, such as the next month's charge, unless it
-        names an entry in the days of the entries.
+        Before its entries, or a week after the gate, it is as likely of another matter, such as the next
+        month's charge, unless it names an entry in the days of the entries.
         """
-        is_soon = piece.day - group.due <= self.gate[1] + UNDER_A_WEEK
+        is_soon = group.start <= piece.day <= group.due + self.gate[1] + UNDER_A_WEEK
         is_in_days = piece.day <= self.last_entry + self.gate[1]
         is_named = is_in_days and any(x.is_named_in(piece.text) for x in group.entries)
         return 1 if is_soon or is_named else 2
@@ -163,6 +163,7 @@ def may_hold(case: Case, group: Group) -> list[Piece]:
     """Return the pieces that may be a group's: of one of its amounts, in its place, or with its names."""
     candidates = [*_of_its_amounts(case, group), *_in_its_place(case, group), *_naming_it(case, group)]
     pieces = {piece.id: piece for piece in candidates}
+    pieces |= {back.id: back for piece in candidates for back in case.free.reversals(piece)}
     return [piece for piece in pieces.values() if not case.is_of_another(group, piece)]
 
 
@@ -172,7 +173,9 @@ def _of_its_amounts(case: Case, group: Group) -> Iterator[Piece]:
     sizes = {size + off for size in group.amounts for off in range(-case.slack, case.slack + 1)}
     for account, size in itertools.product(sorted(group.accounts), sorted(sizes)):
         for piece in case.free.of_size.get((account, size), ()):
-            if first - EARLIER <= piece.day <= last and (
+            # What takes back comes after.
+            earliest = first if piece.gross * group.total < 0 else first - EARLIER
+            if earliest <= piece.day <= last and (
                 not piece.gross or case.is_on_time(group, piece) or not case.denies(group.entries, piece.text)
             ):
                 yield piece

@@ -46,10 +46,14 @@ def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
     there, back = (count_of_lot[places(account * 2**40 + sign * cents, lots)] for sign in (1, -1))
     stays = carries & (there > back)
     heads = heads_of(lines, accounts)
-    of_head = [sums(heads, accounts, sums(account, accounts, some))[heads] for some in (stays, carries)]
-    is_contra = (2 * count > sums(account, accounts, is_beside)) & (
-        (count == 1) | (2 * of_head[0] > of_head[1])
-    )
+    # Most amounts stay there, by number or by money: corrections are many, and small.
+    has_most = np.zeros(accounts, np.bool_)
+    for weight in (1, size):
+        staying, carried = (
+            sums(heads, accounts, sums(account, accounts, some * weight))[heads] for some in (stays, carries)
+        )
+        has_most |= 2 * staying > carried
+    is_contra = (2 * count > sums(account, accounts, is_beside)) & ((count == 1) | has_most)
     is_main = is_contra & (
         (sums(account, accounts, stays) >= OFTEN * (cost != 0).sum())
         | (sums(account, accounts, stays * size) >= OFTEN * np.abs(cost).sum())

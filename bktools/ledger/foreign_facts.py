@@ -109,7 +109,8 @@ def _facts(study: Study) -> list[_Fact]:
     facts = []
     currency = dict(zip(entries.e.tolist(), entries.table["currency"].to_list(), strict=True))
     home = dict(zip(entries.e.tolist(), entries.is_home.tolist(), strict=True))
-    for group in np.unique(groups.of_entry[~entries.is_home]).tolist():
+    is_open = entries.is_foreign & ~entries.is_home
+    for group in np.unique(groups.of_entry[is_open]).tolist():
         own, due = study.members(group), int(groups.due[group])
         foreign = [x for x in own if not home[x.e]]
         others = sum(x.cents for x in own if home[x.e])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -119,7 +119,17 @@ def pieces_left(study: Study, kinds: Kinds) -> list[Piece]:
             pieces += [replace(piece, id=(piece.v, a), gross=net, nets={a: net}) for a, net in free.items()]
         else:
             pieces.append(piece)
-    return pieces
+    return _without_returned(pieces)
+
+
+def _without_returned(pieces: Sequence[Piece]) -> list[Piece]:
+    """Leave the moves away that come back: as many go there as back."""
+
+    def lot(piece: Piece, sign: int = 1) -> tuple[tuple[int, int], ...]:
+        return tuple(sorted((account, sign * net) for account, net in piece.nets.items()))
+
+    moves = Counter(lot(piece) for piece in pieces if piece.is_move)
+    return [piece for piece in pieces if not piece.is_move or moves[lot(piece)] != moves[lot(piece, -1)]]
 
 
 def _ends_of_move(piece: Piece, opened: Sequence[Entry], used: frozenset[int]) -> list[Piece]:

@@ -163,7 +163,7 @@ def _judge(
     draft.gross = draft.gross * books.sign
     currency = _currency_of(entries, books, currency)
     is_home = _is_of(entries.table["currency"], currency)
-    entries = entries.also(is_home=is_home, is_original=np.zeros_like(is_home))
+    entries = entries.also(is_home=is_home, is_foreign=~is_home, is_original=np.zeros_like(is_home))
     money = _original_currencies(entries, lines, currency)
     is_original = money.is_not_null().to_numpy()
     if is_original.any():
@@ -184,7 +184,7 @@ def _judge(
     is_home = ~among(len(draft.gross), lines.row[is_original])[rows]
     draft.gross[rows[is_home]] = gross[is_home]
     study = Study(draft, entries, books, matching, covered)
-    share = _decide(study, currency)
+    share = _decide(study)
     return _habits_of(study, share, currency), covered
 
 
@@ -271,8 +271,8 @@ def _without_tax(
     views = []
     if best.entries < home or best.unit.part == VOUCHER:
         views.append(on_nets(entries, books, ranked))
-    if best.unit.is_sum:
-        views.append(on_lines(entries, books))
+    if best.unit.is_sum or best.entries < KNOWN * home:
+        views.append(on_lines(entries, books, is_sum=best.unit.is_sum))
     for view in filter(None, views):
         own, ledger = view
         again = ranked_matchings(own.take(own.is_home), ledger, style)
@@ -284,7 +284,7 @@ def _without_tax(
 # ---- the steps
 
 
-def _decide(study: Study, currency: str | None) -> float:
+def _decide(study: Study) -> float:
     """Give each entry its status; return the share of entries that the booking unit explains."""
     case = study.case
     case.carried = carried_texts(study)
@@ -304,19 +304,31 @@ def _decide(study: Study, currency: str | None) -> float:
     if len(study.matching.group) < DECIDABLE * pairs:
         # Totals agree, accounts do not: this is not how the ledger books.
         share = study.share
-    case.is_known, case.last_entry = share >= KNOWN, int(study.entries.day.max())
     kinds = Kinds.of(study)
+    # Of few pairs, and by another account than usual, an equal amount may be met by chance.
+    is_few = share < DECIDABLE and study.compared.sum() >= FEW
+    by_chance = np.full(len(study.matching.group), is_few) | ~kinds.is_kind[study.matching.vouchers]
+    study.matching = study.matching.only(~by_chance | _is_named(study, by_chance.copy()))
+    case.is_known, case.last_entry = share >= KNOWN, int(study.entries.day.max())
     pieces, proven = pieces_left(study, kinds), len(study.matching.group)
     study.matching = reopened(study, pieces)
     if len(study.matching.group) < proven:
         pieces = pieces_left(study, kinds)
     _decide_proven(study)
-    _decide_foreign(study, pieces, currency)
+    _decide_foreign(study, pieces)
     entries = study.entries.e
     outside = entries[study.is_outside & (study.draft.status[entries] < 0)]
     study.draft.decide(outside, Status.NOT_COMPARABLE, Reason.NOT_COVERED)
     _decide_others(study, pieces, share)
     return share
+
+
+def _is_named(study: Study, asked: Flags) -> Flags:
+    """Return of the pairs in question in which ones a text names an entry."""
+    some = study.matching.only(asked)
+    texts = study.books.texts(some.vouchers.tolist())
+    asked[asked] = [any(x.is_named_in(texts[v]) for x in study.of(own)) for _, own, v, _ in some.rows()]
+    return asked
 
 
 def _decide_proven(study: Study) -> None:
@@ -336,13 +348,13 @@ def _decide_proven(study: Study) -> None:
     draft.match(e, pair, *study.books.rows_of(matching.vouchers, matching.parts.account[matching.part]))
 
 
-def _decide_foreign(study: Study, pieces: Sequence[Piece], currency: str | None) -> None:
+def _decide_foreign(study: Study, pieces: Sequence[Piece]) -> None:
     """Give entries without an amount in the ledger's currency their status.
 
     One in the ledger's currency has no known rate of tax, and is open.
     """
-    entries, money = study.entries, study.entries.table["currency"]
-    is_foreign = ~entries.is_home & ~_is_of(money, currency)
+    entries = study.entries
+    is_foreign = ~entries.is_home & entries.is_foreign
     study.draft.decide(entries.e[is_foreign], Status.NOT_COMPARABLE, Reason.OTHER_CURRENCY)
     for at in np.flatnonzero(~entries.is_home & ~is_foreign).tolist():
         (x,) = study.of([int(entries.e[at])])

@@ -88,15 +88,17 @@ def _without_tax(
     return entries.also(cents=nets, is_home=is_home), own
 
 
-def on_lines(entries: Columns, books: AnnotatedPostings) -> View | None:
+def on_lines(entries: Columns, books: AnnotatedPostings, *, is_sum: bool) -> View | None:
     """Return entries and lines without tax, where vouchers hold a line for each entry; else None.
 
-    A line is its voucher then. The rate of an account is the one at which most of its entries are lines.
+    A line is its voucher then; where the ledger `is_sum` of nothing, its tax may have a voucher of its own.
+    The rate of an account is the one at which most of its entries are lines.
     """
     lines, home = books.lines, entries.take(entries.is_home)
     is_used = books.is_used & (books.kind[lines.v] != 0)
     is_beside_another = is_used & (sums(lines.v[is_used], books.count) > 1)[lines.v]
-    if is_beside_another.sum() <= OFTEN * len(entries) or len(home) > MOST_CELLS:
+    has_lines = not is_sum or is_beside_another.sum() > OFTEN * len(entries)
+    if not has_lines or len(home) > MOST_CELLS:
         return None
     lots = np.unique(lines.account[is_used] * 2**40 + lines.cents[is_used])
     accounts = len(books.mix)

@@ -60,11 +60,26 @@ def stories_of(case: Case, group: Group, pieces: Sequence[Piece]) -> list[Story]
     """Return all stories of a group with the pieces that may hold it."""
     left_out = int(any(x.sent for x in group.entries))
     stories = [Story(frozenset(), left_out, {x.e: case.without_voucher(group) for x in group.entries})]
-    most = 3 if len(pieces) <= MOST_FOR_THREE else 2 if len(pieces) <= MOST_FOR_TWO else 1
-    for size in range(1, most + 1):
-        for some in itertools.combinations(pieces, size):
-            stories += _Telling(case, group, some).stories()
+    for some in _combined(case, pieces):
+        stories += _Telling(case, group, some).stories()
     return stories
+
+
+def _combined(case: Case, pieces: Sequence[Piece]) -> Iterator[Sequence[Piece]]:
+    """Yield the pieces that may be a group's together; a piece and what takes it back count as one."""
+    by_id = {piece.id: piece for piece in pieces}
+    units = [
+        *((piece,) for piece in pieces),
+        *((piece, back) for piece in pieces for back in case.free.reversals(piece) if back.id in by_id),
+    ]
+    most = 3 if len(pieces) <= MOST_FOR_THREE else 2 if len(pieces) <= MOST_FOR_TWO else 1
+    combined = set[frozenset[PieceId]]()
+    for size in range(1, most + 1):
+        for some in itertools.combinations(units, size):
+            ids = [piece.id for unit in some for piece in unit]
+            if len({*ids}) == len(ids) and frozenset(ids) not in combined:
+                combined.add(frozenset(ids))
+                yield [by_id[number] for number in ids]
 
 
 class _Telling:
@@ -78,10 +93,9 @@ class _Telling:
         self.booked = {x.e: self.there for x in self.entries}
         self.opened = dict.fromkeys(self.booked, Status.OPEN)
         self.off = sum(piece.gross for piece in pieces) - group.total
-        late = [piece for piece in pieces if self._is_late(piece)]
-        self.lateness = sum(case.lateness(group, piece) for piece in late)
-        self.far = sum(piece.day - group.due > case.gate[1] + UNDER_A_WEEK for piece in late)
-        self.odd = self.lateness + self._in_other_words()
+        self.late = [piece for piece in pieces if self._is_late(piece) and not self._is_taken_back(piece)]
+        self.far = sum(piece.day - group.due > case.gate[1] + UNDER_A_WEEK for piece in self.late)
+        self.odd = sum(map(self._lateness, self.late)) + self._in_other_words() + self._of_other_kinds()
 
     def _names_one(self, piece: Piece) -> bool:
         return any(x.is_named_in(piece.text) for x in self.entries)
@@ -91,6 +105,23 @@ class _Telling:
         is_own_side = piece.gross * self.group.total > 0
         is_correction = piece.is_move and self._names_one(piece)
         return is_own_side and not self.case.is_on_time(self.group, piece) and not is_correction
+
+    def _is_taken_back(self, piece: Piece) -> bool:
+        """Whether a piece is taken back, and no equal one may be in its place: its day is no mistake then."""
+        reversals = [other for other in self.pieces if other.takes_back(piece)]
+        equal = [one for one in self.pieces if all(other.takes_back(one) for other in reversals)]
+        return len(equal) == len(reversals) > 0
+
+    def _of_other_kinds(self) -> int:
+        strange = [piece for piece in self.pieces if not piece.is_kind and piece.gross * self.group.total > 0]
+        lasting = [piece for piece in strange if not piece.is_move and not self._is_taken_back(piece)]
+        return sum(not self._names_one(piece) for piece in lasting)
+
+    def _lateness(self, piece: Piece) -> int:
+        """Return the mistakes of a late piece; one that follows a reversal soon is booked again."""
+        reversals = [one for one in self.pieces if any(one.takes_back(other) for other in self.pieces)]
+        is_again = any(0 <= piece.day - one.day <= UNDER_A_WEEK for one in reversals)
+        return 1 if is_again else self.case.lateness(self.group, piece)
 
     def _in_other_words(self) -> int:
         equal = [piece for piece in self.pieces if piece.gross == self.group.total]
@@ -120,7 +151,7 @@ class _Telling:
     def _reversals(self) -> Iterator[tuple[tuple[Entry, ...], Piece]]:
         """Yield the parts of the group with a later piece that takes them back."""
         for part, piece in itertools.product(self.group.parts, self.pieces):
-            first = min(other.day for other in self.pieces if other is not piece)
+            first = min((other.day for other in self.pieces if other is not piece), default=piece.day)
             if piece.day >= first and self._takes_back(part, piece):
                 yield part, piece
 
@@ -137,7 +168,8 @@ class _Telling:
 
     def _takes_back(self, part: Sequence[Entry], piece: Piece) -> bool:
         is_opposite = abs(piece.gross + sum(x.cents for x in part)) <= self.case.slack
-        return is_opposite and not piece.is_move and all(x.account in piece.nets for x in part)
+        is_after = all(x.day <= piece.day and x.account in piece.nets for x in part)
+        return is_opposite and is_after and not piece.is_move
 
     def _on_another_account(self) -> Iterator[Story]:
         # Nets that may be any sum of the entries show no account.
@@ -157,18 +189,24 @@ class _Telling:
             if self.off == -cents:
                 others = [x for x in self.entries if x not in part]
                 if case.agree(others, pieces) if others else _is_nothing(pieces):
-                    first = min(piece.day for piece in pieces)
-                    is_back = any(self._takes_back(part, one) and one.day >= first for one in pieces)
+                    is_back = any(own == part for own, _ in self._reversals())
                     own = Status.REVERSED if is_back else case.without_voucher(self.group)
+                    if not is_back and any(self._takes_back(part, piece) for piece in pieces):
+                        own = Status.OPEN  # what takes back comes after
                     yield self.story(int(part[0].sent or is_back), self.booked | {x.e: own for x in part})
             elif self.off == cents:
                 again = [*self.entries, *(replace(x, e=-1) for x in part)]
                 is_told = self.is_sum or len(pieces) > 1 or (case.is_of_sums and pieces[0].is_kind)
                 is_told = is_told or part[0].is_named_in(pieces[0].text)
+                # The second one is in the one sum, or stands alone.
+                is_told &= len(pieces) == 1 or any(piece.gross == cents for piece in pieces)
                 if is_told and case.agree(again, pieces):
                     # A second posting may come after the gate. A week later it is as likely of others.
+                    first = min(pieces, key=lambda piece: piece.day)
+                    second = [piece for piece in self.late if piece.gross == cents and piece is not first]
+                    lateness = sum(map(self._lateness, second))
                     twice = self.booked | {x.e: Status.BOOKED_TWICE for x in part}
-                    yield self.story(1 - self.lateness + self.far, twice)
+                    yield self.story(1 - lateness + self.far, twice)
 
     def _of_another_amount(self, *, is_explained: bool) -> Iterator[Story]:
         """Yield the stories of a piece in the group's place that has more, or less."""
@@ -184,8 +222,10 @@ class _Telling:
             return  # twice its amount is no slip of the pen
         if not self.is_sum and is_own and piece.gross * group.total > 0:
             # A net may be right: an account may have several rates of tax; an original amount may have none.
-            is_net = x.is_original or piece.gross in {net_of(x.exported, rate) for rate in case.taxes}
-            yield self.story(1, {x.e: Status.OPEN if is_net else Status.ANOTHER_AMOUNT}, off=self.off)
+            may_be_right = x.is_original or piece.gross in {net_of(x.exported, rate) for rate in case.taxes}
+            # What a voucher has on other entries' accounts, too, is not the amount of one entry.
+            may_be_right |= not piece.nets.keys() & case.used <= group.accounts
+            yield self.story(1, {x.e: Status.OPEN if may_be_right else Status.ANOTHER_AMOUNT}, off=self.off)
         elif self.is_sum or case.is_of_sums:
             # A round difference may be the slip of the pen of any entry: as likely as the mistakes above.
             mistakes = 1 if is_explained and case.is_round(self.off) else 2

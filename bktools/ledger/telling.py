@@ -69,7 +69,15 @@ class Telling:
                 self._leave(group, opened, shown, offs)
             elif always.issuperset(piece.id for piece in shown):
                 self._match(group, shown)
-        self.explained |= always
+        # A piece of another amount may hold more than the one entry.
+        off = {
+            number
+            for chosen in search.solutions
+            for one in chosen.values()
+            if one.off
+            for number in one.pieces
+        }
+        self.explained |= always - off
 
     def _give(self, x: Entry, states: set[Status], shown: Sequence[Piece]) -> None:
         draft = self.study.draft

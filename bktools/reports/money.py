@@ -12,11 +12,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.entries import OF_REASON
+from bktools.close.entries import OF_REASON, entries_of_plan
 from bktools.errors import ArgumentError, InputError
 from bktools.export import ExportPlan
 from bktools.findings.check import BEFORE, EXPORTED, HELD, IN_BOOKS, IN_DOUBT, READY
-from bktools.frames.columns import days_of, with_column
+from bktools.frames.columns import days_of
 from bktools.frames.incoming import arrow_of
 from bktools.frames.names import month_and_company
 from bktools.frames.schema import TEXT
@@ -48,8 +48,7 @@ STATES: dict[str, Look] = {
 }
 # States whose entries have a bar for each reason.
 WITH_REASONS = {HELD, MISSING}
-# The state by the outcome of the batch of an entry, and by its status in a match.
-OF_OUTCOMES = {"ACCEPTED": EXPORTED, "SENDING": IN_DOUBT, "UNKNOWN": IN_DOUBT}
+# The state by the status of an entry in a match.
 OF_STATUSES = dict.fromkeys(ARRIVED_CODES, ARRIVED) | dict.fromkeys(("not_comparable", "open"), NOT_COMPARED)
 
 # Parts of spend have no meaning that other pictures share: the largest is the darkest.
@@ -242,18 +241,10 @@ def _with_states(
         reasons = table["status"].to_pylist()
         states = [OF_STATUSES.get(status, MISSING) for status in reasons]
     elif isinstance(entries, ExportPlan):
-        held = entries.held
-        table = pa.concat_tables([entries.rows, held], promote_options="permissive")
-        of_batches = {} if jobs is None else dict(zip(jobs["batch_id"], jobs["outcome"], strict=True))
-        states = [
-            OF_OUTCOMES.get(of_batches.get(batch, ""), READY)
-            for batch in entries.rows["batch_id"].to_pylist()
-        ]
-        reasons = [""] * len(states) + held["reason"].to_pylist()
-        states += [OF_REASON.get(reason, HELD) for reason in held["reason"].to_pylist()]
+        outcomes = {} if jobs is None else dict(zip(jobs["batch_id"], jobs["outcome"], strict=True))
+        table = entries_of_plan(entries, outcomes)
         # A plan does not know which month's close exported an entry before.
-        states = [EXPORTED if state == BEFORE else state for state in states]
-        table = with_column(table, "reason", pa.array(reasons, TEXT))
+        states = [EXPORTED if state == BEFORE else state for state in table["fate"].to_pylist()]
         reasons = with_one_reason(table, OF_REASON)["reason"].to_pylist()
     else:
         table = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from raw_service import Answer, RawService
@@ -22,12 +23,12 @@ def talking(monkeypatch, tmp_path, backend) -> Callable:
     """Return a function that starts a raw service and connects to it, with a test's time limits."""
 
     @contextmanager
-    def start(answer: Answer, *, read: float = 0.5) -> Iterator[tuple[RawService, Service]]:
+    def start(answer: Answer, *, read: float = 0.5, **options: Any) -> Iterator[tuple[RawService, Service]]:
         limits = Limits(connect=0.5, read=read, whole=10 * read)
         monkeypatch.setattr(service_module, "limits_of", lambda *_, **__: limits)
         with (
-            RawService(answer) as raw,
-            bktools.connect(raw.base_url, token="t", requests_per_minute=0, journal=backend) as service,
+            RawService(answer, **options) as raw,
+            bktools.connect(raw.url, token="t", requests_per_minute=0, journal=backend) as service,
         ):
             yield raw, service
 

@@ -1,4 +1,4 @@
-"""The export endpoint on bare sockets, so that it can do what no HTTP server lets one do.
+"""The export endpoint on a raw socket, which can do what no HTTP server lets one do.
 
 As a process of its own it accepts jobs, then fails as its seed decides, and counts every entry it accepted.
 `GET /accepted` answers the counts. Connections are served one after another, so requests that were sent
@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import json
 import random
-import socket
-import struct
 import subprocess
 import sys
-import threading
 import urllib.request
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-Answer = Callable[["RawService", socket.socket, dict], None]
+from scripted_server import Asked, Close, Hold, Reset, ScriptedServer, Step, answer
+
+Answer = Callable[["RawService", dict], Iterable[Step]]
 
 FAULTS = ("drop", "reset", "hang", "error", "cut", "message", "problem", "in progress")
 # What a gateway answers, in JSON, and what the service says where a gateway has repeated a request.
@@ -35,69 +34,26 @@ OF_GATEWAYS = {
 EXPIRES_IN = (3600, 3_600_000, None)
 
 
-class RawService:
-    """A listening socket whose answers a function gives; `requests` are the bodies that arrived whole.
+class RawService(ScriptedServer):
+    """A server whose answers a function gives; `requests` are the bodies that arrived whole.
 
     Connections are served one after another, or all `at_once`.
     """
 
-    def __init__(self, answer: Answer, *, at_once: bool = False) -> None:
-        self.answer = answer
-        self._at_once = at_once
+    def __init__(self, answers: Answer, *, at_once: bool = False) -> None:
+        self.answers = answers
         self.requests: list[dict] = []
         self.accepted: Counter[str] = Counter()
-        self.held: list[socket.socket] = []
-        self._listening = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.base_url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+        super().__init__(self._steps, at_once=at_once)
 
-    def __enter__(self) -> Self:
-        threading.Thread(target=self.serve, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._listening.fileno() != -1:
-            self.close()
-        for connection in self.held:
-            connection.close()
-
-    def close(self) -> None:
-        """Take no more connections."""
-        # Windows refuses this and needs it not: closing wakes the thread that accepts.
-        with suppress(OSError):
-            self._listening.shutdown(socket.SHUT_RDWR)
-        self._listening.close()
-
-    def serve(self) -> None:
-        """Serve connections until the socket is closed."""
-        while True:
-            try:
-                connection, _ = self._listening.accept()
-            except OSError:
-                return
-            if self._at_once:
-                threading.Thread(target=self._serve_whole, args=(connection,), daemon=True).start()
-            else:
-                self._serve_whole(connection)
-
-    def _serve_whole(self, connection: socket.socket) -> None:
-        with connection, suppress(OSError):
-            self._serve_one(connection)
-
-    def _serve_one(self, connection: socket.socket) -> None:
-        head, _, body = _read_until(connection, b"\r\n\r\n").partition(b"\r\n\r\n")
-        if head.startswith(b"GET /accepted"):
-            send(connection, 200, json.dumps(self.accepted))
-            return
-        fields = dict(line.lower().split(b":", 1) for line in head.split(b"\r\n")[1:])
-        length = int(fields[b"content-length"])
-        while len(body) < length:
-            piece = connection.recv(65536)
-            if not piece:
-                return
-            body += piece
-        request = json.loads(body)
-        self.requests.append(request)
-        self.answer(self, connection, request)
+    def _steps(self, asked: Asked) -> Iterator[Step]:
+        if asked.path == "/accepted":
+            yield from says(200, json.dumps(self.accepted))
+        else:
+            request = json.loads(asked.body)
+            self.requests.append(request)
+            yield from self.answers(self, request)
+        yield Close()
 
     def accept(self, request: dict) -> str:
         """Create the job, and return the answer that says so."""
@@ -120,100 +76,74 @@ def job(request: dict, **changes: object) -> str:
     return json.dumps({"data": data | changes})
 
 
-def send(
-    connection: socket.socket, status: int, body: str | bytes, *, headers: str = "", missing: int = 0
-) -> None:
-    """Send an answer; `missing` bytes more are announced than come."""
+def says(status: int, body: str | bytes = b"", *, missing: int = 0, **headers: str) -> list[Step]:
+    """Return the steps of an answer; `missing` bytes more are announced than come."""
     data = body.encode() if isinstance(body, str) else body
-    head = (
-        f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: "
-        f"{len(data) + missing}\r\n{headers}\r\n"
-    )
-    connection.sendall(head.encode() + data)
+    return answer(data, status, content_length=str(len(data) + missing), **headers)
 
 
 def answering(status: int, body: str | bytes | None = None, **options: Any) -> Answer:
     """Return an answer of a status; without a body, one that says the job was created."""
-
-    def answer(service: RawService, connection: socket.socket, request: dict) -> None:
-        send(connection, status, service.accept(request) if body is None else body, **options)
-
-    return answer
+    return lambda raw, request: says(status, raw.accept(request) if body is None else body, **options)
 
 
 def in_turn(*answers: Answer) -> Answer:
     """Return an answer that is another one each time; the last one stays."""
     left = list(answers)
 
-    def answer(*given: Any) -> None:
-        (left.pop(0) if len(left) > 1 else left[0])(*given)
+    def steps(raw: RawService, request: dict) -> Iterable[Step]:
+        return (left.pop(0) if len(left) > 1 else left[0])(raw, request)
 
-    return answer
+    return steps
+
+
+def exactly(*steps: Step) -> Answer:
+    """Return an answer of these steps, whatever is asked."""
+    return lambda _raw, _request: steps
 
 
 def by_company(answers: dict[str, Answer]) -> Answer:
     """Return an answer for each company."""
-    return lambda service, connection, request: answers[request["companyId"]](service, connection, request)
+    return lambda raw, request: answers[request["companyId"]](raw, request)
 
 
 created = answering(201)
 IN_PROGRESS = '{"type": "EXPORT_ALREADY_IN_PROGRESS"}'
 
 
-def reset(connection: socket.socket) -> None:
-    """Close with a reset instead of an end."""
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    connection.close()
-
-
-def _read_until(connection: socket.socket, mark: bytes) -> bytes:
-    data = b""
-    while mark not in data:
-        piece = connection.recv(65536)
-        if not piece:
-            raise ConnectionError("the client went away")
-        data += piece
-    return data
-
-
 def faulty(chance: random.Random) -> Answer:
     """Return answers of which 60% fail after the job was accepted, 10% before, 30% come through."""
 
-    def answer(service: RawService, connection: socket.socket, request: dict) -> None:
+    def steps(raw: RawService, request: dict) -> Iterable[Step]:
         draw = chance.random()
         if draw < 0.6 or draw >= 0.7:
-            service.accept(request)
+            raw.accept(request)
         text = job(request, expiresIn=chance.choice(EXPIRES_IN))
         fault = chance.choice(FAULTS) if draw < 0.7 else ""
-        if not fault:
-            send(connection, 201, text)
-        elif fault in OF_GATEWAYS:
-            send(connection, *OF_GATEWAYS[fault])
-        elif fault == "reset":
-            reset(connection)
-        elif fault == "hang":
-            service.held.append(connection.dup())
-        elif fault == "error":
-            send(connection, 500, '{"type": "INTERNAL", "message": "a problem"}')
-        elif fault == "cut":
-            send(connection, 201, text[: len(text) // 2], missing=len(text) - len(text) // 2)
+        faults = {name: says(*answer) for name, answer in OF_GATEWAYS.items()}
+        faults |= {"": says(201, text), "reset": [Reset()], "hang": [Hold()], "drop": []}
+        faults |= {"error": says(500, '{"type": "INTERNAL", "message": "a problem"}')}
+        faults |= {"cut": says(201, text[: len(text) // 2], missing=len(text) - len(text) // 2)}
+        return faults[fault]
 
-    return answer
+    return steps
 
 
 def serving(seed: int) -> Iterator[str]:
     """Serve with the faults of a seed, in a process of its own; yield the address."""
     program = RawService(faulty(random.Random(seed)))
-    yield program.base_url
-    program.serve()
+    yield program.url
+    program.wait()
 
 
 @contextmanager
 def faulty_service(seed: int) -> Iterator[str]:
     """Serve with the faults of a seed in a new process, where `warm` may start none; give its address."""
-    program = f"import raw_service\nfor address in raw_service.serving({seed}): print(address, flush=True)"
-    command = [sys.executable, "-c", program]
-    with subprocess.Popen(command, cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True) as process:
+    # As a process of its own it has no search path of pytest.
+    program = "import sys; sys.path.append('..'); import raw_service\n"
+    program += f"for address in raw_service.serving({seed}): print(address, flush=True)"
+    command, here = [sys.executable, "-c", program], Path(__file__).parent
+    with subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             yield process.stdout.readline().strip()
@@ -223,6 +153,6 @@ def faulty_service(seed: int) -> Iterator[str]:
 
 def accepted_by(address: str) -> dict[str, int]:
     """Return how often a service accepted each entry."""
-    with urllib.request.urlopen(f"{address}/accepted") as answer:
-        counts: dict[str, int] = json.load(answer)
-    return counts
+    with urllib.request.urlopen(f"{address}/accepted") as counts:
+        accepted: dict[str, int] = json.load(counts)
+    return accepted

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from backends import BOTH
 from entries_by_hand import COMPANY, to_create
-from raw_service import in_turn, send
+from raw_service import in_turn, says
 
 import bktools
 from bktools.errors import ArgumentError, AuthenticationError, InputError, RateLimitedError
@@ -31,15 +31,15 @@ def asked(*names: str):
     return to_create(*(ASKED | {"external_id": name} for name in names))
 
 
-def answers(status: int, body: str | None = None, headers: str = "", **changes: object):
+def answers(status: int, body: str | None = None, headers: dict[str, str] | None = None, **changes: object):
     """Return an answer of a status; without a body, the account as asked, with changes."""
 
-    def answer(raw, connection, request):
+    def steps(raw, request):
         held = {key: value for key, value in request.items() if value is not None}
         account = json.dumps({"data": held | {"id": ID, "metadata": {"k": 1}} | changes})
-        send(connection, status, account if body is None else body, headers=headers)
+        return says(status, account if body is None else body, **headers or {})
 
-    return answer
+    return steps
 
 
 OUTCOMES = {
@@ -87,10 +87,10 @@ def test_the_intent_is_known_before_the_request(talking):
     """When a request arrives, the journal already has the accounts of its group, and no others."""
     seen, created = [], answers(201)
 
-    def answer(raw, connection, request):
-        with bktools.connect(raw.base_url, token="t") as other:
+    def answer(raw, request):
+        with bktools.connect(raw.url, token="t") as other:
             seen.append(bktools.load_accounts(service=other)[["external_id", "state", "name"]])
-        created(raw, connection, request)
+        return created(raw, request)
 
     with talking(answer, read=10.0) as (_, service):
         bktools.create_accounts(asked("9990", "9991"), apply=True, service=service)
@@ -98,7 +98,7 @@ def test_the_intent_is_known_before_the_request(talking):
     assert [frame["name"].notna().tolist() for frame in seen] == [[False, False]] * 2
 
 
-LIMITED = answers(429, '{"type": "RATE_LIMITED", "message": "later"}', headers="Retry-After: 301\r\n")
+LIMITED = answers(429, '{"type": "RATE_LIMITED", "message": "later"}', headers={"retry_after": "301"})
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ import threading
 import pandas as pd
 import pytest
 from entries_by_hand import COMPANY, company_of, entries_of, entries_of_each, outcomes, states, submit
-from raw_service import IN_PROGRESS, answering, by_company, created, job, reset, send
+from raw_service import IN_PROGRESS, answering, by_company, created, exactly, job, says
+from scripted_server import Hold, Reset
 
 import bktools
 from bktools.service import workers
@@ -28,25 +29,15 @@ def denied(status: int) -> str:
 
 
 def changed(**changes):
-    return lambda raw, connection, request: send(connection, 201, job(request, **changes))
+    return lambda raw, request: says(201, job(request, **changes))
 
 
-def gzipped(raw, connection, request):
-    data = gzip.compress(raw.accept(request).encode())
-    send(connection, 201, data[:-9], headers="Content-Encoding: gzip\r\n")
+def gzipped(raw, request):
+    return says(201, gzip.compress(raw.accept(request).encode())[:-9], content_encoding="gzip")
 
 
-def hanging(raw, connection, request):
-    raw.held.append(connection.dup())
-
-
-def hanging_in_the_body(raw, connection, request):
-    send(connection, 201, raw.accept(request)[:20], missing=100)
-    raw.held.append(connection.dup())
-
-
-def says(data: bytes):
-    return lambda raw, connection, request: connection.sendall(data)
+def hanging_in_the_body(raw, request):
+    return [*says(201, raw.accept(request)[:20], missing=100), Hold()]
 
 
 def submitted_each(service, answers: dict) -> pd.DataFrame:
@@ -71,8 +62,8 @@ def each_has(outcome: str, talking, table: dict, *, times: int, read: float = 30
 
 
 ACCEPTED = {f"{status}": answering(status) for status in (200, 201, 202, 299)}
-ACCEPTED["in capitals"] = lambda raw, connection, request: send(
-    connection, 201, job(request, companyId=request["companyId"].upper(), status="PENDING", unknown=1)
+ACCEPTED["in capitals"] = lambda raw, request: says(
+    201, job(request, companyId=request["companyId"].upper(), status="PENDING", unknown=1)
 )
 
 
@@ -85,7 +76,7 @@ UNKNOWN = {
     **{f"{status}": answering(status, '{"type": "OTHER"}') for status in (408, 409, 425, 429)},
     **{f"{status}": answering(status, "") for status in (300, 301, 302, 307, 308, 500, 502, 503, 504, 599)},
     "a message": answering(500, '{"message": "a problem"}'),
-    "redirect": answering(307, "", headers="Location: /v3/export-jobs\r\n"),
+    "redirect": answering(307, "", location="/v3/export-jobs"),
     "id that is none": changed(id="7"),
     "no id": changed(id=None),
     "other company": changed(companyId="00000000-0000-4000-8000-000000000001"),
@@ -100,22 +91,22 @@ UNKNOWN = {
     "job that failed without words": changed(failureReasonType="validation_failure"),
     "job that expired": changed(expiredAt="2026-11-01T09:00:00Z"),
     "empty 201": answering(201, ""),
-    "204": says(b"HTTP/1.1 204 X\r\n\r\n"),
+    "204": exactly(b"HTTP/1.1 204 X\r\n\r\n"),
     "no JSON": answering(200, "<html>"),
     "refusal in a 200": answering(200, REFUSAL),
     "cut body": answering(201, '{"data": {"id"', missing=100),
     "cut refusal": answering(400, REFUSAL[:-1], missing=100),
     "cut gzip": gzipped,
-    "cut chunks": says(b'HTTP/1.1 201 X\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"dat\r\n'),
-    "closed": lambda raw, connection, request: None,
-    "reset": lambda raw, connection, request: reset(connection),
-    "no HTTP": says(b"what?\r\n\r\n"),
+    "cut chunks": exactly(b'HTTP/1.1 201 X\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"dat\r\n'),
+    "closed": exactly(),
+    "reset": exactly(Reset()),
+    "no HTTP": exactly(b"what?\r\n\r\n"),
     "a job in progress": answering(409, IN_PROGRESS),
     **{
         f"a job in progress, {status}": answering(status, '{"type": "Export_Already_In_Progress"}')
         for status in (302, 400, 429, 500)
     },
-    "no answer": hanging,
+    "no answer": exactly(Hold()),
     "no end": hanging_in_the_body,
 }
 
@@ -193,7 +184,7 @@ def test_a_401_of_a_gateway_is_no_refusal(talking, body):
 def test_no_connection(talking, is_full):
     """Refused, or a connection that does not stand within its time: nothing was sent, the batch waits."""
     with talking(created) as (raw, refused), socket.create_server(("127.0.0.1", 0), backlog=0) as full:
-        raw.close()
+        raw.stop()
         queued = [socket.socket() for _ in range(4)]
         for waiting in queued:
             waiting.setblocking(False)
@@ -223,12 +214,12 @@ def test_ctrl_c(talking, monkeypatch, on_windows):
     """Ctrl-C while the answer is awaited: the journal says UNKNOWN before the interrupt goes on."""
     monkeypatch.setattr(workers, "ON_WINDOWS", on_windows or workers.ON_WINDOWS)
 
-    def answer(raw, connection, request):
-        raw.held.append(connection.dup())
+    def answer(raw, request):
         if hasattr(signal, "pthread_kill"):
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         else:
             signal.raise_signal(signal.SIGINT)
+        return [Hold()]
 
     with talking(answer) as (raw, service):
         entries = entries_of(COMPANY, 2)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
 from entries_by_hand import COMPANY, company_of, entries_of, entries_of_each, outcomes, submit
-from raw_service import IN_PROGRESS, answering, by_company, created, in_turn, send
+from raw_service import IN_PROGRESS, answering, by_company, created, in_turn
 
 import bktools
 
@@ -15,8 +16,7 @@ LIMIT = '{"type": "RATE_LIMITED", "message": "too many requests"}'
 
 def limit(retry_after: str | None = "0", body: str = LIMIT, **options):
     """Return an answer that is the rate limit's."""
-    headers = "" if retry_after is None else f"Retry-After: {retry_after}\r\n"
-    return answering(429, body, headers=headers, **options)
+    return answering(429, body, retry_after=retry_after or "", **options)
 
 
 FOREIGN = {
@@ -70,20 +70,16 @@ def test_three_in_a_row_stop_the_run(talking):
 def test_companies_that_meet_the_limit_together_count_once(talking):
     """Companies whose requests are all on their way at the first 429 are exported after one wait."""
     companies = [company_of(number) for number in range(5)]
-    unanswered = []
+    together = threading.Barrier(len(companies))
 
-    def answer(raw, connection, request):
+    def answer(raw, request):
         if len(raw.requests) > len(companies):
-            created(raw, connection, request)
-            return
+            return created(raw, request)
         # However late a thread begins: an earlier answer would make the others wait at once.
-        unanswered.append(connection.dup())
-        if len(unanswered) == len(companies):
-            for waiting in unanswered:
-                with waiting:
-                    send(waiting, 429, LIMIT, headers="Retry-After: 1\r\n")
+        together.wait(timeout=20)
+        return limit("1")(raw, request)
 
-    with talking(answer, read=30.0) as (raw, service):
+    with talking(answer, read=30.0, at_once=True) as (raw, service):
         assert outcomes(entries_of_each(companies), service) == ["ACCEPTED"] * 5
         assert len(raw.requests) == 2 * len(companies)
         assert set(raw.accepted.values()) == {1}

@@ -16,7 +16,8 @@ import pytest
 import warm
 from backends import BOTH
 from entries_by_hand import COMPANY, company_of, entries_of, outcomes, states, submit
-from raw_service import job, send
+from raw_service import exactly, job, says
+from scripted_server import Hold
 
 import bktools
 from bktools.errors import ArgumentError, JournalError, PlanError, StorageError
@@ -209,10 +210,10 @@ def test_a_job_gets_its_time_before_the_next_batch(talking, expires_in, wait, se
     """At most its `expiresIn`, and at most the wait that is asked for."""
     moments = []
 
-    def answer(raw, connection, request):
+    def answer(raw, request):
         moments.append(time.monotonic())
         raw.accepted.update(request["accountingEntryIds"])
-        send(connection, 201, job(request, expiresIn=expires_in))
+        return says(201, job(request, expiresIn=expires_in))
 
     with talking(answer) as (_, service):
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 2), max_entries=1)
@@ -300,12 +301,9 @@ def test_ctrl_c_while_many_are_sent(talking, tmp_path):
     """Requests that wait for their rate were not sent; those on their way are in doubt."""
     ids = [company_of(number) for number in range(8)]
 
-    def hang(raw, connection, request):
-        raw.held.append(connection.dup())
-
-    with talking(hang) as (raw, _):
+    with talking(exactly(Hold())) as (raw, _):
         folders = {f"{name}_dir": tmp_path / name for name in ("cache", "data", "sent_log")}
-        with warm.Process(sends_until_interrupted, raw.base_url, folders, ids) as process:
+        with warm.Process(sends_until_interrupted, raw.url, folders, ids) as process:
             assert process.read() == "ready"
             while len(raw.requests) < 3:
                 time.sleep(0.02)
@@ -316,5 +314,5 @@ def test_ctrl_c_while_many_are_sent(talking, tmp_path):
             assert time.monotonic() - began < 5
             assert process.wait() == 0
         assert len(raw.requests) == 3
-        with Service(load_settings(raw.base_url, env={}, token="t", **folders)) as service:
+        with Service(load_settings(raw.url, env={}, token="t", **folders)) as service:
             assert Counter(states(service)) == {"UNKNOWN": 3, "PLANNED": 5}

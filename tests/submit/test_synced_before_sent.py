@@ -17,28 +17,16 @@ from entries_by_hand import COMPANY, entries_of, submit
 with bktools.connect("{}", token="t", requests_per_minute=0) as service:
     submit(entries_of(COMPANY, 3), service, size=1)
 """
-CALLS = "openat,connect,fsync,fdatasync,pwrite64,write,sendto,sendmsg,writev,close"
+CALLS = "connect,fsync,fdatasync,pwrite64,write,sendto,sendmsg,writev"
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="the program strace is not installed")
 def test_each_request_follows_a_sync_of_the_journal(talking, tmp_path):
     """Between the last write to the journal, or to the sent log, and each connection lies a sync of it."""
     log = tmp_path / "calls"
-    watched = [
-        "strace",
-        "-f",
-        "--seccomp-bpf",
-        "-y",
-        "-s",
-        "60",
-        "-e",
-        f"trace={CALLS}",
-        "-o",
-        str(log),
-        sys.executable,
-    ]
+    options = ["-f", "--seccomp-bpf", "-y", "-s", "60", "-e", f"trace={CALLS}", "-o", str(log)]
     with talking(created, read=30.0) as (raw, _):
-        command = [*watched, "-c", PROGRAM.format(raw.base_url)]
+        command = ["strace", *options, sys.executable, "-c", PROGRAM.format(raw.url)]
         done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
         if "ptrace" in done.stderr:
             pytest.skip("strace may not watch processes here")

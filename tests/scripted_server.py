@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 
@@ -23,7 +23,11 @@ class Close:
     """A step of a script: the connection is closed here."""
 
 
-Step = bytes | float | Reset | Close
+class Hold:
+    """A step of a script: the connection stays open, and nothing more is read or sent."""
+
+
+Step = bytes | float | Reset | Close | Hold
 
 
 @dataclass(frozen=True)
@@ -57,17 +61,38 @@ def only_page(rows: Iterable[Any] = (), **more: Any) -> list[Step]:
 
 
 class ScriptedServer:
-    """Answers each request with the steps that the script gives for it: bytes, seconds to wait, an end."""
+    """Answers each request with the steps that the script gives for it: bytes, seconds to wait, an end.
 
-    def __init__(self, script: Callable[[Asked], Iterable[Step]], tls: ssl.SSLContext | None = None) -> None:
+    Connections are served `at_once`, or one after another.
+    """
+
+    def __init__(
+        self,
+        script: Callable[[Asked], Iterable[Step]],
+        tls: ssl.SSLContext | None = None,
+        *,
+        at_once: bool = True,
+    ) -> None:
         self.script = script
         self.tls = tls
+        self._at_once = at_once
         self.asked: list[Asked] = []
-        self._socket = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self._socket = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self._socket.getsockname()[1]
         self.url = f"https://localhost:{self.port}" if tls else f"http://127.0.0.1:{self.port}"
         self._open: list[socket.socket] = []
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._serving = threading.Thread(target=self._accept, daemon=True)
+        self._serving.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def wait(self) -> None:
+        """Wait until the server stops."""
+        self._serving.join()
 
     def stop(self) -> None:
         """End every connection and take no new one."""
@@ -85,7 +110,10 @@ class ScriptedServer:
                 return
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._open.append(connection)
-            threading.Thread(target=self._converse, args=(connection,), daemon=True).start()
+            if self._at_once:
+                threading.Thread(target=self._converse, args=(connection,), daemon=True).start()
+            else:
+                self._converse(connection)
 
     def _converse(self, connection: socket.socket) -> None:
         with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
@@ -100,6 +128,9 @@ class ScriptedServer:
                         connection.sendall(step)
                     elif isinstance(step, float):
                         time.sleep(step)
+                    elif isinstance(step, Hold):
+                        self._open.append(stack.pop_all())
+                        return
                     else:
                         if isinstance(step, Reset):
                             linger = struct.pack("ii", 1, 0)
@@ -113,13 +144,17 @@ class ScriptedServer:
 
 def _read(stream: Any) -> Asked | None:
     line = stream.readline().decode()
-    if not line:
+    if not line.endswith("\n"):
         return None
     method, target, _ = line.split()
     headers = {}
-    while (line := stream.readline().decode().strip()) != "":
+    while (line := stream.readline().decode()).strip():
         name, _, value = line.partition(":")
         headers[name.strip().lower()] = value.strip()
-    body = stream.read(int(headers.get("content-length", 0)))
+    length = int(headers.get("content-length", 0))
+    body = stream.read(length)
+    if not line or len(body) < length:
+        # The client ended in the middle of its request.
+        return None
     parts = urlsplit(target)
     return Asked(method, parts.path, parse_qs(parts.query), headers, body)
