@@ -98,7 +98,8 @@ def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]
     if reading.has("side", "amount"):
         keep &= _without_skipped_sides(reading, keep)
     if not keep.any():
-        reading.problems.ask("no_entries")
+        if not reading.problems:
+            reading.problems.ask("no_entries")
         return {}
     reading.table = reading.table.rows(keep)
     read_date(reading, whole.columns)
@@ -164,8 +165,9 @@ def _ask_of_no_days(reading: Reading, bad: Mask, texts: Sequence[str]) -> None:
     elif broken:
         reading.ask_of_rows("broken_date", bad, value=broken[0])
     else:
-        some_rows = [] if bad.all() else [reading.table.skip(bad)]
-        reading.ask_of_rows("not_a_date", bad, [*some_rows, {"columns": {"date": ""}}], value=texts[0])
+        no_days: Choice = {"columns": {"date": ""}}
+        choices = [reading.table.skip(bad)] if not bad.all() else [no_days] * (reading.kind == "entries")
+        reading.ask_of_rows("not_a_date", bad, choices, value=texts[0])
 
 
 def _read_values(
@@ -242,7 +244,8 @@ def _without_skipped_sides(reading: Reading, keep: Mask) -> Mask:
     is_unknown = keep & cells.mask(pc.equal(sides, ""))
     for text in cells.unique(column.filter(pa.array(is_unknown))):
         rows = is_unknown & cells.mask(pc.equal(column, text))
-        choices = [{"sides": {text: side}} for side in ("skip", "debit", "credit")]
+        # An empty cell is an entry of the side that has no word.
+        choices = [{"sides": {text: side}} for side in (*["skip"] * bool(text), "debit", "credit")]
         reading.ask_of_rows("side_unknown", rows, choices, word=text, heading=reading.heading("side"))
     is_skipped = cells.mask(pc.equal(sides, "skip"))
     reading.note_rows("sides_skipped", keep & is_skipped, heading=reading.heading("side"))
