@@ -70,18 +70,16 @@ def exclusive(path: Path, mode: int = PRIVATE_FILE) -> io.BufferedWriter:
 
 
 @contextmanager
-def new_file(path: Path, what: str) -> Iterator[None]:
+def new_file(path: Path) -> Iterator[None]:
     """Reserve the name of a new file, so that only one of two writers goes on; a failed block removes it.
 
-    Raises `StorageError` when the file exists, or cannot be created; `what` is its noun.
+    Raises `StorageError` when the file exists, or cannot be created.
     """
-    try:
-        exclusive(path).close()
-    except FileExistsError:
-        raise StorageError(Sentence("error.file_exists", path=str(path))) from None
-    except OSError as error:
-        facts = {"path": f"{what} {path}", "why": reason_of(error), "then": ""}
-        raise StorageError(Sentence("error.not_written", **facts)) from error
+    with storage_errors(path):
+        try:
+            exclusive(path).close()
+        except FileExistsError:
+            raise StorageError(Sentence("error.file_exists", path=str(path))) from None
     try:
         yield
     except BaseException:

@@ -15,6 +15,7 @@ from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.assignment import MONEY, ask_amount, ask_column, ask_of_totals, candidates
 from bktools.inputs.columns import most
+from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.rows import entries_only, fill_down
 from bktools.inputs.table import Mask
@@ -94,7 +95,8 @@ def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]
     if reading.has("side", "amount"):
         keep &= without_skipped_sides(reading, keep)
     if not keep.any():
-        reading.problems.ask("no_entries")
+        if not reading.problems:
+            reading.problems.ask("no_entries")
         return {}
     reading.table = reading.table.rows(keep)
     read_date(reading, whole.columns)
@@ -160,8 +162,9 @@ def _ask_of_no_days(reading: Reading, bad: Mask, texts: Sequence[str]) -> None:
     elif broken:
         reading.ask_of_rows("broken_date", bad, value=broken[0])
     else:
-        some_rows = [] if bad.all() else [reading.table.skip(bad)]
-        reading.ask_of_rows("not_a_date", bad, [*some_rows, {"columns": {"date": ""}}], value=texts[0])
+        no_days: Choice = {"columns": {"date": ""}}
+        choices = [reading.table.skip(bad)] if not bad.all() else [no_days] * (reading.kind == "entries")
+        reading.ask_of_rows("not_a_date", bad, choices, value=texts[0])
 
 
 def _read_values(

@@ -79,7 +79,8 @@ def without_skipped_sides(reading: Reading, keep: Mask) -> Mask:
     is_unknown = keep & cells.mask(pc.equal(sides, ""))
     for text in cells.unique(column.filter(pa.array(is_unknown))):
         rows = is_unknown & cells.mask(pc.equal(column, text))
-        choices = [{"sides": {text: side}} for side in ("skip", "debit", "credit")]
+        # An empty cell is an entry of the side that has no word.
+        choices = [{"sides": {text: side}} for side in (*["skip"] * bool(text), "debit", "credit")]
         reading.ask_of_rows("side_unknown", rows, choices, word=text, heading=reading.heading("side"))
     is_skipped = cells.mask(pc.equal(sides, "skip"))
     reading.note_rows("sides_skipped", keep & is_skipped, heading=reading.heading("side"))
