@@ -77,8 +77,9 @@ def compose(
         companies = rows["company_id"].dropna().unique().tolist()
         with Journal(settings) as journal:
             before = earlier_exports(journal, settings.company)
-            for question in filter(None, (first_export(journal, one) for one in companies)):
-                text.say(f"{question}\n")
+            questions = [str(one) for one in (first_export(journal, name) for name in companies) if one]
+        for question in questions:
+            text.say(f"{question}\n")
         plan = bktools.compose_export_jobs(
             rows,
             **(tables or reading.tables_of(service, companies, max_age=0)),
@@ -100,7 +101,7 @@ def compose(
     if plan.batches.empty:
         again = words()("command.correct_first")
     written = words()("command.plan_written", file=file, way=again)
-    text.report(f"\n{written}", **_facts_of(plan), file=file)
+    text.report(f"\n{written}", **_facts_of(plan), file=file, questions=questions)
 
 
 @app.command("submit")
