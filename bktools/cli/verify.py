@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ def verify(
     folder: Path | None = option(
         "--out FOLDER", "Also write a page to mail, a workbook and CSV to this folder; see --profile."
     ),
-    exported_at: options.ExportedAt = None,
+    exported_at: dt.datetime | None = options.EXPORTED_AT,
     explained: list[str] | None = option(
         "--explained VOUCHER",
         "A voucher that you looked up and that holds none of the entries. May be repeated.",
