@@ -65,6 +65,7 @@ from bktools.ledger.booking_units import ACCOUNT, VOUCHER
 from bktools.ledger.candidates import FreePieces, Group, Piece
 from bktools.ledger.carried_texts import carried_texts, without_denied
 from bktools.ledger.entry_names import Entry
+from bktools.ledger.entry_rows import taken_back_in_a_row
 from bktools.ledger.foreign_facts import at_their_rates
 from bktools.ledger.gates import CORRECTED, EARLIER, FEW, LATEST, Gate, covered_by
 from bktools.ledger.leftovers import Kinds, on_their_accounts, pieces_left, reopened
@@ -314,6 +315,7 @@ def _decide(study: Study) -> float:
     study.matching = reopened(study, pieces)
     if len(study.matching.group) < proven:
         pieces = pieces_left(study, kinds)
+    _leave_taken_back(study, pieces)
     _decide_proven(study)
     _decide_foreign(study, pieces)
     entries = study.entries.e
@@ -329,6 +331,17 @@ def _is_named(study: Study, asked: Flags) -> Flags:
     texts = study.books.texts(some.vouchers.tolist())
     asked[asked] = [any(x.is_named_in(texts[v]) for x in study.of(own)) for _, own, v, _ in some.rows()]
     return asked
+
+
+def _leave_taken_back(study: Study, pieces: Sequence[Piece]) -> None:
+    """Leave the groups open of which a later sum may take entries back."""
+    taken_back = taken_back_in_a_row(study, pieces)
+    groups = np.unique(study.matching.groups.of_entry[np.isin(study.entries.e, [*taken_back])]).tolist()
+    for number in groups:
+        own = study.members(number)
+        rows = study.first_rows(piece for x in own for piece in taken_back.get(x.e, ()))
+        leave_open(study, study.group(number, own), own, Reason.SEVERAL_STORIES, rows)
+    study.matching = study.matching.without(groups)
 
 
 def _decide_proven(study: Study) -> None:
