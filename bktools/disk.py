@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from bktools.errors import BktoolsError, StorageError
+from bktools.wording import Sentence, words
 
 Result = TypeVar("Result")
 Failed = TypeVar("Failed", bound=Exception)
@@ -38,20 +39,17 @@ _HELD = frozenset({5, 32, 33})
 PATIENCE = 3.0
 _LOOK = 0.05
 
-CLOSE_IT = "close it there (in Excel, a viewer or a notebook) and run again"
-
 # Devices in every folder of Windows, with any extension: a file of such a name is written to the device.
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
 _NOT_IN_NAMES = re.compile(r'[<>:"|?*\\/\x00-\x1f]')
 
-_FREE_SPACE = "; free some space on its drive and run again"
-_ALLOW = "; grant yourself access to it and its folder, or choose another place"
+# The way out of an error of the operating system.
 WAYS_OUT = {
-    errno.ENOSPC: _FREE_SPACE,
-    errno.EDQUOT: _FREE_SPACE,
-    errno.EROFS: "; its drive is read-only: choose a place on another one",
-    errno.EACCES: _ALLOW,
-    errno.EPERM: _ALLOW,
+    errno.ENOSPC: "free_space",
+    errno.EDQUOT: "free_space",
+    errno.EROFS: "read_only_drive",
+    errno.EACCES: "grant_access",
+    errno.EPERM: "grant_access",
 }
 
 
@@ -72,17 +70,16 @@ def exclusive(path: Path, mode: int = PRIVATE_FILE) -> io.BufferedWriter:
 
 
 @contextmanager
-def new_file(path: Path, what: str) -> Iterator[None]:
+def new_file(path: Path) -> Iterator[None]:
     """Reserve the name of a new file, so that only one of two writers goes on; a failed block removes it.
 
-    Raises `StorageError` when the file exists, or cannot be created; `what` is its noun.
+    Raises `StorageError` when the file exists, or cannot be created.
     """
-    try:
-        exclusive(path).close()
-    except FileExistsError:
-        raise StorageError(f"{path} exists already: choose another file, or remove it first") from None
-    except OSError as error:
-        raise StorageError(f"{what} {path} cannot be written: {reason_of(error)}") from error
+    with storage_errors(path):
+        try:
+            exclusive(path).close()
+        except FileExistsError:
+            raise StorageError(Sentence("error.file_exists", path=str(path))) from None
     try:
         yield
     except BaseException:
@@ -105,14 +102,11 @@ def refuse_foreign(path: Path, variable: str = "BKTOOLS_CACHE_DIR") -> None:
     """
     if ON_WINDOWS:
         return
-    status, elsewhere = path.stat(), f"set {variable} to a folder of your own"
+    status, facts = path.stat(), {"path": str(path), "variable": variable}
     if status.st_uid not in {os.geteuid(), 0}:
-        raise StorageError(f"{path} belongs to another user, so its content may be forged: {elsewhere}")
+        raise StorageError(Sentence("error.file_of_another_user", **facts))
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise StorageError(
-            f"{path} may be changed by other users, so its content may be forged: run "
-            f"chmod go-w {shlex.quote(str(path))}, or {elsewhere}"
-        )
+        raise StorageError(Sentence("error.file_open_to_others", **facts, quoted=shlex.quote(str(path))))
 
 
 def to_disk(file: io.BufferedWriter) -> None:
@@ -209,9 +203,7 @@ def require_file_name(path: Path) -> None:
     """Raise `StorageError` on Windows for a file name that it reads as a device or changes."""
     name = path.name
     if ON_WINDOWS and (file_name(name) != name):
-        raise StorageError(
-            f"{path} cannot be a file on Windows: choose another name, such as {file_name(name)}"
-        )
+        raise StorageError(Sentence("error.name_on_windows", path=str(path), other=file_name(name)))
 
 
 def replace_content(path: Path, content: bytes) -> None:
@@ -243,7 +235,7 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, priva
         _refuse_foreign_link(path)
         status = path.stat() if path.exists() else None
         if status is not None and not stat.S_ISREG(status.st_mode):
-            raise StorageError(f"{path} is no ordinary file: choose another name")
+            raise StorageError(Sentence("error.no_ordinary_file", path=str(path)))
         mode = stat.S_IMODE(status.st_mode) if status else None
         _replace(Path(os.path.realpath(path)), write, private=private, mode=mode)
     return path
@@ -256,9 +248,7 @@ def _refuse_foreign_link(path: Path) -> None:
     folder, link = path.parent.stat(), path.lstat()
     is_shared = bool(folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH)
     if is_shared and link.st_uid not in {os.geteuid(), folder.st_uid}:
-        raise StorageError(
-            f"{path} is a link of another user in a folder that everybody may write to: choose another file"
-        )
+        raise StorageError(Sentence("error.link_of_another_user", path=str(path)))
 
 
 @contextmanager
@@ -269,14 +259,14 @@ def storage_errors(path: Path, then: str = "") -> Iterator[None]:
     except OSError as error:
         if isinstance(error, BktoolsError):
             raise
-        held = f"it is open in another program, or you may not change it; {CLOSE_IT}"
-        reason = held if is_held(error) else reason_of(error)
-        raise StorageError(f"{path} cannot be written: {reason}{then}") from error
+        why = words()("error_part.file_is_held") if is_held(error) else reason_of(error)
+        raise StorageError(Sentence("error.not_written", path=str(path), why=why, then=then)) from error
 
 
 def reason_of(error: OSError) -> str:
     """Return an operating system's error with its way out, where there is one."""
-    return f"{error.strerror or error}{WAYS_OUT.get(error.errno or 0, '')}"
+    way_out = WAYS_OUT.get(error.errno or 0)
+    return f"{error.strerror or error}{words()(f'error_part.{way_out}') if way_out else ''}"
 
 
 def _replace(

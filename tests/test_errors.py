@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+import pandas as pd
 import pytest
 
 import bktools
@@ -84,3 +85,43 @@ def test_an_error_has_its_code_and_facts_in_every_language(language, monkeypatch
     again = pickle.loads(pickle.dumps(of_file))
     assert (str(again), again.code, again.facts) == (str(of_file), of_file.code, of_file.facts)
     assert errors.InputError("only text").code == ""
+
+
+AMOUNTS_AS_TEXT = pd.DataFrame({"amount": ["1,00"], "currency": "EUR"})
+ADDRESS = {"base_url": "http://127.0.0.1:9"}
+
+
+def employees_of(**options: str) -> object:
+    """Load the employees of a service."""
+    with bktools.connect(**options) as service:
+        return bktools.load_employees("all", cache=False, service=service)
+
+
+# What an analyst meets: how it is raised, the code of its sentence, and its German beginning.
+IN_GERMAN = {
+    "connection": (lambda: employees_of(**ADDRESS, token="t" * 12), "no_connection", "keine Verbindung zu"),
+    "token": (lambda: employees_of(**ADDRESS), "no_token", "für http://127.0.0.1:9 sind keine"),
+    "setting": (
+        lambda: employees_of(base_url="http://a.example"),
+        "wrong_setting",
+        "base_url (argument)",
+    ),
+    "frame": (lambda: bktools.spend(None), "a_frame", "the entries muss ein DataFrame sein"),
+    "column": (
+        lambda: bktools.spend(AMOUNTS_AS_TEXT, []),
+        "no_exact_numbers",
+        "entries: die Spalte amount",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", IN_GERMAN)
+def test_what_an_analyst_meets_is_said_in_the_language(case: str, monkeypatch: pytest.MonkeyPatch):
+    """An error of the connection, the credential, a setting, a frame or a column is a sentence with facts."""
+    call, code, beginning = IN_GERMAN[case]
+    monkeypatch.setenv("BKTOOLS_LANGUAGE", "de")
+    monkeypatch.setenv("BKTOOLS_RETRIES", "0")
+    monkeypatch.setattr(reader, "language", None)
+    with pytest.raises(errors.BktoolsError) as error:
+        call()
+    assert (error.value.code, str(error.value)[: len(beginning)]) == (code, beginning)

@@ -460,7 +460,7 @@ def test_companies_have_names(tmp_path):
     ("text", "said"),
     [
         ('companies = "acme"', 'must be a table, with a line such as acme = "UUID of the company"'),
-        ("[production.companies]\nacme = 1", r"acme \(.*\) must be the UUID of the company, got 1"),
+        ("[production.companies]\nacme = 1", r"acme \(.*\) must be the UUID of the company, got '1'"),
         (
             '[production.companies]\nacme = "1"',
             r"acme \(.*production.companies.*must be the UUID.*'1'",
@@ -488,7 +488,10 @@ def test_a_company_may_have_a_token_of_its_own(tmp_path):
     with_companies(tmp_path, other)
     found = load_settings("production", company="acme", env={"BKTOOLS_CONFIG": str(tmp_path / "config.toml")})
     assert (found.token, found.api_key) == (None, Secret("own-key"))
-    wrong = f'[production.companies]\nacme = {{id = "{COMPANY}", base_url = "https://own-token.example"}}\n'
-    with pytest.raises(ConfigurationError, match="takes a credential of its own as") as raised:
-        with_companies(tmp_path, wrong)
-    assert "own-token" not in str(raised.value)
+    for wrong, said in (
+        (f'id = "{COMPANY}", base_url = "https://own-token.example"', "takes a credential of its own as"),
+        ('id = "1", token = "own-token"', "must be the UUID of the company, got '1'"),
+    ):
+        with pytest.raises(ConfigurationError, match=said) as raised:
+            with_companies(tmp_path, f"[production.companies]\nacme = {{{wrong}}}\n")
+        assert "own-token" not in str(raised.value)

@@ -14,6 +14,7 @@ def main() -> None:
     from bktools.cli.app import app
     from bktools.cli.exits import Exit, fail
     from bktools.cli.output import guard_output, tell
+    from bktools.wording import words
 
     guard_output()
     arguments = sys.argv[1:]
@@ -28,5 +29,5 @@ def main() -> None:
             fail(error, arguments)
         # Typer returns this code after Ctrl-C and prints nothing.
         if code == Exit.INTERRUPTED:
-            tell("bktools: interrupted; completed steps are in the journal, run again to resume")
+            tell(words()("done.interrupted"))
     sys.exit(code or Exit.DONE)

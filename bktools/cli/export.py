@@ -17,7 +17,6 @@ from bktools.cli.output import tell
 from bktools.errors import ArgumentError, InputError, PlanError
 from bktools.progress import note
 from bktools.wording import Sentence, words
-from bktools.wording.numbers import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,12 +31,6 @@ COLUMNS = {
 
 # Entries that are not ready, of which compose and submit print so many.
 SHOWN_NOT_READY = 10
-
-# The next step after a batch was resolved, by the outcomes of journal.export_jobs.RESOLVED.
-NEXT = {
-    "accepted": "Next, to send the batches that waited for it, run month-end again, or submit the plan again",
-    "released": "Its entries may be exported again. Next, run month-end again, or submit their plan again",
-}
 
 app = typer.Typer(help="Export jobs: compose, submit once, show and resolve them.", no_args_is_help=True)
 
@@ -84,8 +77,9 @@ def compose(
         companies = rows["company_id"].dropna().unique().tolist()
         with Journal(settings) as journal:
             before = earlier_exports(journal, settings.company)
-            for question in filter(None, (first_export(journal, one) for one in companies)):
-                text.say(f"{question}\n")
+            questions = [str(one) for one in (first_export(journal, name) for name in companies) if one]
+        for question in questions:
+            text.say(f"{question}\n")
         plan = bktools.compose_export_jobs(
             rows,
             **(tables or reading.tables_of(service, companies, max_age=0)),
@@ -107,7 +101,7 @@ def compose(
     if plan.batches.empty:
         again = words()("command.correct_first")
     written = words()("command.plan_written", file=file, way=again)
-    text.report(f"\n{written}", **_facts_of(plan), file=file)
+    text.report(f"\n{written}", **_facts_of(plan), file=file, questions=questions)
 
 
 @app.command("submit")
@@ -133,13 +127,11 @@ def submit(
         raise ArgumentError("first_export", Sentence("rule.first_export_without_name"))
     read = read_plan(file)
     if plan_id is not None and plan_id != read.plan.plan_id:
-        raise PlanError(f"{file} holds plan {read.plan.plan_id}, not {plan_id}: nothing was sent")
+        raise PlanError(Sentence("done.other_plan", file=str(file), plan=read.plan.plan_id, asked=plan_id))
     with books.connected() as service:
         if read.made_for != service.settings.identity:
-            raise PlanError(
-                f"{file} was made for {read.made_for}, this is {service.settings.identity}: "
-                "nothing was sent; compose it again here"
-            )
+            facts = {"made_for": read.made_for, "identity": service.settings.identity}
+            raise PlanError(Sentence("done.other_service", file=str(file), **facts))
         for question in _unknown_outcomes(read.plan, service):
             text.say(f"{question}\n")
         text.say(words()("command.composed", by=read.made_by, at=read.made_at))
@@ -156,9 +148,9 @@ def submit(
     text.say(f"\n{sent}")
     text.report(**_facts_of(read.plan), applied=apply, outcomes=sent, outcome_unknown=questions)
     if read.plan.batches.empty:
-        text.say("Nothing was sent: no entry of the plan is ready.")
+        text.say(words()("done.none_ready"))
     elif not apply:
-        text.say("Nothing was sent: run again with --apply to do it.")
+        text.say(words()("done.nothing_sent"))
     is_incomplete = questions or (apply and (sent["outcome"] != "ACCEPTED").any())
     return Exit.INCOMPLETE if is_incomplete else Exit.DONE
 
@@ -214,10 +206,11 @@ def resolve(
     """
     with books.connected() as service:
         bktools.resolve_export_job(batch, outcome, **vars(statement), job_id=job, service=service)
-        ending = same(service.settings, company=False)
+        again = f"bktools export submit PLAN --apply{same(service.settings, company=False)}"
+    texts = words()
     text.report(
-        f"batch {batch}: {outcome}, by {statement.by}",
-        f"{NEXT[outcome]}: bktools export submit PLAN --apply{ending}",
+        texts("done.resolved", batch=batch, outcome=outcome, by=statement.by),
+        texts(f"done.after_{outcome}", command=again),
         batch_id=batch,
         outcome=outcome,
         by=statement.by,
@@ -242,7 +235,8 @@ def tick_off(
 
     with books.connected() as service, open_for_writing(service.settings) as journal:
         tick(journal, event, **vars(statement))
-    text.report(f"event {event} is ticked off, by {statement.by}", event=event, by=statement.by)
+    done = words()("done.ticked_off", event=event, by=statement.by)
+    text.report(done, event=event, by=statement.by)
 
 
 @app.command("import")
@@ -280,8 +274,8 @@ def import_elsewhere(
             )
         undo = f'bktools export undo-import {event} --by NAME --evidence "..."{same(service.settings)}'
     text.report(
-        f"{counted(len(listed), 'entry', 'entries')} recorded as exported elsewhere, by {statement.by}",
-        f"If that was wrong: {undo}",
+        words()("done.elsewhere", count=len(listed), by=statement.by),
+        words()("done.undo", command=undo),
         event=event,
         entries=len(listed),
         by=statement.by,
@@ -306,9 +300,8 @@ def undo_import(
 
     with books.connected() as service, open_for_writing(service.settings) as journal:
         undo_exported_elsewhere(journal, event, **vars(statement))
-    text.report(
-        f"event {event} is undone, by {statement.by}: its entries may be sent", event=event, by=statement.by
-    )
+    done = words()("done.undone", event=event, by=statement.by)
+    text.report(done, event=event, by=statement.by)
 
 
 @app.command("not-booked")
@@ -333,7 +326,7 @@ def not_booked_entries(
         with open_for_writing(service.settings) as journal:
             record_not_booked(journal, company_id, entries, **vars(statement))
     text.report(
-        f"{counted(len(entries), 'entry', 'entries')} recorded as not booked, by {statement.by}",
+        words()("done.not_booked", count=len(entries), by=statement.by),
         entries=entries,
         by=statement.by,
     )
@@ -348,11 +341,7 @@ def _exported(rows: pd.DataFrame) -> pd.DataFrame:
         return rows
     open_states = sorted(states & ({*LIVE_STATES} - {"ACCEPTED"}))
     if open_states:
-        raise InputError(
-            f"has entries in jobs that are {', '.join(open_states)}, which may still be booked: nothing was "
-            "recorded; settle or withdraw these jobs where the list was written (bktools export status), "
-            "and write it again"
-        )
+        raise InputError(Sentence("done.open_jobs", states=", ".join(open_states)))
     return rows[rows["status"] == "ACCEPTED"]
 
 

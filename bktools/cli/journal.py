@@ -12,7 +12,7 @@ from bktools.cli.exits import Exit
 from bktools.cli.options import REQUIRED, argument, option, same
 from bktools.consoles import listed
 from bktools.errors import ArgumentError
-from bktools.wording import words
+from bktools.wording import Sentence, words
 
 app = typer.Typer(
     help="The journal: the only record of everything that was sent.", invoke_without_command=True
@@ -101,17 +101,17 @@ def restore(
 
     settings = books.settings()
     done = put_back(settings, source, by=by, evidence=evidence)
+    texts = words()
     missing = [
-        f"Sent from here on {line.at[:10]} and not in it: batch {line.batch_id} of company {line.company_id}"
+        texts("done.missing", day=line.at[:10], batch=line.batch_id, company=line.company_id)
         for line in done.missing
     ]
     compose = f"bktools export compose ENTRIES --ledger LEDGER{same(settings)}"
     text.report(
-        f"{done.location} is the journal" + (f", restored from {source}" if source else ""),
-        f"The earlier file is kept as {done.set_aside}" if done.set_aside else "",
+        texts("done.restored", location=done.location, source=source),
+        texts("done.set_aside", file=done.set_aside) if done.set_aside else "",
         *missing,
-        "Every company is closed: entries dated until today wait for a plan with a ledger that is exported "
-        f"tomorrow or later. Next, then: {compose}",
+        texts("done.all_closed", command=compose),
         journal=done.location,
         earlier_file=done.set_aside,
         missing=[line.batch_id for line in done.missing],
@@ -134,10 +134,11 @@ def rename(
     from bktools.settings import load_settings
 
     if books.name not in {None, new}:
-        raise ArgumentError("NEW", f"must be the environment of the command, which is {books.name}", new)
+        raise ArgumentError("NEW", Sentence("done.other_environment", name=books.name), new)
     settings = load_settings(new)
     location = give_name(settings, old, by=by)
-    text.report(f"{location} is the journal of {new} now", journal=location, environment=new, before=old)
+    line = words()("done.renamed", location=location, environment=new)
+    text.report(line, journal=location, environment=new, before=old)
 
 
 @app.command("move")
@@ -160,7 +161,7 @@ def move(
     assert settings.journal is not None
     location, events = location_of(settings.journal), last["event_id"]
     text.report(
-        f"{events} events are in {location}; the file is closed and kept",
+        words()("done.moved", events=events, location=location),
         journal=location,
         events=events,
     )

@@ -15,6 +15,7 @@ from bktools.cli import options
 from bktools.cli.exits import described
 from bktools.cli.options import REQUIRED, option, the_company
 from bktools.errors import ArgumentError, ConfigurationError
+from bktools.wording import Sentence
 
 
 def mcp(
@@ -44,7 +45,7 @@ def mcp(
     roots = [path.resolve() for path in folder]
     if print_config:
         if http is not None:
-            raise ArgumentError("--print-config", "cannot be combined with --http, which prints its own")
+            raise ArgumentError("--print-config", Sentence("done.no_config_of_http"))
         words = [word for root in roots for word in ("--folder", str(root))]
         named = {"--environment": books.name, "--company": books.company}
         words += [word for name, value in named.items() if value for word in (name, value)]

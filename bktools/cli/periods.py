@@ -36,15 +36,14 @@ def show(
         periods = bktools.load_periods(books.company, service=service)
     if table.is_for_people:
         note(words()("command.periods"))
-    table.hand_over(periods, columns=COLUMNS)
+    filled = [name for name in COLUMNS.split() if periods[name].astype("str").str.strip().ne("").any()]
+    table.hand_over(periods, columns=filled)
 
 
-COLUMNS = [
-    *("period", "state", "currency", "exported", "exported_amount", "in_books", "in_books_amount"),
-    *("held_back", "held_back_amount"),
-    *("open", "open_amount", "in_doubt", "prepared_by", "approved_by", "applied_at", "changed_by"),
-    *("changed_at", "reason", "verified_by", "verified_at", "verified_against", "company_id"),
-]
+# What a person reads, where a month has it; files and programs have every column.
+COLUMNS = (
+    "period state currency exported exported_amount open open_amount in_doubt approved_by verified_by reason"
+)
 
 
 @app.command("close")

@@ -12,6 +12,7 @@ from bktools.cli import results
 from bktools.cli.options import REQUIRED, argument, option
 from bktools.progress import hushed, note
 from bktools.visible import visible_line
+from bktools.wording import words
 
 if TYPE_CHECKING:
     from bktools.sandbox import Server
@@ -80,7 +81,7 @@ def serve(
             _report(server, text)
             server.wait()
         except KeyboardInterrupt:
-            text.say("stopped; its state is kept")
+            text.say(words()("done.stopped"))
 
 
 def _report(server: Server, text: results.Text) -> None:
@@ -122,9 +123,9 @@ def reset(
 
     settings = load_settings("sandbox")
     if not yes:
-        typer.confirm(f"Delete the sandbox in {settings.state_dir}, with its journal?", abort=True)
+        typer.confirm(words()("done.delete_sandbox", folder=settings.state_dir), abort=True)
     forget_sandbox(settings)
-    text.report("The next start makes a new sandbox.", removed=settings.state_dir)
+    text.report(words()("done.new_sandbox"), removed=settings.state_dir)
 
 
 @app.command("sample-data")

@@ -12,6 +12,7 @@ import msgspec
 from bktools.contract import rules
 from bktools.contract.endpoint import Endpoint
 from bktools.errors import ArgumentError
+from bktools.wording import Sentence
 
 # A repeat is safe, because (externalId, companyId) is unique in the service. But `submit` repeats it, not
 # `Service`, so that the journal records each outcome.
@@ -65,11 +66,11 @@ def create_body(**account: object) -> dict[str, Any]:
 
 def _json_object(argument: str, value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise ArgumentError(argument, "must be an object with text keys", value)
+        raise ArgumentError(argument, Sentence("rule.json_object"), value)
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(argument, f"must hold only values that JSON supports ({error})", value) from None
+        raise ArgumentError(argument, Sentence("rule.json_values", why=str(error)), value) from None
     return dict(value)
 
 

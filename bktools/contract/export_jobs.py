@@ -15,6 +15,7 @@ from bktools.errors import (
     ExportRefusedError,
     MissingContraAccountsError,
 )
+from bktools.wording import Sentence
 
 # An export books money and the service has no idempotency key.
 CREATE_EXPORT_JOB = Endpoint(
@@ -77,7 +78,7 @@ def create_body(
     """
     entries = rules.uuids_once("accounting_entry_ids", accounting_entry_ids)
     if not entries:
-        raise ArgumentError("accounting_entry_ids", "must name at least one accounting entry")
+        raise ArgumentError("accounting_entry_ids", Sentence("rule.at_least_one_entry"))
     # The journal keeps a hash of these bytes, so the fields have a fixed order.
     body = {
         "accountingEntryIds": entries,

@@ -9,6 +9,7 @@ import msgspec
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError
+from bktools.wording import Sentence
 
 PAGE_ORDERS = ("ASC", "ASC_NULLS_FIRST", "ASC_NULLS_LAST", "DESC", "DESC_NULLS_FIRST", "DESC_NULLS_LAST")
 
@@ -48,9 +49,7 @@ def page_query(
         if value is not None
     ]
     if len(bounds) > 1:
-        raise ArgumentError(
-            bounds[1], f"cannot be combined with {bounds[0]}: give one of before, after, offset"
-        )
+        raise ArgumentError(bounds[1], Sentence("rule.one_bound", other=bounds[0]))
     query: list[tuple[str, str]] = []
     for name, cursor in (("before", before), ("after", after)):
         if cursor is None:
@@ -58,9 +57,7 @@ def page_query(
         # The interface gives a pattern for cursors in requests, but none for cursors in answers. A cursor
         # from an answer must pass, so only empty and unprintable ones are refused.
         if not (isinstance(cursor, str) and cursor and cursor.isprintable()):
-            raise ArgumentError(
-                name, "must be a cursor that an earlier page gave (startCursor or endCursor)", cursor
-            )
+            raise ArgumentError(name, Sentence("rule.cursor"), cursor)
         query.append((name, cursor))
     for name, number, largest in (("offset", offset, rules.INT64_MAX), ("limit", limit, rules.INT32_MAX)):
         if number is not None:
@@ -72,16 +69,17 @@ def _sorting(sorting_keys: Sequence[str], sorting_order: Sequence[str]) -> list[
     query: list[tuple[str, str]] = []
     for name, texts in (("sorting_keys", sorting_keys), ("sorting_order", sorting_order)):
         if isinstance(texts, str):
-            raise ArgumentError(name, "must be a list of texts, not one text", texts)
+            raise ArgumentError(name, Sentence("rule.list_of_texts"), texts)
         query += [
             (name, rules.text(f"{name}[{index}]", text, shortest=1)) for index, text in enumerate(texts)
         ]
     for index, order in enumerate(sorting_order):
         if order not in PAGE_ORDERS:
-            raise ArgumentError(f"sorting_order[{index}]", f"must be one of {', '.join(PAGE_ORDERS)}", order)
+            rule = Sentence("rule.one_of", choices=", ".join(PAGE_ORDERS))
+            raise ArgumentError(f"sorting_order[{index}]", rule, order)
     keys, orders = len(sorting_keys), len(sorting_order)
     if orders != keys:
-        raise ArgumentError("sorting_order", f"must have one entry per sorting key ({keys}), has {orders}")
+        raise ArgumentError("sorting_order", Sentence("rule.sorting_orders", keys=keys, orders=orders))
     return query
 
 

@@ -72,7 +72,7 @@ def write_plan(plan: ExportPlan, path: Path, *, made_for: str, made_by: str) -> 
     }
     head |= {"digest": _digest(head, members)}
     members[HEAD] = json.dumps(head, indent=2, ensure_ascii=False, default=str).encode()
-    with disk.new_file(path, "the plan"):
+    with disk.new_file(path):
         return disk.write_whole(path, lambda file: _archive(file, members))
 
 

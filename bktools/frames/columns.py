@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from bktools.errors import InputError
 from bktools.frames.schema import COUNT, DATE, DIGITS, FLAG, MONEY, TEXT, TEXTS
-from bktools.wording.numbers import counted
+from bktools.wording import Sentence
 
 # Kinds of columns, in words, and the types that fit each.
 KINDS: Mapping[str, Callable[[pa.DataType], bool]] = {
@@ -27,11 +27,8 @@ def require_columns(name: str, columns: Collection[str], needed: Collection[str]
     """Refuse a frame without a required column; `source` is the function that returns such a frame."""
     missing = [column for column in needed if column not in columns]
     if missing:
-        raise InputError(
-            f"needs the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}: "
-            f"give it as {source} returns it",
-            source=name,
-        )
+        facts = {"columns": ", ".join(missing), "count": len(missing), "function": source}
+        raise InputError(Sentence("error.needs_columns", **facts), source=name)
 
 
 def require_kinds(name: str, columns: pa.Schema, wanted: Mapping[str, str]) -> None:
@@ -45,18 +42,18 @@ def require_kinds(name: str, columns: pa.Schema, wanted: Mapping[str, str]) -> N
 
 def wrong_kind(name: str, column: str, wanted: str, kind: pa.DataType) -> InputError:
     """Return the error for a column of the wrong type."""
-    why = " (a number has lost its leading zeros)" if wanted == "text" and pa.types.is_integer(kind) else ""
+    code = "number_for_text" if wanted == "text" and pa.types.is_integer(kind) else "wrong_kind"
     if wanted == "an exact number":
-        why = ": make it numbers"
+        code = "no_exact_numbers"
     held = "text" if kind in TEXTS else str(kind)
-    return InputError(f"column {column} must be {wanted}, is {held}{why}", source=name)
+    return InputError(Sentence(f"error.{code}", column=column, wanted=wanted, held=held), source=name)
 
 
 def refuse_gaps(name: str, gaps: Mapping[str, int]) -> None:
     """Refuse gaps in columns that must be filled; `gaps` has the number of empty rows by column."""
     for column, count in gaps.items():
         if count:
-            raise InputError(f"column {column} is empty in {counted(count, 'row')}: fill it", source=name)
+            raise InputError(Sentence("error.empty_cells", column=column, count=count), source=name)
 
 
 def text_of(table: pa.Table, column: str, name: str = "entries") -> pa.ChunkedArray:

@@ -192,17 +192,13 @@ def as_text(column: pa.ChunkedArray, form: Profile, name: str) -> pa.ChunkedArra
         try:
             text = column.cast(TEXT)
         except pa.ArrowInvalid:
-            message = f"the column {name} holds bytes that are not UTF-8: decode them first, or drop it"
-            raise InputError(message) from None
+            raise InputError(Sentence("error.bytes_not_utf8", column=name)) from None
         return _guarded(text) if form.for_spreadsheet else text
     if pa.types.is_dictionary(kind):
         return as_text(column.cast(kind.value_type), form, name)
     if any(is_kind(kind) for is_kind in WRITTEN_PLAINLY):
         return column.cast(TEXT)
-    raise InputError(
-        f"the column {name} holds {kind}, which cannot be written as text: convert it to text or numbers "
-        "first"
-    )
+    raise InputError(Sentence("error.not_written_as_text", column=name, kind=str(kind)))
 
 
 def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -21,6 +21,7 @@ from bktools.frames.incoming import arrow_of
 from bktools.frames.money import currency_column, in_units
 from bktools.progress import Bar
 from bktools.progress import progress as progress_bar
+from bktools.wording import Sentence, words
 
 # Limits of a workbook.
 MAX_ROWS = 1_048_576
@@ -102,14 +103,14 @@ def to_excel(
     ['0400', '=1+1']
     """
     if isinstance(path, str | PathLike) and Path(path).suffix.lower() != ".xlsx":
-        raise ArgumentError("path", "must end in .xlsx", str(path))
+        raise ArgumentError("path", Sentence("rule.xlsx"), str(path))
     named = {"table": tables} if isinstance(tables, pd.DataFrame) else dict(tables)
     arrow = {name: arrow_of(frame, f"the table {name!r}") for name, frame in named.items()}
     if not arrow:
-        raise ArgumentError("tables", "must hold at least one table")
+        raise ArgumentError("tables", Sentence("rule.at_least_one_table"))
     for name, table in arrow.items():
         if why := too_large(table):
-            raise InputError(f"the table {name!r} {why}: take fewer, or use to_csv")
+            raise InputError(Sentence("error.too_large_for_sheet", name=name, why=why))
 
     def write(file: IO[bytes]) -> None:
         import xlsxwriter
@@ -123,7 +124,7 @@ def to_excel(
             try:
                 sheets = [book.add_worksheet(name) for name in arrow]
             except xlsxwriter.exceptions.XlsxInputError as error:
-                raise ArgumentError("tables", f"must have names that Excel takes ({error})") from None
+                raise ArgumentError("tables", Sentence("rule.sheet_names", why=str(error))) from None
             for sheet, table in zip(sheets, arrow.values(), strict=True):
                 _write_sheet(sheet, table, book, bar)
 
@@ -133,14 +134,15 @@ def to_excel(
 def too_large(table: pa.Table) -> str | None:
     """Return the reason why a sheet cannot hold a table, None when it can."""
     if len(table) >= MAX_ROWS:
-        return f"has {len(table):,} rows, a sheet holds {MAX_ROWS - 1:,}"
+        return words()("error_part.rows_of_sheet", count=len(table), most=MAX_ROWS - 1)
     if table.num_columns > MAX_COLUMNS:
-        return f"has {table.num_columns:,} columns, a sheet holds {MAX_COLUMNS:,}"
+        return words()("error_part.columns_of_sheet", count=table.num_columns, most=MAX_COLUMNS)
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             longest = pc.max(pc.utf8_length(column)).as_py() or 0
             if longest > MAX_CHARACTERS:
-                return f"has a text of {longest:,} characters in {name!r}, a cell holds {MAX_CHARACTERS:,}"
+                facts = {"count": longest, "column": name, "most": MAX_CHARACTERS}
+                return words()("error_part.characters_of_cell", **facts)
     return None
 
 

@@ -18,17 +18,14 @@ import pyarrow.dataset as ds
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.money import with_decimals
 from bktools.frames.schema import DIGITS, TEXT
+from bktools.wording import Sentence
 
 # Arrow's errors for values that cannot be a column: mixed types, huge integers, lone surrogates.
 _NO_COLUMN = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
-# What to do where a path was given instead of a frame.
-READ_FIRST = ": read the file with read_chart_of_accounts, read_entries or read_general_ledger"
-
-SUPPORTED = "a pandas, pyarrow, Polars, DuckDB or PySpark frame, or the path of a Parquet file"
-
 # Types that some engine does not support, and that none replaces.
 _UNSUPPORTED = (pa.types.is_union, pa.types.is_interval, pa.types.is_list_view, pa.types.is_large_list_view)
+
 # Types that some engine does not support, each with the type that replaces it.
 _PLAINER = {pa.binary_view(): pa.large_binary(), pa.float16(): pa.float32()}
 
@@ -50,7 +47,7 @@ def in_memory(frame: Any, name: str = "frame", columns: Collection[str] | None =
     [{'code': '0400'}, {'code': None}]
     """
     if frame is None:
-        raise ArgumentError(name, "must be a frame: give an empty one if there are no rows")
+        raise ArgumentError(name, Sentence("rule.a_frame"))
     source = frame
     if isinstance(source, str | Path):
         file = parquet(source, name)
@@ -63,7 +60,7 @@ def in_memory(frame: Any, name: str = "frame", columns: Collection[str] | None =
         source = source.lazy().select(_wanted(source.collect_schema().names(), columns)).collect()
     if not isinstance(source, pd.DataFrame | pa.Table):
         if not hasattr(source, "__arrow_c_stream__") or isinstance(source, pd.Series):
-            raise ArgumentError(name, f"must be {SUPPORTED}, is a {type(source).__name__}")
+            raise ArgumentError(name, Sentence("rule.supported_frame", kind=type(source).__name__))
         source = _streamed(source, name)
     if isinstance(source, pa.Table) and columns is not None:
         source = source.select([place for place, name in enumerate(source.column_names) if name in columns])
@@ -81,9 +78,8 @@ def _parquet_errors(path: str | Path, name: str) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
-        raise InputError(
-            f"cannot be read as Parquet ({_first_line(error)}){READ_FIRST}", source=f"{name} {path}"
-        ) from None
+        facts = {"why": _first_line(error)}
+        raise InputError(Sentence("error.not_parquet", **facts), source=f"{name} {path}") from None
 
 
 def is_spark(frame: Any) -> bool:
@@ -108,7 +104,7 @@ def _streamed(frame: Any, name: str) -> pa.Table:
     try:
         return pa.table(frame)
     except Exception as error:  # noqa: BLE001 - each tool has errors of its own
-        raise InputError(f"cannot be read ({_first_line(error)})", source=name) from None
+        raise InputError(Sentence("error.unreadable_frame", why=_first_line(error)), source=name) from None
 
 
 def _wanted(has: Collection[str], columns: Collection[str] | None) -> list[str]:
@@ -127,14 +123,14 @@ def arrow_of(
     Of a DataFrame only the named columns are taken, where it has them; by default all.
     """
     if not isinstance(frame, pd.DataFrame | pa.Table):
-        what = f"{name} must be a pandas DataFrame or an Arrow table, is a {type(frame).__name__}"
-        raise InputError(f"{what}{READ_FIRST if isinstance(frame, str | Path) else ''}")
+        code = "path_for_frame" if isinstance(frame, str | Path) else "no_frame"
+        raise InputError(Sentence(f"error.{code}", name=name, kind=type(frame).__name__))
     headings = frame.column_names if isinstance(frame, pa.Table) else [*frame.columns]
     if isinstance(frame, pd.DataFrame) and columns is not None:
         headings = [heading for heading in headings if heading in columns]
     heading, count = next(iter(Counter(map(str, headings)).most_common(1)), ("", 0))
     if count > 1:
-        raise InputError(f"{count} columns of {name} are named {heading!r}: rename or drop all but one")
+        raise InputError(Sentence("error.equal_headings", count=count, name=name, heading=heading))
     table = frame if isinstance(frame, pa.Table) else _converted(frame, headings, name)
     return plain(table, name)
 
@@ -156,10 +152,7 @@ def _array_of(heading: str, column: pd.Series, name: str) -> pa.Array | pa.Chunk
         return pa.array(column, from_pandas=True)
     except _NO_COLUMN as error:
         why = " ".join(str(error.args[0] if isinstance(error, pa.ArrowException) else error).split())
-        raise InputError(
-            f"the column {heading} of {name} holds values of mixed or unknown types ({why}): "
-            "give it one type, such as text"
-        ) from None
+        raise InputError(Sentence("error.mixed_types", heading=heading, name=name, why=why)) from None
 
 
 def plain(table: pa.Table, name: str) -> pa.Table:
@@ -171,10 +164,8 @@ def plain(table: pa.Table, name: str) -> pa.Table:
         try:
             column = plain_column(table.column(place))
         except pa.ArrowException:
-            raise InputError(
-                f"the column {field.name} of {name} holds {field.type}, which is not supported: drop it, "
-                "or make it text"
-            ) from None
+            facts = {"heading": field.name, "name": name, "kind": str(field.type)}
+            raise InputError(Sentence("error.unsupported_type", **facts)) from None
         if column.type != field.type:
             table = table.set_column(place, field.name, column)
     return with_decimals(table)

@@ -115,11 +115,8 @@ def decimals(
     is_odd = ~is_whole & ~np.isnan(values)
     for value in values[~is_small & ~np.isnan(values)].tolist():
         if abs(value) >= LARGEST or _digits(Decimal(repr(value))) > FLOAT_DIGITS:
-            raise InputError(
-                f"{name} {value!r} has more digits than the {FLOAT_DIGITS} that a float keeps: "
-                "give decimals, such as"
-                ' read_entries(path, money="decimal") returns them'
-            )
+            facts = {"name": name, "value": repr(value), "most": FLOAT_DIGITS}
+            raise InputError(Sentence("error.digits_of_float", **facts))
     digits = [
         round(Decimal(repr(value)), int(places) + BEYOND).normalize()
         for value, places in zip(values[is_odd].tolist(), units[is_odd], strict=True)

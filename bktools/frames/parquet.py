@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bktools.errors import InputError
+from bktools.wording import Sentence
 
 MIB = 1 << 20
 # Bytes of all files of an archive together.
@@ -27,8 +28,7 @@ def parquet_table(
         groups = (file.metadata.row_group(at) for at in range(file.metadata.num_row_groups))
         if sum(group.total_byte_size for group in groups) > ALWAYS + PER_BYTE * len(data):
             raise InputError(
-                f"unpacks to far more than its {len(data):,} bytes, too much for a {kind}: "
-                "export it again from its source",
+                Sentence("error.unpacks_too_large", size=len(data), kind=kind),
                 source=source,
             )
         whole = file.schema_arrow
@@ -48,7 +48,7 @@ def parquet_table(
         if isinstance(error, InputError):
             raise
         why = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"is not a readable {kind} ({why})", source=source) from None
+        raise InputError(Sentence("error.not_readable", kind=kind, why=why), source=source) from None
     return table, [name for name in whole.names if name not in names]
 
 

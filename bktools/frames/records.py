@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from bktools.contract.rules import UUID_REGEX
 from bktools.errors import UnreadableAnswerError
 from bktools.frames.schema import field_type
+from bktools.wording import Sentence
 
 LOWER_UUID_REGEX = UUID_REGEX.replace("A-F", "")
 
@@ -24,9 +25,7 @@ def rows_of(records: Sequence[msgspec.Struct], schema: pa.Schema) -> pa.Table:
     try:
         return pa.table(_columns(type(records[0]), map(msgspec.structs.astuple, records)), schema=schema)
     except (pa.ArrowInvalid, OverflowError) as error:
-        raise UnreadableAnswerError(
-            f"the service sent a value that no column holds exactly: {error}"
-        ) from error
+        raise UnreadableAnswerError(Sentence("error.sent_inexact_value", why=str(error))) from error
 
 
 def _columns(
@@ -57,7 +56,7 @@ def _json_texts(raws: Sequence[msgspec.Raw | None], name: str) -> list[str | Non
     try:
         return [None if raw is None or raw == _NULL else str(raw, "utf-8") for raw in raws]
     except UnicodeDecodeError as error:
-        raise UnreadableAnswerError(f"the service sent {name} that is not UTF-8: {error}") from error
+        raise UnreadableAnswerError(Sentence("error.sent_no_utf8", name=name, why=str(error))) from error
 
 
 def checked(table: pa.Table, noun: str) -> pa.Table:
@@ -72,7 +71,7 @@ def checked(table: pa.Table, noun: str) -> pa.Table:
         if _all_match(values, LOWER_UUID_REGEX):
             continue
         if not _all_match(values, UUID_REGEX):
-            raise UnreadableAnswerError(f"the service sent {noun} with a value in {name} that is not a UUID")
+            raise UnreadableAnswerError(Sentence("error.sent_no_uuid", table=noun, name=name))
         table = table.set_column(index, table.schema.field(index), pc.utf8_lower(column))
     return table
 

@@ -23,6 +23,7 @@ import pyarrow as pa
 from bktools.contract.categories import Category
 from bktools.errors import InputError
 from bktools.frames import money as amounts
+from bktools.wording import Sentence
 
 # Arguments: a moment such as 2026-10-31 or an ISO 8601 instant, where a month or a day means its end; a month
 # such as 2026-10, or a day or a time in it.
@@ -213,10 +214,9 @@ def to_pandas(
         if pa.types.is_decimal(field.type) and money != "decimal":
             column = amounts.floats(table.column(place))
             if column is None and money == "float":
-                long = amounts.longest(table.column(place))
-                most = amounts.FLOAT_DIGITS
-                why = f"{field.name} {long:f} has more than the {most} digits that a float keeps"
-                raise InputError(f'{why}: read it with money="decimal"')
+                long = f"{amounts.longest(table.column(place)):f}"
+                facts = {"name": field.name, "value": long, "most": amounts.FLOAT_DIGITS}
+                raise InputError(Sentence("error.digits_read_as_float", **facts))
             table = table if column is None else table.set_column(place, field.name, column)
     frame: pd.DataFrame = table.to_pandas(types_mapper=_pandas_type, date_as_object=False)
     if provenance is not None:

@@ -131,9 +131,17 @@ def are_account_codes(column: Column) -> bool:
     return column.most(_CODE.fullmatch)
 
 
+def are_account_names(column: Column) -> bool:
+    """Whether most cells have words in place of account codes."""
+    return column.most(_LETTER.search) and not has_digits(column)
+
+
 def _may_be_side(column: Column) -> bool:
-    are_few = len(column.kinds) <= _FEW_KINDS
-    return are_few and {"debit", "credit"} <= {side_of(text) for text in column.kinds}
+    if len(column.kinds) > _FEW_KINDS:
+        return False
+    # Some programs mark one of the sides alone, such as CR.
+    are_words = all(len(text.strip()) > 1 and side_of(text) for text in {*column.filled})
+    return {"debit", "credit"} <= {*map(side_of, column.kinds)} or (0 < column.share < 1 and are_words)
 
 
 def _may_be_currency(column: Column) -> bool:

@@ -144,7 +144,7 @@ class Sqlite(Database):
     def backup(self, target: Path) -> None:
         """Write a consistent copy of the journal to a new file; no partial copy is left."""
         unfinished = target.with_name(f"{target.name}.{secrets.token_hex(4)}.unfinished")
-        with disk.new_file(target, "the backup"):
+        with disk.new_file(target):
             try:
                 disk.exclusive(unfinished).close()
                 _copy(self.connection.raw, unfinished)

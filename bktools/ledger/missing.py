@@ -2,8 +2,8 @@
 
 It is open instead where
 
-- a free piece on its account is its amount, or the sum of undecided entries in a row with it; or has the words
-  of one of its texts,
+- a free piece on its account is its amount, or the sum of undecided entries in a row with it; or has all
+  words of one of its texts,
 - a free piece of the entries' kind has its amount, on any account, until a week after its gate; or is on its
   account, in the gate, and not denied by a text,
 - a free piece of another kind has exactly its amount, in the gate, and no text denies it,

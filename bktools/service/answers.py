@@ -25,6 +25,7 @@ from bktools.errors import (
 )
 from bktools.service.transport import Answer, of_answer
 from bktools.visible import one_line
+from bktools.wording import Sentence
 
 Record = TypeVar("Record")
 
@@ -97,19 +98,16 @@ def read_answer(answer: Answer, kind: type[Record], endpoint: Endpoint) -> Recor
                 raise
             return _decoder(kind).decode(whole)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        is_json = isinstance(error, msgspec.ValidationError)
+        is_json, operation = isinstance(error, msgspec.ValidationError), endpoint.operation
         if is_json:
-            problem = f"breaks the interface: {error}"
+            problem = Sentence("error.answer_breaks_interface", operation=operation, why=str(error))
         elif body:
             media_type = one_line(headers.get("content-type", "no content type"), LONGEST_DETAIL)
-            problem = (
-                f"is not JSON ({one_line(str(error), LONGEST_DETAIL)}; {media_type}): is the address right?"
-            )
+            why = one_line(str(error), LONGEST_DETAIL)
+            problem = Sentence("error.answer_not_json", operation=operation, why=why, media_type=media_type)
         else:
-            problem = f"has no body ({status}): is the address right?"
-        unreadable = UnreadableAnswerError(
-            f"the answer to {endpoint.operation} {problem}", status=status, repeatable=not is_json
-        )
+            problem = Sentence("error.answer_without_body", operation=operation, status=status)
+        unreadable = UnreadableAnswerError(problem, status=status, repeatable=not is_json)
         raise of_answer(unreadable, headers) from error
 
 

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 from bktools.contract.endpoint import Endpoint
 from bktools.errors import ConfigurationError
 from bktools.settings import Secret, Settings
+from bktools.wording import Sentence
 
 REMOVED = b"[credential]"
 
@@ -25,24 +26,18 @@ def authorization(endpoint: Endpoint, settings: Settings) -> str:
 
     The bearer token is preferred; the API key is used where the operation accepts it.
     """
+    facts = {"operation": endpoint.operation, "environment": settings.environment}
     if endpoint.on_balance_host:
         if settings.balance_token is None:
-            raise ConfigurationError(
-                f"{endpoint.operation} needs the balance host's own token: set BKTOOLS_BALANCE_TOKEN "
-                f"(environment {settings.environment})"
-            )
+            raise ConfigurationError(Sentence("error.no_balance_token", **facts))
         return f"Bearer {settings.balance_token.reveal()}"
     if settings.token is not None:
         return f"Bearer {settings.token.reveal()}"
     if settings.api_key is None:
-        raise ConfigurationError(
-            f"no credential is configured for {settings.environment}: set BKTOOLS_TOKEN"
-            + (" or BKTOOLS_API_KEY" if endpoint.takes_api_key else "")
-        )
+        code = "no_credential" if endpoint.takes_api_key else "no_token"
+        raise ConfigurationError(Sentence(f"error.{code}", **facts))
     if not endpoint.takes_api_key:
-        raise ConfigurationError(
-            f"{endpoint.operation} accepts no API key, only a bearer token: set BKTOOLS_TOKEN"
-        )
+        raise ConfigurationError(Sentence("error.no_api_key", **facts))
     return f"Basic {_base64(settings.api_key.reveal() + ':')}"
 
 
@@ -61,10 +56,8 @@ def address(endpoint: Endpoint, settings: Settings) -> str:
         assert settings.base_url is not None
         return settings.base_url
     if settings.balance_url is None:
-        raise ConfigurationError(
-            f"{endpoint.operation} has its own host: set BKTOOLS_BALANCE_URL (environment "
-            f"{settings.environment})"
-        )
+        facts = {"operation": endpoint.operation, "environment": settings.environment}
+        raise ConfigurationError(Sentence("error.no_balance_host", **facts))
     return settings.balance_url
 
 

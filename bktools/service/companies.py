@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.settings import Settings
+from bktools.wording import Sentence
 
 Company = str | uuid.UUID | Iterable[str | uuid.UUID] | None
 
@@ -24,7 +25,7 @@ def company_ids(company: Company, settings: Settings) -> list[str]:
     else:
         named = {f"company[{index}]": item for index, item in enumerate(rules.items_of("company", company))}
         if not named:
-            raise ArgumentError("company", "must name at least one company")
+            raise ArgumentError("company", Sentence("rule.at_least_one_company"))
     ids = [rules.company_id(argument, item, settings.company_names) for argument, item in named.items()]
     return list(dict.fromkeys(ids))
 
@@ -33,7 +34,5 @@ def companies_among(ids: Iterable[str | None]) -> list[str]:
     """Return the companies of employees, which are all that the credential can see."""
     companies = sorted({company_id.lower() for company_id in ids if company_id is not None})
     if not companies:
-        raise ArgumentError(
-            "company", "must be given: the credential can see no employee, so the companies are unknown"
-        )
+        raise ArgumentError("company", Sentence("rule.companies_unknown"))
     return companies

@@ -14,6 +14,7 @@ from bktools.contract.noun import Filter, Noun
 from bktools.contract.paging import Page
 from bktools.errors import DriftError, PagingError, StatusError, UnreadableAnswerError, UnverifiedTableWarning
 from bktools.service.workers import as_they_end
+from bktools.wording import Sentence, words
 
 Record = TypeVar("Record")
 
@@ -100,15 +101,13 @@ def by_cursor(
             return
         cursor = envelope.end_cursor
         if not cursor:
-            raise PagingError(
-                "the service reports a next page, but no cursor for it: the table cannot be read"
-            )
+            raise PagingError(Sentence("error.page_without_cursor"))
         if cursor in seen:
-            raise PagingError("the service returned the same cursor twice: reading would never end")
+            raise PagingError(Sentence("error.repeated_cursor"))
         seen.add(cursor)
         empty = 0 if page.data else empty + 1
         if empty > MOST_EMPTY_PAGES:
-            raise PagingError(f"the service returned {empty} empty pages in a row, each with a next page")
+            raise PagingError(Sentence("error.empty_pages", count=empty))
         last = page if page.data else last
         # A change between the two requests rarely happens twice.
         for _ in range(TRIES if prove else 1):
@@ -162,12 +161,12 @@ def by_offset(search: Search[Record], first: Page[Record], *, threads: int) -> P
             except StatusError as error:
                 if error.status not in REFUSED:
                     raise
-                raise DriftError("the service refuses pages at this offset") from error
+                raise DriftError(Sentence("error.offset_refused")) from error
             expected = min(size, total - offset)
             if len(page.data) != expected or page.pagination.total != total or page.data[0] != last:
-                raise DriftError(f"the page at row {offset} does not join the one before it")
+                raise DriftError(Sentence("error.page_does_not_join", row=offset))
             if page.pagination.has_next_page != (offset + expected < total):
-                raise DriftError(f"the service counts {total} rows, but its pages end at another row")
+                raise DriftError(Sentence("error.pages_end_elsewhere", total=total))
             last = page.data[-1]
             yield Page(page.data[1:], page.pagination), True
 
@@ -203,28 +202,27 @@ class Checks(Generic[Record]):
     def require_filters(self, advice: str) -> None:
         """Raise `UnreadableAnswerError` when rows do not match a filter; `advice` ends its message."""
         for item, wrong in self._unfiltered.items():
-            raise UnreadableAnswerError(
-                f"the service did not apply the filter {item.argument} (sent as {item.sent_as}): "
-                f"{wrong} of {self.count} {self._noun.name} do not match it; nothing was kept{advice}"
-            )
+            facts = {"argument": item.argument, "sent_as": item.sent_as, "wrong": wrong, "count": self.count}
+            sentence = Sentence("error.filter_ignored", **facts, table=self._noun.name, advice=advice)
+            raise UnreadableAnswerError(sentence)
 
     def drift(self, again: int = 0) -> str:
         """Return a message if the table changed while it was read, else ""; `again` counts repeated rows."""
-        totals, rows = list(self._totals), f"{self.count} rows came"
+        totals, texts, rows = list(self._totals), words(), {"rows": self.count}
         if again:
-            return f"{rows}, {again} of them a second time"
+            return texts("drift.again", **rows, again=again)
         if self._joined is False:
-            return f"{rows} in pages that do not join"
+            return texts("drift.not_joined", **rows)
         if totals and not min(totals) <= self.count <= max(totals):
-            return f"{rows}, but the service counts {max(totals)}"
+            return texts("drift.other_count", **rows, total=max(totals))
         if len(totals) > 1 and not self._joined:
-            return f"{rows} while the service's count went from {totals[0]} to {totals[-1]}"
+            return texts("drift.count_changed", **rows, first=totals[0], last=totals[-1])
         return ""
 
     def complaints(self, drift: str) -> tuple[str, ...]:
         """Return a message for each failed check: of `drift`, and of filters that the service ignored."""
         unfiltered = (
-            f"{wrong} of {self.count} rows do not match the filter {item.argument}"
+            words()("drift.filter", wrong=wrong, rows=self.count, argument=item.argument)
             for item, wrong in self._unfiltered.items()
         )
         return (*filter(None, [drift]), *unfiltered)
@@ -269,20 +267,17 @@ def verified_pages(
         for page, joined in pages:
             checks.add(page, joined=joined)
             if strict:
-                checks.require_filters('; verify="warn" reads them with a warning instead')
+                checks.require_filters(words()("error_part.verify_pages"))
             ids.update(id_of(record).lower() for record in page.data)
             if page.data:
                 yield page.data
     again = checks.count - len(ids)
     problem = checks.drift(again)
     if problem and (strict or again):
-        raise DriftError(
-            f"the {noun.name} changed while their pages were read ({problem}): the pages are not the whole "
-            f"table; read again, or use load_{noun.name}, which reads a table that changes a second time"
-        )
+        raise DriftError(Sentence("error.pages_changed", table=noun.name, problem=problem))
     if complaints := checks.complaints(problem):
         warnings.warn(
-            f"the {noun.name} may be incomplete or wrong: {'; '.join(complaints)}",
+            words()("warning.unverified", table=noun.name, complaints="; ".join(complaints)),
             UnverifiedTableWarning,
             stacklevel=3,
         )

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from bktools.errors import RateLimitedError
 from bktools.service.workers import pause
+from bktools.wording import Sentence
 
 log = logging.getLogger("bktools")
 
@@ -82,8 +83,7 @@ class Rate:
                 return for_room
             if held > 0 and end is not None and now + held > end + for_room:
                 raise RateLimitedError(
-                    f"the service asked to wait {held:.0f} s more, longer than this call may take: "
-                    "nothing was sent; run again after that",
+                    Sentence("error.wait_longer_than_call", seconds=f"{held:.0f}"),
                     status=429,
                     retry_after=held,
                 )

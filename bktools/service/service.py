@@ -459,11 +459,11 @@ class Service:
         """
         noun = TABLES.get(table)
         if noun is None:
-            raise ArgumentError("table", f"must be one of {', '.join(TABLES)}", table)
+            raise ArgumentError("table", Sentence("rule.one_of", choices=", ".join(TABLES)), table)
         known = [item.argument for item in noun.filters if item.argument != "company_id"]
         unknown = next((name for name in filters if name not in known), None)
         if unknown is not None:
-            raise ArgumentError(unknown, f"is not a filter of the {table}: choose from {', '.join(known)}")
+            raise ArgumentError(unknown, Sentence("rule.no_filter", table=table, choices=", ".join(known)))
         if verify not in ("strict", "warn"):
             raise ArgumentError("verify", Sentence("rule.one_of", choices="strict, warn"), verify)
         rows = rules.whole_number("limit", limit, smallest=1, largest=rules.INT32_MAX)

@@ -42,6 +42,7 @@ from bktools.service.sockets import TrackedConnection
 from bktools.service.workers import pause
 from bktools.settings import Secret, Settings
 from bktools.visible import one_line
+from bktools.wording import Sentence, words
 
 Failure = TypeVar("Failure", bound=ServiceError)
 
@@ -60,11 +61,6 @@ LONGEST_REQUEST_ID = 128
 
 # Headers of answers that hold credentials.
 _SECRET_HEADER = re.compile(r"cookie|authorization|token|secret|credential|password|api-?key")
-
-_ADDRESS = "is the address right (bktools config shows it)?"
-_TRUST = (
-    "If your network has its own issuer, set ca_bundle (BKTOOLS_CA_BUNDLE) to a file with its certificate"
-)
 
 
 @dataclass(frozen=True)
@@ -152,7 +148,7 @@ class Transport:
                 with closing(connection.http.handle_request(request)) as response:
                     if not connection.has_read:
                         raise UnreadableAnswerError(  # noqa: TRY301 - as those of the body
-                            "an answer arrived before the request was sent, so it belongs to another request",
+                            Sentence("error.answer_of_another_request"),
                             status=response.status_code,
                             repeatable=True,
                         )
@@ -169,13 +165,10 @@ class Transport:
                 # cause.
                 reason = one_line(_clean(str(error), self._settings), LONGEST_REASON) or type(error).__name__
                 if time.monotonic() >= end:
-                    reason = f"longer than {seconds:g} s"
+                    reason = words()("error_part.longer_than", seconds=f"{seconds:g}")
                 if not connection.is_sent:
                     raise self._not_sent(request.url, connection, error, reason, by_proxy=by_proxy) from None
-                lost = ConnectionLostError(
-                    f"the connection broke while the service answered ({reason}): "
-                    "the request may have arrived"
-                )
+                lost = ConnectionLostError(Sentence("error.connection_lost", reason=reason))
                 raise of_answer(lost, headers) from None
         status = response.status_code
         return (
@@ -197,7 +190,7 @@ class Transport:
     def _connection(self, *, by_proxy: bool, fresh: bool) -> Iterator[TrackedConnection]:
         with self._lock:
             if self._is_closed:
-                raise ArgumentError("service", "is closed, nothing was sent: connect again (bktools.connect)")
+                raise ArgumentError("service", Sentence("rule.closed_service"))
             connection = self._idle[by_proxy].pop() if self._idle[by_proxy] and not fresh else None
         connection = connection or self._open(by_proxy=by_proxy)
         is_idle = False
@@ -223,29 +216,19 @@ class Transport:
         """Return the error for a request that was not sent."""
         host, fault = url.netloc.decode(), connection.tls_error
         proxy = _host_of(self._settings.proxy) if self._settings.proxy and by_proxy else ""
-        through = f" through the proxy {proxy}" if proxy else ""
+        facts = {"host": host, "proxy": proxy or None, "reason": reason}
         if isinstance(fault, ssl.SSLCertVerificationError):
+            facts |= {"host": connection.tls_host, "reason": fault.verify_message}
             bundle = self._settings.ca_bundle
-            seen = f" ({through.strip()})" if through else ""
-            by = "this system" if bundle is None else f"ca_bundle ({bundle})"
-            return CertificateError(
-                f"the certificate of {connection.tls_host}{seen} is not trusted by {by} "
-                f"({fault.verify_message}): nothing was sent; {_ADDRESS} {_TRUST}"
-            )
+            return CertificateError(Sentence("error.certificate", **facts, bundle=bundle and str(bundle)))
         if isinstance(fault, ssl.SSLError) and not isinstance(fault, BROKEN_HANDSHAKE):
-            return CertificateError(
-                f"no TLS connection to {connection.tls_host}{through} ({reason}): nothing was sent; "
-                f"{_ADDRESS}"
-            )
+            return CertificateError(Sentence("error.no_tls", **facts | {"host": connection.tls_host}))
         is_refused = (
             isinstance(error, httpx.ProxyError) and reason.partition(" ")[0] not in PROXY_CANNOT_REACH
         )
         if is_refused or (proxy and isinstance(error, httpx.ProtocolError) and connection.has_read):
-            return ProxyError(
-                f"the proxy {proxy} refuses to connect to {host} ({reason}): nothing was sent; "
-                "is BKTOOLS_PROXY right, with user name and password where it wants them?"
-            )
-        return UnreachableError(f"no connection to {host}{through} ({reason}): nothing was sent")
+            return ProxyError(Sentence("error.proxy_refuses", **facts))
+        return UnreachableError(Sentence("error.no_connection", **facts))
 
 
 def _proxy_of(address: Secret, trusted: ssl.SSLContext) -> httpx.Proxy:
@@ -287,7 +270,7 @@ def _certificates(ca_bundle: Path | None) -> ssl.SSLContext | None:
     try:
         return ssl.create_default_context(cafile=ca_bundle)
     except OSError as error:
-        raise ConfigurationError(f"ca_bundle {ca_bundle} cannot be read: {error}") from error
+        raise ConfigurationError(Sentence("error.ca_bundle", path=str(ca_bundle), why=str(error))) from error
 
 
 def _whole_body(response: httpx.Response, encoding: str, most: int) -> bytes:
@@ -299,7 +282,7 @@ def _whole_body(response: httpx.Response, encoding: str, most: int) -> bytes:
     names = [name for part in encoding.split(",") if (name := part.strip().lower()) not in {"", "identity"}]
     if names not in ([], ["gzip"], ["x-gzip"]):
         raise UnreadableAnswerError(
-            f"the answer has the encoding {encoding[:40]!r}, which was not requested",
+            Sentence("error.answer_encoding", encoding=encoding[:40]),
             status=response.status_code,
         )
     assert isinstance(response.stream, httpx.SyncByteStream)
@@ -317,13 +300,13 @@ def _whole_body(response: httpx.Response, encoding: str, most: int) -> bytes:
                 body = unpacked.read(most + 1)
         except (EOFError, OSError, zlib.error):
             raise UnreadableAnswerError(
-                "the answer's compressed body is damaged or cut short",
+                Sentence("error.answer_cut"),
                 status=response.status_code,
                 repeatable=True,
             ) from None
     if len(body) > most:
         raise UnreadableAnswerError(
-            f"the answer is larger than {most // 2**20} MiB: ask for smaller pages",
+            Sentence("error.answer_too_large", most=most // 2**20),
             status=response.status_code,
         )
     return body

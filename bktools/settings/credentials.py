@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bktools.errors import ConfigurationError
+from bktools.wording import words
 
 # A command that asks for a password would wait for ever.
 LONGEST_COMMAND = 60
@@ -115,7 +116,7 @@ class TokenSource(Secret):
         if callable(self._source):
             given = self._source()
             if not isinstance(given, str):
-                return f"must return the token as text, returned a {type(given).__name__}"
+                return words()("setting.token_kind", kind=type(given).__name__)
             text = given
         else:
             try:
@@ -127,11 +128,11 @@ class TokenSource(Secret):
                     check=False,
                 )
             except (OSError, ValueError) as error:
-                return f"cannot be run ({error}): {self._source}"
+                return words()("setting.command_fails", why=str(error), command=self._source)
             except subprocess.TimeoutExpired:
-                return f"gave no token within {LONGEST_COMMAND} seconds: {self._source}"
+                return words()("setting.command_waits", seconds=LONGEST_COMMAND, command=self._source)
             if done.returncode:
-                return f"ended with status {done.returncode}, so run it by hand: {self._source}"
+                return words()("setting.command_status", status=done.returncode, command=self._source)
             text = done.stdout.decode(errors="replace").partition("\n")[0]
         complaint = complaint_of(text)
         if not complaint:
@@ -142,8 +143,8 @@ class TokenSource(Secret):
 def complaint_of(text: object) -> str:
     """Return why a text is no credential, "" if it may be one. The complaint does not hold the text."""
     if not isinstance(text, str) or not text.strip():
-        return "must be text that is not empty"
+        return words()("setting.credential_blank")
     plain = text.strip()
     if not plain.isascii() or not plain.isprintable() or " " in plain:
-        return "holds white space or characters that no header takes: was it copied whole?"
+        return words()("setting.credential_spaces")
     return ""

@@ -68,7 +68,7 @@ class ConfigFile(NamedTuple):
         where = f"[{environment}] in {self.path}"
         table = self.content.get(environment, {})
         if not isinstance(table, dict):
-            raise ConfigurationError(f"{where} must be a table")
+            raise ConfigurationError(Sentence("setting.no_table", where=where))
         _refuse_unknown(table.keys() - {COMPANIES}, where, *SETTINGS)
         return _layer({name: value for name, value in table.items() if name != COMPANIES}, where)
 
@@ -113,10 +113,12 @@ def load_settings(
     try:
         return _resolved(environment, os.environ if env is None else env, overrides)
     except ConfigurationError as error:
-        message = str(error)
+        message, code, facts = str(error), error.code, error.facts
     # The frames below hold credentials, and so does this one: no traceback shows them.
     del env, overrides
-    raise ConfigurationError(message)
+    refused = ConfigurationError(message)
+    refused.code, refused.facts = code, facts
+    raise refused
 
 
 def _resolved(environment: str | None, env: Mapping[str, str], overrides: Mapping[str, Any]) -> Settings:
@@ -183,7 +185,9 @@ def kept_company_names(env: Mapping[str, str] | None = None) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except (OSError, msgspec.MsgspecError) as error:
-        raise ConfigurationError(f"{path} cannot be read ({error}): correct it, or delete it") from error
+        raise ConfigurationError(
+            Sentence("setting.names_unreadable", file=str(path), why=str(error))
+        ) from error
 
 
 def _layer(values: Mapping[str, Any], source: str = "") -> Values:
@@ -197,8 +201,7 @@ def _layer(values: Mapping[str, Any], source: str = "") -> Values:
         if value is not None and (where := source or f"BKTOOLS_{name.upper()}")
     }
     if {"token", "token_command"} <= layer.keys():
-        where = layer["token_command"][1]
-        raise ConfigurationError(f"token and token_command ({where}) are both given: keep one of them")
+        raise ConfigurationError(Sentence("setting.token_twice", source=layer["token_command"][1]))
     if "token_command" in layer:
         command, where = layer["token_command"]
         layer["token"] = TokenSource(command, f"token_command ({where})"), where
@@ -249,20 +252,12 @@ def _addresses(name: str, layers: Iterable[Values], file: ConfigFile) -> dict[st
     addresses = {setting: _one_address(setting, name, layers) for setting in ADDRESSES}
     base_url = addresses["base_url"]
     if name != SANDBOX and base_url is None:
-        raise ConfigurationError(
-            f"the environment {name!r} has no base_url: write it into [{name}] of {file.path}, or set it as "
-            f"BKTOOLS_BASE_URL together with BKTOOLS_ENVIRONMENT={name}"
-        )
+        raise ConfigurationError(Sentence("setting.no_address", name=name, file=str(file.path)))
     for other in file.tables_at(base_url[0]) if base_url else ():
         # The journal of the one would not know what the other sends.
         if name not in {other, SANDBOX}:
-            raise ConfigurationError(
-                f"the environments {name!r} and {other!r} have one address, {base_url and base_url[0]} "
-                f"({file.path}): keep one of them, and give its journal that name if it has the other one: "
-                f"bktools journal rename {other} {name} --by NAME. "
-                f"A company with a credential of its own is a line of [{other}.{COMPANIES}]: "
-                f'acme = {{id = "UUID", token = "…"}}'
-            )
+            facts = {"address": base_url and base_url[0], "file": str(file.path)}
+            raise ConfigurationError(Sentence("setting.one_address", name=name, other=other, **facts))
     return addresses
 
 
@@ -271,16 +266,12 @@ def _one_address(setting: str, environment: str, layers: Iterable[Values]) -> So
     addresses = [layer[setting] for layer in layers if setting in layer]
     for address, source in addresses:
         first, first_source = addresses[0]
+        facts = {"setting": setting, "name": environment, "address": address, "source": source}
         if normalised(address) != normalised(first):
-            raise ConfigurationError(
-                f"{setting} of {environment!r} is {first} ({first_source}) and {address} ({source}): "
-                "an environment has one address, so remove one of them, or connect to the address itself, "
-                "with its own token"
-            )
+            facts |= {"first": first, "first_source": first_source}
+            raise ConfigurationError(Sentence("setting.two_addresses", **facts))
         if environment == SANDBOX and not is_loopback(urlsplit(address).hostname or ""):
-            raise ConfigurationError(
-                f"{setting} of the sandbox must be on this machine, got {address} ({source})"
-            )
+            raise ConfigurationError(Sentence("setting.sandbox_elsewhere", **facts))
     return addresses[0] if addresses else None
 
 
@@ -295,9 +286,9 @@ def _chosen(
             needed = ADDRESS_OF.get(setting, "base_url")
             address, is_argument = addresses[needed], source == "argument"
             if setting in CONNECTION and value and address and not is_argument and needed not in layer | own:
+                facts = {"address": address[0], "owner": address[1], "needed": needed}
                 raise ConfigurationError(
-                    f"{setting} ({source}) does not say that it is for {address[0]} ({address[1]}): "
-                    f"write {needed} beside {setting}, or give {setting} where {needed} is given"
+                    Sentence("setting.of_no_address", setting=setting, source=source, **facts)
                 )
     return chosen
 
@@ -311,22 +302,18 @@ def _companies(environment: str, file: ConfigFile) -> tuple[dict[str, str], dict
     table = file.content.get(environment, {}).get(COMPANIES, {})
     where = _where(environment, file)
     if not isinstance(table, dict):
-        raise ConfigurationError(f'{where} must be a table, with a line such as acme = "UUID of the company"')
+        raise ConfigurationError(Sentence("setting.no_companies", where=where))
     companies, credentials = dict[str, str](), dict[str, Values]()
     for name, value in table.items():
         if name == "all" or _UUID.fullmatch(name):
-            raise ConfigurationError(
-                f"{name} ({where}) is a UUID, or means every company: choose another name"
-            )
+            raise ConfigurationError(Sentence("setting.company_name", name=name, where=where))
         own = dict(value) if isinstance(value, dict) else {"id": value}
         company_id = str(own.pop("id", "")).lower()
         if not _UUID.fullmatch(company_id):
-            raise ConfigurationError(f"{name} ({where}) must be the UUID of the company, got {value!r}")
+            facts = {"name": name, "where": where, "value": company_id}
+            raise ConfigurationError(Sentence("setting.company_id", **facts))
         if len(own) > 1 or not own.keys() <= OWN_CREDENTIALS:
-            raise ConfigurationError(
-                f'{name} ({where}) takes a credential of its own as {{id = "UUID of the company", '
-                f'token = "…"}}, or with token_command or api_key in place of token, and nothing else'
-            )
+            raise ConfigurationError(Sentence("setting.company_credential", name=name, where=where))
         companies[name] = company_id
         if own:
             # No other credential of the environment is the company's.
@@ -342,20 +329,22 @@ def _read_config(env: Mapping[str, str]) -> ConfigFile:
         tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         if env.get("BKTOOLS_CONFIG"):
-            raise ConfigurationError(f"there is no config file {path}") from None
+            raise ConfigurationError(Sentence("setting.no_config", file=str(path))) from None
         return ConfigFile({}, path)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigurationError(f"the config file {path} cannot be read: {error}") from error
+        raise ConfigurationError(
+            Sentence("setting.config_unreadable", file=str(path), why=str(error))
+        ) from error
     above = {name for name, value in tables.items() if not isinstance(value, dict)}
-    _refuse_unknown(above, f"{path}, above its tables,", "environment", *TOP)
+    _refuse_unknown(above, Sentence("setting.above_tables", file=str(path)), "environment", *TOP)
     return ConfigFile(tables, path)
 
 
 def _refuse_unknown(names: Iterable[str], where: str, *known: str) -> None:
     for name in sorted({*names} - {*known}):
-        table = ", which belongs in the table of an environment, such as [production]"
-        why = table if name in CONNECTION else ""
-        raise ConfigurationError(f"{where} has no setting {name!r}{why}; there are {', '.join(known)}")
+        code = "of_a_table" if name in CONNECTION else "unknown"
+        facts = {"where": where, "name": name, "names": ", ".join(known)}
+        raise ConfigurationError(Sentence(f"setting.{code}", **facts))
 
 
 def _refuse_misspelt(env: Mapping[str, str]) -> None:
@@ -370,8 +359,7 @@ def _refuse_misspelt(env: Mapping[str, str]) -> None:
         import difflib
 
         if meant := difflib.get_close_matches(name, known, 1, MISSPELT):
-            way_out = f"rename it to BKTOOLS_{meant[0]} if that is meant, or unset it"
-            raise ConfigurationError(f"BKTOOLS_{name} is no setting: {way_out}")
+            raise ConfigurationError(Sentence("setting.misspelt", name=name, meant=meant[0]))
 
 
 def _keyring_secret(environment: str, name: str, address: str, own: Values) -> Values:

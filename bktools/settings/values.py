@@ -19,7 +19,7 @@ from bktools.addresses import is_loopback, normalised, normalised_host
 from bktools.consoles import listed, readable
 from bktools.errors import ConfigurationError
 from bktools.settings.credentials import Secret, TokenSource, complaint_of
-from bktools.wording import LANGUAGES, words
+from bktools.wording import LANGUAGES, Sentence, words
 
 SANDBOX = "sandbox"
 COMPANIES = "companies"
@@ -50,10 +50,11 @@ def read_setting(name: str, source: str, value: object, like: Field[Any] | None 
         # A table may hold secrets.
         got = words()("error.got_a_table")
     del value
-    raise ConfigurationError(f"{name} ({source}) {complaint}{got}")
+    facts = {"name": name, "source": source, "complaint": complaint, "got": got}
+    raise ConfigurationError(Sentence("error.wrong_setting", **facts))
 
 
-def _of_type(kind: Any, rule: str) -> Callable[[object], Any]:
+def _of_type(kind: Any, rule: str, **facts: Any) -> Callable[[object], Any]:
     """Return a reader of a number or a flag, also from text."""
 
     def read(value: object) -> Any:
@@ -61,7 +62,7 @@ def _of_type(kind: Any, rule: str) -> Callable[[object], Any]:
         try:
             return msgspec.convert(plain, kind, strict=False)
         except msgspec.ValidationError:
-            raise ValueError(rule) from None
+            raise ValueError(words()(f"setting.{rule}", **facts)) from None
 
     return read
 
@@ -118,27 +119,23 @@ def _address(value: object) -> str:
     if parts is None:
         raise ValueError(words()("rule.address"))
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise ValueError("must be an address without user name, query or fragment")
+        raise ValueError(words()("setting.address_alone"))
     if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
-        raise ValueError("must begin with https:// (plain http is for loopback only)")
+        raise ValueError(words()("setting.not_https"))
     return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}"
 
 
 def _proxy(value: object) -> Secret:
     secret = _secret(value)
     if address_parts(secret.reveal()) is None:
-        raise ValueError(
-            "must be the address of an HTTP proxy such as http://proxy.example.com:8080, with http:// or https://"
-        )
+        raise ValueError(words()("setting.proxy"))
     return secret
 
 
 def _database(value: object) -> Secret:
     secret = _secret(value)
     if not secret.reveal().startswith(("postgresql://", "postgres://")):
-        raise ValueError(
-            "must be the address of a PostgreSQL database, such as postgresql://user@db.example.com/journal"
-        )
+        raise ValueError(words()("setting.database"))
     return secret
 
 
@@ -149,19 +146,11 @@ def read_path(value: object) -> Path:
     try:
         return Path(value).expanduser().absolute()
     except RuntimeError:
-        raise ValueError("names the folder of a user that is not known here") from None
+        raise ValueError(words()("setting.unknown_user")) from None
 
 
-_seconds = _of_type(
-    Annotated[float, msgspec.Meta(gt=0, le=LONGEST_TIMEOUT)],
-    f"must be seconds, more than 0 and up to {LONGEST_TIMEOUT}",
-)
-_flag = _of_type(bool, "must be true or false, or 1 or 0")
-
-
-def _count(zero: str) -> Callable[[object], Any]:
-    """Return a reader of whole numbers in which 0 has this meaning."""
-    return _of_type(Annotated[int, msgspec.Meta(ge=0)], f"must be a whole number, 0 for {zero}")
+_timeout = Annotated[float, msgspec.Meta(gt=0, le=LONGEST_TIMEOUT)]
+_count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 def _setting(
@@ -211,19 +200,19 @@ class Settings:
     journal: Secret | None = _setting(_database, connection=True, secret=True)
     """Address of the PostgreSQL database that holds the journal; default: a file in the data folder."""
 
-    read_only: bool = _setting(_flag, default=False)
+    read_only: bool = _setting(_of_type(bool, "flag"), default=False)
     """Whether everything that writes to the service or exports is refused."""
 
-    requests_per_minute: int = _setting(_count("no limit"), default=500)
+    requests_per_minute: int = _setting(_of_type(_count, "or_no_limit"), default=500)
     """The client's own limit; 0 for no limit."""
 
     language: str = _setting(_language, default="en")
     """Language of sentences, reports and workbooks."""
 
-    timeout: float = _setting(_seconds, default=60.0)
+    timeout: float = _setting(_of_type(_timeout, "timeout", most=LONGEST_TIMEOUT), default=60.0)
     """Seconds until the service begins an answer, or goes on with one. An export job has 300 at least."""
 
-    retries: int = _setting(_count("none"), default=4)
+    retries: int = _setting(_of_type(_count, "or_none"), default=4)
     """How often a failed request is sent again at most; 0 for never. An export job never is."""
 
     proxy: Secret | None = _setting(_proxy, secret=True)
@@ -232,7 +221,7 @@ class Settings:
     ca_bundle: Path | None = _setting(read_path)
     """A file of certificates to trust instead of the system's."""
 
-    keep_days: int = _setting(_count("no limit"), default=90)
+    keep_days: int = _setting(_of_type(_count, "or_no_limit"), default=90)
     """Days for which the cache keeps every snapshot, later only the last of each month; 0 for all of them."""
 
     cache_dir: Path = _setting(read_path, default=platformdirs.user_cache_path("bktools"))
@@ -313,10 +302,8 @@ def hidden(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def require_writable(settings: Settings) -> None:
     """Refuse to write with the setting `read_only`; everything that changes the service asks here first."""
     if settings.read_only:
-        raise ConfigurationError(
-            f"read_only ({settings.sources.get('read_only', 'argument')}) is set: nothing was written; "
-            "unset it (BKTOOLS_READ_ONLY) to create accounts or export"
-        )
+        source = settings.sources.get("read_only", "argument")
+        raise ConfigurationError(Sentence("setting.read_only", source=source))
 
 
 def name_of(environment: str) -> str:

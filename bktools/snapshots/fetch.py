@@ -19,6 +19,7 @@ from bktools.frames.schema import schema_of
 from bktools.progress import Bar
 from bktools.service.pages import Checks, Pages, Search, pages_of
 from bktools.snapshots.snapshot import Facts
+from bktools.wording import Sentence, words
 
 log = logging.getLogger("bktools")
 
@@ -51,7 +52,7 @@ def fetch(
     Where not `strict`, a failed check is a complaint in the returned facts, except for repeated rows, which
     are always an error. `way_out` is the option that loads the table despite a failed check, for messages.
     """
-    advice = f"; {way_out} loads it with a warning instead" if way_out else ""
+    advice = words()("error_part.loads_with_warning", way_out=way_out) if way_out else ""
     problem, again = "", 0
     for attempt in range(1, ATTEMPTS + 1):
         time, checks = dt.datetime.now(dt.UTC), Checks(noun, filters)
@@ -71,10 +72,8 @@ def fetch(
                 )
         bar.update(-checks.count)
         log.info("%s: attempt %s of %s failed: %s", noun.name, attempt, ATTEMPTS, problem)
-    raise DriftError(
-        f"the {noun.name} changed while they were read, {ATTEMPTS} times in a row ({problem}): "
-        f"the last snapshot is unchanged; load again{'' if again else advice}"
-    )
+    facts = {"table": noun.name, "times": ATTEMPTS, "problem": problem, "advice": "" if again else advice}
+    raise DriftError(Sentence("error.table_changed", **facts))
 
 
 def _checked(pages: Pages[Record], checks: Checks[Record], bar: Bar) -> Iterator[list[Record]]:

@@ -69,12 +69,12 @@ class Part:
 
 # The way out for each kind of error; the first class that fits decides.
 WAYS_OUT: tuple[tuple[type[BktoolsError], str], ...] = (
-    (AuthenticationError, "renew the credential, then load again"),
-    (ScopeError, "ask for access to the company, or leave it out"),
-    (NotSentError, "check the network and the address, then load again"),
-    (SnapshotNotFoundError, "choose a later moment, or leave the company out"),
-    (UnreadableAnswerError, 'see the message; verify="warn" may help'),
-    (BktoolsError, "load again: only what is missing is asked for"),
+    (AuthenticationError, "renew"),
+    (ScopeError, "ask_for_access"),
+    (NotSentError, "check_network"),
+    (SnapshotNotFoundError, "choose_moment"),
+    (UnreadableAnswerError, "see_message"),
+    (BktoolsError, "load_again"),
 )
 
 
@@ -89,7 +89,8 @@ class Failure:
     def row(self) -> dict[str, str]:
         """Return the failure as text: company_id, company (short name), error (class), message, to_do."""
         way_out = next(way_out for kind, way_out in WAYS_OUT if isinstance(self.error, kind))
-        return vars(self) | {"error": type(self.error).__name__, "message": str(self.error), "to_do": way_out}
+        to_do = words()(f"of_load.{way_out}")
+        return vars(self) | {"error": type(self.error).__name__, "message": str(self.error), "to_do": to_do}
 
 
 @dataclass(frozen=True)

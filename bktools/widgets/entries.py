@@ -21,7 +21,7 @@ from bktools.frames.names import FIRST, in_reading_order, with_names
 from bktools.frames.schema import TEXT, to_pandas
 from bktools.frames.sums import Sum, by_currency, sums_of
 from bktools.widgets.grid import MAX_ROWS, cell, display_grid, grid_class, grid_of, instead_of
-from bktools.wording import words
+from bktools.wording import Sentence, words
 from bktools.wording.numbers import shown
 
 # Rows of the static table.
@@ -215,20 +215,15 @@ def pick_entries(
     if isinstance(entries, ExportPlan):
         entries = _entries_of(entries)
     if "id" not in entries.columns:
-        raise InputError("the entries have no column id: read them with read_entries")
+        raise InputError(Sentence("error.entries_without_id"))
     if len(entries) > MAX_ROWS:
-        raise InputError(
-            f"{len(entries):,} entries are more than a page can show ({MAX_ROWS:,}): filter them first, "
-            'for example pick_entries(entries[entries["amount"] > 1000])'
-        )
+        raise InputError(Sentence("error.too_many_to_show", count=len(entries), most=MAX_ROWS))
     names = {"categories": categories, "accounts": accounts, "employees": employees}
     try:
         grid_class()
     except ImportError as error:
-        raise ConfigurationError(
-            f"the grid needs the extra notebook: {install_command('notebook')} (without it, "
-            f"give compose_export_jobs a mask or IDs as selection): {error}"
-        ) from error
+        facts = {"command": install_command("notebook"), "why": str(error)}
+        raise ConfigurationError(Sentence("error.no_grid", **facts)) from error
     return EntryPicker(entries, _shown(entries, names, plan), selection)
 
 

@@ -40,6 +40,7 @@ class Talk:
     listed: list[Any]
     close: dict[str, Any]
     answers: dict[str, dict[str, Any]]
+    steps: list[str]
     created: list[str]
     modules: list[str]
 
@@ -63,11 +64,16 @@ def talk(world) -> Talk:
         ("close_month", MONTH),
     ]
 
+    steps: list[str] = []
+
+    async def progress(_count: float, _total: float | None, name: str | None) -> None:
+        steps.append(str(name))
+
     async def talked() -> Talk:
         async with Client(stdio_client(started)) as client:
             answers = {}
             for name, given in preparing:
-                answers[name] = answered(await client.call_tool(name, given))
+                answers[name] = answered(await client.call_tool(name, given, progress_callback=progress))
             close = answers["close_month"]
             table = next(
                 each["table"] for each in answers["plan_export"]["tables"] if "not_ready" in each["table"]
@@ -77,16 +83,17 @@ def talk(world) -> Talk:
                     answers[name] = answered(await client.call_tool(name, given))
             listed = (await client.list_tools()).tools
         modules = program.with_suffix(".txt").read_text(encoding="utf-8").split()
-        return Talk(settings, listed, close, answers, [*world.created], modules)
+        return Talk(settings, listed, close, answers, steps, [*world.created], modules)
 
     return anyio.run(talked)
 
 
 def test_every_tool_answers_the_sdk_s_client(talk):
-    """Each tool that is listed answers in at most 60 lines, with files of its tables."""
+    """Each tool that is listed answers in at most 60 lines, with files of its tables, and progress."""
     assert tuple(tool.name for tool in talk.listed) == TOOLS
     assert all(tool.description and tool.annotations.read_only_hint for tool in talk.listed)
     assert {*talk.answers} == {*TOOLS}
+    assert talk.steps == ["check", "read_file", "read_file", "reconcile", "plan_export", "close_month"]
     assert all(("tables" in facts) == (name != "rows") for name, facts in talk.answers.items())
     *rows, _ = talk.answers["rows"]["rows"]
     assert {row["currency"] for row in rows} == {"CHF"}
@@ -99,6 +106,8 @@ def test_the_server_s_process_has_no_code_that_sends(talk, world):
     others = ("bktools.submit", "bktools.close", "bktools.export", "bktools.month_end", "bktools.reports")
     assert [name for name in talk.modules if name.startswith(others)] == []
     assert talk.created == []
+    assert "not_compared" in talk.answers["reconcile"]
+    assert talk.answers["plan_export"]["questions"] == []
     assert talk.settings["command"] == sys.executable
     assert world.server.token not in str(talk.settings)
 

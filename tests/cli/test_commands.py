@@ -215,6 +215,18 @@ DONE = {
     "a German journal": Promise(
         "journal --sandbox --language de", Exit.DONE, "^Journal +(.|\n)*Sendeprotokoll(.|\n)*ist vollständig"
     ),
+    "a German statement": Promise(
+        "export not-booked 123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence 'looked it up' --sandbox "
+        "--language de",
+        Exit.DONE,
+        "^1 Eintrag als nicht gebucht festgehalten, von Ada\n$",
+    ),
+    "a German setting": Promise(
+        "config --environment nowhere --language de",
+        Exit.CONFIGURATION,
+        "^$",
+        "die Umgebung 'nowhere' hat keine base_url: ",
+    ),
     "German settings": Promise("config --sandbox --language de", Exit.DONE, "^Einstellungen\n"),
     "a page of the guide": Promise("guide files", Exit.DONE, "^\\S.*\n=+\n"),
     "a word of the guide": Promise("guide 'exchange rate'", Exit.DONE, "glossary\texchange rate"),

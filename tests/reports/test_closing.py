@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import bktools
-from bktools.close.request import month_of
+from bktools.close.request import month_to_close
 from bktools.errors import ArgumentError, InputError
 
 
@@ -117,7 +117,7 @@ def test_the_default_month(months, month):
     """The only month that has ended, or the current one; of several, or in the future, it is asked."""
     frame = pd.DataFrame({"date": [pd.Timestamp(f"{one}-15") for one in months]})
     if month is not None:
-        assert month_of(frame, TODAY) == month
+        assert month_to_close(frame, None, TODAY, is_approved=False) == month
     else:
         with pytest.raises(ArgumentError, match=f"must be given: the entries are of {', '.join(months)}"):
-            month_of(frame, TODAY)
+            month_to_close(frame, None, TODAY, is_approved=False)

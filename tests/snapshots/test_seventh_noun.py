@@ -105,7 +105,7 @@ def test_filters_are_held_against_the_rows(served_by):
         asked.query.pop("archived", None)
         return route(asked)
 
-    with pytest.raises(UnreadableAnswerError, match=r"filter archived .*15 of 30 tax_codes do not match it"):
+    with pytest.raises(UnreadableAnswerError, match=r"filter archived .*15 of 30 tax codes do not match it"):
         load(served_by(ignores), archived=True)
 
 

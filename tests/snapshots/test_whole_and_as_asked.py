@@ -98,7 +98,7 @@ def test_cursors_are_opaque(served_by, latency):
 def test_a_count_that_is_an_estimate_needs_a_word(served_by, total):
     """An estimated count is an error with a way out; with that the rows come, with a warning."""
     service = served_by(ByPosition(60, total=total))
-    said = r"\(\d+ rows came, but the service counts \d+\).*verify='warn' loads it with a warning instead"
+    said = r"\([\d,]+ rows came, but the service counts [\d,]+\).*verify='warn' loads it with a warn"
     with pytest.raises(DriftError, match=said):
         bktools.load_categories(service=service)
     with pytest.warns(UnverifiedTableWarning, match="60 rows came") as told:

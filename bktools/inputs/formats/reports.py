@@ -115,7 +115,9 @@ def by_account(file: File, grid: Grid) -> Books | None:
     for posting in postings:
         posting.add_to(rows, signs.get(posting.account, 1))
     doubts = [note("signs_by_nature")] if is_by_nature and not _balance(postings, signs) else []
-    table = file.table(rows, "ledger by account")
+    lines = _jumps(postings)
+    notes = [note("balance_jumps", count=len(lines), lines=lines[:4])] if lines else []
+    table = file.table(rows, "ledger by account", *notes)
     return Books(table, date_format=None, totals=totals, doubts=doubts)
 
 
@@ -138,7 +140,7 @@ def journal(file: File, grid: Grid) -> Books | None:
             _Posting(row, row.cells["account"], opened.cells, f"line {opened.line}").add_to(rows)
         elif row.cells["debit"] and row.cells["credit"] and debit:
             # A row with both sums and no account is the total of the transaction.
-            stated = _amount([row.cells["debit"]], {"amount": 0})
+            stated = _value(row.cells["debit"])
             totals.append(Total(f"line {opened.line}", stated or Decimal(), debit))
             debit = Decimal()
     if not rows or are_ordinary:
@@ -161,23 +163,25 @@ def _columns(grid: Grid, needed: Collection[str]) -> tuple[int, dict[str, int]]:
 
 def _rows(grid: Grid, top: int, places: Mapping[str, int]) -> Iterator[_Row]:
     columns = [column.slice(top + 1).to_pylist() for column in grid.columns]
+    signs = {"amount": 1}
+    if {"debit", "credit"} <= places.keys():
+        values = [value for text in columns[places["credit"]] if (value := _value(text))]
+        # Some write credits with a minus.
+        signs = {"debit": 1, "credit": 1 if values and max(values) < 0 else -1}
     for line, *row in zip(grid.lines[top + 1 :].tolist(), *columns, strict=True):
         texts = [text.strip() for text in row]
         cells = {name: texts[place] for name, place in places.items()}
         end = places.get("balance", len(texts))
         filled, before = ([text for text in own if text] for own in (texts, texts[:end]))
-        yield _Row(line, cells, filled, _amount(texts, places), before)
+        parts = [(sign, _value(cells[name])) for name, sign in signs.items()]
+        amounts = [sign * part for sign, part in parts if part is not None]
+        yield _Row(line, cells, filled, sum(amounts, Decimal()) if amounts else None, before)
 
 
-def _amount(texts: Sequence[str], places: Mapping[str, int]) -> Decimal | None:
-    """Return the amount of a row, debit less credit where it has two columns; None without any."""
-    pair = [("debit", 1), ("credit", -1)] if {"debit", "credit"} <= places.keys() else [("amount", 1)]
-    amounts = [
-        sign * value
-        for name, sign in pair
-        if (cell := money(texts[places[name]])) and cell.digits and (value := number(cell, EACH)) is not None
-    ]
-    return sum(amounts, Decimal()) if amounts else None
+def _value(text: str) -> Decimal | None:
+    """Return the amount of a cell, None without any."""
+    amount = money(text)
+    return number(amount, EACH) if amount and amount.digits else None
 
 
 def _names_account(row: _Row) -> bool:
@@ -209,7 +213,7 @@ def _under_accounts(rows: Sequence[_Row]) -> tuple[list[_Posting], list[Total]] 
             postings.append(_Posting(row, opened[-1][0], row.cells, voucher))
         elif row.account and (row.account in with_totals or not terms.report_rank(row.account)):
             opened.append((row.account, len(postings)))
-    is_proven = totals or (postings and (_add_up(postings) or not _sum(postings)))
+    is_proven = totals or (postings and (_jumps(postings) is not None or not _sum(postings)))
     return (postings, totals) if postings and is_proven else None
 
 
@@ -217,15 +221,18 @@ def _sum(postings: Sequence[_Posting]) -> Decimal:
     return sum((posting.row.amount or Decimal() for posting in postings), Decimal())
 
 
-def _add_up(postings: Sequence[_Posting]) -> bool:
-    """Whether the balance beside nearly each posting is that of the one before and its amount."""
-    right = wrong = 0
+def _jumps(postings: Sequence[_Posting]) -> list[int] | None:
+    """Return the lines whose balance is not the one before and the amount; None if balances prove nothing."""
+    right = 0
+    wrong: list[int] = []
     for before, posting in pairwise(postings):
-        old, new = (_amount([one.row.cells["balance"]], {"amount": 0}) for one in (before, posting))
+        old, new = (_value(one.row.cells["balance"]) for one in (before, posting))
         if before.account == posting.account and old is not None and new is not None:
-            is_right = abs(abs(new) - abs(old)) == abs(posting.row.amount or 0)
-            right, wrong = right + is_right, wrong + (not is_right)
-    return right > 1 and wrong * 10 <= right
+            if abs(abs(new) - abs(old)) == abs(posting.row.amount or 0):
+                right += 1
+            else:
+                wrong.append(posting.row.line)
+    return wrong if right > 1 and len(wrong) * 10 <= right else None
 
 
 def _sums(postings: Sequence[_Posting]) -> list[dict[str, Decimal]]:
