@@ -30,12 +30,13 @@ def sums_in_a_row(study: Study, entries: Sequence[Entry], pieces: Sequence[Piece
             for cents in {net, piece.gross}:
                 on[account, cents].append(piece)
     sums: dict[int, list[Piece]] = defaultdict(list)
-    for account, row in [(None, sorted(entries, key=_day_of)), *_rows(study, entries)]:
+    rows: list[tuple[int | None, list[Entry]]] = [(None, sorted(entries, key=_day_of))]
+    for of, row in [*rows, *_rows(study, entries)]:
         for first in range(len(row)):
             total = 0
             for last in range(first, min(len(row), first + LONGEST_ROW)):
                 total += row[last].cents
-                for piece in on.get((account, total), ()):
+                for piece in on.get((of, total), ()):
                     if row[first].day - LATEST <= piece.day <= row[last].day + LATEST:
                         for x in row[first : last + 1]:
                             sums[x.e].append(piece)
@@ -47,30 +48,30 @@ def taken_back_in_a_row(study: Study, pieces: Sequence[Piece]) -> dict[int, list
     taken_back: dict[int, list[Piece]] = defaultdict(list)
     for piece in pieces:
         nets = piece.nets.items() if piece.is_kind and not piece.is_move else ()
-        own = {
-            x.e: x
-            for account, net in nets
-            if net * piece.gross > 0
-            for x in _taken_back(study, piece, account)
-        }
-        if len({x.id or str(x.e) for x in own.values()}) > 1:  # the stories tell of one receipt
+        on = {account: _taken_back(study, piece, account) for account, net in nets if net * piece.gross > 0}
+        own = {x.e: x for row in on.values() for x in row}
+        # The stories tell of one entry, or one receipt.
+        is_one = sum(map(bool, on.values())) == 1 and all(
+            x.cents == -piece.nets[x.account] for x in own.values()
+        )
+        if not is_one and len({x.id or str(x.e) for x in own.values()}) > 1:
             for e in own:
                 taken_back[e].append(piece)
     return taken_back
 
 
-def _taken_back(study: Study, piece: Piece, account: int) -> Iterator[Entry]:
-    """Yield the entries whose amount, or sum in a row, a piece takes back on an account."""
+def _taken_back(study: Study, piece: Piece, account: int) -> list[Entry]:
+    """Return the entries whose amount, else those whose sum in a row, a piece takes back on an account."""
     entries, net = study.entries, piece.nets[account]
     near = (piece.day - LATEST <= entries.day) & (entries.day <= piece.day)
     own = study.of(entries.e[near & (entries.account == account) & entries.is_home].tolist())
-    equal = [x for x in own if x.cents == -net]
-    yield from equal
-    for _, row in _rows(study, own) if not equal else ():
+    taken_back = [x for x in own if x.cents == -net]
+    for _, row in _rows(study, own) if not taken_back else ():
         ends = {0: 0}
         for last, total in enumerate(np.cumsum([x.cents for x in row]).tolist(), 1):
-            yield from row[ends.get(total + net, last) : last]
+            taken_back += row[ends.get(total + net, last) : last]
             ends.setdefault(total, last)
+    return taken_back
 
 
 def _rows(study: Study, entries: Sequence[Entry]) -> Iterator[tuple[int, list[Entry]]]:

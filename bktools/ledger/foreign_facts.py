@@ -108,10 +108,10 @@ def _facts(study: Study) -> list[_Fact]:
     is_unpaired = entries.is_home & ~matching.has_pair
     open_totals = {*entries.cents[is_unpaired].tolist()}
     # Another entry that has no voucher of its own may be in a foreign one's.
-    own = zip(
+    alone = zip(
         entries.account[is_unpaired].tolist(), groups.due[groups.of_entry[is_unpaired]].tolist(), strict=True
     )
-    unpaired = {*own} if not case.is_of_sums else set()
+    unpaired = {*alone} if not case.is_of_sums else set()
     facts = []
     currency = dict(zip(entries.e.tolist(), entries.table["currency"].to_list(), strict=True))
     home = dict(zip(entries.e.tolist(), entries.is_home.tolist(), strict=True))

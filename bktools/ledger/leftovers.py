@@ -155,8 +155,8 @@ def reopened(study: Study, pieces: Sequence[Piece]) -> Matching:
     free = defaultdict(list)
     for piece in pieces:
         for account in piece.nets.keys() & study.case.used:
-            own = abs(piece.gross or piece.nets[account])
-            for size in range(own - slack, own + slack + 1):
+            amount = abs(piece.gross or piece.nets[account])
+            for size in range(amount - slack, amount + slack + 1):
                 free[account, size].append(piece)
     sizes = np.unique(np.array([size for _, size in free], np.int64))
     of_entry, groups = matching.groups.of_entry, set()

@@ -83,7 +83,10 @@ class Telling:
         draft = self.study.draft
         (status,) = states
         draft.decide(x.e, status)
-        draft.look(x.e, self.study.first_rows(shown))
+        rows = self.study.first_rows(shown)
+        if status == Status.ANOTHER_ACCOUNT:  # the posting on that account first
+            rows = [*self.study.rows_on_others(shown, x), *rows]
+        draft.look(x.e, [*dict.fromkeys(rows)])
         if status == Status.BOOKED and shown:
             draft.days_late[x.e] = shown[0].day - x.day
 
