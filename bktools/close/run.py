@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.actions import StepResults, actions_of, waiting_by_role
+from bktools.close.actions import StepResults, actions_of, totals_by_role
 from bktools.close.beside import (
     budget_tables,
     months_before,
@@ -81,7 +81,7 @@ def run_close(request: CloseRequest) -> Close:
         currency=results.own,
         actions=actions,
         home_currency=request.rates.own if request.rates else None,
-        by_role=waiting_by_role(results, actions),
+        by_role=totals_by_role(results, actions),
         words=request.words,
         record=of_month,
         last_month=last_month,
