@@ -247,10 +247,14 @@ async def answer(desk: Desk, tool: str, arguments: Mapping[str, Any]) -> Facts:
         return facts
     command = call.for_person(facts)
     tables = [desk.folders.summary(file) for file in call.files_written]
+    # Rows that the file of a table has are not listed twice.
+    shown = {
+        name: value for name, value in facts.items() if not (isinstance(value, list) and name in call.tables)
+    }
     return {
         **({"person_runs": Command(command)} if command else {}),
         "tables": tables,
-        **(facts or desk.rows(table=tables[0]["table"])),
+        **(shown or desk.rows(table=tables[0]["table"])),
     }
 
 

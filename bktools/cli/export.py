@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,12 +45,12 @@ def compose(
     text: results.Text,
     entries: reading.EntriesFiles = None,
     ledger: reading.AskedLedger = None,
-    exported_at: options.ExportedAt = None,
+    exported_at: dt.datetime | None = options.EXPORTED_AT,
     mapping: reading.Mapping = None,
     selection: Path | None = option(
         "--select FILE", "File with the IDs of the entries to export; by default all."
     ),
-    max_entries: options.MaxEntries = 500,
+    max_entries: int = options.MAX_ENTRIES,
     month: str | None = options.month(
         "The month to export, such as 2026-10: later entries wait, earlier ones get a warning."
     ),
@@ -77,8 +78,9 @@ def compose(
         companies = rows["company_id"].dropna().unique().tolist()
         with Journal(settings) as journal:
             before = earlier_exports(journal, settings.company)
-            for question in filter(None, (first_export(journal, one) for one in companies)):
-                text.say(f"{question}\n")
+            questions = [str(one) for one in (first_export(journal, name) for name in companies) if one]
+        for question in questions:
+            text.say(f"{question}\n")
         plan = bktools.compose_export_jobs(
             rows,
             **(tables or reading.tables_of(service, companies, max_age=0)),
@@ -100,7 +102,7 @@ def compose(
     if plan.batches.empty:
         again = words()("command.correct_first")
     written = words()("command.plan_written", file=file, way=again)
-    text.report(f"\n{written}", **_facts_of(plan), file=file)
+    text.report(f"\n{written}", **_facts_of(plan), file=file, questions=questions)
 
 
 @app.command("submit")
@@ -108,10 +110,10 @@ def submit(
     books: options.Environment,
     text: results.Text,
     file: Plan,
-    apply: options.Apply = False,
+    apply: bool = options.APPLY,
     plan_id: str | None = option("--plan ID", "Refuse the file unless it holds this plan."),
-    wait: options.Wait = 300.0,
-    first_export: options.FirstExport = False,
+    wait: float = options.WAIT,
+    first_export: bool = options.FIRST_EXPORT,
     by: str | None = option("--by NAME", "With --first-export: your name; kept permanently."),
 ) -> Exit:
     """Submit a plan, each batch once; without --apply, a dry run.

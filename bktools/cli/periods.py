@@ -36,15 +36,18 @@ def show(
         periods = bktools.load_periods(books.company, service=service)
     if table.is_for_people:
         note(words()("command.periods"))
-    table.hand_over(periods, columns=COLUMNS)
+    filled = [
+        name
+        for name in COLUMNS.split()
+        if periods.empty or periods[name].astype("str").str.strip().ne("").any()
+    ]
+    table.hand_over(periods, columns=filled)
 
 
-COLUMNS = [
-    *("period", "state", "currency", "exported", "exported_amount", "in_books", "in_books_amount"),
-    *("held_back", "held_back_amount"),
-    *("open", "open_amount", "in_doubt", "prepared_by", "approved_by", "applied_at", "changed_by"),
-    *("changed_at", "reason", "verified_by", "verified_at", "verified_against", "company_id"),
-]
+# What a person reads, where a month has it; files and programs have every column.
+COLUMNS = (
+    "period state currency exported exported_amount open open_amount in_doubt approved_by verified_by reason"
+)
 
 
 @app.command("close")
@@ -52,7 +55,7 @@ def close(
     books: options.Company,
     text: results.Text,
     month: Month,
-    by: options.By,
+    by: str = options.BY,
     reason: str | None = option("--reason TEXT", "Why; kept permanently."),
 ) -> None:
     """Close a month. Nothing more is sent into it until it is reopened.
@@ -72,7 +75,7 @@ def reopen(
     books: options.Company,
     text: results.Text,
     month: Month,
-    by: options.By,
+    by: str = options.BY,
     reason: str = option("--reason TEXT", "Why; kept permanently.", REQUIRED),
 ) -> None:
     """Open a closed month again, with the reason.

@@ -48,6 +48,8 @@ def reconcile(
         accounts=numbers,
         actions=actions,
         findings=findings,
+        not_compared=reconciliation.unchecked,
+        another_chart=reconciliation.another_chart or None,
         written_to=csv.folder,
     )
     return Exit.FINDINGS if fail_on and findings["severity"].isin(FAIL_ON[fail_on]).any() else Exit.DONE

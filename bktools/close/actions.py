@@ -176,7 +176,7 @@ class Action(Valued):
 
 
 @dataclass(frozen=True)
-class Waiting(Valued):
+class RoleTotals(Valued):
     """The errors and warnings of one role, and the entries that they concern."""
 
     role: str
@@ -250,15 +250,15 @@ def actions_of(results: StepResults) -> tuple[Action, ...]:
     return tuple(sorted(_grouped(results, cases), key=lambda action: _urgency(action, results.own)))
 
 
-def waiting_by_role(results: StepResults, actions: Sequence[Action]) -> tuple[Waiting, ...]:
+def totals_by_role(results: StepResults, actions: Sequence[Action]) -> tuple[RoleTotals, ...]:
     """Return the steps of each role with something to do, and the entries that they concern, each once."""
-    waiting = []
+    totals = []
     for role in ROLES:
         own = [action for action in actions if action.role == role]
         errors = [action for action in own if action.severity == ERROR]
         money, _ = results.waiting.money(entry for action in own for entry in action.entry_ids)
-        waiting += [Waiting(role, len(errors), len(own) - len(errors), money)] if own else []
-    return tuple(waiting)
+        totals += [RoleTotals(role, len(errors), len(own) - len(errors), money)] if own else []
+    return tuple(totals)
 
 
 def _urgency(action: Action, own: str | None) -> tuple[Any, ...]:

@@ -156,18 +156,24 @@ def budget_tables(
     if HOME in spent.column_names and pc.is_null(spent[HOME]).equals(pc.is_null(spent["amount"])):
         spent, budget = _in_home(spent), _in_home(budget)
     frames = {name: tables[name] for name in ("categories", "employees", "accounts")}
-    changes = versus(spent, budget, keys, **frames, every=True, language=request.words.language)
-    rows = arrow_of(changes, "budget")
-    place = rows.column_names.index("percent")
-    share = pc.cast(pc.round(rows["percent"], 1), pa.decimal128(38, 1))
-    rows = rows.set_column(place, "percent", share)
+    rows, totals = (_compared(spent, budget, by, request.words, frames) for by in (keys, []))
     labels = [_label(row, keys, request.words) for row in rows.to_pylist()]
     rows = rows.add_column(0, "about", pa.array(labels, TEXT))
-    sides = {"this": "spent", "that": "budget"}
-    rows = rows.rename_columns([sides.get(name, name) for name in rows.column_names])
     is_large = request.is_large_change or _large_share(request, spent)
     large = pa.array([is_large(row) for row in rows.to_pylist()], pa.bool_())
-    return {"all_budget": rows, "budget": rows.filter(large)}
+    return {"all_budget": rows, "budget": rows.filter(large), "budget_total": totals}
+
+
+def _compared(
+    spent: pa.Table, budget: pa.Table, by: Sequence[str], words: Words, frames: Mapping[str, pa.Table]
+) -> pa.Table:
+    """Return what was spent beside the budget, by keys, or in all."""
+    changes = versus(spent, budget, by, **frames, every=True, language=words.language)
+    rows = arrow_of(changes, "budget")
+    share = pc.cast(pc.round(rows["percent"], 1), pa.decimal128(38, 1))
+    rows = with_column(rows, "percent", share)
+    sides = {"this": "spent", "that": "budget"}
+    return rows.rename_columns([sides.get(name, name) for name in rows.column_names])
 
 
 def _label(row: Mapping[str, Any], keys: Sequence[str], words: Words) -> str:

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.actions import Action, Waiting
+from bktools.close.actions import Action, RoleTotals
 from bktools.close.figures import Figures
 from bktools.close.record import PeriodRecord, frame
 from bktools.close.recurring import MISSING
@@ -90,7 +90,7 @@ class Close:
         The company's own currency; the one of most entries where the settings do not tell it.
     actions : tuple of Action
         What is to be done: in doubt first, then what frees most money.
-    by_role : tuple of Waiting
+    by_role : tuple of RoleTotals
         How much waits for each role.
     home_currency : str, optional
         The currency into which all amounts are converted; None without rates of exchange.
@@ -122,7 +122,7 @@ class Close:
     company_name: str
     currency: str | None
     actions: tuple[Action, ...]
-    by_role: tuple[Waiting, ...]
+    by_role: tuple[RoleTotals, ...]
     home_currency: str | None
     words: Words
     record: PeriodRecord

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.close.actions import StepResults, actions_of, waiting_by_role
+from bktools.close.actions import StepResults, actions_of, totals_by_role
 from bktools.close.beside import (
     budget_tables,
     months_before,
@@ -57,7 +58,9 @@ def run_close(request: CloseRequest) -> Close:
         chart = reconcile_and_create(request, journal, tables)
         earlier = earlier_exports(journal, request.company)
         plan = compose(request, tables, chart, earlier)
-        jobs = request.step("jobs", send(request, journal, plan))
+        month = request.period
+        jobs = submit(journal, plan, request.service, apply=request.apply, wait=request.wait, month=month)
+        request.step("jobs", jobs)
         # What was sent by now, also in this run.
         history = None if request.apply else earlier["history"]
         sent = sent_entries(journal, request.company, history, {plan.plan_id: request.prepared_by})
@@ -78,7 +81,7 @@ def run_close(request: CloseRequest) -> Close:
         currency=results.own,
         actions=actions,
         home_currency=request.rates.own if request.rates else None,
-        by_role=waiting_by_role(results, actions),
+        by_role=totals_by_role(results, actions),
         words=request.words,
         record=of_month,
         last_month=last_month,
@@ -207,13 +210,6 @@ def compose(
     return request.step("plan", plan)
 
 
-def send(request: CloseRequest, journal: WritableJournal, plan: ExportPlan) -> list[dict[str, Any]]:
-    """Send the plan, or in a dry run say what would be sent; return a row for each batch."""
-    return submit(
-        journal, plan, request.service, apply=request.apply, wait=request.wait, month=request.period
-    )
-
-
 def record(request: CloseRequest, journal: WritableJournal, plan: ExportPlan, entries: pa.Table) -> str:
     """Write the close to the journal, and close the period if approved; return why it stays open."""
     if not request.apply:
@@ -271,13 +267,14 @@ def _with_closed_months(
     request: CloseRequest, journal: WritableJournal, findings: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return findings in which an entry of a closed month has a cause of its own."""
-    closed: dict[str, bool] = {}
+
+    @cache
+    def is_closed(month: str) -> bool:
+        return state_of(journal, request.company, month)[0] == CLOSED
+
     for row in findings:
-        if row["check"] == "earlier_period":
-            month = f"{row['date']:%Y-%m}"
-            if month not in closed:
-                closed[month] = state_of(journal, request.company, month)[0] == CLOSED
-            row["check"] = "closed_period" if closed[month] else row["check"]
+        if row["check"] == "earlier_period" and is_closed(f"{row['date']:%Y-%m}"):
+            row["check"] = "closed_period"
     return findings
 
 

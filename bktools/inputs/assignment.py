@@ -90,6 +90,12 @@ def _matching(reading: Reading, field: Field, group: Sequence[str]) -> list[int]
 def _one_of(reading: Reading, field: Field, matching: Sequence[int]) -> list[int]:
     is_it = field.holds.tells or field.holds.fits
     fitting = [place for place in matching if is_it(reading.seen(place))]
+    if field.name == "currency" and reading.has("amount"):
+        fitting = _twins(reading, reading.places["amount"], fitting) or fitting
+    if field.needed and field.identity:
+        # A column that says it of each row is the whole one.
+        columns = reading.table.columns
+        fitting = [place for place in fitting if not cells.blank(columns[place]).any()] or fitting
     several = fitting or list(matching)
     if len(fitting) != 1:
         ask_which(reading, field.name, several)
@@ -158,14 +164,18 @@ def pairs_with_currency(reading: Reading) -> list[Choice]:
 
 def _with_its_currency(reading: Reading, place: int, beside: Sequence[int]) -> Choice:
     """Return the option that takes a column for the amount, with the currency whose heading goes with it."""
-    table = reading.table
-    wanted = terms.without(table.headings[place], "amount", "currency")
-    twins = [own for own in beside if terms.without(table.headings[own], "amount", "currency") == wanted]
-    is_named = bool(wanted) and table.heading_line > 0
-    columns = {"amount": table.headings[place]}
-    return {
-        "columns": columns | ({"currency": table.headings[twins[0]]} if is_named and len(twins) == 1 else {})
-    }
+    headings, twins = reading.table.headings, _twins(reading, place, beside)
+    currency = {"currency": headings[twins[0]]} if len(twins) == 1 else {}
+    return {"columns": {"amount": headings[place], **currency}}
+
+
+def _twins(reading: Reading, place: int, beside: Sequence[int]) -> list[int]:
+    """Return the columns of currencies whose headings go with an amount's, as in Fee amount, Fee currency."""
+    wanted, *others = (
+        terms.without(reading.table.headings[own], "amount", "currency") for own in (place, *beside)
+    )
+    is_named = wanted and reading.table.heading_line > 0
+    return [own for own, other in zip(beside, others, strict=True) if is_named and other == wanted]
 
 
 def _pairs(reading: Reading) -> list[tuple[int, int]]:
@@ -184,7 +194,12 @@ def _pairs(reading: Reading) -> list[tuple[int, int]]:
         )
         if not counts[True, True] and neither and are_sides:
             both.append((debit, credit))
-    return both
+    # Of several pairs, those are offered that stand side by side, from the left.
+    beside: list[tuple[int, int]] = []
+    for pair in sorted(both, key=min):
+        is_free = all({*pair} == {*other} or {*pair}.isdisjoint(other) for other in beside)
+        beside += [pair] if abs(pair[0] - pair[1]) == 1 and is_free else []
+    return beside or both
 
 
 def _are_sums(reading: Reading, place: int) -> bool:

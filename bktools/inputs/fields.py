@@ -45,6 +45,8 @@ class Type(NamedTuple):
     offers: Test = lambda column: column.share >= 0.2 and not column.says_balance
     # Of several columns that are offered, those go first of which each of these is true.
     prefers: Sequence[Test] = ()
+    # Whether it is read to the letter.
+    is_text: bool = False
 
 
 class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -131,9 +133,17 @@ def are_account_codes(column: Column) -> bool:
     return column.most(_CODE.fullmatch)
 
 
+def are_account_names(column: Column) -> bool:
+    """Whether most cells have words in place of account codes."""
+    return column.most(_LETTER.search) and not has_digits(column)
+
+
 def _may_be_side(column: Column) -> bool:
-    are_few = len(column.kinds) <= _FEW_KINDS
-    return are_few and {"debit", "credit"} <= {side_of(text) for text in column.kinds}
+    if len(column.kinds) > _FEW_KINDS:
+        return False
+    # Some programs mark one of the sides alone, such as CR.
+    are_words = all(len(text.strip()) > 1 and side_of(text) for text in {*column.filled})
+    return {"debit", "credit"} <= {*map(side_of, column.kinds)} or (0 < column.share < 1 and are_words)
 
 
 def _may_be_currency(column: Column) -> bool:
@@ -146,7 +156,7 @@ def _are_flags(column: Column) -> bool:
 
 
 TYPES: Final[Mapping[str, Type]] = {
-    "text": Type(),
+    "text": Type(is_text=True),
     "day": Type(
         Column.are_days,
         offers=lambda column: _are_plainly_days(column) or column.most(is_day, 0.6),
@@ -171,7 +181,8 @@ TYPES: Final[Mapping[str, Type]] = {
     "name": Type(offers=_may_be_name),
     "flag": Type(_are_flags),
     "number": Type(),
-    "tax_code": Type(_has_no_cents),
+    "voucher": Type(lambda column: column.repeats, is_text=True),
+    "tax_code": Type(_has_no_cents, is_text=True),
     "uuid": Type(offers=Column.are_uuids),
 }
 

@@ -78,6 +78,10 @@ class MoneyOptions(TableOptions, total=False):
         Mapping[str, str] | None,
         "--side WORD=SIDE: What a word beside an amount means: debit, credit or skip.",
     ]
+    signs: Annotated[
+        Literal["own", "side"] | None,
+        "--signs own|side: A minus beside a side: own: the sign of the amount. side: it reverses its side.",
+    ]
     negate: Annotated[bool, "--negate: Turn the sign of the amounts."]
     net: Annotated[bool, "--net: A row with debit and credit is their difference."]
     fill_down: Annotated[

@@ -38,35 +38,50 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     no_day = ~may_be_days(reading.column("date"), options) if reading.has("date") else none
     # An entry whose amount is to be corrected.
     has_amount = has_amount | (is_broken & ~no_day)
-    is_account_open = (
-        is_ledger and reading.has("account_code") and "account_code" not in filled_fields(options)
-    )
+    filled = filled_fields(options)
+    is_account_open = is_ledger and reading.has("account_code") and "account_code" not in filled
     no_account = reading.blank("account_code") if is_account_open else none
     texts = _texts(reading)
     ranks = _ranks(table, texts)
     says_report = ranks > terms.NO_REPORT
     lacks = (no_day | no_account | _lacks(table, texts, says_report)) & says_report
     is_noted = ~has_amount & (says_report | no_day | _has_balance_alone(reading))
-    is_report = ~is_noted & (lacks | ((ranks > terms.MAYBE) & (not is_ledger)))
+    keeps_reports = "none" in (options.get("skip_rows") or "").split(";")
+    is_sum = has_amount & _has_amounts_alone(reading, money)
+    is_sum &= (is_sum.sum() * 3 < len(is_sum)) & (not keeps_reports)
+    is_report = ~is_noted & ~is_sum & (lacks | ((ranks > terms.MAYBE) & (not is_ledger)))
     is_lacking = ~is_noted & ~is_report & ~has_amount
-    no_date = ~is_noted & ~is_report & has_amount & no_day
+    no_date = ~is_noted & ~is_report & ~is_sum & has_amount & no_day
     if reading.has("date"):
-        no_date &= reading.blank("date") & ("date" not in filled_fields(options))
+        no_date &= cells.blank(filled_down(reading, "date") if "date" in filled else reading.column("date"))
+    # So many are the further rows of a voucher or a day, and no command drops them.
+    further = no_date & np.logical_or.accumulate(~no_day)
+    are_further = further.sum() * (10 if is_ledger else 3) > len(no_date)
+    if are_further or "date" in filled:
+        # The first row of a voucher may have its day alone.
+        is_noted, is_lacking = is_noted | is_lacking, none
     reading.note_rows("rows_without_amount", is_noted, rows=_shown(table, is_noted))
-    is_report &= "none" not in (options.get("skip_rows") or "").split(";")
+    reading.ask_of_rows("sum_rows", is_sum, [table.skip(is_sum)])
+    is_report &= not keeps_reports
     if is_report.any():
         report_texts = _report_texts(table, texts, is_report)
         left_out: Choice = _pattern(table, report_texts, is_report) or table.skip(is_report)
         shown = [text[:40] for text in report_texts]
         reading.ask_of_rows("report_rows", is_report, [left_out, {"skip_rows": "none"}], values=shown)
     _ask_of_lacking(reading, money, is_lacking)
-    choices: list[Choice] = [table.skip(no_date), {"columns": {"date": ""}}]
-    if no_date.any() and not no_date[0] and no_date.sum() * (10 if is_ledger else 3) > len(no_date):
-        # So many are the further rows of a voucher or a day, and no command drops them.
-        choices = [_filled_down(reading, no_date), *([] if is_ledger else choices[1:])]
+    choices: list[Choice] = [_further_rows(reading, no_date) if are_further else table.skip(no_date)]
+    if not is_ledger and (no_date | ~has_amount).all():
+        choices.append({"columns": {"date": ""}})
     reading.ask_of_rows("rows_without_date", no_date, choices)
-    entries: Mask = ~(is_noted | is_report | is_lacking | no_date)
+    entries: Mask = ~(is_noted | is_sum | is_report | is_lacking | no_date)
     return entries
+
+
+def _has_amounts_alone(reading: Reading, money: Mapping[str, Figures]) -> Mask:
+    """Return the rows with nothing but amounts, as a sum below a table has them."""
+    own = [reading.places[field] for field in money]
+    others = [column for place, column in enumerate(reading.table.columns) if place not in own]
+    return ~cells.any_filled(reading.table, others)
 
 
 def _has_balance_alone(reading: Reading) -> Mask:
@@ -75,7 +90,7 @@ def _has_balance_alone(reading: Reading) -> Mask:
     return cells.any_filled(reading.table, [column.cells for column in columns if column.says_balance])
 
 
-def _filled_down(reading: Reading, no_date: Mask) -> Choice:
+def _further_rows(reading: Reading, no_date: Mask) -> Choice:
     """Return the option that fills all fields which only the first of several rows has, as it has the day."""
     beside = ("voucher_id", "document_number") if reading.kind == "ledger" else ()
     blank = {field: reading.blank(field) for field in filter(reading.has, beside)}
@@ -166,12 +181,17 @@ def _shown(table: Table, rows: Mask) -> str:
     return "; ".join(text[:_SHOWN_CHARACTERS] for text in texts)
 
 
+def filled_down(reading: Reading, field: str) -> pa.ChunkedArray:
+    """Return the cells of a field, empty ones as the cell above."""
+    above = pc.fill_null_forward(reading.or_null(field).combine_chunks())
+    return pa.chunked_array([pc.fill_null(above, "")], schema.TEXT)
+
+
 def fill_down(reading: Reading) -> None:
     """Fill empty cells with the cell above, in fields that only the first of their rows has."""
     table, columns = reading.table, list(reading.table.columns)
     for field in filled_fields(reading.options):
         if reading.has(field):
-            above = pc.fill_null_forward(reading.or_null(field).combine_chunks())
-            columns[reading.places[field]] = pa.chunked_array([pc.fill_null(above, "")], schema.TEXT)
+            columns[reading.places[field]] = filled_down(reading, field)
     reading.note("filled_down", names=list(filled_fields(reading.options)))
     reading.table = replace(table, columns=columns)

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from textwrap import wrap
 from typing import Any, NamedTuple, TypeAlias
 
 from bktools.currencies import MINOR_UNITS, USUAL
@@ -119,8 +120,8 @@ class Grid:
             value, own = (cell[0], (*looks, cell[1])) if type(cell) is tuple else (cell, looks)
             self._write(place, value, own)
             if isinstance(value, str) and any("text_wrap" in look for look in own):
-                letters = self.widths[place] * LETTERS
-                lines = max(lines, sum(max(1, math.ceil(len(line) / letters)) for line in value.split("\n")))
+                letters = max(1, int(self.widths[place] * LETTERS))
+                lines = max(lines, sum(len(wrap(line, letters)) or 1 for line in value.split("\n")))
         # Programs that print without a screen do not find the height of a row by themselves.
         height = max(LINE * lines, *(look.get("font_size", 0) * 1.5 for look in looks), LINE)
         self.sheet.set_row(self.row, height)

@@ -21,6 +21,7 @@ from bktools.close.sentences import detail_of, label_of, name_of, step_of
 from bktools.findings.check import HELD
 from bktools.frames.excel import too_large, width_of
 from bktools.frames.names import IDENTIFIERS
+from bktools.frames.sums import HOME
 from bktools.reports import grid
 from bktools.reports.grid import Book, Grid, Money, Share, Value
 from bktools.reports.pictures import MONEY
@@ -28,14 +29,15 @@ from bktools.wording import Words
 from bktools.wording.numbers import capitalized, month, number, percent
 
 # The hidden sheet has this name in every language; the others have theirs in the wording.
-LINES = "lines"
+LINES = "bktools"
 # The other sheets: their tables, and the columns that come first and are printed; of others all names are.
 CHART = "chart"
 TABLES = {
     "entries": "fate reason date supplier description category_name account_code employee_name amount "
     "currency home_amount",
-    "changes": "table change about before after currency amount_before amount_after difference share drivers",
-    "budget": "about currency spent budget difference share drivers",
+    "changes": "table change about before after currency amount_before amount_after difference percent "
+    "drivers",
+    "budget": "about currency spent budget difference percent drivers",
     "expected": "month state supplier category_name expected_on currency amount amount_1 amount_2 amount_3 "
     "came_on",
     "coverage": "name external_id account_name state archived",
@@ -125,11 +127,12 @@ def _first(book: Book, close: Close, omitted: Mapping[str, str], picture: bytes 
         f"{number(count, words.language)} {words.name('outcome', outcome.lower())}"
         for outcome, count in close.run.outcomes("created").items()
     ]
-    unchecked = "; ".join(close.run.unchecked) or words("report.workbook.nothing")
     notes = [
         words("report.workbook.prepared_by", by=close.run.prepared_by),
         words("report.workbook.accounts", outcomes=", ".join(created) or words("report.none")),
-        words("report.workbook.not_checked", phrases=unchecked),
+        words("report.workbook.not_checked", phrases="; ".join(close.run.unchecked))
+        if close.run.unchecked
+        else words("report.all_checked"),
         *(
             words("report.workbook.only_in_csv", sheet=words(f"report.sheet.{name}"), why=why)
             for name, why in omitted.items()
@@ -176,7 +179,7 @@ def _blocks(close: Close) -> Iterator[Block]:
         ]
         shares = {name: Share(line.share) for name, line in lines.items()}
         against.append(["%", None, *map(shares.get, close.figures.currencies)])
-        against[-1] += [Share(home.share)] if home else []
+        against[-1] += [Share(home.share if home else None)] if close.home_currency else []
         for fate in dict.fromkeys(fate for line in lines.values() for fate in line.parts):
             for place, month_name in enumerate((last, now)):
                 label = f"{words.name('fate', fate)}, {month_name}"
@@ -187,6 +190,16 @@ def _blocks(close: Close) -> Iterator[Block]:
         if earlier := close.figures.counted_earlier.amounts:
             against.append(row(words("report.workbook.counted_earlier"), None, earlier))
         yield words("report.against", month=close.last_month), against, []
+    of_budget = close.tables["budget_total"].to_pylist() if "budget_total" in close.tables else []
+    if totals := {line["currency"]: line for line in of_budget}:
+        beside = [
+            row(words(f"report.column.{side}"), None, {name: line[side] for name, line in totals.items()})
+            for side in ("spent", "budget", "difference")
+        ]
+        percents = {name: Share(line["percent"]) for name, line in totals.items()}
+        beside.append(["%", None, *map(percents.get, close.figures.currencies)])
+        beside[-1] += [Share(None)] if close.home_currency else []
+        yield words("report.against_budget"), beside, []
     first = [(_step(words, action), action) for action in close.actions[:3]]
     yield words("report.first_steps"), rows(first), []
     named = "report.workbook.errors_and_warnings"
@@ -223,7 +236,10 @@ def _blocks_of_largest(close: Close) -> Iterator[Block]:
     largest = close.figures.largest.to_pylist()
     yield (
         words("report.largest"),
-        [_row(close, _entry(words, entry), None, {entry["currency"]: entry["amount"]}) for entry in largest],
+        [
+            _row(close, _entry(words, one), None, {one["currency"]: one["amount"]}, one.get(HOME))
+            for one in largest
+        ],
         [],
     )
     for what, sums in close.figures.new.items():
@@ -239,10 +255,11 @@ def _write(sheet: Grid, close: Close, blocks: Iterable[Block]) -> None:
             sheet.write([title], grid.HEADING)
             # The amounts of two months have no number of entries.
             counts = "" if all(row[1] is None for row in rows) else close.words("report.workbook.entries")
-            home = (
-                [close.words("report.in_home", currency=close.home_currency)] if close.home_currency else []
-            )
-            sheet.table(["", counts, *close.figures.currencies, *home], rows)
+            nothing = (Share(None), Money(None, close.home_currency))
+            titles = ["", counts, *close.figures.currencies]
+            if close.home_currency and any(row[-1] not in nothing for row in rows):
+                titles.append(close.words("report.in_home", currency=close.home_currency))
+            sheet.table(titles, [row[: len(titles)] for row in rows])
             if total:
                 sheet.write(total, grid.TOTAL)
 
@@ -353,7 +370,7 @@ def _line(
     wants_account: bool = True,
 ) -> Line:
     words, is_beneath = close.words, value is not action
-    step, look = step_of(words, action), QUIET if is_beneath else {**grid.WRAPPED, **BOLD}
+    step, look = step_of(words, action), {**grid.WRAPPED, **(QUIET if is_beneath else BOLD)}
     about, why = texts
     is_asked = action.wants_account and wants_account
     cells: list[Value] = [

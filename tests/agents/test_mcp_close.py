@@ -106,6 +106,8 @@ def test_the_server_s_process_has_no_code_that_sends(talk, world):
     others = ("bktools.submit", "bktools.close", "bktools.export", "bktools.month_end", "bktools.reports")
     assert [name for name in talk.modules if name.startswith(others)] == []
     assert talk.created == []
+    assert "not_compared" in talk.answers["reconcile"]
+    assert talk.answers["plan_export"]["questions"] == []
     assert talk.settings["command"] == sys.executable
     assert world.server.token not in str(talk.settings)
 

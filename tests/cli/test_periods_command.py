@@ -56,7 +56,7 @@ def test_a_closed_month_is_shown_and_not_sent_again(command, samples, sandbox):
     assert [f"{line[2]} {line[4]}" for line in listed] == [text.replace(",", "") for text in exported]
     held = bktools.record_of("2026-10").held_back
     counts = held[held["currency"] == "EUR"]
-    assert [line[7:9] for line in listed if line[2] == "EUR"] == [
+    assert [line[5:7] for line in listed if line[2] == "EUR"] == [
         [str(len(counts)), f"{counts['amount'].sum():.2f}"]
     ]
     assert {(line[0], line[1]) for line in listed} == {("2026-10", "CLOSED")}

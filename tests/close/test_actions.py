@@ -8,7 +8,7 @@ from decimal import Decimal
 from step_results import entries_of, finding, in_coverage, made, of_account, results_of
 
 import bktools
-from bktools.close.actions import CATEGORY, ENTRY, actions_of, waiting_by_role
+from bktools.close.actions import CATEGORY, ENTRY, actions_of, totals_by_role
 from bktools.close.sentences import actions_table, detail_of, name_of, step_of
 from bktools.findings.check import EMPLOYEE, ERP, PREPARER, SERVICE
 from bktools.frames.sums import Money
@@ -133,7 +133,7 @@ def test_a_job_in_doubt_comes_first_with_what_waits_for_it():
     told = step_of(ENGLISH, first)
     assert told.about == "Export job of 1 entry"
     assert "1 entry of later export jobs" in told.why
-    assert [(line.role, line.errors, line.money["EUR"]) for line in waiting_by_role(everything, listed)] == [
+    assert [(line.role, line.errors, line.money["EUR"]) for line in totals_by_role(everything, listed)] == [
         (SERVICE, 1, Money(1, Decimal("99.00"))),
         (PREPARER, 1, Money(2, Decimal("2.00"))),
     ]
@@ -191,7 +191,7 @@ def test_a_role_with_warnings_alone_has_its_entries():
     facts = json.dumps({"day": "2026-09-01", "period": "2026-10"})
     warnings = [finding("earlier_period", row, severity="warning", who=ERP, facts=facts) for row in (0, 1, 1)]
     everything = results_of(entries, findings=warnings)
-    [accountant] = waiting_by_role(everything, actions_of(everything))
+    [accountant] = totals_by_role(everything, actions_of(everything))
     assert (accountant.role, accountant.errors, accountant.warnings) == (ERP, 0, 1)
     assert accountant.money == {"EUR": Money(2, Decimal("16.00"))}
 

@@ -184,6 +184,11 @@ def test_the_budget_stands_beside_what_was_spent(months: Months, month: str, rat
     assert unknown.any()
     labels = table["category_name"].mask(unknown, "category unknown to the service")
     assert table["about"].tolist() == labels.tolist()
+    totals = months.closes[month].tables["budget_total"].to_pylist()
+    sums = [side.groupby(level=1).sum().to_dict() for side in (expected, planned)]
+    for currency in {**sums[0], **sums[1]}:
+        [line] = [line for line in totals if line["currency"] == currency]
+        assert [line["spent"], line["budget"]] == [side.get(currency, 0) for side in sums]
     table = table.set_index(["category_name", "currency"])
     assert {*table.index} == {*expected.index} | {*planned.index}
     for key, row in table.iterrows():

@@ -30,11 +30,11 @@ BROKEN = {
     ),
     "budget with a name of no category": (
         {"budget": pd.DataFrame({"category_name": ["Hotell"], "currency": ["EUR"], "amount": [1.0]})},
-        "unknown or ambiguous names in category_name: Hotell",
+        "names in category_name: .Hotell",
     ),
     "budget with a name of two categories": (
         {"budget": pd.DataFrame({"category_name": ["Flüge"], "currency": ["EUR"], "amount": [1.0]})},
-        "unknown or ambiguous names in category_name: Flüge",
+        "names in category_name: .Flüge. is the name of several",
     ),
     "rates that lack a currency": ({"rates": {"EUR": 1}}, "the rates have none for"),
     "batches of no entry": ({"max_entries": 0}, "max_entries must be"),

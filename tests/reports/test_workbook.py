@@ -25,7 +25,7 @@ Rows = list[list[Any]]
 
 ENGLISH = words("en")
 
-SHEETS = ["close", "to do", "largest and new", "entries", "coverage", "chart", "lines"]
+SHEETS = ["close", "to do", "largest and new", "entries", "coverage", "chart", "bktools"]
 MOST_PAGES = 17
 TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"

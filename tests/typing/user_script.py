@@ -59,6 +59,7 @@ def close_a_month(folder: Path) -> pd.DataFrame:
             chart, entries, month="2026-10", folder=folder / "october", service=service
         )
         print(close.folder, close.state, close.entries, close.changes)
+        print(bktools.close_month(chart, entries, folder=False, threshold="5%", service=service).to_do)
 
         bktools.close_period("2026-10", by="Ada", company=company, service=service)
         bktools.reopen_period(

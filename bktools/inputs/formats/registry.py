@@ -15,6 +15,7 @@ from bktools.inputs import formats
 from bktools.inputs.formats.format import Books, File, Format
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
+from bktools.inputs.notes import note
 from bktools.inputs.options import Options
 from bktools.inputs.reading import Reading
 
@@ -62,11 +63,15 @@ def books_of(source: Source, options: Options) -> tuple[str, Books] | None:
     if source.kind != "ledger" or options.get("columns") or options.get("headings") is not None:
         # A person says how the table is read.
         return None
-    for grid in source.read(options).grids:
+    grids = source.read(options).grids
+    for grid in grids:
         for report in listed("REPORTS"):
             if (books := report(source.file, grid)) is not None:
                 about = {"sheet": grid.sheet, "encoding": grid.encoding, "delimiter": grid.delimiter}
-                return books.table.notes[0].facts["name"], replace(books, table=replace(books.table, **about))
+                unread = [one.sheet for one in grids if one is not grid]
+                more = [note("sheet_read", name=grid.sheet, names=unread)] if unread else []
+                table = replace(books.table, notes=(*books.table.notes, *more), **about)
+                return table.notes[0].facts["name"], replace(books, table=table)
     return None
 
 

@@ -35,6 +35,8 @@ _UNSOUND = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd\u2500-\u25ff]"
     r"|[^\W\d_][^\w\s\x00-\x7f’‘“”–—…•·€£º°«»][^\W\d_]|[¡-©«-´¶-¹»-¿×÷]+[^\W\d_]{2}"
     r"|[^\W\d_]{2}[¡-©¬-´¶¹¿×÷¼-¾]"
+    # A sign between figures, which is a space between thousands in another encoding.
+    r"|\d[†‡•˙ˇ˘]\d"
     r"|\b[A-Z][À-ÖØ-Þ][a-zà-öø-ÿ]"
     r"|[a-z][À-ÖØ-ÞĀ-Ž](?<![a-zà-öø-ÿāăąćčďđēęěģīķļłńňőœřśşšţťūůűźżžğıßășțľĺŕ])[a-z ]"
 )

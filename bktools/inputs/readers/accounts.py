@@ -171,7 +171,7 @@ def _leave_titles(reading: Reading) -> None:
     is_alone = (filled <= 1) & (len(table.columns) > 1)
     # A footer may stand in the column of the codes.
     is_footer = is_alone & reading.blank("name") & (len(table.columns) > 2)
-    is_title = is_footer | (no_identity & (is_alone | cells.mask(is_total)))
+    is_title = is_footer | (no_identity & (is_alone | cells.mask(is_total) | reading.blank("name")))
     reading.note_rows("titles", is_title)
     reading.note_rows("no_code", no_identity & ~is_title)
     reading.table = table = table.rows(~is_title)

@@ -20,7 +20,7 @@ from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
 from bktools.inputs.assignment import ask_for, candidates
-from bktools.inputs.fields import are_account_codes, options_of
+from bktools.inputs.fields import are_account_codes, are_account_names, options_of
 from bktools.inputs.formats.format import Books
 from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
@@ -125,7 +125,8 @@ def _read_money(reading: Reading, own: str | None) -> None:
     else:
         _find_accounts(reading)
         sums = read_money(reading, own)
-        _ask_of_accounts(reading)
+        if sums:
+            _ask_of_accounts(reading)
     reading.raise_problems()
     # As text: pandas keeps what JSON can hold when a frame is copied or written.
     reading.about |= {side: str(amount) for side, amount in sums.items()}
@@ -148,12 +149,12 @@ def _find_accounts(reading: Reading) -> None:
     split_accounts(reading, "account_code", "account_name")
     _take_two_postings(reading)
     places = reading.places
-    if "account_code" in places:
-        if "account_code" in places and places.get("account_name") == places["account_code"]:
-            reading.leave("account_name")
-            reading.note("accounts_by_name", heading=reading.heading("account_code"))
-    else:
+    if "account_code" not in places:
         _ask_account(reading)
+    elif places.get("account_name") == places["account_code"]:
+        reading.leave("account_name")
+    if "account_code" in places and are_account_names(reading.seen(places["account_code"])):
+        reading.note("accounts_by_name", heading=reading.heading("account_code"))
 
 
 def _ask_account(reading: Reading) -> None:
@@ -162,6 +163,9 @@ def _ask_account(reading: Reading) -> None:
     offered = candidates(reading, "account_code", [reading.places["text"]] if reading.has("text") else [])
     choices = [table.choice("account_code", place) for place in offered]
     pair = [table.headings[place] for place in offered if reading.seen(place).is_headed("debit", "credit")]
+    if reading.has("debit", "credit", "amount") and _are_both_filled(reading, "debit", "credit"):
+        # Beside one amount, two columns that are filled in each row are the two accounts.
+        pair = [reading.heading("debit"), reading.heading("credit")]
     codes = [place for place in offered if are_account_codes(reading.seen(place))]
     if len(pair) < 2 and len(codes) == 2 and not reading.has("debit", "credit"):
         # Two columns of codes may be debit and credit accounts, in either order.
@@ -213,8 +217,6 @@ def _take_two_postings(reading: Reading) -> None:
     reading.table = doubled.rows(is_there)
     if len(reading.table.lines) > count:
         reading.note("two_postings")
-    if not are_account_codes(reading.seen(account)):
-        reading.note("accounts_by_name", heading=reading.heading("account_code"))
 
 
 def _are_both_filled(reading: Reading, debit: str, credit: str) -> bool:
@@ -233,6 +235,8 @@ def _read_format(reading: Reading, books: Books, own: str | None) -> dict[str, D
         stated = cells.or_null(cells.trimmed(reading.column("currency")))
         reading.result["currency"] = pc.fill_null(stated, currency) if currency else stated
     elif currency:
+        if not books.currency:
+            reading.note("currency_of_company", currency=currency)
         reading.result["currency"] = reading.constant(currency, schema.TEXT)
     return sums
 
@@ -245,9 +249,9 @@ def _ask_of_accounts(reading: Reading) -> None:
             continue
         empty = reading.blank(field)
         if empty.any() and field == "account_code":
-            # Many rows below one that has it are postings of its account.
-            are_many = not empty[0] and empty.sum() * 10 > len(empty)
-            choices = [{"fill_down": field}, *([] if are_many else [reading.table.skip(empty)])]
+            # Many rows are postings of the account above them; few are sums.
+            are_many = empty.sum() * 10 > len(empty)
+            choices = [{"fill_down": field} if are_many else reading.table.skip(empty)]
             # The other half of a posting stands in the same row.
             choices = [] if reading.has("credit_account") else choices
             reading.ask_of_rows("rows_lack_account", empty, choices)
@@ -320,8 +324,12 @@ def _failed_checks(reading: Reading, books: Books, postings: pa.Table) -> Iterat
 
 def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[Note]:
     """Yield that all amounts are on one side, which no ledger is; note what a part of a ledger lacks."""
+    accounts = pc.unique(postings["account_code"])
     if _is_one_sided(postings["amount"]):
         yield note("one_sided", count=postings.num_rows)
+    elif len(accounts) == 1 and postings.num_rows > 1:
+        # A bank's statement would prove each entry that was paid.
+        yield note("one_account", count=postings.num_rows, account=accounts[0].as_py())
     columns = map(reading.seen, range(len(reading.table.headings)))
     contra = next((column.heading for column in columns if column.is_headed("contra_account")), None)
     if contra and total(postings["amount"]) and reading.has("account_code"):

@@ -91,7 +91,7 @@ def read_currency(reading: Reading, figures: Mapping[str, Figures], own: str | N
         reading.problems.ask("currency_nowhere", choices, option="" if choices else "currency")
     elif is_needed and not reading.problems.has("currency"):
         reading.ask_of_rows("currency_missing", empty, option="currency")
-    elif not empty.all():
+    elif beside or not empty.all():
         reading.note_rows("no_currency", empty)
     if is_needed or result.null_count < len(result):
         reading.result["currency"] = result
@@ -147,14 +147,23 @@ def _code(
         "heading": source.heading,
     }
     nothing: Choice = {"columns": {"currency": ""}}
+    if not can_be and is_only and asked:
+        return asked
     if not can_be:
         # No command drops an entry for its currency.
-        choices = [*([nothing] if rows.all() else []), *pairs_with_currency(reading)]
-        reading.ask_of_rows("currency_unknown", rows, choices, word=unit, **facts)
+        choices = pairs_with_currency(reading)
+        choices += [nothing] if rows.all() and choices else []
+        option = "" if choices or not is_only else "currency"
+        reading.ask_of_rows("currency_unknown", rows, choices, word=unit, option=option, **facts)
     elif others:
         # Where an amount's heading names its currency, a column may be of another amount.
         facts |= {"others": sorted(map(str, others)), "word": source.heading or unit}
         choices = [nothing] if source.is_column and not asked else []
+        choices += [
+            reading.table.choice("amount", place)
+            for place in candidates(reading, "amount")
+            if choices and not terms.currencies_in(reading.table.headings[place])
+        ]
         reading.ask_of_rows("currency_contradiction", rows, choices, **facts)
     elif len(can_be) > 1 and asked not in can_be and earlier.null_count and own in can_be:
         # A sign of several currencies is the company's own where that is one of them.

@@ -27,7 +27,8 @@ _TIME = (
 )
 _ISO = re.compile(rf"(\d{{4}})([-/.年])(\d{{1,2}})[-/.月](\d{{1,2}})(?:日|\.)?{_TIME}$")
 _NUMBERS = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}|\d{{2}})\.?{_TIME}$")
-_COMPACT = re.compile(r"(20\d\d|19\d\d)(\d\d)(\d\d)$")
+# The time may stand behind, as in 20261031120000[0:GMT] of OFX.
+_COMPACT = re.compile(r"(20\d\d|19\d\d)(\d\d)(\d\d)(?:\d{6}(?:\.\d+)?(?:\[[^\]]*\])?)?$")
 _WORD = re.compile(rf"(?:\w+, *)?(\d{{1,2}})[. /-]*([^\W\d_]+)\.?[. /-]*(\d{{4}}|\d{{2}})?{_TIME}$")
 _WORD_FIRST = re.compile(
     rf"(?:\w+, *)?([^\W\d_]{{3,}})\.?[. /-]*(\d{{1,2}})(?:[., /-]+(\d{{4}}|\d{{2}}))?{_TIME}$"
@@ -42,6 +43,8 @@ _LONGEST = 40
 _AROUND = " '\t\xa0"
 # Two digits of a year up to here are of this century.
 _CENTURY = 70
+# The years of days in books.
+_YEARS = range(1900, 2100)
 # So many different texts have times, which are left out before the texts are read one by one.
 _MANY_TEXTS = 5000
 _TIME_BEHIND = r"(?:T|[ ,]+)\d{1,2}[:.]\d{2}(?:[:.]\d{2}.*|\s*[AaPp]\.?[Mm]\.?)?$"
@@ -59,6 +62,8 @@ def _day(year: str | int, month: str | int, day: str | int) -> dt.date | None:
     number = int(year)
     if number < 100:
         number += 2000 if number < _CENTURY else 1900
+    if number not in _YEARS:
+        return None
     try:
         return dt.date(number, int(month), int(day))
     except ValueError:
@@ -82,7 +87,7 @@ def days_of(text: str, year: int | None = None) -> Mapping[str, dt.date | None]:
         days = {order: day for order, day in days.items() if day} or {"": None}
         return days if len({*days.values()}) > 1 else {"": next(iter(days.values()))}
     if match := _COMPACT.match(text):
-        day = _day(*match.groups())
+        day = _day(*match.groups()[:3])
         return {"": day} if day else {}
     for match, (at_day, at_month, at_year) in (
         (_WORD.match(text), (1, 2, 3)),

@@ -6,7 +6,6 @@ import datetime as dt
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
-from itertools import permutations
 
 import numpy as np
 import pyarrow as pa
@@ -15,19 +14,17 @@ import pyarrow.compute as pc
 from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.assignment import MONEY, ask_amount, ask_column, ask_of_totals, candidates
-from bktools.inputs.columns import Column, most, side_of
+from bktools.inputs.columns import most
 from bktools.inputs.question import Choice
 from bktools.inputs.reading import Reading
 from bktools.inputs.rows import entries_only, fill_down
 from bktools.inputs.table import Mask
-from bktools.inputs.values.amounts import LONGEST, Figures, decimal_mark, is_not_zero, money
+from bktools.inputs.values.amounts import LONGEST, Figures, decimal_mark, is_not_zero
 from bktools.inputs.values.currencies import only_currency, only_of_headings, read_currency
 from bktools.inputs.values.days import is_serial, lacks_year, parsed, read_days
 from bktools.inputs.values.foreign import settle_foreign
+from bktools.inputs.values.sides import ask_side, with_sides, without_skipped_sides
 
-_ZERO = Decimal()
-# A minus in one credit alone reverses a posting; in more of them it says the side.
-_FEW = 2
 _EXAMPLE = dt.date(2026, 10, 31)
 
 
@@ -90,15 +87,16 @@ def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]
     if not fields and reading.asked.get("amount") != "":
         return {}
     if not reading.has("side") and fields == ["amount"] and not reading.is_asked("side"):
-        _ask_side(reading)
+        ask_side(reading)
     figures, whole = _figures(reading, fields), reading.table
     keep = entries_only(reading, figures) if figures else np.ones(len(whole.lines), dtype=bool)
     if reading.options.get("fill_down"):
         fill_down(reading)
     if reading.has("side", "amount"):
-        keep &= _without_skipped_sides(reading, keep)
+        keep &= without_skipped_sides(reading, keep)
     if not keep.any():
-        reading.problems.ask("no_entries")
+        if not reading.problems:
+            reading.problems.ask("no_entries")
         return {}
     reading.table = reading.table.rows(keep)
     read_date(reading, whole.columns)
@@ -164,8 +162,9 @@ def _ask_of_no_days(reading: Reading, bad: Mask, texts: Sequence[str]) -> None:
     elif broken:
         reading.ask_of_rows("broken_date", bad, value=broken[0])
     else:
-        some_rows = [] if bad.all() else [reading.table.skip(bad)]
-        reading.ask_of_rows("not_a_date", bad, [*some_rows, {"columns": {"date": ""}}], value=texts[0])
+        no_days: Choice = {"columns": {"date": ""}}
+        choices = [reading.table.skip(bad)] if not bad.all() else [no_days] * (reading.kind == "entries")
+        reading.ask_of_rows("not_a_date", bad, choices, value=texts[0])
 
 
 def _read_values(
@@ -197,125 +196,16 @@ def _ask_of_bad(reading: Reading, name: str, bad: Mask) -> None:
     reading.ask_of_rows(code, bad, choices, field=name, heading=reading.heading(name), value=text)
 
 
-def _ask_side(reading: Reading) -> None:
-    """Ask about a column of sides without a known heading, beside amounts that all have one sign."""
-    if any((amount := money(cell)) and amount.sign < 0 for cell in reading.sample("amount")):
-        return
-    beside = [reading.seen(place) for place in candidates(reading, "side")]
-    choices: list[Choice] = [{"columns": {"side": column.heading}} for column in beside]
-    if not beside:
-        columns = map(reading.seen, reading.free())
-        beside = [column for column in columns if _may_say_sides(column)]
-        choices = [
-            {"columns": {"side": column.heading}, "sides": dict(zip(kinds, ("debit", "credit"), strict=True))}
-            for column in beside
-            for kinds in permutations(dict.fromkeys(map(str.strip, column.sample)))
-        ]
-    if beside:
-        headings = [column.heading for column in beside]
-        reading.problems.ask("side", [*choices, {"columns": {"side": ""}}], headings=headings)
-
-
-def _may_say_sides(column: Column) -> bool:
-    """Whether each cell is one of two words, of which one is a side, or whose heading says a side."""
-    kinds = {cell.strip() for cell in column.sample}
-    are_two = len(kinds) == 2 and "" not in kinds and len(column.sample) > 3
-    says_sides = column.is_headed("side", "side_in_letters", "entry_type") or any(map(side_of, kinds))
-    return are_two and says_sides
-
-
-def _sides(reading: Reading) -> pa.ChunkedArray:
-    own = {terms.normal(word): side for word, side in (reading.options.get("sides") or {}).items()}
-    if any(terms.normal(text) == "md" for text in reading.sample("side")):
-        # The two sides of Czech books: beside MD, D is the credit.
-        own = {"d": "credit", **own}
-    return cells.each(
-        reading.column("side"),
-        lambda text: own.get(terms.normal(text)) or own.get(text.strip()) or side_of(text),
-        schema.TEXT,
-    )
-
-
-def _without_skipped_sides(reading: Reading, keep: Mask) -> Mask:
-    """Return the rows whose side is not left out; words that are no side are problems."""
-    sides, column = _sides(reading), cells.trimmed(reading.column("side"))
-    is_unknown = keep & cells.mask(pc.equal(sides, ""))
-    for text in cells.unique(column.filter(pa.array(is_unknown))):
-        rows = is_unknown & cells.mask(pc.equal(column, text))
-        choices = [{"sides": {text: side}} for side in ("skip", "debit", "credit")]
-        reading.ask_of_rows("side_unknown", rows, choices, word=text, heading=reading.heading("side"))
-    is_skipped = cells.mask(pc.equal(sides, "skip"))
-    reading.note_rows("sides_skipped", keep & is_skipped, heading=reading.heading("side"))
-    return ~is_skipped
-
-
 def _signed(
     reading: Reading, figures: dict[str, Figures], values: dict[str, pa.ChunkedArray]
 ) -> dict[str, Decimal]:
     """Read one amount a row, positive for debit unless the file has its own signs; return both sums."""
-    if "amount" in values:
-        amount = _with_sides(reading, figures["amount"], values["amount"])
-        zero = pa.scalar(_ZERO, amount.type)
-        both = (pc.max_element_wise(amount, zero), pc.negate(pc.min_element_wise(amount, zero)))
-    else:
-        amount, both = _of_pair(reading, values)
+    amount, both = with_sides(reading, figures, values)
     if reading.options.get("negate"):
         amount = pc.negate(amount)
         reading.note("negated")
     reading.result["amount"] = amount.cast(pa.decimal128(LONGEST, amount.type.scale))
     return {side: total(column) for side, column in zip(("debit", "credit"), both, strict=True)}
-
-
-def _with_sides(reading: Reading, figures: Figures, amount: pa.ChunkedArray) -> pa.ChunkedArray:
-    sides = _sides(reading) if "side" in reading.places else figures.texts_of("side")
-    if sides is None:
-        return amount
-    is_credit, is_debit = (cells.mask(pc.equal(sides, side)) for side in ("credit", "debit"))
-    zero = pa.scalar(_ZERO, amount.type)
-    is_negative, is_positive = cells.mask(pc.less(amount, zero)), cells.mask(pc.greater(amount, zero))
-    agree = not (is_debit & is_positive).any() and not (is_credit & is_negative).any()
-    agree |= not (is_debit & is_negative).any() and not (is_credit & is_positive).any()
-    if (
-        agree
-        and (is_negative & (is_credit | is_debit)).any()
-        and (is_positive & (is_credit | is_debit)).any()
-    ):
-        reading.note("signs_agree")
-        return amount
-    return pc.if_else(pa.array(is_credit), pc.negate(amount), amount)
-
-
-def _of_pair(
-    reading: Reading, values: dict[str, pa.ChunkedArray]
-) -> tuple[pa.ChunkedArray, tuple[pa.ChunkedArray, pa.ChunkedArray]]:
-    first = next(iter(values.values()))
-    scale = max(column.type.scale for column in values.values())
-    kind = pa.decimal128(LONGEST - 1, scale)
-    empty = pa.chunked_array([pa.repeat(pa.scalar(_ZERO, kind), len(first))])
-    zero = pa.scalar(_ZERO, kind)
-    debit, credit = (
-        pc.fill_null(values[side].cast(kind), zero) if side in values else empty
-        for side in ("debit", "credit")
-    )
-    both = cells.mask(pc.and_(pc.not_equal(debit, zero), pc.not_equal(credit, zero)))
-    if reading.options.get("net"):
-        reading.note_rows("net", both)
-    else:
-        reading.ask_of_rows("both_sides", both, [{"net": True}] if "date" in reading.result else [])
-    has_signs = {
-        name: _count(pc.less(column, zero)) > least and not _count(pc.greater(column, zero))
-        for name, column, least in (("debit", debit, 0), ("credit", credit, _FEW - 1))
-    }
-    if has_signs["debit"] and reading.kind == "entries":
-        reading.note("debits_have_a_minus")
-        return pc.add(debit, credit), (debit, credit)
-    if has_signs["credit"]:
-        credit = pc.negate(credit)
-    return pc.subtract(debit, credit), (debit, credit)
-
-
-def _count(flags: pa.ChunkedArray) -> int:
-    return int(pc.sum(flags).as_py() or 0)
 
 
 def total(column: pa.ChunkedArray) -> Decimal:

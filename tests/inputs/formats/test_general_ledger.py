@@ -91,13 +91,16 @@ def test_a_part_of_a_ledger(write):
     [
         ("Date,Account,Text\n2026-10-05,5800,x\n", ["no_column_like_it"]),
         ("Account,Amount\n5800,1.00\n", ["no_column_like_it"]),
-        ("Date,Account,Amount\n2026-10-05,5800,1.00\n2026-10-05,,-1.00\n", ["rows_lack_account"]),
+        (
+            "Date,Account,Amount\n2026-10-05,5800,2.00\n2026-10-05,,-1.00\n2026-10-05,1930,-1.00\n",
+            ["rows_lack_account"],
+        ),
         ("Date,Account,Amount\n2026-10-05,5800,1.00\n2026-10-05,1930,\n", ["rows_lack_amount"]),
         ("Date,Account,Amount,D/C\n2026-10-05,5800,1.00,X\n", ["side_unknown"]),
         ("Date,Account,Amount,D/C\n2026-10-05,5800,1.00,D\n2026-10-05,1930,1.00,\n", ["side_unknown"]),
         ("Date,Account,Amount\n2026-10-05,5800," + "9" * 30 + "\n", ["broken_amount"]),
         (
-            "Wer,Wann,Datum,Ile\n5800,x,03/04/2026,1.50\n5800,x,03/04/2026,-1.50\n",
+            "Wer,Wann,Datum,Ile\n5800,x,03/04/2026,1.50\n1930,x,03/04/2026,-1.50\n",
             ["headings", "date_format", "no_column"],
         ),
     ],
