@@ -148,8 +148,10 @@ def compare(
     ]
     if any(are_months) and not all(are_months):
         raise ArgumentError("after", Sentence("rule.month_as_before", before=str(before)), after)
+    if all(are_months) and str(after) <= str(before):
+        raise ArgumentError("after", Sentence("rule.later_month", before=str(before)), after)
     about: dict[str, Any] = {"environment": environment, "before": str(before), "after": str(after or "now")}
-    about |= {"headline": [], "below_threshold": 0, "not_compared": []}
+    about |= {"headline": [], "below_threshold": 0, "below_by_table": {}, "not_compared": []}
     if all(are_months):
         company = required_company(company, service.settings)
         with open_up_to_date(service.settings) as journal:
@@ -202,11 +204,13 @@ def months_between(
 def large_changes(changes: pa.Table, is_large: Callable[[Any], bool]) -> pa.Table:
     """Return the changes of money from a threshold on, all totals by currency, and all other changes.
 
-    `below_threshold` of `source_of(changes)` counts the others; the headline counts all of them.
+    Of `source_of(changes)`, `below_threshold` counts the others, `below_by_table` those of each table; the
+    headline counts all of them.
     """
     rows = changes.to_pylist()
     keep = [row["currency"] is None or row["table"] == EXPORTED or is_large(_sized(row)) for row in rows]
-    about = source_of(changes) | {"below_threshold": keep.count(False)}
+    small = Counter(row["table"] for row, is_kept in zip(rows, keep, strict=True) if not is_kept)
+    about = source_of(changes) | {"below_threshold": small.total(), "below_by_table": small}
     return described(changes.filter(pa.array(keep, pa.bool_())), about)
 
 

@@ -25,6 +25,9 @@ def test_a_month_is_compared_with_a_month(service):
     """A month beside a moment is refused."""
     with pytest.raises(ArgumentError, match="after must be a month such as 2026-11, as 2026-10 is"):
         bktools.compare("2026-10", "2026-11-30", service=service)
+    for after in ("2026-10", "2026-09"):
+        with pytest.raises(ArgumentError, match="after must be a month after 2026-10"):
+            bktools.compare("2026-10", after, service=service)
 
 
 def test_two_months(sandbox, service, samples, closed):
@@ -80,6 +83,8 @@ def test_two_months(sandbox, service, samples, closed):
     size = found["difference"].where(found["change"] != "still_open", found["amount_after"])
     is_small = size.abs().lt(500) & found["table"].ne("exported")
     assert large.attrs["bktools"]["below_threshold"] == is_small.sum() > 0
+    by_table = found.loc[is_small.fillna(False), "table"].value_counts().to_dict()
+    assert large.attrs["bktools"]["below_by_table"] == by_table
     pd.testing.assert_frame_equal(large, found[~is_small.fillna(False)].reset_index(drop=True))
     nothing = bktools.compare("2026-08", "2026-10", service=service)
     said = "nothing was exported in August 2026, according to the journal"

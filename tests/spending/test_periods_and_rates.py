@@ -126,10 +126,14 @@ def test_without_a_rate_nothing_is_compared():
 
 
 @pytest.mark.parametrize("mark", [",", ";", "excel"])
-@pytest.mark.parametrize("headings", ["date currency rate", "Datum Währung Kurs", "Date Currency FX_rate"])
+@pytest.mark.parametrize(
+    "headings",
+    ["date currency rate", "Datum Währung Kurs", "Date Currency FX_rate", "currency rate date"],
+)
 def test_the_rate_of_the_day(tmp_path, mark, headings):
     """Of rates by day the last one until the entry's day holds, however the file is written."""
     rows = [["2026-07-01", "USD", 0.9], ["2026-09-01", "US$", 0.8]]
+    rows = [[currency, rate, day] for day, currency, rate in rows] if headings.endswith("date") else rows
     file = tmp_path / ("rates.xlsx" if mark == "excel" else "rates.csv")
     if mark == "excel":
         pd.DataFrame(rows, columns=headings.split()).to_excel(file, index=False)
