@@ -80,6 +80,10 @@ def test_two_months(sandbox, service, samples, closed):
     size = found["difference"].where(found["change"] != "still_open", found["amount_after"])
     is_small = size.abs().lt(500) & found["table"].ne("exported")
     assert large.attrs["bktools"]["below_threshold"] == is_small.sum() > 0
+    assert (
+        large.attrs["bktools"]["smaller"]
+        == found.loc[is_small.fillna(False), "table"].value_counts().to_dict()
+    )
     pd.testing.assert_frame_equal(large, found[~is_small.fillna(False)].reset_index(drop=True))
     nothing = bktools.compare("2026-08", "2026-10", service=service)
     said = "nothing was exported in August 2026, according to the journal"
