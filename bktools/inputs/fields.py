@@ -30,6 +30,8 @@ _CODE = re.compile(r"[\w.\-/ ]*\d{3}[\w.\-/ ]*")
 _DOTTED = re.compile(r"\d{1,3}(?:\.\d{1,4})+")
 _NAME = re.compile(r"[^\W\d_]{3}")
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
+# The number of a voucher, which VT or BQ1, the code of a journal, is not.
+_NUMBER = re.compile(r"\d\d|^\d$")
 _UUID = re.compile(rules.UUID_REGEX)
 _FEW_ROWS, _FEW_KINDS = 3, 6
 
@@ -179,6 +181,7 @@ TYPES: Final[Mapping[str, Type]] = {
     "name": Type(offers=_may_be_name),
     "flag": Type(_are_flags),
     "number": Type(),
+    "voucher": Type(lambda column: column.most(_NUMBER.search)),
     "tax_code": Type(_has_no_cents),
     "uuid": Type(offers=Column.are_uuids),
 }

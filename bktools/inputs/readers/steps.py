@@ -15,8 +15,8 @@ from bktools.inputs.reading import Reading
 
 Step = Callable[[Reading], None]
 Finish = Callable[[Reading, pa.Table], pa.Table]
-# The types of fields that hold text; of a tax code the cells also settle a heading with two meanings.
-_TEXTS = ("text", "tax_code")
+# The types of fields that hold text; of a code or a number the cells also settle a heading with two meanings.
+_TEXTS = ("text", "tax_code", "voucher")
 
 
 def read_by_steps(
