@@ -60,8 +60,8 @@ def create(
     table: results.Table,
     chart: reading.Chart = None,
     mapping: reading.Mapping = None,
-    apply: options.Apply = False,
-    new_chart: options.NewChart = False,
+    apply: bool = options.APPLY,
+    new_chart: bool = options.NEW_CHART,
 ) -> Exit:
     """Create the chart's missing accounts; without --apply, list them.
 

@@ -31,8 +31,8 @@ def compare(
     by: list[str] | None = option(
         "--by KEY", "Only exported amounts by category, account or employee; may be repeated."
     ),
-    largest_first: options.LargestFirst = False,
-    threshold: options.Threshold = None,
+    largest_first: bool = options.LARGEST_FIRST,
+    threshold: str | None = options.THRESHOLD,
 ) -> None:
     """Show what changed between two months or two moments.
 

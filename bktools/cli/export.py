@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,12 +45,12 @@ def compose(
     text: results.Text,
     entries: reading.EntriesFiles = None,
     ledger: reading.AskedLedger = None,
-    exported_at: options.ExportedAt = None,
+    exported_at: dt.datetime | None = options.EXPORTED_AT,
     mapping: reading.Mapping = None,
     selection: Path | None = option(
         "--select FILE", "File with the IDs of the entries to export; by default all."
     ),
-    max_entries: options.MaxEntries = 500,
+    max_entries: int = options.MAX_ENTRIES,
     month: str | None = options.month(
         "The month to export, such as 2026-10: later entries wait, earlier ones get a warning."
     ),
@@ -109,10 +110,10 @@ def submit(
     books: options.Environment,
     text: results.Text,
     file: Plan,
-    apply: options.Apply = False,
+    apply: bool = options.APPLY,
     plan_id: str | None = option("--plan ID", "Refuse the file unless it holds this plan."),
-    wait: options.Wait = 300.0,
-    first_export: options.FirstExport = False,
+    wait: float = options.WAIT,
+    first_export: bool = options.FIRST_EXPORT,
     by: str | None = option("--by NAME", "With --first-export: your name; kept permanently."),
 ) -> Exit:
     """Submit a plan, each batch once; without --apply, a dry run.

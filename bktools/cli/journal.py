@@ -81,7 +81,7 @@ def backup(
 def restore(
     books: options.Environment,
     text: results.Text,
-    by: options.By,
+    by: str = options.BY,
     evidence: str = option(
         "--evidence TEXT",
         "Where this journal comes from, and who else was asked; kept permanently.",
@@ -122,7 +122,7 @@ def restore(
 def rename(
     books: options.Environment,
     text: results.Text,
-    by: options.By,
+    by: str = options.BY,
     old: str = argument("OLD", "The name that the environment had.", REQUIRED),
     new: str = argument("NEW", "The name that it has now.", REQUIRED),
 ) -> None:
@@ -145,7 +145,7 @@ def rename(
 def move(
     books: options.Environment,
     text: results.Text,
-    by: options.By,
+    by: str = options.BY,
 ) -> None:
     """Move the journal to the empty database of BKTOOLS_JOURNAL.
 

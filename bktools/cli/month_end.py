@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,20 +36,20 @@ FAIL_ON: dict[str, Callable[[Close], bool]] = {
 class Arguments:
     """The options that are arguments of `close_month`, by the same names."""
 
-    apply: options.Apply = False
+    apply: bool = options.APPLY
     month: str | None = options.month("The month, such as 2026-10; by default the only one that has ended.")
-    max_entries: options.MaxEntries = 500
-    wait: options.Wait = 300.0
-    first_export: options.FirstExport = False
+    max_entries: int = options.MAX_ENTRIES
+    wait: float = options.WAIT
+    first_export: bool = options.FIRST_EXPORT
     by: str | None = option(
         "--by NAME", "Who prepares the close; kept permanently. By default the system's user."
     )
     approved_by: str | None = option(
         "--approved-by NAME", "Who approves it; with --apply this closes the period."
     )
-    new_chart: options.NewChart = False
-    threshold: options.Threshold = None
-    rates: options.Rates = None
+    new_chart: bool = options.NEW_CHART
+    threshold: str | None = options.THRESHOLD
+    rates: Path | None = options.RATES
     folder: Path | None = option("--out FOLDER", "Folder to write; by default month-end-YYYY-MM.")
     profile: options.Profile = "excel"
 
@@ -60,7 +61,7 @@ def month_end(
     chart: reading.Chart = None,
     entries: reading.Entries = None,
     ledger: reading.AskedLedger = None,
-    exported_at: options.ExportedAt = None,
+    exported_at: dt.datetime | None = options.EXPORTED_AT,
     mapping: reading.Mapping = None,
     budget: Path | None = option(
         "--budget FILE", "The month's budget: columns such as category, or account, and amount."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
@@ -95,66 +94,47 @@ def _check_threshold(value: str) -> None:
     threshold_of(value)
 
 
-Apply = Annotated[bool, shared("--apply", "Write to the service (default: dry run).")]
-MaxEntries = Annotated[int, shared("--max-entries COUNT", "The most entries of one export job.", min=1)]
-Wait = Annotated[
-    float,
-    shared("--wait SECONDS", "Longest wait for a company's job to end before its next one is sent.", min=0),
-]
-FirstExport = Annotated[
-    bool,
-    shared(
-        "--first-export",
-        "Confirm that nobody, on any computer, exported entries of this company before; needs --by.",
-    ),
-]
-NewChart = Annotated[
-    bool,
-    shared("--new-chart", "Create the accounts even if the chart looks like another company's."),
-]
-By = Annotated[str, shared("--by NAME", "Your name; kept permanently.")]
-Threshold = Annotated[
-    str | None,
-    shared(
-        "--threshold AMOUNT|SHARE",
-        "The least change to show: an amount such as 500, or a share such as 5%.",
-        callback=checked(_check_threshold),
-    ),
-]
-Keys = Annotated[
-    list[str] | None,
-    shared(
-        "--by KEY",
-        "category, account, employee, supplier, month, cost_centre, company or a column; may be "
-        "repeated. By default category.",
-    ),
-]
-Period = Annotated[
-    str | None,
-    shared(
-        "--period PERIOD",
-        "Only the entries of a month, quarter, year or several months: 2026-10, 2026-Q3, 2026, "
-        "2026-01..2026-10.",
-    ),
-]
-Rates = Annotated[
-    Path | None,
-    shared(
-        "--rates FILE",
-        "CSV or Excel of date, currency and rate: what one unit of it is worth in the company's own, "
-        "such as 2026-10-01,USD,0.8712; it holds from its day on. Amounts are converted to the own currency.",
-    ),
-]
-LargestFirst = Annotated[bool, shared("--largest-first", "Sort by amount instead of by the keys.")]
-ExportedAt = Annotated[
-    dt.datetime | None,
-    shared(
-        "--exported-at DATE",
-        "Day on which the ledger was exported: later postings count as planned. By default "
-        "the day that the file names, else today.",
-        formats=["%Y-%m-%d"],
-    ),
-]
+APPLY = option("--apply", "Write to the service (default: dry run).", False)
+MAX_ENTRIES = option("--max-entries COUNT", "The most entries of one export job.", 500, min=1)
+WAIT = option(
+    "--wait SECONDS", "Longest wait for a company's job to end before its next one is sent.", 300.0, min=0
+)
+FIRST_EXPORT = option(
+    "--first-export",
+    "Confirm that nobody, on any computer, exported entries of this company before; needs --by.",
+    False,
+)
+NEW_CHART = option(
+    "--new-chart", "Create the accounts even if the chart looks like another company's.", False
+)
+BY = option("--by NAME", "Your name; kept permanently.", REQUIRED)
+EVIDENCE = option("--evidence TEXT", "What you checked and found; kept permanently.", REQUIRED)
+THRESHOLD = option(
+    "--threshold AMOUNT|SHARE",
+    "The least change to show: an amount such as 500, or a share such as 5%.",
+    callback=checked(_check_threshold),
+)
+KEYS = option(
+    "--by KEY",
+    "category, account, employee, supplier, month, cost_centre, company or a column; may be "
+    "repeated. By default category.",
+)
+PERIOD = option(
+    "--period PERIOD",
+    "Only the entries of a month, quarter, year or several months: 2026-10, 2026-Q3, 2026, 2026-01..2026-10.",
+)
+RATES = option(
+    "--rates FILE",
+    "CSV or Excel of date, currency and rate: what one unit of it is worth in the company's own, "
+    "such as 2026-10-01,USD,0.8712; it holds from its day on. Amounts are converted to the own currency.",
+)
+LARGEST_FIRST = option("--largest-first", "Sort by amount instead of by the keys.", False)
+EXPORTED_AT = option(
+    "--exported-at DATE",
+    "Day on which the ledger was exported: later postings count as planned. By default "
+    "the day that the file names, else today.",
+    formats=["%Y-%m-%d"],
+)
 Profile = Annotated[
     str,
     shared(
@@ -216,8 +196,8 @@ class Company(Environment):
 class Statement:
     """The options of a person's word about what was sent."""
 
-    by: By
-    evidence: Annotated[str, shared("--evidence TEXT", "What you checked and found; kept permanently.")]
+    by: str = BY
+    evidence: str = EVIDENCE
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,11 @@ def show(
         periods = bktools.load_periods(books.company, service=service)
     if table.is_for_people:
         note(words()("command.periods"))
-    filled = [name for name in COLUMNS.split() if periods[name].astype("str").str.strip().ne("").any()]
+    filled = [
+        name
+        for name in COLUMNS.split()
+        if periods.empty or periods[name].astype("str").str.strip().ne("").any()
+    ]
     table.hand_over(periods, columns=filled)
 
 
@@ -51,7 +55,7 @@ def close(
     books: options.Company,
     text: results.Text,
     month: Month,
-    by: options.By,
+    by: str = options.BY,
     reason: str | None = option("--reason TEXT", "Why; kept permanently."),
 ) -> None:
     """Close a month. Nothing more is sent into it until it is reopened.
@@ -71,7 +75,7 @@ def reopen(
     books: options.Company,
     text: results.Text,
     month: Month,
-    by: options.By,
+    by: str = options.BY,
     reason: str = option("--reason TEXT", "Why; kept permanently.", REQUIRED),
 ) -> None:
     """Open a closed month again, with the reason.

@@ -24,13 +24,13 @@ def spend(
     table: results.Table,
     entries: reading.EntriesFiles = None,
     mapping: reading.Mapping = None,
-    by: options.Keys = None,
-    period: options.Period = None,
-    rates: options.Rates = None,
+    by: list[str] | None = options.KEYS,
+    period: str | None = options.PERIOD,
+    rates: Path | None = options.RATES,
     shares: bool = option(
         "--shares", "Add the share of each row, within the first key where there are several.", False
     ),
-    largest_first: options.LargestFirst = False,
+    largest_first: bool = options.LARGEST_FIRST,
 ) -> None:
     """Add up entries by category, supplier, month and others.
 

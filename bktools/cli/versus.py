@@ -33,15 +33,15 @@ def versus(
         "--against FILE",
         "Other months, or a budget: the columns of the keys, and an amount. May be repeated.",
     ),
-    period: options.Period = None,
+    period: str | None = options.PERIOD,
     before: str | None = option(
         "--before PERIOD", "The period of the other side; without --against, in the same files."
     ),
-    rates: options.Rates = None,
+    rates: Path | None = options.RATES,
     mapping: reading.Mapping = None,
-    by: options.Keys = None,
-    largest_first: options.LargestFirst = False,
-    threshold: options.Threshold = None,
+    by: list[str] | None = options.KEYS,
+    largest_first: bool = options.LARGEST_FIRST,
+    threshold: str | None = options.THRESHOLD,
 ) -> None:
     """Compare two months or periods, or entries and a budget.
 

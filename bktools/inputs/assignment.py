@@ -92,6 +92,10 @@ def _one_of(reading: Reading, field: Field, matching: Sequence[int]) -> list[int
     fitting = [place for place in matching if is_it(reading.seen(place))]
     if field.name == "currency" and reading.has("amount"):
         fitting = _twins(reading, reading.places["amount"], fitting) or fitting
+    if field.needed and field.identity:
+        # A column that says it of each row is the whole one.
+        columns = reading.table.columns
+        fitting = [place for place in fitting if not cells.blank(columns[place]).any()] or fitting
     several = fitting or list(matching)
     if len(fitting) != 1:
         ask_which(reading, field.name, several)
@@ -190,7 +194,12 @@ def _pairs(reading: Reading) -> list[tuple[int, int]]:
         )
         if not counts[True, True] and neither and are_sides:
             both.append((debit, credit))
-    return both
+    # Of several pairs, those are offered that stand side by side, from the left.
+    beside: list[tuple[int, int]] = []
+    for pair in sorted(both, key=min):
+        is_free = all({*pair} == {*other} or {*pair}.isdisjoint(other) for other in beside)
+        beside += [pair] if abs(pair[0] - pair[1]) == 1 and is_free else []
+    return beside or both
 
 
 def _are_sums(reading: Reading, place: int) -> bool:

@@ -47,6 +47,8 @@ class Type(NamedTuple):
     offers: Test = lambda column: column.share >= 0.2 and not column.says_balance
     # Of several columns that are offered, those go first of which each of these is true.
     prefers: Sequence[Test] = ()
+    # Whether it is read to the letter.
+    is_text: bool = False
 
 
 class Field(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -138,6 +140,11 @@ def are_account_names(column: Column) -> bool:
     return column.most(_LETTER.search) and not has_digits(column)
 
 
+def _may_be_voucher(column: Column) -> bool:
+    """Whether cells are numbers of vouchers, which have several rows, and no codes of journals."""
+    return column.repeats and (not column.is_headed("journal") or column.most(_NUMBER.search))
+
+
 def _may_be_side(column: Column) -> bool:
     if len(column.kinds) > _FEW_KINDS:
         return False
@@ -156,7 +163,7 @@ def _are_flags(column: Column) -> bool:
 
 
 TYPES: Final[Mapping[str, Type]] = {
-    "text": Type(),
+    "text": Type(is_text=True),
     "day": Type(
         Column.are_days,
         offers=lambda column: _are_plainly_days(column) or column.most(is_day, 0.6),
@@ -181,8 +188,8 @@ TYPES: Final[Mapping[str, Type]] = {
     "name": Type(offers=_may_be_name),
     "flag": Type(_are_flags),
     "number": Type(),
-    "voucher": Type(lambda column: column.most(_NUMBER.search)),
-    "tax_code": Type(_has_no_cents),
+    "voucher": Type(_may_be_voucher, is_text=True),
+    "tax_code": Type(_has_no_cents, is_text=True),
     "uuid": Type(offers=Column.are_uuids),
 }
 

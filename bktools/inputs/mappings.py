@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import msgspec
 import pandas as pd
 
+from bktools.caller import command
 from bktools.disk import PRIVATE_FOLDER, file_name, storage_errors, write_whole
 from bktools.errors import ArgumentError, FileNoteWarning, InputError
 from bktools.inputs.fields import options_of
@@ -85,7 +86,9 @@ def read_mapping(path: Path) -> FileMapping:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         mapping = msgspec.convert({**content, "name": path.stem}, FileMapping)
-        options_of(mapping.kind, mapping.options)
+        # A mapping has the names of arguments, also where a command reads it.
+        with command({}):
+            options_of(mapping.kind, mapping.options)
     except FileNotFoundError:
         raise InputError("there is no such mapping; see: bktools mappings", source=str(path)) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:

@@ -19,7 +19,7 @@ from bktools.wording import words
 Choice = Mapping[str, Any]
 
 # A trial reads the file once; so many look for so many commands, each of which was tried.
-_MOST_TRIALS, _MOST_COMMANDS = 30, 6
+_MOST_TRIALS, _MOST_COMMANDS = 30, 12
 # What stands in a command for a value that only the person knows, and the value of a trial.
 _UNKNOWN: Mapping[str, tuple[str, Any]] = {"currency": ("CODE", "EUR"), "year": ("YYYY", 2026)}
 # By kind of file: the command that shows how it is read, and the reader in Python.

@@ -46,9 +46,12 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     says_report = ranks > terms.NO_REPORT
     lacks = (no_day | no_account | _lacks(table, texts, says_report)) & says_report
     is_noted = ~has_amount & (says_report | no_day | _has_balance_alone(reading))
-    is_report = ~is_noted & (lacks | ((ranks > terms.MAYBE) & (not is_ledger)))
+    keeps_reports = "none" in (options.get("skip_rows") or "").split(";")
+    is_sum = has_amount & _has_amounts_alone(reading, money)
+    is_sum &= (is_sum.sum() * 3 < len(is_sum)) & (not keeps_reports)
+    is_report = ~is_noted & ~is_sum & (lacks | ((ranks > terms.MAYBE) & (not is_ledger)))
     is_lacking = ~is_noted & ~is_report & ~has_amount
-    no_date = ~is_noted & ~is_report & has_amount & no_day
+    no_date = ~is_noted & ~is_report & ~is_sum & has_amount & no_day
     if reading.has("date"):
         no_date &= cells.blank(filled_down(reading, "date") if "date" in filled else reading.column("date"))
     # So many are the further rows of a voucher or a day, and no command drops them.
@@ -58,7 +61,8 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
         # The first row of a voucher may have its day alone.
         is_noted, is_lacking = is_noted | is_lacking, none
     reading.note_rows("rows_without_amount", is_noted, rows=_shown(table, is_noted))
-    is_report &= "none" not in (options.get("skip_rows") or "").split(";")
+    reading.ask_of_rows("sum_rows", is_sum, [table.skip(is_sum)])
+    is_report &= not keeps_reports
     if is_report.any():
         report_texts = _report_texts(table, texts, is_report)
         left_out: Choice = _pattern(table, report_texts, is_report) or table.skip(is_report)
@@ -69,8 +73,15 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     if not is_ledger and (no_date | ~has_amount).all():
         choices.append({"columns": {"date": ""}})
     reading.ask_of_rows("rows_without_date", no_date, choices)
-    entries: Mask = ~(is_noted | is_report | is_lacking | no_date)
+    entries: Mask = ~(is_noted | is_sum | is_report | is_lacking | no_date)
     return entries
+
+
+def _has_amounts_alone(reading: Reading, money: Mapping[str, Figures]) -> Mask:
+    """Return the rows with nothing but amounts, as a sum below a table has them."""
+    own = [reading.places[field] for field in money]
+    others = [column for place, column in enumerate(reading.table.columns) if place not in own]
+    return ~cells.any_filled(reading.table, others)
 
 
 def _has_balance_alone(reading: Reading) -> Mask:

@@ -215,6 +215,10 @@ DONE = {
     "a German journal": Promise(
         "journal --sandbox --language de", Exit.DONE, "^Journal +(.|\n)*Sendeprotokoll(.|\n)*ist vollständig"
     ),
+    "a German mistake": Promise(
+        "verify --sandbx --language de", Exit.USAGE, err="es gibt keine Option --sandbx; siehe bktools verify"
+    ),
+    "what is missing in German": Promise("verify --language de", Exit.USAGE, err="--ledger fehlt; siehe"),
     "a German statement": Promise(
         "export not-booked 123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence 'looked it up' --sandbox "
         "--language de",

@@ -179,6 +179,9 @@ def _ask_account(reading: Reading) -> None:
     offered = candidates(reading, "account_code", [reading.places["text"]] if reading.has("text") else [])
     choices = [table.choice("account_code", place) for place in offered]
     pair = [table.headings[place] for place in offered if reading.seen(place).is_headed("debit", "credit")]
+    if reading.has("debit", "credit", "amount") and _are_both_filled(reading, "debit", "credit"):
+        # Beside one amount, two columns that are filled in each row are the two accounts.
+        pair = [reading.heading("debit"), reading.heading("credit")]
     codes = [place for place in offered if are_account_codes(reading.seen(place))]
     if len(pair) < 2 and len(codes) == 2 and not reading.has("debit", "credit"):
         # Two columns of codes may be debit and credit accounts, in either order.

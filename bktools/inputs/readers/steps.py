@@ -15,8 +15,6 @@ from bktools.inputs.reading import Reading
 
 Step = Callable[[Reading], None]
 Finish = Callable[[Reading, pa.Table], pa.Table]
-# The types of fields that hold text; of a code or a number the cells also settle a heading with two meanings.
-_TEXTS = ("text", "tax_code", "voucher")
 
 
 def read_by_steps(
@@ -55,7 +53,7 @@ def _texts(reading: Reading) -> dict[str, pa.ChunkedArray]:
     return {
         field.name: reading.or_null(field.name)
         for field in of_kind(reading.kind).values()
-        if field.type in _TEXTS
+        if field.holds.is_text
         and reading.has(field.name)
         and field.name not in reading.result
         and not (field.seldom and reading.blank(field.name).all())

@@ -91,7 +91,7 @@ def read_currency(reading: Reading, figures: Mapping[str, Figures], own: str | N
         reading.problems.ask("currency_nowhere", choices, option="" if choices else "currency")
     elif is_needed and not reading.problems.has("currency"):
         reading.ask_of_rows("currency_missing", empty, option="currency")
-    elif not empty.all():
+    elif beside or not empty.all():
         reading.note_rows("no_currency", empty)
     if is_needed or result.null_count < len(result):
         reading.result["currency"] = result

@@ -36,6 +36,8 @@ def settle_foreign(reading: Reading, home: str | None) -> None:
         if own is not None:
             _decide(reading, own, reading.options.get("currency") or home)
     if not reading.has(*_PAIR):
+        if reading.has("foreign_amount") and not reading.blank("foreign_amount").all():
+            reading.note("foreign_without_currency", heading=reading.heading("foreign_amount"))
         # One without the other says nothing.
         reading.leave(*_PAIR)
 
