@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from bktools.close.verification import Verification
     from bktools.ledger.settlements import Settlement
 
-# Columns of a finding that are printed.
-COLUMNS = ["severity", "check", "about", "message", "to_do", "who"]
 # The section of the wording that names the codes of a column.
 SECTIONS = {"severity": "severity", "check": "status", "who": "role"}
 # Postings to look at that are printed for a batch in doubt.
@@ -117,13 +115,13 @@ def _say(text: results.Text, verified: Verification, books: str) -> None:
     match, texts = verified.match, words()
     lines = [*match.sums, *match.remarks, *match.account_lines("ledger_totals.csv (--out FOLDER)")]
     text.say("\n  ".join([match.headline, *map(visible_line, lines)]))
-    named = match.findings[COLUMNS].assign(
-        **{
-            column: [texts.name(section, code) for code in match.findings[column]]
-            for column, section in SECTIONS.items()
-        }
-    )
-    text.say_list(texts("verification.findings"), named, most=len(named), whole="--out FOLDER")
+    if text.is_for_people and len(match.findings):
+        text.say(f"\n{texts('verification.findings')}:")
+        for row in match.findings.to_dict("records"):
+            names = {column: texts.name(section, row[column]) for column, section in SECTIONS.items()}
+            head = ": ".join(filter(None, (f"{names['severity']}, {names['check']}", row["about"])))
+            step = texts("report.terminal.action", who=names["who"], to_do=row["to_do"])
+            text.say("\n      ".join(map(visible_line, (f"  {head}", row["message"], step))))
     if verified.moved:
         text.say("\n" + "\n  ".join(verified.moved))
     for settlement in verified.settlements:

@@ -136,6 +136,11 @@ class AnnotatedPostings:
         at = slice(*self.cell_of_v[v : v + 2])
         return dict(zip(self.cell_account[at].tolist(), self.net[at].tolist(), strict=True))
 
+    def amounts_of(self, v: int) -> frozenset[int]:
+        """Return the amounts of the postings on the entries' accounts in a voucher."""
+        lines = self._lines_of(v)
+        return frozenset(self.lines.cents[lines[self.is_used[lines]]].tolist())
+
     def rows_of(self, v: Numbers, account: Numbers) -> tuple[Numbers, Numbers]:
         """Return the rows of the postings of vouchers' cost sides, or of their parts on accounts.
 

@@ -36,6 +36,8 @@ class Piece:
         Its words.
     is_move : bool
         Whether it moves an amount between accounts.
+    lines : frozenset of int
+        The amounts of its postings.
     """
 
     id: PieceId
@@ -45,6 +47,7 @@ class Piece:
     is_kind: bool
     text: frozenset[str]
     is_move: bool = False
+    lines: frozenset[int] = frozenset()
 
     @property
     def v(self) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from bktools.ledger.candidates import FreePieces, Group, Piece
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import CORRECTED, EARLIER, LATEST, UNDER_A_WEEK, Gate
+from bktools.ledger.gates import CORRECTED, LATEST, UNDER_A_WEEK, Gate
 from bktools.ledger.tax_rates import Rates
 from bktools.ledger.verdict import Status
 
@@ -174,7 +174,7 @@ def _of_its_amounts(case: Case, group: Group) -> Iterator[Piece]:
     for account, size in itertools.product(sorted(group.accounts), sorted(sizes)):
         for piece in case.free.of_size.get((account, size), ()):
             # What takes back comes after.
-            earliest = first if piece.gross * group.total < 0 else first - EARLIER
+            earliest = first if piece.gross * group.total < 0 else first - LATEST
             if earliest <= piece.day <= last and (
                 not piece.gross or case.is_on_time(group, piece) or not case.denies(group.entries, piece.text)
             ):

@@ -105,7 +105,13 @@ def _facts(study: Study) -> list[_Fact]:
             int(parts.day[part]) - matching.gate[1], int(parts.day[part]) - matching.gate[0] + 1
         ):
             by_due[due].append(part)
-    open_totals = {*entries.cents[entries.is_home & ~matching.has_pair].tolist()}
+    is_unpaired = entries.is_home & ~matching.has_pair
+    open_totals = {*entries.cents[is_unpaired].tolist()}
+    # Another entry that has no voucher of its own may be in a foreign one's.
+    alone = zip(
+        entries.account[is_unpaired].tolist(), groups.due[groups.of_entry[is_unpaired]].tolist(), strict=True
+    )
+    unpaired = {*alone} if not case.is_of_sums else set()
     facts = []
     currency = dict(zip(entries.e.tolist(), entries.table["currency"].to_list(), strict=True))
     home = dict(zip(entries.e.tolist(), entries.is_home.tolist(), strict=True))
@@ -126,6 +132,7 @@ def _facts(study: Study) -> list[_Fact]:
             and is_possible(part)
             and kinds.is_kind[parts.v[part]]
             and int(parts.total[part]) not in open_totals
+            and unpaired.isdisjoint((x.account, due) for x in foreign)
             and not case.denies(own, text[part])
         ]
         here = [part for part in here if any(x.is_named_in(text[part]) for x in foreign)] or here

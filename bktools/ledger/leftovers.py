@@ -76,7 +76,7 @@ def whole_pieces(study: Study, vouchers: Numbers, kinds: Kinds | None) -> dict[i
         text = texts[v] if kinds and kinds.is_ours[v] else frozenset[str]()
         is_kind = bool(kinds and kinds.is_kind[v])
         day, nets = int(books.day[v]), books.nets_of(v)
-        pieces[v] = Piece(whole(v), day, gross, nets, is_kind, text, gross == 0)
+        pieces[v] = Piece(whole(v), day, gross, nets, is_kind, text, gross == 0, books.amounts_of(v))
     return pieces
 
 
@@ -103,7 +103,7 @@ def pieces_left(study: Study, kinds: Kinds) -> list[Piece]:
         is_used[v] |= account == NONE or is_of_one[v]
         used_accounts[v].add(account)
     entries = study.entries
-    first, last = entries.day.min() - EARLIER, entries.month_end.max() + CORRECTED
+    first, last = entries.day.min() - LATEST, entries.month_end.max() + CORRECTED
     is_near = (books.day >= first) & (books.day <= last)
     left = whole_pieces(study, np.flatnonzero(is_near & ~is_used), kinds).values()
     opened = study.of(entries.e[entries.is_home & ~matching.has_pair].tolist())
@@ -154,8 +154,9 @@ def reopened(study: Study, pieces: Sequence[Piece]) -> Matching:
     matching, entries, slack = study.matching, study.entries, study.case.slack
     free = defaultdict(list)
     for piece in pieces:
-        for account in piece.nets.keys() & study.case.used if piece.gross else ():
-            for size in range(abs(piece.gross) - slack, abs(piece.gross) + slack + 1):
+        for account in piece.nets.keys() & study.case.used:
+            amount = abs(piece.gross or piece.nets[account])
+            for size in range(amount - slack, amount + slack + 1):
                 free[account, size].append(piece)
     sizes = np.unique(np.array([size for _, size in free], np.int64))
     of_entry, groups = matching.groups.of_entry, set()
@@ -174,7 +175,8 @@ def reopened(study: Study, pieces: Sequence[Piece]) -> Matching:
 
 def _may_be_about(x: Entry, due: int, cents: int, piece: Piece) -> bool:
     """Whether a piece may take back an entry, or book it again."""
-    # What takes back comes after what it takes back.
-    earliest = x.day if cents * piece.gross < 0 else x.day - EARLIER
-    is_near = earliest <= piece.day <= max(due, x.day) + LATEST
-    return is_near and (piece.is_kind or x.is_named_in(piece.text))
+    # What takes back, or moves, comes after.
+    earliest = x.day if cents * piece.gross <= 0 else x.day - EARLIER
+    last = max(due, x.day) + (CORRECTED if piece.is_move else LATEST)
+    is_own = x.is_named_in(piece.text) or (piece.is_kind and not piece.is_move)
+    return earliest <= piece.day <= last and is_own

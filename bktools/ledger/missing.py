@@ -2,11 +2,12 @@
 
 It is open instead where
 
-- a free piece of the entries' kind has its amount, on any account, until a week after its gate: no text
-  alone makes an entry missing; or is on its account, in the gate, and not denied by a text; or carries its
-  text, or names it, in the weeks after it,
+- a free piece on its account is its amount, or the sum of undecided entries in a row with it; or has all
+  words of one of its texts,
+- a free piece of the entries' kind has its amount, on any account, until a week after its gate; or is on its
+  account, in the gate, and not denied by a text,
 - a free piece of another kind has exactly its amount, in the gate, and no text denies it,
-- an open sum near it may hold it,
+- an open sum near it may hold it, or a group differs by just its amount,
 - it cancels another entry on its account: nothing is to be booked then.
 """
 
@@ -15,8 +16,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+import numpy as np
+
 from bktools.ledger.candidates import Group, Piece, between
-from bktools.ledger.entry_names import Entry
+from bktools.ledger.entry_names import FIELDS, Entry
+from bktools.ledger.entry_rows import sums_in_a_row
 from bktools.ledger.gates import EARLIER, LATEST, UNDER_A_WEEK
 from bktools.ledger.study import Study
 from bktools.ledger.telling import Telling, leave_open
@@ -48,19 +52,23 @@ class _Free:
     def __init__(self, study: Study, telling: Telling, foreign: Sequence[Group]) -> None:
         self.case, self.telling = study.case, telling
         status = study.draft.status
-        unsolved = (
+        self.unsolved = [
             group for group in telling.groups if any(status[x.e] == Status.OPEN for x in group.entries)
-        )
-        self.open_sums = [*foreign, *unsolved] if self.case.is_of_sums else []
+        ]
+        self.open_sums = [*foreign, *self.unsolved] if self.case.is_of_sums else []
+        unexplained = [piece for piece in self.case.free.pieces if piece.id not in telling.explained]
         # What is left of a voucher of several accounts may hold several entries of other accounts.
         self.parts = [
             piece
-            for piece in self.case.free.pieces
+            for piece in unexplained
             if piece.is_kind and piece.gross and study.books.accounts[piece.v] > 1
         ]
         # An entry of a closed month may be in a later sum.
         is_plain = not self.case.is_of_sums and study.matching.clock == "day"
         self.days_around = 0 if is_plain else 2 * UNDER_A_WEEK
+        entries = study.entries
+        is_undecided = np.isin(status[entries.e], (-1, Status.OPEN)) & (entries.is_home | ~entries.is_foreign)
+        self.sums = sums_in_a_row(study, study.of(entries.e[is_undecided].tolist()), unexplained)
 
     def pieces_for(self, x: Entry, group: Group) -> list[Piece]:
         """Return the free pieces that may hold an entry."""
@@ -70,14 +78,11 @@ class _Free:
         on_account = [piece for piece in free.on(x.account, first, last) if piece.is_kind and piece.gross]
         near = [*free.of_gross.get(x.cents, ()), *on_account, *between(self.parts, first, last)]
         pieces = [piece for piece in near if self._may_hold(x, group, piece)]
-        if case.carried is not None:
-            pieces += [
-                piece
-                for piece in free.on(x.account, x.day, x.day + LATEST)
-                if piece.is_kind and piece.gross and not case.denies([x], piece.text)
-            ]
+        pieces += [
+            piece for piece in free.on(x.account, x.day - LATEST, x.day + LATEST) if _has_words(x, piece)
+        ]
         pieces += [piece for piece in free.naming.get(x.e, ()) if case.is_near(group, piece, x)]
-        return [piece for piece in pieces if piece.id not in self.telling.explained]
+        return [*self.sums[x.e], *(piece for piece in pieces if piece.id not in self.telling.explained)]
 
     def _may_hold(self, x: Entry, group: Group, piece: Piece) -> bool:
         first, last = self.case.gate[0] - self.days_around, self.case.gate[1] + self.days_around
@@ -91,13 +96,12 @@ class _Free:
         for other in self.open_sums:
             days, off = abs(other.due - group.due), self.telling.differences.get(other.number)
             has_more = off is None or (off * x.cents > 0 and abs(off) >= abs(x.cents))
-            if (
-                days <= max(1, width)
-                or (days <= UNDER_A_WEEK and has_more)
-                or (days <= LATEST and off == x.cents)
-            ):
+            if days <= max(1, width) or (days <= UNDER_A_WEEK and has_more):
                 return True
-        return False
+        return any(
+            self.telling.differences.get(other.number) == x.cents and abs(other.due - group.due) <= LATEST
+            for other in self.unsolved
+        )
 
 
 def _cancelled(study: Study, groups: Sequence[Group]) -> set[int]:
@@ -110,3 +114,9 @@ def _cancelled(study: Study, groups: Sequence[Group]) -> set[int]:
                 cancelled |= {x.e, other.e}
         before[x.account, x.cents].append(x)
     return cancelled
+
+
+def _has_words(x: Entry, piece: Piece) -> bool:
+    """Whether a piece has all words of one of an entry's texts."""
+    texts = (x.text([name]) for name in FIELDS)
+    return any(text and text <= piece.text for text in texts)

@@ -13,7 +13,8 @@ group's last day, the end of its week or month, or the day of sending: whichever
 2. Unit and gate: the finest unit that explains nearly as many entries as the best one (within 5%). The gate
    holds 97% of the vouchers whose amount is singular; with fewer than five of these it is 0 to 6 days.
 3. Proven: groups and vouchers of equal accounts and total, as many of one as of the other in one stretch of
-   days. The text denies an equal amount, where nine in ten vouchers carry the text of their entry.
+   days. The text denies an equal amount, where nine in ten vouchers carry the text of their entry; a singular
+   one only with no word of it. A voucher by a seldom contra account proves nothing without a text.
 4. Tax: a voucher of one account is compared with its tax. For vouchers of several accounts, rates are solved
    from all of them together, and used only if they give the postings to the cent. Then each account of a
    voucher, or each line, is a voucher of its own.
@@ -22,15 +23,17 @@ group's last day, the end of its week or month, or the day of sending: whichever
    entry is booked at what the one voucher shows that only it can have; in a sum, two vouchers have to show
    a rate within 3%.
 6. A proven pair is judged again if a free posting near it, on its account, of the entries' kind or with the
-   entry's text, has its amount (it may be a second booking) or the opposite (it may take the entry back).
+   entry's text, has its amount (it may be a second booking) or the opposite (it may take the entry back, or
+   move it). Groups are open of which one posting takes several entries back. What is moved there and back is
+   not moved.
 7. STORIES tell each open group: booked, left out, on another account, twice, taken back, of another amount. A
    story costs one for each mistake (`stories` has the table of the finer ones), and one for each posting of
    the entries' kind (contra accounts and cost centre of proven vouchers) that it leaves unexplained; two, if
    that names an entry. A status is given where ALL CHEAPEST STORIES AGREE on it. Everything else is open: its
    group, its difference, its candidates.
 8. Missing is the last word: the unit explains 80% of the entries, the ledger covers the gate, and no free
-   posting of the kind, no voucher of exactly its amount in the gate, and no open sum nearby, may hold the
-   entry. No text alone makes it missing.
+   posting may hold the entry: one of the kind, or with its words; one of exactly its amount, or the sum of
+   entries in a row with it on its account, whatever the unit; no open sum nearby.
 
 Below 50% of five or more entries nothing is decided beyond the proven pairs. If no unit explains 5%, the
 unit is the one whose sums are nearest to vouchers: the open groups are those of its sums, each with its
@@ -65,6 +68,7 @@ from bktools.ledger.booking_units import ACCOUNT, VOUCHER
 from bktools.ledger.candidates import FreePieces, Group, Piece
 from bktools.ledger.carried_texts import carried_texts, without_denied
 from bktools.ledger.entry_names import Entry
+from bktools.ledger.entry_rows import taken_back_in_a_row
 from bktools.ledger.foreign_facts import at_their_rates
 from bktools.ledger.gates import CORRECTED, EARLIER, FEW, LATEST, Gate, covered_by
 from bktools.ledger.leftovers import Kinds, on_their_accounts, pieces_left, reopened
@@ -314,6 +318,7 @@ def _decide(study: Study) -> float:
     study.matching = reopened(study, pieces)
     if len(study.matching.group) < proven:
         pieces = pieces_left(study, kinds)
+    _leave_taken_back(study, pieces)
     _decide_proven(study)
     _decide_foreign(study, pieces)
     entries = study.entries.e
@@ -329,6 +334,17 @@ def _is_named(study: Study, asked: Flags) -> Flags:
     texts = study.books.texts(some.vouchers.tolist())
     asked[asked] = [any(x.is_named_in(texts[v]) for x in study.of(own)) for _, own, v, _ in some.rows()]
     return asked
+
+
+def _leave_taken_back(study: Study, pieces: Sequence[Piece]) -> None:
+    """Leave the groups open of which a later sum may take entries back."""
+    taken_back = taken_back_in_a_row(study, pieces)
+    groups = np.unique(study.matching.groups.of_entry[np.isin(study.entries.e, [*taken_back])]).tolist()
+    for number in groups:
+        own = study.members(number)
+        rows = study.first_rows(piece for x in own for piece in taken_back.get(x.e, ()))
+        leave_open(study, study.group(number, own), own, Reason.SEVERAL_STORIES, rows)
+    study.matching = study.matching.without(groups)
 
 
 def _decide_proven(study: Study) -> None:
@@ -354,9 +370,10 @@ def _decide_foreign(study: Study, pieces: Sequence[Piece]) -> None:
     One in the ledger's currency has no known rate of tax, and is open.
     """
     entries = study.entries
-    is_foreign = ~entries.is_home & entries.is_foreign
+    is_open = ~entries.is_home & (study.draft.status[entries.e] < 0)
+    is_foreign = is_open & entries.is_foreign
     study.draft.decide(entries.e[is_foreign], Status.NOT_COMPARABLE, Reason.OTHER_CURRENCY)
-    for at in np.flatnonzero(~entries.is_home & ~is_foreign).tolist():
+    for at in np.flatnonzero(is_open & ~is_foreign).tolist():
         (x,) = study.of([int(entries.e[at])])
         own = study.group(int(study.matching.groups.of_entry[at]), [x])
         near = (piece for piece in pieces if x.account in piece.nets and study.case.is_on_time(own, piece))

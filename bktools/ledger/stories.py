@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 from bktools.ledger.candidates import Group, Piece, PieceId
 from bktools.ledger.case import Case
-from bktools.ledger.entry_names import Entry
+from bktools.ledger.entry_names import FIELDS, Entry
 from bktools.ledger.gates import UNDER_A_WEEK
 from bktools.ledger.tax_rates import net_of
 from bktools.ledger.verdict import Status
@@ -205,8 +205,19 @@ class _Telling:
                     first = min(pieces, key=lambda piece: piece.day)
                     second = [piece for piece in self.late if piece.gross == cents and piece is not first]
                     lateness = sum(map(self._lateness, second))
-                    twice = self.booked | {x.e: Status.BOOKED_TWICE for x in part}
-                    yield self.story(1 - lateness + self.far, twice)
+                    own = Status.OPEN if self._is_of_others(part) else Status.BOOKED_TWICE
+                    yield self.story(1 - lateness + self.far, self.booked | {x.e: own for x in part})
+
+    def _is_of_others(self, part: Sequence[Entry]) -> bool:
+        """Whether one of two equal pieces has a word that neither its entry nor another piece has."""
+        own = frozenset[str]().union(*(x.text(FIELDS) for x in part))
+        for piece in self.pieces:
+            if len(self.pieces) > 1 and piece.gross == sum(x.cents for x in part):
+                known = own.union(*(other.text for other in self.pieces if other is not piece))
+                strange = [word for word in piece.text - known if word.isalpha()]
+                if any(not any(one.startswith(word) for one in own) for word in strange):  # a text may be cut
+                    return True
+        return False
 
     def _of_another_amount(self, *, is_explained: bool) -> Iterator[Story]:
         """Yield the stories of a piece in the group's place that has more, or less."""
@@ -223,8 +234,8 @@ class _Telling:
         if not self.is_sum and is_own and piece.gross * group.total > 0:
             # A net may be right: an account may have several rates of tax; an original amount may have none.
             may_be_right = x.is_original or piece.gross in {net_of(x.exported, rate) for rate in case.taxes}
-            # What a voucher has on other entries' accounts, too, is not the amount of one entry.
-            may_be_right |= not piece.nets.keys() & case.used <= group.accounts
+            # A line may be the entry's, with a fee or another entry's line beside it.
+            may_be_right |= x.cents in piece.lines or not piece.nets.keys() & case.used <= group.accounts
             yield self.story(1, {x.e: Status.OPEN if may_be_right else Status.ANOTHER_AMOUNT}, off=self.off)
         elif self.is_sum or case.is_of_sums:
             # A round difference may be the slip of the pen of any entry: as likely as the mistakes above.

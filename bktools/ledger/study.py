@@ -152,6 +152,14 @@ class Study:
         rows = [self.books.rows_of_part(v, account) for v, account in some]
         return [int(own[0]) for own in rows if len(own)]
 
+    def rows_on_others(self, pieces: Iterable[Piece], x: Entry) -> list[int]:
+        """Return the postings of pieces on other accounts than an entry's, on its side."""
+        lines = self.books.lines
+        rows = np.concatenate([self.books.rows_of_part(*piece.id) for piece in pieces])
+        at = np.searchsorted(lines.row, rows)
+        is_other = (lines.account[at] != x.account) & (lines.cents[at] * x.cents > 0)
+        return [*map(int, rows[is_other])]
+
     def voucher_of_entry(self) -> Numbers:
         """Return the voucher of each entry that is in a pair, NONE of any other one."""
         v = np.full(len(self.matching.groups.size), NONE)

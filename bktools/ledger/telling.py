@@ -83,7 +83,10 @@ class Telling:
         draft = self.study.draft
         (status,) = states
         draft.decide(x.e, status)
-        draft.look(x.e, self.study.first_rows(shown))
+        rows = self.study.first_rows(shown)
+        if status == Status.ANOTHER_ACCOUNT:  # the posting on that account first
+            rows = [*self.study.rows_on_others(shown, x), *rows]
+        draft.look(x.e, [*dict.fromkeys(rows)])
         if status == Status.BOOKED and shown:
             draft.days_late[x.e] = shown[0].day - x.day
 
@@ -113,13 +116,16 @@ class Telling:
     # ---- what a piece costs that no story explains
 
     def _price(self, groups: Sequence[Group], piece: Piece) -> int:
-        """Return 2 for a piece that names an entry or can only be of one, 1 for one of the entries' kind."""
+        """Return 2 for a piece that names an entry or can only be of one, 1 for one of the entries' kind.
+
+        One of another kind that names an entry is as likely of somebody else, such as a sister company.
+        """
         if any(
             x.is_named_in(piece.text) and self.case.is_near(group, piece, x)
             for group in groups
             for x in group.entries
         ):
-            return 2
+            return 1 + (piece.is_kind or piece.is_move)
         if not piece.is_kind or all(self._is_denied(group, piece) for group in groups):
             return 0
         if any(self._can_only_be_of(group, piece) for group in groups):

@@ -17,7 +17,7 @@ import pytest
 from hand_made import OTHER, a_month, entry_id
 
 from bktools import compose_export_jobs
-from bktools.errors import ArgumentError, InputError
+from bktools.errors import InputError
 from bktools.frames.columns import with_column
 
 
@@ -140,13 +140,6 @@ def test_a_column_that_cannot_be_read_is_one_line(entries, name):
     with pytest.raises(InputError, match=said) as caught:
         compose_export_jobs(frame.append_column(name, values if isinstance(values, pa.Array) else [values]))
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("wrong", [None, 7, [1]])
-def test_something_else_than_entries_is_refused(wrong):
-    """The line says what is needed."""
-    with pytest.raises(ArgumentError, match="must be a"):
-        compose_export_jobs(wrong)
 
 
 def test_dates_of_a_history_may_be_text(entries):

@@ -164,9 +164,7 @@ def test_broken_bodies(reader, body):
 
 
 def test_a_body_that_is_too_large(shared):
-    """64 MiB are read, and one byte more is refused before it is in memory."""
+    """One byte more than 64 MiB is refused before it is in memory."""
     headers = JSON | {"Authorization": f"Bearer {shared.token}"}
-    for more, status in ((0, 400), (1, 413)):
-        content = b"x" * (64 * 2**20 + more)
-        answer = HTTP.post(shared.base_url + SEARCH, content=content, headers=headers)
-        assert answer.status_code == status
+    answer = HTTP.post(shared.base_url + SEARCH, content=b"x" * (2**26 + 1), headers=headers)
+    assert answer.status_code == 413
