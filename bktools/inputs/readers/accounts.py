@@ -48,7 +48,7 @@ _RATE = r"^\s*(?:\d{1,3}(?:[.,]\d+)?\s*%|0?[.,]\d+)\s*$"
 def read_chart_of_accounts(
     path: str | PathLike[str], *, company: str | None = None, **options: Unpack[ChartOptions]
 ) -> pd.DataFrame:
-    r"""Read a chart of accounts from a table (CSV, TSV, Excel, Parquet), SIE, DATEV, FEC, SAF-T and others.
+    r"""Read a chart of accounts: a CSV, Excel or Parquet table, or a format that `bktools guide files` lists.
 
     Text stays as it is in the file: leading zeros, spaces at the end, newlines; blanks before a name are left
     out. What was recognised is listed in `frame.attrs["bktools"]`, and each of it can be set. Rows with

@@ -42,7 +42,7 @@ def read_general_ledger(
     money: str = "float",
     **options: Unpack[LedgerOptions],
 ) -> pd.DataFrame:
-    r"""Read a general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, Xero, QuickBooks, or a CSV or Excel table.
+    r"""Read a general ledger: a format that `bktools guide files` lists, or a CSV, Excel or Parquet table.
 
     The format is recognised by the file's content. A file that states totals of its own, and whose vouchers
     must balance, is held to them.
