@@ -47,8 +47,11 @@ def compare(
             before, after, company=the_company(service.settings), threshold=threshold, service=service
         )
     texts, about = words(), changes.attrs["bktools"]
+    smaller = about["below_threshold"]
     if by:
-        changes = changes[changes["table"].isin([f"exported_by_{key}" for key in by])]
+        tables = [f"exported_by_{key}" for key in by]
+        changes = changes[changes["table"].isin(tables)]
+        smaller = sum(about["smaller"].get(table, 0) for table in tables)
     if not largest_first:
         changes = by_name(changes, ["about"], within=["table", "currency"])
     for reason in about["not_compared"]:
@@ -56,14 +59,13 @@ def compare(
     for line in about["headline"]:
         note(line)
     after = texts("command.now") if after is None else about["after"]
-    smaller = about["below_threshold"] or None
     note(
         texts(
             "command.differences_between",
             count=len(changes),
             before=about["before"],
             after=after,
-            smaller=smaller,
+            smaller=smaller or None,
         )
     )
     if table.is_for_people:

@@ -6,14 +6,16 @@ import itertools
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from enum import IntEnum
 from typing import Any, NoReturn, Self
 
 from bktools import errors
 from bktools.cli.output import tell
 from bktools.progress import note
+from bktools.settings import configured_language
 from bktools.visible import visible
-from bktools.wording import LANGUAGES, words
+from bktools.wording import LANGUAGES, Words, words
 
 
 class Exit(IntEnum):
@@ -101,14 +103,17 @@ def fail(error: Exception, arguments: Sequence[str]) -> NoReturn:
         from bktools.cli.results import write_json
 
         write_json({"error": data})
-    if is_of_the_parser(error):
+    texts = words(_language_of(arguments))
+    if is_of_the_parser(error) and texts.language == LANGUAGES[0]:
         error.show()  # type: ignore[attr-defined]
+    elif is_of_the_parser(error):
+        tell(f"bktools: {_of_the_parser(error, texts)}")
     elif "--verbose" in arguments or not isinstance(error, errors.BktoolsError):
         print(visible("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     else:
         tell(f"bktools: {error}")
         if isinstance(error, LONG_STORIES):
-            note(words(_language_of(arguments))("command.more_about", command=data["guide"]))
+            note(texts("command.more_about", command=data["guide"]))
     sys.exit(data["exit_code"])
 
 
@@ -116,7 +121,31 @@ def _language_of(arguments: Sequence[str]) -> str | None:
     """Return the language that the command asked for: what it set as the reader's has ended with it."""
     texts = [*arguments, *(f"{name}={value}" for name, value in itertools.pairwise(arguments))]
     asked = (text.removeprefix("--language=") for text in texts if text.startswith("--language="))
-    return next((language for language in asked if language in LANGUAGES), None)
+    for language in asked:
+        if language in LANGUAGES:
+            return language
+    with suppress(errors.ConfigurationError):
+        return configured_language()
+    return None
+
+
+# By the class of the parser's error, its sentence; others say what the parser said.
+OF_THE_PARSER = {
+    "NoSuchOption": "unknown_option",
+    "MissingParameter": "missing_parameter",
+    "BadParameter": "bad_parameter",
+}
+
+
+def _of_the_parser(error: Any, texts: Words) -> str:
+    """Return why the parser refused a command; the parser itself speaks English alone."""
+    code = OF_THE_PARSER.get(type(error).__name__, "usage")
+    parameter: Any = getattr(error, "param", None)
+    name = getattr(error, "option_name", None)
+    if parameter is not None:
+        name = parameter.metavar if parameter.param_type_name == "argument" else parameter.opts[0]
+    facts = {"name": name, "message": error.message.rstrip(".")}
+    return texts(f"usage.{code}", **facts, command=error.ctx.command_path if error.ctx else "bktools")
 
 
 def described(error: Exception) -> dict[str, Any]:

@@ -149,7 +149,7 @@ def compare(
     if any(are_months) and not all(are_months):
         raise ArgumentError("after", Sentence("rule.month_as_before", before=str(before)), after)
     about: dict[str, Any] = {"environment": environment, "before": str(before), "after": str(after or "now")}
-    about |= {"headline": [], "below_threshold": 0, "not_compared": []}
+    about |= {"headline": [], "below_threshold": 0, "smaller": {}, "not_compared": []}
     if all(are_months):
         company = required_company(company, service.settings)
         with open_up_to_date(service.settings) as journal:
@@ -195,18 +195,21 @@ def months_between(
             not_compared.append(words("change.no_copies", moment=moments[0]))
     table = _table([*rows, *changes])
     about: dict[str, Any] = {"before": before.period, "after": after.period, "not_compared": not_compared}
-    about |= {"headline": headline_of(table.to_pylist(), before.period, words), "below_threshold": 0}
+    about |= {"headline": headline_of(table.to_pylist(), before.period, words)}
+    about |= {"below_threshold": 0, "smaller": {}}
     return described(table, about)
 
 
 def large_changes(changes: pa.Table, is_large: Callable[[Any], bool]) -> pa.Table:
     """Return the changes of money from a threshold on, all totals by currency, and all other changes.
 
-    `below_threshold` of `source_of(changes)` counts the others; the headline counts all of them.
+    `below_threshold` of `source_of(changes)` counts the others, `smaller` those of each table; the headline
+    counts all of them.
     """
     rows = changes.to_pylist()
     keep = [row["currency"] is None or row["table"] == EXPORTED or is_large(_sized(row)) for row in rows]
-    about = source_of(changes) | {"below_threshold": keep.count(False)}
+    smaller = Counter(row["table"] for row, is_kept in zip(rows, keep, strict=True) if not is_kept)
+    about = source_of(changes) | {"below_threshold": smaller.total(), "smaller": dict(smaller)}
     return described(changes.filter(pa.array(keep, pa.bool_())), about)
 
 

@@ -24,7 +24,6 @@ from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.delimited import to_csv
 from bktools.frames.schema import MONEY, TEXT
 from bktools.frames.sums import HOME
-from bktools.inputs.readers.rates import read_rates
 from bktools.settings import Settings
 from bktools.wording import Sentence
 
@@ -32,7 +31,7 @@ COLUMNS = ("date", "currency", "rate")
 # The day of a rate that holds on every day.
 ALWAYS = dt.date.min
 
-Row = tuple[Any, Any, Any]
+Row = tuple[dt.date, str, Decimal]
 
 
 @dataclass(frozen=True)
@@ -96,14 +95,13 @@ def rates_of(rates: Any) -> ExchangeRates:
     if isinstance(rates, ExchangeRates):
         return rates
     if isinstance(rates, Mapping):
-        rows = [(ALWAYS, currency, rate) for currency, rate in rates.items()]
+        rows = [(ALWAYS, *_checked(currency, rate)) for currency, rate in rates.items()]
     elif isinstance(rates, str | Path):
         rows = _rows_of_file(rates)
     else:
         raise ArgumentError("rates", Sentence("rule.rates"), type(rates).__name__)
     by_currency: dict[str, dict[dt.date, Decimal]] = defaultdict(dict)
-    for row in rows:
-        day, currency, rate = _checked(row)
+    for day, currency, rate in rows:
         if by_currency[currency].setdefault(day, rate) != rate:
             raise ArgumentError("rates", Sentence("rule.two_rates", currency=currency, day=day))
     ordered = {currency: dict(sorted(own.items())) for currency, own in by_currency.items()}
@@ -186,6 +184,9 @@ def _own(currencies: Sequence[str | None], rates: ExchangeRates) -> str:
 
 
 def _rows_of_file(path: str | Path) -> list[Row]:
+    # Amounts of a frame need no reader of files.
+    from bktools.inputs.readers.rates import read_rates
+
     rates = read_rates(path)
     days = rates["date"] if "date" in rates else [None] * len(rates)
     return [
@@ -194,18 +195,12 @@ def _rows_of_file(path: str | Path) -> list[Row]:
     ]
 
 
-def _checked(row: Row) -> tuple[dt.date, str, Decimal]:
-    """Return a day, a currency and a rate of their types; refuse others."""
-    written_day, currency, written_rate = row
+def _checked(currency: object, written: object) -> tuple[str, Decimal]:
+    """Return a currency and its rate as they are used; refuse others."""
     try:
-        rate = Decimal(str(written_rate))
-        day = dt.date.fromisoformat(str(written_day).strip())
-    except (InvalidOperation, ValueError):
-        raise ArgumentError("rates", Sentence("rule.rate_line"), _shown(row)) from None
-    if not rate.is_finite() or rate <= 0 or not isinstance(currency, str):
-        raise ArgumentError("rates", Sentence("rule.rate_number"), _shown(row))
-    return day, currency.strip().upper(), rate
-
-
-def _shown(row: Row) -> str:
-    return ", ".join(str(part) for part in row if part != ALWAYS)
+        rate = Decimal(str(written))
+    except InvalidOperation:
+        rate = Decimal(0)
+    if not isinstance(currency, str) or not rate.is_finite() or rate <= 0:
+        raise ArgumentError("rates", Sentence("rule.rate_number"), f"{currency}, {written}")
+    return currency.strip().upper(), rate

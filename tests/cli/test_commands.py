@@ -215,6 +215,10 @@ DONE = {
     "a German journal": Promise(
         "journal --sandbox --language de", Exit.DONE, "^Journal +(.|\n)*Sendeprotokoll(.|\n)*ist vollständig"
     ),
+    "a German mistake": Promise(
+        "verify --sandbx --language de", Exit.USAGE, err="es gibt keine Option --sandbx; siehe bktools verify"
+    ),
+    "what is missing in German": Promise("verify --language de", Exit.USAGE, err="--ledger fehlt; siehe"),
     "a German statement": Promise(
         "export not-booked 123e4567-e89b-42d3-a456-426614174000 --by Ada --evidence 'looked it up' --sandbox "
         "--language de",
@@ -300,6 +304,18 @@ def test_a_wrong_setting_has_a_way_out(run, access, samples, promise, verbose):
     assert re.search(message, done.stderr)
     assert "hunter2" not in done.stderr
     assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "out", "err"),
+    [("entries {entries}", "^320 Zeilen aus", "^$"), ("config", "^$", "keine Umgebung(.|\n)*mehr dazu")],
+)
+def test_the_language_of_the_config_file_needs_no_environment(run, samples, line, out, err):
+    """The file's language is that of results and errors, also where no environment is configured."""
+    Path("config.toml").write_text('language = "de"\n', encoding="utf-8")
+    done = run(line.format(entries=samples[1]), BKTOOLS_CONFIG="config.toml")
+    assert re.search(out, done.stdout), done.stdout
+    assert re.search(err, done.stderr), done.stderr
 
 
 def test_config_shows_each_source_and_no_secret(run):

@@ -55,6 +55,7 @@ def test_the_last_three_amounts_and_the_usual_day():
     assert pd.isna(row["came_on"])
 
 
+@pytest.mark.parametrize("kind", [str, dt.date.fromisoformat, dt.datetime.fromisoformat, pd.Timestamp])
 @pytest.mark.parametrize(
     ("as_of", "last_day", "state"),
     [
@@ -64,12 +65,10 @@ def test_the_last_three_amounts_and_the_usual_day():
         ("2026-11-01", "2026-10-04", "missing"),
     ],
 )
-def test_nothing_is_missing_before_its_usual_day_has_passed(as_of, last_day, state):
+def test_nothing_is_missing_before_its_usual_day_has_passed(kind, as_of, last_day, state):
     """It is due until its day has passed, and while the month is not over, until a later day has entries."""
     rows = [("Strom", f"2026-{month:02}-05", "310") for month in (7, 8, 9)]
-    shown = expected_entries(
-        _frame([*rows, ("Bahn", last_day, "7")]), "2026-10", as_of=dt.date.fromisoformat(as_of)
-    )
+    shown = expected_entries(_frame([*rows, ("Bahn", last_day, "7")]), "2026-10", as_of=kind(as_of))
     assert shown["state"].tolist() == [state]
 
 

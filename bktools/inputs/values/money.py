@@ -104,8 +104,7 @@ def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]
         return {}
     figures = figures if keep.all() else _figures(reading, fields)
     sums = _signed(reading, figures, _read_values(reading, figures, own_currency))
-    if reading.kind == "ledger":
-        settle_foreign(reading, only_of_headings(reading, figures) or own_currency)
+    settle_foreign(reading, only_of_headings(reading, figures) or own_currency)
     read_currency(reading, figures, own_currency)
     return sums
 
