@@ -157,14 +157,15 @@ def close_month(
     if rules.flag("first_export", first_export) and by is None:
         raise ArgumentError("first_export", Sentence("rule.first_export_without_name"))
     begun_at = dt.datetime.now(dt.UTC)
-    period = month_to_close(entries, month, begun_at, is_approved=approved_by is not None)
+    rows = table_with_source(entries, "entries")
+    period = month_to_close(rows, month, begun_at, is_approved=approved_by is not None)
     request = CloseRequest(
         service=service,
         company=company,
         period=period,
         begun_at=begun_at,
         chart=table_with_source(chart, "chart"),
-        entries=table_with_source(entries, "entries"),
+        entries=rows,
         loaded={"categories": categories, "employees": employees},
         ledger=ledger_of(ledger),
         apply=rules.flag("apply", apply),

@@ -36,13 +36,15 @@ TOOLS = (
     *("check", "load_categories", "load_employees", "read_file", "reconcile", "plan_export", "close_month"),
     *("verify", "rows", "spend", "versus", "guide"),
 )
+# Where a command writes its tables, and a plan, in the folder of its call.
+RESULT, PLAN = "result", "export.plan"
 # Seconds: a close of 100,000 entries takes about a minute.
 LONGEST = 1800.0
 
 
 @dataclass(frozen=True)
 class Call:
-    """A command that a tool runs.
+    """A command that a tool runs, with a folder of its own for the results.
 
     Parameters
     ----------
@@ -50,37 +52,36 @@ class Call:
         Its name, such as "export compose".
     options : mapping
         The values by the names of the options; None for an option that is not used.
+    written : mapping
+        The files and folders that it writes to the folder, by the names of the options.
     files : sequence
         The arguments that are no options.
-    target : Path
-        Where it writes its tables: a folder, or a file for the only one.
     tables : tuple of str
-        The tables of the folder that the answer has, the most telling one first.
+        The CSV files that the answer has, by their names in `RESULT`, the most telling one first.
     for_person : callable, optional
-        Takes the facts of the answer; returns the command that a person may run then, or None.
+        Takes the facts of the answer and the folder; returns the command that a person may run, or None.
     """
 
     command: str
     options: Mapping[str, Any]
-    target: Path
+    written: Mapping[str, str]
     files: Sequence[object] = ()
     tables: tuple[str, ...] = ()
-    for_person: Callable[[Facts], str | None] = lambda _: None
+    for_person: Callable[[Facts, Path], str | None] = lambda *_: None
 
-    @property
-    def line(self) -> list[str]:
-        """The words of the command; a value cannot be read as another option."""
+    def line(self, folder: Path) -> list[str]:
+        """Return the words of the command; a value cannot be read as another option."""
         words = [*self.command.split(), "--format=json", "--profile=machine", "--quiet"]
         for name, value in self.options.items():
             for each in value if isinstance(value, list) else [value]:
                 words += [] if each is None else [f"--{name}={each}"]
+        words += [f"--{name}={folder / value}" for name, value in self.written.items()]
         return [*words, "--", *map(str, self.files)]
 
-    @property
-    def files_written(self) -> list[Path]:
-        """The files of the tables that the command wrote."""
-        files = [self.target / f"{name}.csv" for name in self.tables] or [self.target]
-        return [file for file in files if file.is_file()]
+    def tables_in(self, folder: Path) -> list[Path]:
+        """Return the files of the tables that the command wrote to its folder."""
+        files = [folder / RESULT / f"{name}.csv" for name in self.tables]
+        return [file for file in files or [folder / f"{self.command}.csv"] if file.is_file()]
 
 
 @dataclass(frozen=True)
@@ -126,15 +127,14 @@ class Desk:
 
     def reconcile(self, *, chart: FilePath) -> Call:
         """Compare the ERP's chart of accounts with the accounts and categories of the service."""
-        options, target = {"chart": self.folders.file(chart), **self.books}, self.folders.new("reconcile")
+        options = {"chart": self.folders.file(chart), **self.books}
+        creates = _line("accounts create", options)
         return Call(
             "reconcile",
-            {**options, "out": target},
-            target,
+            options,
+            {"out": RESULT},
             tables=("findings", "actions", "coverage"),
-            for_person=lambda facts: (
-                _line("accounts create", options) if facts["accounts"].get("create") else None
-            ),
+            for_person=lambda facts, _: creates if facts["accounts"].get("create") else None,
         )
 
     def plan_export(
@@ -144,20 +144,18 @@ class Desk:
 
         With a ledger, entries that the books hold already, or may hold, are held back.
         """
-        read = {"ledger": self._file(ledger), "month": month, **self.books}
-        file, target = self.folders.file(entries), self.folders.new("plan_export")
-        plan = target / "export.plan"
+
+        def submit(facts: Facts, folder: Path) -> str | None:
+            options = {"plan": facts["plan_id"], **self.environment}
+            return _line("export submit", options, folder / PLAN) if facts["entries"] else None
+
         return Call(
             "export compose",
-            {**read, "out": plan, "csv": target},
-            target,
-            [file],
+            {"ledger": self._file(ledger), "month": month, **self.books},
+            {"csv": RESULT, "out": PLAN},
+            [self.folders.file(entries)],
             tables=("export_findings", "export_not_ready", "export_entries"),
-            for_person=lambda facts: (
-                _line("export submit", {"plan": facts["plan_id"], **self.environment}, plan)
-                if facts["entries"]
-                else None
-            ),
+            for_person=submit,
         )
 
     def close_month(
@@ -165,21 +163,21 @@ class Desk:
     ) -> Call:
         """Prepare the close of a month: reconcile, plan the export, write the report. Nothing is sent."""
         files = {"chart": self._file(chart), "entries": self._file(entries), "ledger": self._file(ledger)}
-        options, target = {**files, "month": month, **self.books}, self.folders.new("close_month")
+        options = {**files, "month": month, **self.books}
         sent = {**options, "out": self.folders.roots[0] / f"month-end-{month}"}
         return Call(
             "month-end",
-            {**options, "out": target},
-            target,
+            options,
+            {"out": RESULT},
             tables=("to_do", "entries"),
-            for_person=lambda _: _line("month-end", sent),
+            for_person=lambda *_: _line("month-end", sent),
         )
 
     def verify(self, *, ledger: FilePath, month: Month | None = None) -> Call:
         """Check that exported entries arrived in the general ledger; by default those of its months."""
-        read, target = {"ledger": self._file(ledger), "month": month}, self.folders.new("verify")
+        options = {"ledger": self._file(ledger), "month": month, **self.books}
         tables = ("ledger_findings", "ledger_entries", "ledger_open_groups")
-        return Call("verify", {**read, **self.books, "out": target}, target, tables=tables)
+        return Call("verify", options, {"out": RESULT}, tables=tables)
 
     def rows(self, *, table: str, where: Where = None, from_row: First = 1) -> Facts:
         """List the rows of a table of an earlier answer, 50 at most: all, or those with some values.
@@ -210,8 +208,7 @@ class Desk:
 
     def _table(self, command: str, options: Mapping[str, Any], *files: object) -> Call:
         """Return the call of a command whose result is one table."""
-        target = self.folders.new(command) / f"{command}.csv"
-        return Call(command, {**options, "output": target}, target, files)
+        return Call(command, options, {"output": f"{command}.csv"}, files)
 
     def _file(self, path: str | None) -> Path | None:
         return None if path is None else self.folders.file(path)
@@ -242,23 +239,25 @@ async def answer(desk: Desk, tool: str, arguments: Mapping[str, Any]) -> Facts:
         raise ArgumentError(".".join(map(str, first["loc"])), f"is refused: {first['msg']}") from None
     if not isinstance(call, Call):
         return dict(call)
-    facts = await run(call)
+    folder = desk.folders.new(tool)
+    facts = await run(call, folder)
     if "error" in facts:
         return facts
-    command = call.for_person(facts)
-    tables = [desk.folders.summary(file) for file in call.files_written]
+    command = call.for_person(facts, folder)
+    tables = [desk.folders.summary(file) for file in call.tables_in(folder)]
     # Rows that the file of a table has are not listed twice.
     shown = {
         name: value for name, value in facts.items() if not (isinstance(value, list) and name in call.tables)
     }
     return {
+        "folder_of_results": folder,
         **({"person_runs": Command(command)} if command else {}),
         "tables": tables,
         **(shown or desk.rows(table=tables[0]["table"])),
     }
 
 
-async def run(call: Call) -> Facts:
+async def run(call: Call, folder: Path) -> Facts:
     """Return what a command prints as JSON; the command of a late or cancelled call is killed.
 
     It runs without --apply, and with a service that is only read.
@@ -266,10 +265,10 @@ async def run(call: Call) -> Facts:
     variables = os.environ | {"BKTOOLS_READ_ONLY": "1"}
     try:
         with anyio.fail_after(LONGEST):
-            line = [sys.executable, "-m", "bktools", *call.line]
+            line = [sys.executable, "-m", "bktools", *call.line(folder)]
             done = await anyio.run_process(line, input=b"", check=False, env=variables)
         # The result of some commands is a table alone.
-        facts: Facts = {} if not done.stdout and call.files_written else json.loads(done.stdout)
+        facts: Facts = {} if not done.stdout and call.tables_in(folder) else json.loads(done.stdout)
     except TimeoutError:
         raise BktoolsError(f"took longer than {LONGEST:g} s and was ended: ask for less at once") from None
     except ValueError:

@@ -62,7 +62,8 @@ class Folders:
     def summary(self, file: Path) -> Facts:
         """Return what a table holds in figures, with the name by which a tool reads its rows."""
         table = pl.read_csv(file, infer_schema=False)
-        name = f"{file.stem}_{file.parent.name.rpartition('-')[2]}"
+        folder = file.relative_to(self.roots[0] / RESULTS).parts[0]
+        name = f"{file.stem}_{folder.rpartition('-')[2]}"
         self.tables[name] = file
         facts: Facts = {"table": name, "file": file, "rows": len(table), "columns": table.columns}
         for code in (code for code in CODES if code in table.columns):

@@ -126,7 +126,7 @@ def _version(is_given: bool) -> None:
 @contextmanager
 def _reading(language: str | None) -> Iterator[None]:
     """Make a language, or the configured one, the reader's while the context lasts."""
-    from bktools.settings import load_settings
+    from bktools.settings import configured_language, load_settings
 
     before = os.environ.get(LANGUAGE_VARIABLE), reader.language
     if language is not None:
@@ -134,6 +134,7 @@ def _reading(language: str | None) -> Iterator[None]:
     reader.language = language
     # Commands that need no service work without settings, too.
     with suppress(ConfigurationError):
+        reader.language = configured_language()
         reader.language = load_settings().language
     try:
         yield

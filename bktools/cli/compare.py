@@ -51,7 +51,7 @@ def compare(
     if by:
         tables = [f"exported_by_{key}" for key in by]
         changes = changes[changes["table"].isin(tables)]
-        smaller = sum(about["below_by_table"].get(name, 0) for name in tables)
+        smaller = sum(about["smaller"].get(table, 0) for table in tables)
     if not largest_first:
         changes = by_name(changes, ["about"], within=["table", "currency"])
     for reason in about["not_compared"]:

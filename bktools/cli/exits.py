@@ -6,12 +6,14 @@ import itertools
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from enum import IntEnum
 from typing import Any, NoReturn, Self
 
 from bktools import errors
 from bktools.cli.output import tell
 from bktools.progress import note
+from bktools.settings import configured_language
 from bktools.visible import visible
 from bktools.wording import LANGUAGES, Words, words
 
@@ -119,7 +121,12 @@ def _language_of(arguments: Sequence[str]) -> str | None:
     """Return the language that the command asked for: what it set as the reader's has ended with it."""
     texts = [*arguments, *(f"{name}={value}" for name, value in itertools.pairwise(arguments))]
     asked = (text.removeprefix("--language=") for text in texts if text.startswith("--language="))
-    return next((language for language in asked if language in LANGUAGES), None)
+    for language in asked:
+        if language in LANGUAGES:
+            return language
+    with suppress(errors.ConfigurationError):
+        return configured_language()
+    return None
 
 
 # By the class of the parser's error, its sentence; others say what the parser said.

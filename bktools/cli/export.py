@@ -87,6 +87,7 @@ def compose(
             **before,
             ledger=reading.read_ledger(ledger, mapping, exported_at),
             company=settings.company,
+            currency=settings.currency,
             selection=selection,
             max_entries=max_entries,
             month=month,

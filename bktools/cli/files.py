@@ -157,7 +157,7 @@ def ledger(file: File, **given: Any) -> None:
     """Show how a general ledger is read.
 
     --save-mapping keeps the options: other commands find them by the file's headings.
-    SIE, DATEV, FEC, SAF-T and JPK_KR need none. A ledger is compared with its own totals.
+    An ERP's own format, such as SIE, needs none (bktools guide files). A ledger is compared with its totals.
 
     Example: bktools ledger bookkeeping.se --output postings.csv
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # What makes two postings of a ledger the same, where its files have these columns.
 POSTING = ("voucher_id", "document_number", "date", "account_code", "amount", "text")
 _TABLE = "CSV, TSV, Excel or Parquet"
-_LEDGER = f"The general ledger: SIE, DATEV, FEC, SAF-T, JPK_KR, {_TABLE}"
+_LEDGER = f"The general ledger: an ERP's own format (bktools guide files), {_TABLE}"
 
 Chart = Annotated[Path | None, shared("--chart FILE", f"The ERP's chart of accounts: {_TABLE}.")]
 Entries = Annotated[

@@ -151,7 +151,7 @@ def compare(
     if all(are_months) and str(after) <= str(before):
         raise ArgumentError("after", Sentence("rule.later_month", before=str(before)), after)
     about: dict[str, Any] = {"environment": environment, "before": str(before), "after": str(after or "now")}
-    about |= {"headline": [], "below_threshold": 0, "below_by_table": {}, "not_compared": []}
+    about |= {"headline": [], "below_threshold": 0, "smaller": {}, "not_compared": []}
     if all(are_months):
         company = required_company(company, service.settings)
         with open_up_to_date(service.settings) as journal:
@@ -197,20 +197,21 @@ def months_between(
             not_compared.append(words("change.no_copies", moment=moments[0]))
     table = _table([*rows, *changes])
     about: dict[str, Any] = {"before": before.period, "after": after.period, "not_compared": not_compared}
-    about |= {"headline": headline_of(table.to_pylist(), before.period, words), "below_threshold": 0}
+    about |= {"headline": headline_of(table.to_pylist(), before.period, words)}
+    about |= {"below_threshold": 0, "smaller": {}}
     return described(table, about)
 
 
 def large_changes(changes: pa.Table, is_large: Callable[[Any], bool]) -> pa.Table:
     """Return the changes of money from a threshold on, all totals by currency, and all other changes.
 
-    Of `source_of(changes)`, `below_threshold` counts the others, `below_by_table` those of each table; the
-    headline counts all of them.
+    `below_threshold` of `source_of(changes)` counts the others, `smaller` those of each table; the headline
+    counts all of them.
     """
     rows = changes.to_pylist()
     keep = [row["currency"] is None or row["table"] == EXPORTED or is_large(_sized(row)) for row in rows]
-    small = Counter(row["table"] for row, is_kept in zip(rows, keep, strict=True) if not is_kept)
-    about = source_of(changes) | {"below_threshold": small.total(), "below_by_table": small}
+    smaller = Counter(row["table"] for row, is_kept in zip(rows, keep, strict=True) if not is_kept)
+    about = source_of(changes) | {"below_threshold": smaller.total(), "smaller": dict(smaller)}
     return described(changes.filter(pa.array(keep, pa.bool_())), about)
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsIndex, TypeVar
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
+from bktools.frames.columns import days_of
 from bktools.frames.incoming import arrow_of, described, in_memory, source_of
 from bktools.frames.schema import TEXT, Month
 from bktools.ledger.inputs import options_of, postings_in
@@ -103,18 +105,17 @@ def budget_of(budget: Any, currency: str | None) -> pa.Table | None:
     return table
 
 
-def month_to_close(entries: pd.DataFrame, month: Month | None, now: dt.datetime, *, is_approved: bool) -> str:
+def month_to_close(entries: pa.Table, month: Month | None, now: dt.datetime, *, is_approved: bool) -> str:
     """Return the month of a close, by default the only month of the entries that has ended.
 
     Refuse entries whose dates are no dates, a month that has not begun, and the approval of one that has not
     ended.
     """
-    if "date" in entries and not pd.api.types.is_datetime64_any_dtype(entries["date"]):
-        raise InputError(Sentence("error.no_dates"))
+    months = sorted({f"{day:%Y-%m}" for day in pc.unique(days_of(entries)).to_pylist() if day})
     # The month is taken from the calendar of this machine, not from UTC.
     today = now.astimezone()
     current = f"{today:%Y-%m}"
-    period = _only_month(entries, current) if month is None else rules.month("month", month)
+    period = _only_month(months, current) if month is None else rules.month("month", month)
     if period > current:
         raise ArgumentError("month", Sentence("rule.month_not_begun", today=today), period)
     if period == current and is_approved:
@@ -122,10 +123,8 @@ def month_to_close(entries: pd.DataFrame, month: Month | None, now: dt.datetime,
     return period
 
 
-def _only_month(entries: pd.DataFrame, current: str) -> str:
-    """Return the only month of the entries that has ended, or the current one where none has; else ask."""
-    days = entries["date"].dropna() if "date" in entries.columns else pd.Series(dtype="datetime64[s]")
-    months: list[str] = sorted(days.dt.strftime("%Y-%m").unique())
+def _only_month(months: Sequence[str], current: str) -> str:
+    """Return the only month that has ended, or the current one where none has; else ask."""
     likely = [month for month in months if month < current] or [month for month in months if month == current]
     if len(likely) != 1:
         code = "rule.which_month" if months else "rule.month_without_dates"

@@ -19,8 +19,6 @@ _MARKS = re.compile(r"[^\w%#]|_")
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\uff08[^\uff08\uff09]*\uff09")
 # The words for "in" before a currency, as in Umsatz in EUR.
 _BEFORE_A_CURRENCY = frozenset({"in", "en", "em", "i", "w"})
-# What may be a currency inside a heading.
-_PARTS = re.compile(r"[A-Z]{1,2}\$|[^\W\d_]+|[€£¥₹₽₺₴₩₪฿$￥₸₾]")
 # The tables of words that a report has in rows which are no entries.
 REPORTS: Final = ("total", "balance", "turnover")
 
@@ -125,11 +123,18 @@ def currencies_of(text: str) -> tuple[str, ...]:
     return (word,) if word in codes() else tuple(_file()["currencies"]["signs"].get(word, "").split())
 
 
+@cache
+def _parts() -> re.Pattern[str]:
+    """Return what may be a currency inside a heading: a word, a sign, or letters before a sign."""
+    signs = "".join(sign for sign in _file()["currencies"]["signs"] if len(sign) == 1 and not sign.isalpha())
+    return re.compile(rf"[A-Z]{{1,2}}\$|[^\W\d_]+|[{re.escape(signs)}]")
+
+
 @lru_cache(1 << 12)
 def currencies_in(heading: str) -> tuple[str, ...]:
     """Return what the one currency that a heading names can be, such as EUR of Amount (EUR)."""
     # Two letters are a word of the language, such as "kr" or "Rs", unless they stand before a sign.
-    parts = [part for part in _PARTS.findall(heading) if len(part) != 2 or "$" in part]
+    parts = [part for part in _parts().findall(heading) if len(part) != 2 or "$" in part]
     # A word in small letters, such as "all" or "top", is a code at the end alone, and of today: amount_eur.
     is_code = (
         not part.islower() or len(part) > 3 or (part == parts[-1] and part.upper() in MINOR_UNITS)

@@ -37,7 +37,7 @@ from bktools.settings.values import (
     read_path,
     read_setting,
 )
-from bktools.wording import Sentence
+from bktools.wording import LANGUAGE_VARIABLE, Sentence
 
 # The share of equal letters, of 1, from which an unknown variable is a misspelt setting.
 MISSPELT = 0.75
@@ -158,6 +158,16 @@ def _resolved(environment: str | None, env: Mapping[str, str], overrides: Mappin
     if values["company_name"] is None and (kept := kept_company_names(env).get(company)):
         values["company_name"], sources["company_name"] = kept, str(company_names_path(env))
     return Settings(environment=name, companies=tuple(companies.items()), sources=sources, **values)
+
+
+def configured_language() -> str | None:
+    """Return the language that the variable, or the top of the config file, has; no environment is needed."""
+    variable = os.environ.get(LANGUAGE_VARIABLE) or None
+    for layer in (_layer({"language": variable}), _read_config(os.environ).top()):
+        if "language" in layer:
+            language: str = layer["language"][0]
+            return language
+    return None
 
 
 def config_path(env: Mapping[str, str] | None = None) -> Path:

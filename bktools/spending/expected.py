@@ -45,7 +45,7 @@ LAST = ("amount_1", "amount_2", "amount_3")
 Key = tuple[str | None, ...]
 
 
-def expected_entries(entries: Any, month: Month, *, as_of: str | dt.date | None = None) -> pd.DataFrame:
+def expected_entries(entries: Any, month: Month, *, as_of: dt.date | str | None = None) -> pd.DataFrame:
     """Return the entries that come every month, and whether they have come in this one.
 
     An entry is expected when its supplier, with the same category and currency, came in at least three of the
@@ -65,7 +65,7 @@ def expected_entries(entries: Any, month: Month, *, as_of: str | dt.date | None 
         path of a Parquet file; such as `load_export_jobs(entries=True)` and `read_entries` return it.
     month : str, Period, date or datetime
         The month, such as "2026-10".
-    as_of : str, date or datetime, optional
+    as_of : date, datetime, Timestamp or str such as "2026-10-25", optional
         The day until which entries are known, by default today. Of a month that has not ended, entries are
         known until the last of their days at the latest.
 
@@ -100,15 +100,17 @@ def expected_entries(entries: Any, month: Month, *, as_of: str | dt.date | None 
     [['Telekom', 'missing', 40.0, 44.0]]
     """
     month = rules.month("month", month)
-    day = dt.datetime.now().astimezone().date()
-    if as_of is not None:
-        written = as_of if isinstance(as_of, str) else rules.calendar_text(as_of)
-        try:
-            day = dt.date.fromisoformat(written[: len("2026-10-31")])
-        except ValueError:
-            raise ArgumentError("as_of", Sentence("rule.instant"), as_of) from None
+    day = dt.datetime.now().astimezone().date() if as_of is None else _day(as_of)
     table = in_memory(entries, "the entries", {"date", "amount", *KEYS})
     return to_pandas(expected_in(table, month, day), source_of(entries))
+
+
+def _day(as_of: object) -> dt.date:
+    written = as_of if isinstance(as_of, str) else rules.calendar_text(as_of)
+    try:
+        return dt.date.fromisoformat(written[:10])
+    except ValueError:
+        raise ArgumentError("as_of", Sentence("rule.instant"), as_of) from None
 
 
 def expected_in(table: pa.Table, month: str, as_of: dt.date) -> pa.Table:

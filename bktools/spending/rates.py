@@ -24,7 +24,6 @@ from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.delimited import to_csv
 from bktools.frames.schema import MONEY, TEXT
 from bktools.frames.sums import HOME
-from bktools.inputs.readers.rates import read_rates
 from bktools.settings import Settings
 from bktools.wording import Sentence
 
@@ -185,6 +184,9 @@ def _own(currencies: Sequence[str | None], rates: ExchangeRates) -> str:
 
 
 def _rows_of_file(path: str | Path) -> list[Row]:
+    # Amounts of a frame need no reader of files.
+    from bktools.inputs.readers.rates import read_rates
+
     rates = read_rates(path)
     days = rates["date"] if "date" in rates else [None] * len(rates)
     return [

@@ -149,7 +149,8 @@ def test_no_tool_runs_a_command_that_sends(world, tmp_path):
     assert {*calls} == {*TOOLS} - {"rows"}
     for call in calls.values():
         assert call.command in READING
-        assert "--apply" not in call.line[: call.line.index("--")]
+        line = call.line(tmp_path)
+        assert "--apply" not in line[: line.index("--")]
 
 
 READING = {
@@ -163,7 +164,7 @@ def test_a_command_that_sends_would_be_refused(world, monkeypatch, tmp_path):
     for name, value in world.variables.items():
         monkeypatch.setenv(name, value)
     before = len(world.created)
-    call = Call("accounts create --apply", {"chart": world.folder / CHART}, tmp_path / "none.csv")
-    error = anyio.run(run, call)["error"]
+    call = Call("accounts create --apply", {"chart": world.folder / CHART}, {})
+    error = anyio.run(run, call, tmp_path)["error"]
     assert (error["kind"], len(world.created)) == ("ConfigurationError", before)
     assert "read_only (BKTOOLS_READ_ONLY) is set: nothing was written" in error["message"]

@@ -306,6 +306,18 @@ def test_a_wrong_setting_has_a_way_out(run, access, samples, promise, verbose):
     assert list(Path().iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("line", "out", "err"),
+    [("entries {entries}", "^320 Zeilen aus", "^$"), ("config", "^$", "keine Umgebung(.|\n)*mehr dazu")],
+)
+def test_the_language_of_the_config_file_needs_no_environment(run, samples, line, out, err):
+    """The file's language is that of results and errors, also where no environment is configured."""
+    Path("config.toml").write_text('language = "de"\n', encoding="utf-8")
+    done = run(line.format(entries=samples[1]), BKTOOLS_CONFIG="config.toml")
+    assert re.search(out, done.stdout), done.stdout
+    assert re.search(err, done.stderr), done.stderr
+
+
 def test_config_shows_each_source_and_no_secret(run):
     """A value names its variable; secrets are masked; what is for another environment is not used."""
     address, proxy = "https://books.example", "http://user:hunter2@proxy.example:8080"

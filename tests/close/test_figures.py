@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from step_results import entries_of, finding, results_of
 
+import bktools
 from bktools.close.actions import CHANGED, actions_of
 from bktools.close.entries import COLUMNS
 from bktools.close.figures import LARGEST, LARGEST_OF_OTHERS, Figures, spent_table
@@ -215,3 +216,11 @@ def test_an_entry_is_held_back_by_one_reason():
     assert step_of(words("de"), steps["no_category"]).why.endswith(
         "in den Zahlen unter einem anderen Grund gezählt: 1 Eintrag"
     )
+
+
+@pytest.mark.parametrize("kind", [object, "datetime64[s]", pd.ArrowDtype(pa.date32())])
+def test_the_month_is_that_of_days_of_each_type(samples, closed, kind):
+    """Days of Python, pandas and Arrow are days: the month of a close is the one that its entries have."""
+    entries = bktools.read_entries(samples[1])
+    entries["date"] = entries["date"].dt.date if kind is object else entries["date"].astype(kind)
+    assert closed(entries).period == "2026-10"

@@ -15,7 +15,7 @@ from bktools.connection import company_named
 from bktools.contract import rules
 from bktools.frames import schema
 from bktools.frames.money import check_form
-from bktools.inputs import cells, terms
+from bktools.inputs import cells
 from bktools.inputs.assignment import ask_for, candidates
 from bktools.inputs.fields import fields_of, options_of
 from bktools.inputs.formats.registry import refuse_ledgers
@@ -33,11 +33,9 @@ from bktools.inputs.values.splits import SPLITS, split_entries
 
 # The service's own UUID of no category.
 _NO_CATEGORY = "00000000-0000-0000-0000-000000000000"
-_FOREIGN = frozenset({"foreign", "original", "instructed"})
 # What a budget has amounts for.
 _ACCOUNT = "account_code"
 _KEYS = {"category_id", "cost_centre", "employee_id", "supplier", _ACCOUNT}
-_AMOUNTS = frozenset({"amount", "value", "sum"})
 
 # Categories and employees by the field that names them, None where they were not given.
 Frames = Mapping[str, pd.DataFrame | None]
@@ -150,7 +148,6 @@ def _read_amounts(
     reading.result["id"] = reading.constant(None, schema.TEXT)
     _take_budget(reading)
     _find_columns(reading, frames, company, required)
-    _ask_whose_currency(reading)
     read_money(reading, own)
 
 
@@ -214,21 +211,6 @@ def _take_budget(reading: Reading) -> None:
 
 def _is_budget(reading: Reading) -> bool:
     return "date" in reading.may_lack
-
-
-def _ask_whose_currency(reading: Reading) -> None:
-    """Ask whether the column of currencies is the amount's, where a foreign amount stands beside it."""
-    parts = {
-        heading: {terms.normal(part) for part in heading.replace("_", " ").split()}
-        for heading in reading.table.headings
-    }
-    foreign = next((heading for heading, own in parts.items() if own & _FOREIGN and own & _AMOUNTS), None)
-    if foreign and "currency" in reading.places and not reading.is_asked("currency"):
-        choices = [
-            reading.table.choice("currency", reading.places["currency"]),
-            {"columns": {"currency": ""}},
-        ]
-        reading.problems.ask("whose_currency", choices, heading=foreign, currency=reading.heading("currency"))
 
 
 def _read_identities(reading: Reading, *, frames: Frames, company: str | None) -> None:

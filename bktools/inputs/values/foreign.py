@@ -44,11 +44,13 @@ def settle_foreign(reading: Reading, home: str | None) -> None:
 
 def _second_amount(reading: Reading) -> int | None:
     """Return a column of amounts that is not read: by its heading, or beside the column of currencies."""
-    for tables in (_FOREIGN, ("amount",)):
+    is_ledger = reading.kind == "ledger"
+    # The amount of a transaction is that of an entry itself.
+    for tables in (_FOREIGN, ("amount",)) if is_ledger else (_FOREIGN[:1],):
         for place in reading.free():
             if reading.seen(place).is_headed(*tables) and reading.seen(place).are_amounts():
                 return place
-    for place in candidates(reading, "credit"):
+    for place in candidates(reading, "credit") if is_ledger else ():
         column = reading.seen(place)
         is_beside = abs(place - reading.places["currency"]) == 1
         if is_beside and column.has_cents() and not column.says("tax", "rate"):
@@ -67,15 +69,18 @@ def _decide(reading: Reading, own: int, home: str | None) -> None:
         return
     # Under another heading it may also be the amount in the home currency.
     is_foreign = reading.is_asked("foreign_amount") or reading.seen(own).is_headed(*_FOREIGN)
+    is_foreign &= reading.kind == "ledger"
     if is_foreign and home and home not in others and same <= {home}:
         place = reading.places.pop("currency")
         reading.places |= {"foreign_amount": own, "foreign_currency": place}
         reading.table = replace(reading.table, currency=(home,))
     else:
         table, place = reading.table, reading.places["currency"]
-        pair = {"foreign_amount": table.headings[own], "foreign_currency": table.headings[place]}
-        choices = [{"columns": pair}, table.choice("currency", place)]
-        heading, currency = pair.values()
+        heading, currency = table.headings[own], table.headings[place]
+        pair = {"foreign_amount": heading, "foreign_currency": currency}
+        # Entries have no amount in another currency.
+        others_own = {"columns": pair if reading.kind == "ledger" else {"currency": ""}}
+        choices = [others_own, table.choice("currency", place)]
         reading.problems.ask("whose_currency", choices, heading=heading, currency=currency)
 
 

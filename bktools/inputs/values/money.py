@@ -83,7 +83,8 @@ def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]
     if reading.has("currency"):
         named = {text.strip() for text in cells.unique(reading.column("currency")) if text.strip()}
         codes = terms.currencies_of(named.pop()) if len(named) == 1 else ()
-        reading.table = replace(reading.table, currency=codes)
+        if codes != reading.table.currency:
+            reading.table = replace(reading.table, currency=codes)
     if not fields and reading.asked.get("amount") != "":
         return {}
     if not reading.has("side") and fields == ["amount"] and not reading.is_asked("side"):
@@ -104,8 +105,7 @@ def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]
         return {}
     figures = figures if keep.all() else _figures(reading, fields)
     sums = _signed(reading, figures, _read_values(reading, figures, own_currency))
-    if reading.kind == "ledger":
-        settle_foreign(reading, only_of_headings(reading, figures) or own_currency)
+    settle_foreign(reading, only_of_headings(reading, figures) or own_currency)
     read_currency(reading, figures, own_currency)
     return sums
 
