@@ -97,11 +97,12 @@ def budget_of(budget: Any, currency: str | None) -> pa.Table | None:
     if budget is None:
         return None
     table = described(in_memory(budget, "budget"), source_of(budget))
+    keys = keys_of_budget(table)
     if "currency" not in table.column_names:
         if currency is None:
             raise InputError(Sentence("error.budget_without_currency"), source="budget")
         table = table.append_column("currency", pa.repeat(pa.scalar(currency, TEXT), len(table)))
-    spend(table, by=keys_of_budget(table))
+    spend(table, by=keys)
     return table
 
 
