@@ -128,7 +128,7 @@ def ask_for(reading: Reading, name: str, choices: Sequence[Choice], *, is_doubtf
 
     So its cells are asked about in the same question.
     """
-    headings = ["/".join(choice["columns"].values()) for choice in choices]
+    headings = ["/".join(dict.fromkeys(choice["columns"].values())) for choice in choices]
     code = "no_column" if headings else "no_column_like_it"
     if name == "date" and not choices and reading.kind == "entries" and {*MONEY} & reading.places.keys():
         # What has no heading of amounts either is no file of entries.

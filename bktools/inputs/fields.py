@@ -30,6 +30,8 @@ _CODE = re.compile(r"[\w.\-/ ]*\d{3}[\w.\-/ ]*")
 _DOTTED = re.compile(r"\d{1,3}(?:\.\d{1,4})+")
 _NAME = re.compile(r"[^\W\d_]{3}")
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
+# The number of a voucher, which VT or BQ1, the code of a journal, is not.
+_NUMBER = re.compile(r"\d\d|^\d$")
 _UUID = re.compile(rules.UUID_REGEX)
 _FEW_ROWS, _FEW_KINDS = 3, 6
 
@@ -138,6 +140,11 @@ def are_account_names(column: Column) -> bool:
     return column.most(_LETTER.search) and not has_digits(column)
 
 
+def _may_be_voucher(column: Column) -> bool:
+    """Whether cells are numbers of vouchers, which have several rows, and no codes of journals."""
+    return column.repeats and (not column.is_headed("journal") or column.most(_NUMBER.search))
+
+
 def _may_be_side(column: Column) -> bool:
     if len(column.kinds) > _FEW_KINDS:
         return False
@@ -181,7 +188,7 @@ TYPES: Final[Mapping[str, Type]] = {
     "name": Type(offers=_may_be_name),
     "flag": Type(_are_flags),
     "number": Type(),
-    "voucher": Type(lambda column: column.repeats, is_text=True),
+    "voucher": Type(_may_be_voucher, is_text=True),
     "tax_code": Type(_has_no_cents, is_text=True),
     "uuid": Type(offers=Column.are_uuids),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 
 import msgspec
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 
 import bktools
 from bktools import caller
-from bktools.errors import ArgumentError, QuestionError
+from bktools.errors import ArgumentError, InputError, QuestionError
 from bktools.frames import schema
 from bktools.inputs.mappings import arguments, made_from, mapping_for, path_of, read_mapping, write_mapping
 from bktools.inputs.notes import note_sentence, note_sentences
@@ -223,3 +224,23 @@ def test_a_mapping_is_found_where_columns_are_made_of_others(write, text, option
     frame = bktools.read_general_ledger(write(text), **options)
     write_mapping(made_from(frame, "ledger", "ledger"))
     assert mapping_for(write(text, "next.csv"), "ledger").options == options
+
+
+def test_a_warning_names_the_line_of_its_caller(write):
+    """Notes and failed checks warn at the line that reads the file, whatever function reads it."""
+    text = "x\nDate;Account;Amount\n2026-10-01;5800;1,00\n2026-10-02;5801;2,00\n"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        bktools.read_entries(write(text), currency="EUR")
+        bktools.read_general_ledger(write(text), verify="warn")
+    assert {warning.category.__name__ for warning in caught} == {"FileNoteWarning", "UnverifiedTableWarning"}
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_a_mapping_has_the_names_of_arguments(tmp_path):
+    """What is wrong with a mapping is told by its own names, also where a command reads it."""
+    path = tmp_path / "card.toml"
+    path.write_text('kind = "entries"\nheadings = ["A"]\n[options.columns]\nprice = "A"\n', encoding="utf-8")
+    flags = {name: option.flag for name, option in OF_KIND["entries"].items()}
+    with caller.command(flags), pytest.raises(InputError, match=r"\(columns must name one of "):
+        read_mapping(path)

@@ -19,8 +19,8 @@ from bktools.contract import rules
 from bktools.contract.accounts import LONGEST_TEXT
 from bktools.frames import schema
 from bktools.inputs import cells, terms
-from bktools.inputs.assignment import ask_for, candidates
-from bktools.inputs.fields import has_digits, options_of
+from bktools.inputs.assignment import MONEY, ask_for, candidates
+from bktools.inputs.fields import fields_of, has_digits, options_of
 from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
@@ -40,8 +40,8 @@ _LIST = pa.schema(
     ]
 )
 _MORE_DIGITS = r"^\d{16,}$"
-# Values of a tax column that holds rates instead of codes: 10%, 0.25, 0,19.
-_RATE = r"^\s*(?:\d{1,3}(?:[.,]\d+)?\s*%|0?[.,]\d+)\s*$"
+# A tax column that holds rates instead of codes has 0.25 or 0,19 in each cell, or a cell such as 20% (VAT).
+_RATE, _PERCENT = r"^\s*0?[.,]\d+\s*$", r"\d\s*%"
 
 
 @takes_options("chart")
@@ -137,19 +137,36 @@ def _find_columns(reading: Reading) -> None:
         return
     split_accounts(reading, "code", "name")
     table, places = reading.table, reading.places
+    if not reading.is_asked("code"):
+        _refuse_postings(reading)
     if "code" not in places and "external_id" in places and not _are_ids(reading, "external_id"):
         places["code"] = places["external_id"]
     if "code" not in places:
         # Any list has codes and names: under headings that are not known, the codes may be of something else.
         is_doubtful = table.heading_line > 0 and not table.is_known
         choices = [table.choice("code", place) for place in candidates(reading, "code")]
+        if not choices and "name" in places:
+            # Accounts may have names alone.
+            choices = [{"columns": dict.fromkeys(("code", "name"), reading.heading("name"))}]
         ask_for(reading, "code", choices, is_doubtful=is_doubtful)
     if "name" not in places:
         offered = candidates(reading, "name")
         if not offered and "code" in places and not has_digits(reading.seen(places["code"])):
-            # Accounts may have names alone.
             offered = [places["code"]]
         ask_for(reading, "name", [table.choice("name", place) for place in offered])
+
+
+def _refuse_postings(reading: Reading) -> None:
+    """Refuse a table with days and amounts, which is a journal or a statement."""
+    columns = [reading.seen(place) for place in range(len(reading.table.headings))]
+    days = [one.heading for one in columns if "date" in fields_of(one.heading, "ledger") and one.are_days()]
+    amounts = [
+        one.heading
+        for one in columns
+        if fields_of(one.heading, "ledger") & {*MONEY} and one.filled and one.are_amounts(1)
+    ]
+    if days and amounts:
+        reading.problems.ask("no_chart", headings=[days[0], amounts[0]])
 
 
 def _are_ids(reading: Reading, name: str) -> bool:
@@ -169,8 +186,9 @@ def _leave_titles(reading: Reading) -> None:
         reading.column("name"), lambda text: terms.normal(text) in terms.TOTALS, schema.FLAG
     )
     is_alone = (filled <= 1) & (len(table.columns) > 1)
-    # A footer may stand in the column of the codes.
-    is_footer = is_alone & reading.blank("name") & (len(table.columns) > 2)
+    # A footer may stand in the column of the codes, which may be that of the names.
+    is_one = reading.places["code"] == reading.places["name"]
+    is_footer = is_alone & (reading.blank("name") | is_one) & (len(table.columns) > 2)
     is_title = is_footer | (no_identity & (is_alone | cells.mask(is_total) | reading.blank("name")))
     reading.note_rows("titles", is_title)
     reading.note_rows("no_code", no_identity & ~is_title)
@@ -186,7 +204,23 @@ def _leave_titles(reading: Reading) -> None:
     if not reading.has("company_id") and len(cells.unique(code)) * 2 < len(code):
         # Most codes are there again, also where each row has an ID of its own: they are no accounts' codes.
         again |= cells.duplicated(code)
-    reading.ask_of_rows("code_twice", again)
+    parts = _further_parts(reading) if again.any() else []
+    headings = [one for one in reading.table.headings if one in (reading.heading("code"), *parts)]
+    reading.ask_of_rows("code_in_parts" if parts else "code_twice", again, (), headings=headings)
+
+
+def _further_parts(reading: Reading) -> list[str]:
+    """Return the headings of columns that tell accounts apart together with the code, as parts of it."""
+    places = [
+        place
+        for place in reading.free()
+        if (column := reading.seen(place)).filled and all(map(str.isdigit, map(str.strip, column.filled)))
+    ]
+    columns = [reading.table.columns[place] for place in places]
+    # A column that tells them apart alone is a code of its own.
+    is_whole = any(not cells.duplicated(column).any() for column in columns)
+    are_together = not is_whole and not cells.duplicated(reading.or_null("code"), *columns).any()
+    return [reading.table.headings[place] for place in places] if are_together else []
 
 
 def _find_ids(reading: Reading) -> None:
@@ -238,8 +272,8 @@ def _leave_rates(reading: Reading) -> None:
         reading.note("tax_rate", heading=reading.heading("tax_rate"))
         reading.leave("tax_rate")
     if reading.has(field) and not reading.is_asked(field):
-        column = reading.or_null(field)
-        if column.null_count < len(column) and cells.matches(column, _RATE).all():
+        column = reading.or_null(field).drop_null()
+        if len(column) and (cells.matches(column, _RATE).all() or cells.matches(column, _PERCENT).any()):
             reading.note("tax_rate", heading=reading.heading(field))
             reading.leave(field)
 

@@ -60,9 +60,9 @@ def read_general_ledger(
     {options}
 
     The fields are `account_code`, `account_name`, `date`, `debit`, `credit`, `amount`, `side`, `currency`,
-    `text`, `document_number`, `voucher_id`, `tax_code`, `cost_centre`, `foreign_amount`, `foreign_currency`,
-    and `debit_account`, `credit_account` for rows that are two postings. Most options are for tables: a
-    format says these things itself.
+    `text`, `document_number`, `voucher_id`, `journal`, `tax_code`, `cost_centre`, `foreign_amount`,
+    `foreign_currency`, and `debit_account`, `credit_account` for rows that are two postings. Most options are
+    for tables: a format says these things itself.
 
     Returns
     -------
@@ -153,8 +153,24 @@ def _find_accounts(reading: Reading) -> None:
         _ask_account(reading)
     elif places.get("account_name") == places["account_code"]:
         reading.leave("account_name")
+    _number_by_journal(reading)
     if "account_code" in places and are_account_names(reading.seen(places["account_code"])):
         reading.note("accounts_by_name", heading=reading.heading("account_code"))
+
+
+def _number_by_journal(reading: Reading) -> None:
+    """Put the journal, or the kind of voucher, before numbers that begin again in each of them."""
+    if reading.has("journal", "voucher_id"):
+        journal, number = (cells.trimmed(reading.column(name)) for name in ("journal", "voucher_id"))
+        numbers = pa.table([number, journal], ["number", "journal"]).filter(pc.not_equal(number, ""))
+        kinds = numbers.group_by("number").aggregate([("journal", "count_distinct")])
+        if pc.any(pc.greater(kinds["journal_count_distinct"], 1)).as_py():
+            columns = list(reading.table.columns)
+            joined = pc.binary_join_element_wise(journal, number, pa.scalar(" ", schema.TEXT))
+            columns[reading.places["voucher_id"]] = pc.if_else(pc.equal(number, ""), number, joined)
+            reading.table = replace(reading.table, columns=columns)
+            return
+    reading.leave("journal")
 
 
 def _ask_account(reading: Reading) -> None:

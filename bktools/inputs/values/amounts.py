@@ -133,8 +133,9 @@ def number(amount: Money, decimal: str) -> Decimal | None:
     mark = decimal if decimal in _OTHER else shown.mark if shown else "."
     other = _OTHER[mark]
     whole, _, decimals = amount.digits.partition(mark)
-    # Groups of two stand before the last one in India.
-    are_groups = other not in whole or re.fullmatch(rf"\d{{1,3}}(\{other}\d{{2,3}})*\{other}\d{{3}}", whole)
+    # Groups of two stand before the last one in India, with commas.
+    group = r"(,\d{2,3})*,\d{3}" if other == "," else r"(\.\d{3})+"
+    are_groups = other not in whole or re.fullmatch(rf"\d{{1,3}}{group}", whole)
     if other in decimals or mark in decimals or not are_groups:
         return None
     value = amount.sign * Decimal((whole.replace(other, "") or "0") + "." + (decimals or "0"))
