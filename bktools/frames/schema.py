@@ -134,6 +134,7 @@ STYLES: Mapping[str, tuple[str, ...]] = {
     "entry": ("entry", "receipt"),
     "supplier_day": ("supplier_day",),
     "account_day": ("day", "work_day", "open_day"),
+    "week": ("week", "batch_week"),
     "document": ("document",),
     "batch": ("batch", "batch_supplier", "batch_employee"),
     "month": ("month",),

@@ -107,9 +107,9 @@ class LedgerOptions(MoneyOptions, total=False):
 
     split_account: _SplitAccount
     style: Annotated[
-        Literal["entry", "supplier_day", "account_day", "document", "batch", "month"] | None,
+        Literal["entry", "supplier_day", "account_day", "week", "document", "batch", "month"] | None,
         "--style STYLE: What one posting books, if the ledger does not show it: entry, supplier_day, "
-        "account_day, document, batch or month.",
+        "account_day, week, document, batch or month.",
     ]
     reverse_sign: Annotated[
         bool | None,

@@ -19,6 +19,8 @@ from bktools.ledger.study import Study
 
 # More entries in a row are not looked for in one posting.
 LONGEST_ROW = 40
+# More than the days since 1970: an account and a day are one number.
+DAYS = 2**20
 
 
 def sums_in_a_row(study: Study, entries: Sequence[Entry], pieces: Sequence[Piece]) -> dict[int, list[Piece]]:
@@ -46,9 +48,17 @@ def sums_in_a_row(study: Study, entries: Sequence[Entry], pieces: Sequence[Piece
 def taken_back_in_a_row(study: Study, pieces: Sequence[Piece]) -> dict[int, list[Piece]]:
     """Return by entry the pieces of the entries' kind that take it back with entries of other receipts."""
     taken_back: dict[int, list[Piece]] = defaultdict(list)
+    entries = study.entries.take(study.entries.is_home)
+    place = entries.account * DAYS + entries.day
+    order = np.argsort(place, kind="stable")
+    numbers, place = entries.e[order], place[order]
     for piece in pieces:
-        nets = piece.nets.items() if piece.is_kind and not piece.is_move else ()
-        on = {account: _taken_back(study, piece, account) for account, net in nets if net * piece.gross > 0}
+        nets = {account: net for account, net in piece.nets.items() if net < 0 and piece.gross < 0}
+        on = {}
+        for account in nets if piece.is_kind else ():
+            last = account * DAYS + piece.day
+            near = slice(*np.searchsorted(place, (last - LATEST, last + 1)))
+            on[account] = _taken_back(study, study.of(numbers[near].tolist()), nets[account])
         own = {x.e: x for row in on.values() for x in row}
         # The stories tell of one entry, or one receipt.
         is_one = sum(map(bool, on.values())) == 1 and all(
@@ -60,11 +70,8 @@ def taken_back_in_a_row(study: Study, pieces: Sequence[Piece]) -> dict[int, list
     return taken_back
 
 
-def _taken_back(study: Study, piece: Piece, account: int) -> list[Entry]:
-    """Return the entries whose amount, else those whose sum in a row, a piece takes back on an account."""
-    entries, net = study.entries, piece.nets[account]
-    near = (piece.day - LATEST <= entries.day) & (entries.day <= piece.day)
-    own = study.of(entries.e[near & (entries.account == account) & entries.is_home].tolist())
+def _taken_back(study: Study, own: Sequence[Entry], net: int) -> list[Entry]:
+    """Return the entries whose amount, else those whose sum in a row, a posting takes back."""
     taken_back = [x for x in own if x.cents == -net]
     for _, row in _rows(study, own) if not taken_back else ():
         ends = {0: 0}

@@ -53,7 +53,7 @@ def match_ledger(
         the result has those of the month: of its close (`period`), else of their date. Default: all.
     style : str, optional
         What has one posting, where the ledger does not show it: "entry", "supplier_day", "account_day",
-        "document", "batch" or "month". By default as it was said to `read_general_ledger`.
+        "week", "document", "batch" or "month". By default as it was said to `read_general_ledger`.
     reverse_sign : bool, optional
         Whether credits of the ledger are costs. By default as it was said to `read_general_ledger`, else the
         side on which the entries' accounts have most.
