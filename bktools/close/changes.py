@@ -111,12 +111,12 @@ def compare(
         of months also currency, amount_before, amount_after, difference (exact), percent (of the amount
         before), entries_before, entries_after, and drivers: the entries that make most of the difference,
         without those that come each month; company_id, id. `frame.attrs["bktools"]` has the headline (a list
-        of lines), how many rows are below_threshold, and what was not_compared, and why.
+        of lines), how many rows are below_threshold (smaller: of each table), and what was not_compared.
 
     Raises
     ------
     ArgumentError
-        When the two are not of one kind, or the threshold is none.
+        When the two are not of one kind, the second month is not the later one, or the threshold is none.
     SnapshotNotFoundError
         When a moment is before the first snapshot.
 

@@ -83,8 +83,8 @@ def _in_euro(currency: str, amount: str, day: str | None, last: str) -> Decimal:
 def test_a_budget_is_compared_in_the_own_currency(tmp_path, period, budget):
     """Each amount at its rate, a budget's at that of the month's end; without a currency it is in the own."""
     file = tmp_path / "rates.csv"
-    lines = [f"{day},{currency},{rate}" for currency, own in BY_MONTH.items() for day, rate in own]
-    file.write_text("\n".join(["date,currency,rate", *lines]), encoding="utf-8")
+    lines = [f"{currency},{rate},{day}" for currency, own in BY_MONTH.items() for day, rate in own]
+    file.write_text("\n".join(["currency,rate,date", *lines]), encoding="utf-8")
     that = pd.DataFrame(PLANNED, columns=["supplier", "currency", "amount"])
     that["amount"] = that["amount"].astype(float)
     that = that if budget == "with currencies" else that.drop(columns="currency")
