@@ -16,7 +16,8 @@ from bktools.frames.schema import COUNT, TEXT
 from bktools.spending.expected import KEYS, expected_in, months_known
 
 CAME, DUE, MISSING = "came", "due", "missing"
-COLUMNS = ("id", "split_line", "date", "amount", *KEYS)
+# Without the company: all entries are of one, and those that closes held back do not name it.
+COLUMNS = ("id", "split_line", "date", "amount", *(name for name in KEYS if name != "company_id"))
 
 
 def recurring(

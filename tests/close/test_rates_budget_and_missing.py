@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import bktools
 from bktools.cli.month_end import missing_in
 from bktools.close.close import Close
+from bktools.close.recurring import recurring
 from bktools.errors import InputError
 from bktools.frames.columns import texts_of
 from bktools.journal.statements import record_verification
@@ -252,6 +255,32 @@ def test_what_is_missing_is_named_and_the_next_month_says_which_came(months: Mon
     november = months.table("2026-11", "expected")
     then = november[november["month"] == "2026-10"].set_index("supplier")["state"]
     assert (then[PHONE[0]], then[RENT[0]]) == ("late", "missing")
+
+
+def test_what_is_held_back_has_come():
+    """An entry without a category, held back in each close, is not missing in the plan of the next month."""
+    days = [dt.date(2026, month, 14) for month in (7, 8, 9, 10)]
+    entries = pa.table(
+        {
+            "id": ["1", "2", "3", "4"],
+            "split_line": [0, 0, 0, 0],
+            "date": days,
+            "amount": pa.array([Decimal("77.35")] * 4, pa.decimal128(38, 2)),
+            "supplier": ["Swiss"] * 4,
+            "currency": ["CHF"] * 4,
+            "category_id": pa.nulls(4, pa.string()),
+            "first_held_in": [str(day)[:7] for day in days],
+        }
+    )
+    # Those that closes held back do not name the company.
+    own = entries.append_column("company_id", pa.array(["A"] * 4)).append_column(
+        "reason", pa.array(["x"] * 4)
+    )
+    own = own.append_column("fate", pa.array(["held_back"] * 4))
+    sent = entries.slice(0, 0).append_column("sent_in", pa.array([], pa.string()))
+    for now, states in ((own.slice(3), []), (own.slice(0, 0), ["missing"])):
+        table = recurring(now, sent, entries.slice(0, 3), "2026-10", "", dt.date(2026, 11, 2))
+        assert table["state"].to_pylist() == states
 
 
 def test_what_is_missing_needs_three_months_before(months: Months):
