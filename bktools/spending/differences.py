@@ -113,7 +113,7 @@ def versus(
 
     Notes
     -----
-    Currencies are added at given rates only. Nothing of the interface.
+    Currencies are added at given rates only. Uses no interface of the service.
 
     Examples
     --------
