@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import warnings
 
+import msgspec
 import pandas as pd
 import pytest
 
@@ -156,7 +157,12 @@ def test_a_mapping_is_found_by_headings_or_named(write, tmp_path):
     assert mapping_for(next_month, "chart") is None
     # A team keeps the file beside its scripts.
     beside = write_mapping(mapping, tmp_path / "team.toml")
-    assert mapping_for(next_month, "entries", named=str(beside)).options == mapping.options
+    assert mapping_for(next_month, "entries", named=[str(beside)]).options == mapping.options
+    # Of several that are named, each file takes the one with its headings.
+    other = msgspec.structs.replace(mapping, headings=("Day", "Value"))
+    named = [str(write_mapping(other, tmp_path / "other.toml")), str(beside)]
+    assert mapping_for(next_month, "entries", named=named).name == "team"
+    assert mapping_for(write("A;B\n1;2\n", "none.csv"), "entries", named=named) is None
 
 
 def test_a_mapping_without_headings_is_found_by_its_name_alone(write):
@@ -166,7 +172,7 @@ def test_a_mapping_without_headings_is_found_by_its_name_alone(write):
     frame = bktools.read_entries(path, headings=0, columns=columns, currency="EUR")
     write_mapping(made_from(frame, "bare", "entries"))
     assert mapping_for(path, "entries") is None
-    assert mapping_for(path, "entries", named="bare").options["headings"] == 0
+    assert mapping_for(path, "entries", named=["bare"]).options["headings"] == 0
 
 
 def test_each_kind_has_its_options():
@@ -190,7 +196,7 @@ def test_a_title_above_does_not_stop_a_mapping(write):
     frame = bktools.read_entries(write(OPEN), date_format="%d/%m/%Y", **settled)
     write_mapping(made_from(frame, "card", "entries"))
     titled = write(f"My bank\n\n{OPEN}", "may.csv")
-    for mapping in (mapping_for(titled, "entries"), mapping_for(titled, "entries", named="card")):
+    for mapping in (mapping_for(titled, "entries"), mapping_for(titled, "entries", named=["card"])):
         assert mapping.options["headings"] == 3
         assert len(bktools.read_entries(titled, **arguments(mapping, {}))) == 2
 
