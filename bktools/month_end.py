@@ -177,7 +177,7 @@ def close_month(
         new_chart=new_chart,
         is_large_change=None if threshold is None else threshold_of(threshold),
         rates=kept_rates(settings, company, period) if rates is None else rates_of(rates),
-        budget=budget_of(budget),
+        budget=budget_of(budget, settings.currency),
         words=words_for(language, settings),
         seen=seen,
     )

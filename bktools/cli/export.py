@@ -301,9 +301,10 @@ def undo_import(
     from bktools.journal.writing import open_for_writing
 
     with books.connected() as service, open_for_writing(service.settings) as journal:
-        undo_exported_elsewhere(journal, event, **vars(statement))
+        others = undo_exported_elsewhere(journal, event, **vars(statement))
     done = words()("done.undone", event=event, by=statement.by)
-    text.report(done, event=event, by=statement.by)
+    held = [words()("done.still_elsewhere", count=len(others), event=max(others.values()))] if others else []
+    text.report(done, *held, event=event, still_elsewhere=len(others), by=statement.by)
 
 
 @app.command("not-booked")

@@ -64,7 +64,7 @@ def read(
     if options is None:
         # Other commands may read files of several kinds, each with a mapping.
         named = [name for name in named if read_mapping(path_of(name)).kind == kind]
-    mapping = mapping_for(file, kind, named[0] if named else None)
+    mapping = mapping_for(file, kind, named)
     if mapping is None:
         return reader(file, **(options or {}), **others)
     note(words()("command.mapping_used", name=mapping.name, file=file.name))
@@ -124,6 +124,7 @@ def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
         "files": [{name: facts[name] for name in ("source", "sha256")} for facts in about],
         "exported_at": max(filter(None, (facts.get("exported_at") for facts in about)), default=None),
         "rows": sum(facts["rows"] for facts in about),
+        "failed_checks": [text for facts in about for text in facts.get("failed_checks", ())],
         "notes": [f"{Path(facts['source']).name}: {text}" for facts in about for text in facts["notes"]],
         "note_facts": [
             {**fact, "file": Path(facts["source"]).name} for facts in about for fact in facts["note_facts"]
@@ -142,7 +143,12 @@ def read_ledger(
     if not files:
         return None
     frames = [read(bktools.read_general_ledger, "ledger", file, mappings, **others) for file in files]
-    _refuse_repeated(frames, ", ".join(file.name for file in files))
+    source = ", ".join(file.name for file in files)
+    for name in ("style", "reverse_sign"):
+        # The match takes them once, for the whole ledger.
+        if len({frame.attrs["bktools"].get(name) for frame in frames}) > 1:
+            raise InputError(Sentence("error.ledgers_differ", option=name.replace("_", "-")), source=source)
+    _refuse_repeated(frames, source)
     ledger = _joined(frames)
     if exported_at is not None:
         ledger.attrs["bktools"]["exported_at"] = f"{exported_at:%Y-%m-%d}"

@@ -111,12 +111,12 @@ def compare(
         of months also currency, amount_before, amount_after, difference (exact), percent (of the amount
         before), entries_before, entries_after, and drivers: the entries that make most of the difference,
         without those that come each month; company_id, id. `frame.attrs["bktools"]` has the headline (a list
-        of lines), how many rows are below_threshold, and what was not_compared, and why.
+        of lines), how many rows are below_threshold (smaller: of each table), and what was not_compared.
 
     Raises
     ------
     ArgumentError
-        When the two are not of one kind, or the threshold is none.
+        When the two are not of one kind, the second month is not the later one, or the threshold is none.
     SnapshotNotFoundError
         When a moment is before the first snapshot.
 
@@ -148,6 +148,8 @@ def compare(
     ]
     if any(are_months) and not all(are_months):
         raise ArgumentError("after", Sentence("rule.month_as_before", before=str(before)), after)
+    if all(are_months) and str(after) <= str(before):
+        raise ArgumentError("after", Sentence("rule.later_month", before=str(before)), after)
     about: dict[str, Any] = {"environment": environment, "before": str(before), "after": str(after or "now")}
     about |= {"headline": [], "below_threshold": 0, "smaller": {}, "not_compared": []}
     if all(are_months):

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
-from bktools.errors import ArgumentError
+from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import days_of
 from bktools.frames.incoming import arrow_of, described, in_memory, source_of
-from bktools.frames.schema import Month
+from bktools.frames.schema import TEXT, Month
 from bktools.ledger.inputs import options_of, postings_in
 from bktools.service import Service
 from bktools.spending.budgets import keys_of_budget
@@ -89,12 +89,20 @@ def ledger_of(ledger: pd.DataFrame | None) -> pa.Table | None:
     return described(postings_in(ledger), source_of(ledger))
 
 
-def budget_of(budget: Any) -> pa.Table | None:
-    """Return the table of a budget, if there is one; refuse one that cannot be added up."""
+def budget_of(budget: Any, currency: str | None) -> pa.Table | None:
+    """Return the table of a budget, if there is one; refuse one that cannot be added up.
+
+    Without a column `currency` it is in the company's own.
+    """
     if budget is None:
         return None
     table = described(in_memory(budget, "budget"), source_of(budget))
-    spend(table, by=keys_of_budget(table))
+    keys = keys_of_budget(table)
+    if "currency" not in table.column_names:
+        if currency is None:
+            raise InputError(Sentence("error.budget_without_currency"), source="budget")
+        table = table.append_column("currency", pa.repeat(pa.scalar(currency, TEXT), len(table)))
+    spend(table, by=keys)
     return table
 
 

@@ -33,6 +33,8 @@ _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 # The number of a voucher, which VT or BQ1, the code of a journal, is not.
 _NUMBER = re.compile(r"\d\d|^\d$")
 _UUID = re.compile(rules.UUID_REGEX)
+# The number of an account at a bank, which is none of a ledger.
+IBAN: Final = re.compile(r"\s*[A-Z]{2}\d{2}[A-Z0-9 ]{11,34}\s*$")
 _FEW_ROWS, _FEW_KINDS = 3, 6
 
 
@@ -125,6 +127,7 @@ def _may_be_account(column: Column) -> bool:
         and not column.most(is_day)
         and (_has_no_cents(column) or _are_dotted(column))
         and not column.most(_UUID.match)
+        and not column.most(IBAN.match)
         and not column.says_balance
         and (are_account_codes(column) or _are_dotted(column) or all(map(_NAME.search, column.sample)))
     )
@@ -175,7 +178,9 @@ TYPES: Final[Mapping[str, Type]] = {
     "currency": Type(Column.are_currencies, offers=_may_be_currency),
     "side": Type(lambda column: column.most(side_of, 1), offers=_may_be_side),
     "account": Type(
-        tells=are_account_codes, offers=_may_be_account, prefers=(_has_no_cents, are_account_codes)
+        tells=are_account_codes,
+        offers=_may_be_account,
+        prefers=(_has_no_cents, are_account_codes),
     ),
     "account_of_side": Type(_has_no_cents, offers=_may_be_account),
     # Codes have digits, also where one is there twice, which is to be corrected; words are names.

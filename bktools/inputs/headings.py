@@ -55,7 +55,6 @@ def opened(source: Source, options: Options) -> Reading:
         reading.problems[:0] = asked
     elif text and not text.is_whole:
         reading.note("letters_replaced", encoding=text.encoding)
-    reading.table = replace(reading.table, sha256=source.file.sha256)
     return reading
 
 
@@ -90,7 +89,10 @@ def _below_headings(grid: Grid, source: Source, options: Options) -> Reading | N
         return None
     currency = _currency_above(grid.head[: max(top, 0)])
     numeric = _numeric(reading.table, grid)
-    reading.table = replace(reading.table, is_known=is_known, currency=currency, numeric=numeric)
+    sha256 = source.file.sha256
+    reading.table = replace(
+        reading.table, is_known=is_known, currency=currency, numeric=numeric, sha256=sha256
+    )
     assign(reading)
     return reading
 

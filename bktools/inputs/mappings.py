@@ -7,7 +7,7 @@ import re
 import tomllib
 import unicodedata
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
@@ -110,25 +110,34 @@ def write_mapping(mapping: FileMapping, path: Path | None = None) -> Path:
     return write_whole(path, lambda file: file.write(mapping.toml().encode()))
 
 
-def mapping_for(path: str | PathLike[str], kind: str, named: str | None = None) -> FileMapping | None:
+def mapping_for(path: str | PathLike[str], kind: str, named: Sequence[str] = ()) -> FileMapping | None:
     """Return the mapping of a name, else the one whose headings a file has; None without one.
 
-    A named mapping that is damaged or of another kind, and several for these headings are an `InputError`;
-    a damaged one that is not named is a `FileNoteWarning`.
+    Of several names it is the mapping whose headings the file has. A named mapping that is damaged or of
+    another kind, and several for these headings are an `InputError`; a damaged one that is not named is a
+    `FileNoteWarning`.
     """
-    if named is not None:
-        mapping = read_mapping(path_of(named))
+    chosen = [(name, read_mapping(path_of(name))) for name in named]
+    for name, mapping in chosen:
         if mapping.kind != kind:
-            raise InputError(f"is a mapping of {mapping.kind}, not of {kind}", source=named)
+            raise InputError(f"is a mapping of {mapping.kind}, not of {kind}", source=name)
+    if len(chosen) == 1:
+        (_, mapping), *_ = chosen
         return _placed(mapping, Source(path, kind)) or mapping
+    if chosen:
+        return _fitting(path, kind, [mapping for _, mapping in chosen])
     # A pipe is not opened: the reader refuses it.
     mappings, errors = all_mappings() if Path(path).is_file() else ([], [])
     for error in errors:
         # Python shows a warning once, also where a command reads several files.
         warnings.warn(words()("command.mapping_not_used", error=str(error)), FileNoteWarning, stacklevel=1)
-    known = [one for one in mappings if one.kind == kind]
-    source = Source(path, kind) if known else None
-    fitting = [own for one in known if source and (own := _placed(one, source))]
+    return _fitting(path, kind, [one for one in mappings if one.kind == kind])
+
+
+def _fitting(path: str | PathLike[str], kind: str, mappings: Sequence[FileMapping]) -> FileMapping | None:
+    """Return the mapping whose headings a file has, if there is one; several are an `InputError`."""
+    source = Source(path, kind) if mappings else None
+    fitting = [own for one in mappings if source and (own := _placed(one, source))]
     if len(fitting) > 1:
         names = " and ".join(repr(mapping.name) for mapping in fitting)
         raise InputError(

@@ -131,15 +131,30 @@ def record_exported_elsewhere(
     return record(journal, EXPORTED_ELSEWHERE, company_id=company_id, person=by, facts=facts)
 
 
-def undo_exported_elsewhere(journal: WritableJournal, event_id: int, *, by: str, evidence: str) -> None:
-    """Record that an event of entries exported elsewhere was wrong: they may be sent from here again."""
+def undo_exported_elsewhere(
+    journal: WritableJournal, event_id: int, *, by: str, evidence: str
+) -> dict[str, int]:
+    """Record that an event of entries exported elsewhere was wrong: they may be sent from here again.
+
+    Return the entries that still may not, each with the other event that records it.
+    """
     by, evidence = rules.a_name("by", by), rules.evidence("evidence", evidence)
     events = {event.event_id: event for event in events_by_code(journal, EXPORTED_ELSEWHERE)}
     event = events.get(event_id)
     if event is None or event.company_id is None:
         raise refusal("not_exported_elsewhere", event=event_id)
-    facts = {"word": event.facts["word"], "evidence": evidence}
+    word = event.facts["word"]
+    undone = events_by_code(journal, EXPORTED_ELSEWHERE_UNDONE)
+    if word in {one.facts["word"] for one in undone}:
+        raise refusal("undone_before", event=event_id)
+    facts = {"word": word, "evidence": evidence}
     record(journal, EXPORTED_ELSEWHERE_UNDONE, company_id=event.company_id, person=by, facts=facts)
+    standing, entries = journal.exported_elsewhere(event.company_id), event.facts["entries"]
+    return {
+        entry["entry_id"]: int(standing[entry["entry_id"]]["event_id"])
+        for entry in entries
+        if entry["entry_id"] in standing
+    }
 
 
 def record_first_export(journal: WritableJournal, company_id: str, *, by: str) -> int | None:

@@ -65,7 +65,7 @@ class Shown:
         return readable("\n".join([*filter(None, [self.title]), *lines, *filter(None, [notes])]))
 
     def _repr_html_(self) -> str:
-        rows = _texts(self.table.slice(0, self.count), self.columns, words("en"))
+        rows = _texts(self.table.slice(0, self.count), self.columns, words())
         longest = [max(map(len, cells), default=0) for cells in zip(*rows, strict=True)] or [0] * len(
             self.columns
         )
@@ -105,7 +105,10 @@ class Shown:
 
     def _more(self, drawn: int) -> str:
         left = self.total - drawn
-        return words()("command.more_rows", count=left) if left > 0 else "" if self.total else "no rows"
+        texts = words()
+        return (
+            texts("command.more_rows", count=left) if left > 0 else "" if self.total else texts("list.none")
+        )
 
 
 def _is_number(table: pa.Table, name: str) -> bool:

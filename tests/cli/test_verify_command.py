@@ -171,6 +171,12 @@ def test_a_ledger_may_be_in_several_files(run, sandbox, entries, tmp_path):
     write_ledger(tmp_path / "second.csv", dict(enumerate(entries[1:], 2)))
     with pytest.raises(InputError, match="have 2 postings in common, such as A 2 2026-10-02"):
         run("verify --ledger first.csv --ledger second.csv")
+    write_ledger(tmp_path / "second.csv", dict(enumerate(entries[2:], 3)))
+    second = (tmp_path / "second.csv").read_text(encoding="utf-8")
+    (tmp_path / "second.csv").write_text(second.replace("text", "description", 1), encoding="utf-8")
+    assert run("ledger second.csv --reverse-sign --save-mapping second")[0] == Exit.DONE
+    with pytest.raises(InputError, match="different values of --reverse-sign"):
+        run("verify --ledger first.csv --ledger second.csv")
 
 
 def test_a_mapping_keeps_how_the_ledger_books(run, sandbox, entries, tmp_path):

@@ -22,9 +22,15 @@ from bktools.wording.numbers import MINUS
 
 
 def test_a_month_is_compared_with_a_month(service):
-    """A month beside a moment is refused."""
+    """A month beside a moment, and a second month that is not the later one, are refused."""
+    for after in ("2026-10", "2026-09"):
+        with pytest.raises(ArgumentError, match="after must be a month after 2026-10, got"):
+            bktools.compare("2026-10", after, service=service)
     with pytest.raises(ArgumentError, match="after must be a month such as 2026-11, as 2026-10 is"):
         bktools.compare("2026-10", "2026-11-30", service=service)
+    for after in ("2026-10", "2026-09"):
+        with pytest.raises(ArgumentError, match="after must be a month after 2026-10"):
+            bktools.compare("2026-10", after, service=service)
 
 
 def test_two_months(sandbox, service, samples, closed):

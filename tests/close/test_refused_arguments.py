@@ -14,16 +14,20 @@ import pytest
 import bktools
 from bktools.errors import BktoolsError
 
-LEDGER_OF_WEEKS = pd.DataFrame(
+LEDGER_OF_FORTNIGHTS = pd.DataFrame(
     {"account_code": ["4910"], "date": [dt.date(2026, 10, 1)], "amount": [Decimal("1.00")]}
 )
-LEDGER_OF_WEEKS.attrs["bktools"] = {"style": "week"}
+LEDGER_OF_FORTNIGHTS.attrs["bktools"] = {"style": "fortnight"}
 WITHOUT_CATEGORIES = pd.DataFrame(
     {"id": [str(uuid.UUID(int=1))], "company_id": [None], "date": [pd.Timestamp("2026-10-01")]}
 )
 
 BROKEN = {
     "budget without a key": ({"budget": pd.DataFrame({"amount": [1.0]})}, "no column of a key"),
+    "budget without a currency": (
+        {"budget": pd.DataFrame({"supplier": ["Uber"], "amount": [1.0]})},
+        "budget: no column is the currency: add one",
+    ),
     "budget with a text": (
         {"budget": pd.DataFrame({"supplier": ["Uber"], "currency": ["EUR"], "amount": ["much"]})},
         "amount",
@@ -43,7 +47,7 @@ BROKEN = {
         {"ledger": pd.DataFrame({"account_code": ["4910"], "date": [dt.date(2026, 10, 1)]})},
         "needs the column amount",
     ),
-    "a ledger of another style": ({"ledger": LEDGER_OF_WEEKS}, "style must be one of"),
+    "a ledger of another style": ({"ledger": LEDGER_OF_FORTNIGHTS}, "style must be one of"),
     "employees without IDs": (
         {"employees": pd.DataFrame({"email": ["a@example.com"]})},
         "needs the column id",

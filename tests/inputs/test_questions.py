@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 
+import msgspec
 import pandas as pd
 import pytest
 
 import bktools
 from bktools import caller
-from bktools.errors import ArgumentError, QuestionError
+from bktools.errors import ArgumentError, InputError, QuestionError
 from bktools.frames import schema
 from bktools.inputs.mappings import arguments, made_from, mapping_for, path_of, read_mapping, write_mapping
 from bktools.inputs.notes import note_sentence, note_sentences
@@ -155,7 +157,12 @@ def test_a_mapping_is_found_by_headings_or_named(write, tmp_path):
     assert mapping_for(next_month, "chart") is None
     # A team keeps the file beside its scripts.
     beside = write_mapping(mapping, tmp_path / "team.toml")
-    assert mapping_for(next_month, "entries", named=str(beside)).options == mapping.options
+    assert mapping_for(next_month, "entries", named=[str(beside)]).options == mapping.options
+    # Of several that are named, each file takes the one with its headings.
+    other = msgspec.structs.replace(mapping, headings=("Day", "Value"))
+    named = [str(write_mapping(other, tmp_path / "other.toml")), str(beside)]
+    assert mapping_for(next_month, "entries", named=named).name == "team"
+    assert mapping_for(write("A;B\n1;2\n", "none.csv"), "entries", named=named) is None
 
 
 def test_a_mapping_without_headings_is_found_by_its_name_alone(write):
@@ -165,7 +172,7 @@ def test_a_mapping_without_headings_is_found_by_its_name_alone(write):
     frame = bktools.read_entries(path, headings=0, columns=columns, currency="EUR")
     write_mapping(made_from(frame, "bare", "entries"))
     assert mapping_for(path, "entries") is None
-    assert mapping_for(path, "entries", named="bare").options["headings"] == 0
+    assert mapping_for(path, "entries", named=["bare"]).options["headings"] == 0
 
 
 def test_each_kind_has_its_options():
@@ -189,7 +196,7 @@ def test_a_title_above_does_not_stop_a_mapping(write):
     frame = bktools.read_entries(write(OPEN), date_format="%d/%m/%Y", **settled)
     write_mapping(made_from(frame, "card", "entries"))
     titled = write(f"My bank\n\n{OPEN}", "may.csv")
-    for mapping in (mapping_for(titled, "entries"), mapping_for(titled, "entries", named="card")):
+    for mapping in (mapping_for(titled, "entries"), mapping_for(titled, "entries", named=["card"])):
         assert mapping.options["headings"] == 3
         assert len(bktools.read_entries(titled, **arguments(mapping, {}))) == 2
 
@@ -217,3 +224,23 @@ def test_a_mapping_is_found_where_columns_are_made_of_others(write, text, option
     frame = bktools.read_general_ledger(write(text), **options)
     write_mapping(made_from(frame, "ledger", "ledger"))
     assert mapping_for(write(text, "next.csv"), "ledger").options == options
+
+
+def test_a_warning_names_the_line_of_its_caller(write):
+    """Notes and failed checks warn at the line that reads the file, whatever function reads it."""
+    text = "x\nDate;Account;Amount\n2026-10-01;5800;1,00\n2026-10-02;5801;2,00\n"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        bktools.read_entries(write(text), currency="EUR")
+        bktools.read_general_ledger(write(text), verify="warn")
+    assert {warning.category.__name__ for warning in caught} == {"FileNoteWarning", "UnverifiedTableWarning"}
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_a_mapping_has_the_names_of_arguments(tmp_path):
+    """What is wrong with a mapping is told by its own names, also where a command reads it."""
+    path = tmp_path / "card.toml"
+    path.write_text('kind = "entries"\nheadings = ["A"]\n[options.columns]\nprice = "A"\n', encoding="utf-8")
+    flags = {name: option.flag for name, option in OF_KIND["entries"].items()}
+    with caller.command(flags), pytest.raises(InputError, match=r"\(columns must name one of "):
+        read_mapping(path)

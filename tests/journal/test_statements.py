@@ -58,7 +58,13 @@ def test_what_was_exported_elsewhere_is_not_sent(journal):
     assert "were exported elsewhere, as Ada recorded" in str(journal.obstacle(batch("a", 0, 1)))
     with pytest.raises(JournalError, match="were exported elsewhere"):
         claimed(journal, batch("a", 0, 1))
-    undo_exported_elsewhere(journal, event, by="Grace", evidence="that list was of a test company")
+    again = record_exported_elsewhere(journal, COMPANY, rows, **TOLD)
+    wrong = {"by": "Grace", "evidence": "that list was of a test company"}
+    assert undo_exported_elsewhere(journal, event, **wrong) == {ENTRIES[0]: again}
+    with pytest.raises(JournalError, match="was undone before"):
+        undo_exported_elsewhere(journal, event, **wrong)
+    assert {*journal.exported_elsewhere()} == {ENTRIES[0]}
+    assert undo_exported_elsewhere(journal, again, **wrong) == {}
     assert journal.exported_elsewhere() == {}
     claimed(journal, batch("a", 0, 1))
     with pytest.raises(JournalError, match="is not about entries exported elsewhere"):

@@ -83,8 +83,8 @@ def _in_euro(currency: str, amount: str, day: str | None, last: str) -> Decimal:
 def test_a_budget_is_compared_in_the_own_currency(tmp_path, period, budget):
     """Each amount at its rate, a budget's at that of the month's end; without a currency it is in the own."""
     file = tmp_path / "rates.csv"
-    lines = [f"{day},{currency},{rate}" for currency, own in BY_MONTH.items() for day, rate in own]
-    file.write_text("\n".join(["date,currency,rate", *lines]), encoding="utf-8")
+    lines = [f"{currency},{rate},{day}" for currency, own in BY_MONTH.items() for day, rate in own]
+    file.write_text("\n".join(["currency,rate,date", *lines]), encoding="utf-8")
     that = pd.DataFrame(PLANNED, columns=["supplier", "currency", "amount"])
     that["amount"] = that["amount"].astype(float)
     that = that if budget == "with currencies" else that.drop(columns="currency")
@@ -126,10 +126,14 @@ def test_without_a_rate_nothing_is_compared():
 
 
 @pytest.mark.parametrize("mark", [",", ";", "excel"])
-@pytest.mark.parametrize("headings", ["date currency rate", "Datum Währung Kurs", "Date Currency FX_rate"])
+@pytest.mark.parametrize(
+    "headings",
+    ["date currency rate", "Datum Währung Kurs", "Date Currency FX_rate", "currency rate date"],
+)
 def test_the_rate_of_the_day(tmp_path, mark, headings):
     """Of rates by day the last one until the entry's day holds, however the file is written."""
     rows = [["2026-07-01", "USD", 0.9], ["2026-09-01", "US$", 0.8]]
+    rows = [[currency, rate, day] for day, currency, rate in rows] if headings.endswith("date") else rows
     file = tmp_path / ("rates.xlsx" if mark == "excel" else "rates.csv")
     if mark == "excel":
         pd.DataFrame(rows, columns=headings.split()).to_excel(file, index=False)

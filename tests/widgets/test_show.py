@@ -15,6 +15,7 @@ import pytest
 from bktools import show, spend
 from bktools.errors import ArgumentError
 from bktools.visible import width
+from bktools.wording import reader
 
 EVIL = "<script>alert('x')</script> & \x1b[31m\u202ered"
 ID = "c01e13ec-a01a-4e84-a1e0-d06c7ae97acb"
@@ -60,6 +61,10 @@ class _Cells(HTMLParser):
 
 def test_a_notebook_shows_names_and_money_first():
     """Money has its currency's decimals, dates are ISO, null is empty, identifiers are last and whole."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BKTOOLS_LANGUAGE", "de")
+        patch.setattr(reader, "language", None)
+        assert "1.234.567,50" in show(FRAME)._repr_html_()
     head, *rows = _Cells(show(FRAME)._repr_html_()).rows
     columns = [text for text, _ in head]
     assert " ".join(columns) == "date amount currency Project approved sent_at share line id category_id"

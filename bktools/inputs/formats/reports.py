@@ -146,8 +146,9 @@ def by_account(file: File, grid: Grid) -> Books | None:
     if "account" in places or not ({"debit", "credit"} <= places.keys() or "amount" in places):
         return None
     are_marked = any(map(_ACCOUNT.match, (cell for row in grid.head for cell in row)))
-    # A marked account may stand above its headings.
-    first = -1 if are_marked else top
+    # An account with a mark or its code may stand above its headings.
+    is_above = top > 0 and _CODE.fullmatch(" ".join(filter(None, grid.head[top - 1])))
+    first = -1 if are_marked else top - 2 if is_above else top
     is_by_nature = "debit" not in places
     minus = not is_by_nature and any(map(_is_negative, grid.columns[places["credit"]].to_pylist()))
     # Credits with a minus have signs of their own, or are reversed: balances tell which, else the sum.

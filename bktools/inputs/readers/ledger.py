@@ -20,7 +20,8 @@ from bktools.frames import schema
 from bktools.frames.money import check_form
 from bktools.inputs import cells
 from bktools.inputs.assignment import ask_for, candidates
-from bktools.inputs.fields import are_account_codes, are_account_names, options_of
+from bktools.inputs.columns import most
+from bktools.inputs.fields import IBAN, are_account_codes, are_account_names, options_of
 from bktools.inputs.formats.format import Books
 from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
@@ -340,12 +341,14 @@ def _failed_checks(reading: Reading, books: Books, postings: pa.Table) -> Iterat
 
 def _doubts_of_table(reading: Reading, postings: pa.Table) -> Iterator[Note]:
     """Yield that all amounts are on one side, which no ledger is; note what a part of a ledger lacks."""
-    accounts = pc.unique(postings["account_code"])
+    accounts = pc.unique(postings["account_code"].drop_null())
     if _is_one_sided(postings["amount"]):
         yield note("one_sided", count=postings.num_rows)
     elif len(accounts) == 1 and postings.num_rows > 1:
         # A bank's statement would prove each entry that was paid.
         yield note("one_account", count=postings.num_rows, account=accounts[0].as_py())
+    elif most(accounts.to_pylist(), IBAN.match):
+        yield note("accounts_of_a_bank", account=accounts[0].as_py())
     columns = map(reading.seen, range(len(reading.table.headings)))
     contra = next((column.heading for column in columns if column.is_headed("contra_account")), None)
     if contra and total(postings["amount"]) and reading.has("account_code"):

@@ -45,7 +45,7 @@ def _read(reading: Reading) -> None:
     reading.table = cells.without_blank_rows(reading.table, [*reading.places.values()])
     if reading.has("date") and not reading.blank("date").all():
         reading.refuse("date", reading.blank("date"), "empty_rate_day")
-        read_date(reading, [reading.column("date")])
+        read_date(reading, reading.table.columns)
     codes = cells.each(reading.column("currency"), _code, schema.TEXT)
     reading.refuse("currency", cells.mask(pc.is_null(codes)), "no_currency")
     place = reading.places["rate"]

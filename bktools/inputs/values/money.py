@@ -83,7 +83,8 @@ def read_money(reading: Reading, own_currency: str | None) -> dict[str, Decimal]
     if reading.has("currency"):
         named = {text.strip() for text in cells.unique(reading.column("currency")) if text.strip()}
         codes = terms.currencies_of(named.pop()) if len(named) == 1 else ()
-        reading.table = replace(reading.table, currency=codes)
+        if codes != reading.table.currency:
+            reading.table = replace(reading.table, currency=codes)
     if not fields and reading.asked.get("amount") != "":
         return {}
     if not reading.has("side") and fields == ["amount"] and not reading.is_asked("side"):
