@@ -16,7 +16,8 @@ from bktools.frames.schema import COUNT, TEXT
 from bktools.spending.expected import KEYS, expected_in, months_known
 
 CAME, DUE, MISSING = "came", "due", "missing"
-COLUMNS = ("id", "split_line", "date", "amount", *KEYS)
+# All are of one company, which only some of the tables name.
+COLUMNS = ("id", "split_line", "date", "amount", *(key for key in KEYS if key != "company_id"))
 
 
 def recurring(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import bktools
 from bktools.cli.month_end import missing_in
 from bktools.close.close import Close
+from bktools.close.recurring import recurring
 from bktools.errors import InputError
 from bktools.frames.columns import texts_of
 from bktools.journal.statements import record_verification
@@ -252,6 +255,21 @@ def test_what_is_missing_is_named_and_the_next_month_says_which_came(months: Mon
     november = months.table("2026-11", "expected")
     then = november[november["month"] == "2026-10"].set_index("supplier")["state"]
     assert (then[PHONE[0]], then[RENT[0]]) == ("late", "missing")
+
+
+def test_what_is_held_back_each_month_is_not_missing():
+    """An entry of the month's own file is there, also where the journal has the others without a company."""
+    days = pd.to_datetime([f"2026-{month:02}-14" for month in (7, 8, 9, 10)]).astype("datetime64[s]")
+    rows = pd.DataFrame({"id": list("abcd"), "supplier": "Makro", "currency": "EUR", "date": days})
+    rows["amount"] = pd.array([Decimal("77.35")] * 4, pd.ArrowDtype(pa.decimal128(38, 2)))
+    rows = rows.assign(split_line=0, first_held_in=rows["date"].dt.strftime("%Y-%m"), sent_in="")
+    held = pa.Table.from_pandas(rows.head(3), preserve_index=False)
+    own = rows.tail(1).assign(company_id="c1", fate="held_back", reason="no_category")
+    own = pa.Table.from_pandas(own, preserve_index=False)
+    after = dt.date(2026, 11, 3)
+    assert len(recurring(own, held.slice(0, 0), held, "2026-10", "", after)) == 0
+    [missing] = recurring(own.slice(0, 0), held.slice(0, 0), held, "2026-10", "", after).to_pylist()
+    assert (missing["supplier"], missing["amount"]) == ("Makro", Decimal("77.35"))
 
 
 def test_what_is_missing_needs_three_months_before(months: Months):
