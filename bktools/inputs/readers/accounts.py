@@ -28,6 +28,7 @@ from bktools.inputs.options import ChartOptions, TableOptions, takes_options
 from bktools.inputs.readers.steps import Step, read_by_steps
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Table
+from bktools.inputs.values.days import is_day
 from bktools.inputs.values.split_accounts import split_accounts
 
 # The columns of a list of accounts, in their order.
@@ -159,7 +160,9 @@ def _find_columns(reading: Reading) -> None:
 def _refuse_postings(reading: Reading) -> None:
     """Refuse a table with days and amounts, which is a journal or a statement."""
     columns = [reading.seen(place) for place in range(len(reading.table.headings))]
-    days = [one.heading for one in columns if "date" in fields_of(one.heading, "ledger") and one.are_days()]
+    days = [
+        one.heading for one in columns if "date" in fields_of(one.heading, "ledger") and one.most(is_day, 0.5)
+    ]
     amounts = [
         one.heading
         for one in columns
