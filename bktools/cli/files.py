@@ -19,7 +19,7 @@ from typer import Argument
 import bktools
 from bktools.caller import in_shell
 from bktools.cli import reading, results
-from bktools.cli.options import Profile, option, shared
+from bktools.cli.options import Profile, option, shared, with_shared_options
 from bktools.cli.output import tell
 from bktools.cli.tables import show
 from bktools.consoles import listed
@@ -90,18 +90,9 @@ def show_file(
 
 def _reads(kind: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add the options that read a kind of file to a command, and those for what is shown and kept."""
-
-    def add(command: Callable[..., None]) -> Callable[..., None]:
-        signature = inspect.signature(command, eval_str=True)
-        file, *own, _ = signature.parameters.values()
-        behind = inspect.signature(show_file, eval_str=True).parameters
-        options = [*starmap(_option, OF_KIND[kind].items()), *own, *(behind[name] for name in _BEHIND)]
-        options = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in options]
-        command.__signature__ = signature.replace(parameters=[file, *options])  # type: ignore[attr-defined]
-        command.__annotations__ = {one.name: one.annotation for one in (file, *options)}
-        return command
-
-    return add
+    shown = inspect.signature(show_file, eval_str=True).parameters
+    more = [*starmap(_option, OF_KIND[kind].items()), *(shown[name] for name in _BEHIND)]
+    return partial(with_shared_options, more=more)
 
 
 def _option(name: str, declared: Declared) -> inspect.Parameter:

@@ -16,8 +16,8 @@ from bktools.frames.schema import COUNT, TEXT
 from bktools.spending.expected import KEYS, expected_in, months_known
 
 CAME, DUE, MISSING = "came", "due", "missing"
-# Without the company: all entries are of one, and those that closes held back do not name it.
-COLUMNS = ("id", "split_line", "date", "amount", *(name for name in KEYS if name != "company_id"))
+# All are of one company, which only some of the tables name.
+COLUMNS = ("id", "split_line", "date", "amount", *(key for key in KEYS if key != "company_id"))
 
 
 def recurring(

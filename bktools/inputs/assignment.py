@@ -104,7 +104,11 @@ def _one_of(reading: Reading, field: Field, matching: Sequence[int]) -> list[int
 
 def ask_which(reading: Reading, name: str, several: Sequence[int]) -> None:
     """Ask which of several columns is a field's."""
-    choices = [reading.table.choice(name, place) for place in several]
+    choices: list[Choice] = [reading.table.choice(name, place) for place in several]
+    if name == "amount" and not reading.is_asked("currency"):
+        columns = range(len(reading.table.headings))
+        beside = [place for place in columns if reading.seen(place).is_headed("currency")]
+        choices = [_with_its_currency(reading, place, beside) for place in several]
     headings = [reading.table.headings[place] for place in several]
     reading.problems.ask("several_columns", choices, field=name, headings=headings)
 
@@ -174,7 +178,7 @@ def _twins(reading: Reading, place: int, beside: Sequence[int]) -> list[int]:
     wanted, *others = (
         terms.without(reading.table.headings[own], "amount", "currency") for own in (place, *beside)
     )
-    is_named = wanted and reading.table.heading_line > 0
+    is_named = (wanted or len(beside) > 1) and reading.table.heading_line > 0
     return [own for own, other in zip(beside, others, strict=True) if is_named and other == wanted]
 
 

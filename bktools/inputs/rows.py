@@ -41,8 +41,11 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     filled = filled_fields(options)
     is_account_open = is_ledger and reading.has("account_code") and "account_code" not in filled
     no_account = reading.blank("account_code") if is_account_open else none
-    texts = _texts(reading)
+    texts, names = _texts(reading)
     ranks = _ranks(table, texts)
+    # Where other rows have their account, a sum below them has its word.
+    of_names = _ranks(table, names)
+    ranks[no_day] = np.maximum(ranks, np.where(of_names > terms.MAYBE, of_names, ranks))[no_day]
     says_report = ranks > terms.NO_REPORT
     lacks = (no_day | no_account | _lacks(table, texts, says_report)) & says_report
     is_noted = ~has_amount & (says_report | no_day | _has_balance_alone(reading))
@@ -50,6 +53,7 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
     is_sum = has_amount & _has_amounts_alone(reading, money)
     is_sum &= (is_sum.sum() * 3 < len(is_sum)) & (not keeps_reports)
     is_report = ~is_noted & ~is_sum & (lacks | ((ranks > terms.MAYBE) & (not is_ledger)))
+    is_report &= not keeps_reports
     is_lacking = ~is_noted & ~is_report & ~has_amount
     no_date = ~is_noted & ~is_report & ~is_sum & has_amount & no_day
     if reading.has("date"):
@@ -62,9 +66,8 @@ def entries_only(reading: Reading, money: Mapping[str, Figures]) -> Mask:
         is_noted, is_lacking = is_noted | is_lacking, none
     reading.note_rows("rows_without_amount", is_noted, rows=_shown(table, is_noted))
     reading.ask_of_rows("sum_rows", is_sum, [table.skip(is_sum)])
-    is_report &= not keeps_reports
     if is_report.any():
-        report_texts = _report_texts(table, texts, is_report)
+        report_texts = _report_texts(table, [*texts, *names], is_report)
         left_out: Choice = _pattern(table, report_texts, is_report) or table.skip(is_report)
         shown = [text[:40] for text in report_texts]
         reading.ask_of_rows("report_rows", is_report, [left_out, {"skip_rows": "none"}], values=shown)
@@ -98,12 +101,12 @@ def _further_rows(reading: Reading, no_date: Mask) -> Choice:
     return {"fill_down": ",".join(["date", *fields])}
 
 
-def _texts(reading: Reading) -> list[int]:
-    """Return the columns that may say that a row is one of a report."""
-    known = ["date", "currency", "amount", "debit", "credit"]
-    known += ["account_name", "account_code"] if reading.kind == "ledger" else []
-    places = {*map(reading.places.get, known)}
-    return [place for place in range(len(reading.table.columns)) if place not in places]
+def _texts(reading: Reading) -> tuple[list[int], list[int]]:
+    """Return the columns that may say that a row is one of a report, and those of a ledger's accounts."""
+    accounts = ("account_name", "account_code") if reading.kind == "ledger" else ()
+    names = [reading.places[field] for field in filter(reading.has, accounts)]
+    known = {*names, *map(reading.places.get, ("date", "currency", "amount", "debit", "credit"))}
+    return [place for place in range(len(reading.table.columns)) if place not in known], names
 
 
 def _ranks(table: Table, texts: Sequence[int]) -> Lines:

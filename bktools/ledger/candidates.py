@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bktools.ledger.entry_names import Entry
-from bktools.ledger.gates import CORRECTED, EARLIER, LATEST
+from bktools.ledger.gates import CORRECTED, LATEST
 from bktools.ledger.whole_numbers import NONE
 
 # A voucher and an account: NONE for all of the voucher.
@@ -149,9 +149,7 @@ class FreePieces:
         self.named: Mapping[PieceId, set[int]] = defaultdict(set)
         for x in entries:
             for piece in (
-                piece
-                for name in x.names
-                for piece in self.with_text(name, x.day - EARLIER, x.day + CORRECTED)
+                piece for name in x.names for piece in self.with_text(name, x.day - LATEST, x.day + CORRECTED)
             ):
                 if x.e not in self.named[piece.id]:
                     self.naming[x.e].append(piece)

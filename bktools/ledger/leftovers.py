@@ -106,15 +106,12 @@ def pieces_left(study: Study, kinds: Kinds) -> list[Piece]:
     first, last = entries.day.min() - LATEST, entries.month_end.max() + CORRECTED
     is_near = (books.day >= first) & (books.day <= last)
     left = whole_pieces(study, np.flatnonzero(is_near & ~is_used), kinds).values()
-    opened = study.of(entries.e[entries.is_home & ~matching.has_pair].tolist())
     pieces: list[Piece] = []
     for piece in left:
         on_used = sum(net for account, net in piece.nets.items() if account in used)
         is_plain = on_used == piece.gross or not study.case.rates.has_tax
         can_be_cut = is_of_parts and is_plain and not used.isdisjoint(piece.nets)
-        if not piece.gross and is_of_parts:
-            pieces += _ends_of_move(piece, opened, used)
-        elif piece.v in used_accounts or can_be_cut:
+        if piece.gross and (piece.v in used_accounts or can_be_cut):
             free = {a: net for a, net in piece.nets.items() if net and a not in used_accounts[piece.v]}
             pieces += [replace(piece, id=(piece.v, a), gross=net, nets={a: net}) for a, net in free.items()]
         else:
@@ -130,20 +127,6 @@ def _without_returned(pieces: Sequence[Piece]) -> list[Piece]:
 
     moves = Counter(lot(piece) for piece in pieces if piece.is_move)
     return [piece for piece in pieces if not piece.is_move or moves[lot(piece)] != moves[lot(piece, -1)]]
-
-
-def _ends_of_move(piece: Piece, opened: Sequence[Entry], used: frozenset[int]) -> list[Piece]:
-    """Cut a move between two accounts into its ends, with the gross of the entry that it names."""
-    sizes = {abs(x.cents) for x in opened if x.account in piece.nets and x.is_named_in(piece.text)}
-    if len(piece.nets) != 2 or (len(sizes) != 1 and used.isdisjoint(piece.nets)):
-        return [piece]
-    size = sizes.pop() if len(sizes) == 1 else None
-    ends = []
-    for account, net in piece.nets.items():
-        gross = net if size is None else size if net > 0 else -size
-        if net:
-            ends.append(replace(piece, id=(piece.v, account), gross=gross, nets={account: net}, is_move=True))
-    return ends
 
 
 # ---- proven pairs that are judged again

@@ -28,6 +28,7 @@ from bktools.inputs.options import ChartOptions, TableOptions, takes_options
 from bktools.inputs.readers.steps import Step, read_by_steps
 from bktools.inputs.reading import Reading
 from bktools.inputs.table import Table
+from bktools.inputs.values.days import is_day
 from bktools.inputs.values.split_accounts import split_accounts
 
 # The columns of a list of accounts, in their order.
@@ -113,10 +114,10 @@ def read_accounts(
 ) -> pd.DataFrame:
     """Read the service's accounts from a file that its user interface exported.
 
-    The arguments are those of `read_chart_of_accounts`. Returns one row per account, in the file's order,
-    with `_FIELDS`. All but `id` and `archived` are null where the file does not have them: an external ID is
-    never taken from the code here, since accounts are matched by it. A file without a column for `id` is a
-    `QuestionError`; an `id` or external ID that is malformed or there twice is to be corrected.
+    The arguments are those of `read_chart_of_accounts`. Returns one row per account, in the file's order.
+    All but `id` and `archived` are null where the file does not have them: an external ID is never taken from
+    the code here, since accounts are matched by it. A file without a column for `id` is a `QuestionError`; an
+    `id` or external ID that is malformed or there twice is to be corrected.
     """
     source = Source(path, "accounts")
     steps: list[Step] = [
@@ -159,7 +160,9 @@ def _find_columns(reading: Reading) -> None:
 def _refuse_postings(reading: Reading) -> None:
     """Refuse a table with days and amounts, which is a journal or a statement."""
     columns = [reading.seen(place) for place in range(len(reading.table.headings))]
-    days = [one.heading for one in columns if "date" in fields_of(one.heading, "ledger") and one.are_days()]
+    days = [
+        one.heading for one in columns if "date" in fields_of(one.heading, "ledger") and one.most(is_day, 0.5)
+    ]
     amounts = [
         one.heading
         for one in columns
