@@ -19,7 +19,8 @@ import pandas as pd
 
 import bktools
 from bktools import disk
-from bktools.connection import company_named, open_service
+from bktools.connection import open_service
+from bktools.contract import rules
 from bktools.contract.categories import CATEGORIES
 from bktools.contract.employees import EMPLOYEES
 from bktools.contract.endpoint import Endpoint
@@ -137,7 +138,7 @@ def _of_service(settings: Settings) -> Iterator[Checked]:
     company = settings.company
     try:
         if company is not None:
-            company = company_named(company, settings)
+            company = rules.company_of(settings)
         # Categories need a company; employees are of all companies that the credential can see.
         endpoint = EMPLOYEES.search if company is None else CATEGORIES.search
         header = authorization(endpoint, settings)

@@ -129,10 +129,10 @@ def words_for(language: str | None, settings: Settings) -> Words:
     return words(language or settings.language)
 
 
-def company_named(company: object, settings: Settings | None = None) -> str:
+def company_named(company: object) -> str:
     """Return the UUID of a company, given by its UUID or by its short name in the config file.
 
-    Without settings the short names are those of the configured environment, if there is one.
+    The short names are those of the configured environment, if there is one.
 
     Raises
     ------
@@ -140,9 +140,7 @@ def company_named(company: object, settings: Settings | None = None) -> str:
         When it is neither.
     """
     names: Mapping[str, str] = {}
-    if settings is not None:
-        names = settings.company_names
-    elif not (isinstance(company, str) and rules.UUID_PATTERN.match(company)):
+    if not (isinstance(company, str) and rules.UUID_PATTERN.match(company)):
         with suppress(ConfigurationError):
             names = load_settings().company_names
     return rules.company_id("company", company, names)

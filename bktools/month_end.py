@@ -20,7 +20,6 @@ from bktools.errors import ArgumentError, StorageError
 from bktools.frames.delimited import profile_named
 from bktools.frames.schema import Month
 from bktools.frames.sums import threshold_of
-from bktools.journal.periods import required_company
 from bktools.journal.records import this_user
 from bktools.reports.folder import check_target, earlier_close, planned_beside, write_folder
 from bktools.reports.html import notebook
@@ -153,7 +152,7 @@ def close_month(
     profile_named(profile)
     service = service_or_default(service)
     settings = service.settings
-    company = required_company(company, settings)
+    company = rules.company_of(settings, company)
     if rules.flag("first_export", first_export) and by is None:
         raise ArgumentError("first_export", Sentence("rule.first_export_without_name"))
     begun_at = dt.datetime.now(dt.UTC)

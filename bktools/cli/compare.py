@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import bktools
 from bktools.cli import options, results
-from bktools.cli.options import REQUIRED, argument, option, the_company
+from bktools.cli.options import REQUIRED, argument, option
 from bktools.cli.output import tell
+from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.wording import Sentence, words
@@ -44,7 +45,7 @@ def compare(
         raise ArgumentError("--by", Sentence("rule.one_of", choices=", ".join(KEYS)), min(unknown))
     with books.connected() as service:
         changes = bktools.compare(
-            before, after, company=the_company(service.settings), threshold=threshold, service=service
+            before, after, company=rules.company_of(service.settings), threshold=threshold, service=service
         )
     texts, about = words(), changes.attrs["bktools"]
     smaller = about["below_threshold"]

@@ -13,8 +13,9 @@ import bktools
 from bktools.caller import in_shell
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import REQUIRED, argument, option, same, the_company
+from bktools.cli.options import REQUIRED, argument, option, same
 from bktools.cli.output import tell
+from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError, PlanError
 from bktools.progress import note
 from bktools.wording import Sentence, words
@@ -262,7 +263,7 @@ def import_elsewhere(
     from bktools.journal.writing import open_for_writing
 
     with books.connected() as service:
-        company_id = the_company(service.settings)
+        company_id = rules.company_of(service.settings)
         rows = _exported(reading.read_entries(entries, mapping, company_id, {}))
         known = [name for name in ("date", "amount", "currency", "supplier") if name in rows.columns]
         rows = rows.drop_duplicates("id")[["id", *known]].rename(columns={"id": "entry_id"})
@@ -325,7 +326,7 @@ def not_booked_entries(
     from bktools.journal.writing import open_for_writing
 
     with books.connected() as service:
-        company_id = the_company(service.settings)
+        company_id = rules.company_of(service.settings)
         with open_for_writing(service.settings) as journal:
             record_not_booked(journal, company_id, entries, **vars(statement))
     text.report(

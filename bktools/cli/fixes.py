@@ -7,9 +7,10 @@ from pathlib import Path
 import bktools
 from bktools.cli import options, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import argument, same, the_company
+from bktools.cli.options import argument, same
 from bktools.cli.output import tell
 from bktools.cli.tables import counts, in_order
+from bktools.contract import rules
 from bktools.errors import InputError
 from bktools.progress import note
 from bktools.wording import Sentence, words
@@ -36,7 +37,7 @@ def fixes(
     from bktools.reports import fixes as sheet
 
     with books.connected() as service:
-        settings, company = service.settings, the_company(service.settings)
+        settings, company = service.settings, rules.company_of(service.settings)
         if file is None:
             lines = sheet.kept_fixes(settings, company, month)
         else:

@@ -13,7 +13,8 @@ import typer
 from bktools.caller import install_command
 from bktools.cli import options
 from bktools.cli.exits import described
-from bktools.cli.options import REQUIRED, option, the_company
+from bktools.cli.options import REQUIRED, option
+from bktools.contract import rules
 from bktools.errors import ArgumentError, ConfigurationError
 from bktools.wording import Sentence
 
@@ -63,7 +64,7 @@ def mcp(
     # Connected once, so that what is wrong is an error at the start, and the sandbox has its company.
     with books.connected() as service:
         settings = service.settings
-    company = {"company": the_company(settings)}
+    company = {"company": rules.company_of(settings)}
     desk = Desk({"environment": settings.environment}, company, Folders(roots))
     if http is None:
         server.serve_stdio(desk, described)

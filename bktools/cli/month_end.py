@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import option, the_company
+from bktools.cli.options import option
+from bktools.contract import rules
 from bktools.wording import Words, words
 from bktools.wording.numbers import number
 
@@ -26,7 +27,7 @@ Say = Callable[[str], None]
 
 # By the word of --fail-on.
 FAIL_ON: dict[str, Callable[[Close], bool]] = {
-    "held": lambda close: any(line["fate"] == "held_back" for line in close.statement),
+    "held": lambda close: any(line["fate"] == "held_back" for line in close.figures.statement),
     "error": lambda close: close.severities["error"] > 0,
     "warning": lambda close: any(close.severities.values()),
 }
@@ -84,12 +85,13 @@ def month_end(
 
     Example: bktools month-end --sandbox --apply
     """
+    from bktools.close.sentences import step_of
     from bktools.connection import keep_company_name
     from bktools.journal.export_jobs import open_questions
 
     say = text.say
     with books.connected() as service:
-        company_id = the_company(service.settings)
+        company_id = rules.company_of(service.settings)
         if company_name is not None:
             service.settings = keep_company_name(service.settings, company_id, company_name)
         settings = service.settings
@@ -126,8 +128,8 @@ def month_end(
     _say_where(say, close)
     questions = [
         f"{step.about}: {step.to_do}: {action.command}"
-        for action, step in zip(close.actions, close.steps, strict=True)
-        if action.code == "in_doubt"
+        for action in close.actions
+        if action.code == "in_doubt" and (step := step_of(close.words, action))
     ]
     text.report(
         **close.for_programs,
@@ -233,7 +235,7 @@ SHOWN_ACTIONS = 8
 
 
 def _say_to_do(say: Say, close: Close) -> None:
-    from bktools.close.sentences import valued
+    from bktools.close.sentences import step_of, valued
     from bktools.reconcile.reconciliation import doubt_in_words
 
     texts, report = close.words, f"{close.folder}/report.html"
@@ -241,8 +243,9 @@ def _say_to_do(say: Say, close: Close) -> None:
     lines = [f"\n{texts('report.terminal.to_do', errors=errors, warnings=warnings)}"]
     if close.before.doubts and not close.run.applied:
         lines.append(f"  {doubt_in_words(close.before.doubts, texts)}")
-    own = [pair for pair in zip(close.actions, close.steps, strict=True) if not pair[0].is_apart]
-    for action, step in own[:SHOWN_ACTIONS]:
+    own = [action for action in close.actions if not action.is_apart]
+    for action in own[:SHOWN_ACTIONS]:
+        step = step_of(texts, action)
         lines.append(
             f"  {texts('report.terminal.action', who=step.who, to_do=step.to_do)} ({valued(texts, action)})"
         )

@@ -245,13 +245,6 @@ def with_shared_options(
     return command
 
 
-def the_company(settings: Settings) -> str:
-    """Return the UUID of the one company that a command is about; the sandbox has one by default."""
-    if settings.company is None:
-        raise ArgumentError("--company", Sentence("rule.no_company"))
-    return rules.company_id("--company", settings.company, settings.company_names)
-
-
 def same(settings: Settings, *, company: bool = True) -> str:
     """Return the options that select the same environment and company, to end a printed command."""
     named = " --sandbox" if settings.is_sandbox else f" --environment {in_shell(settings.environment)}"

@@ -9,7 +9,7 @@ from typer import Argument
 
 import bktools
 from bktools.cli import options, results
-from bktools.cli.options import REQUIRED, option, the_company
+from bktools.cli.options import REQUIRED, option
 from bktools.progress import note
 from bktools.wording import words
 
@@ -63,9 +63,7 @@ def close(
     Example: bktools periods close 2026-10 --by Grace
     """
     with books.connected() as service:
-        bktools.close_period(
-            month, by=by, reason=reason, company=the_company(service.settings), service=service
-        )
+        bktools.close_period(month, by=by, reason=reason, service=service)
     closed = words()("command.closed", month=month, by=by.strip())
     text.report(closed, period=month, state="CLOSED", by=by.strip())
 
@@ -83,9 +81,7 @@ def reopen(
     Example: bktools periods reopen 2026-10 --by Grace --reason "invoice 4711 was late"
     """
     with books.connected() as service:
-        bktools.reopen_period(
-            month, by=by, reason=reason, company=the_company(service.settings), service=service
-        )
+        bktools.reopen_period(month, by=by, reason=reason, service=service)
     text.report(
         words()("command.reopened", month=month, by=by.strip()),
         period=month,

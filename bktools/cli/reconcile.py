@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import bktools
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import one_of, option, the_company
+from bktools.cli.options import one_of, option
+from bktools.contract import rules
 from bktools.wording import words
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def reconciled(
     service: bktools.Service, chart: Path | None, mapping: list[str] | None, say: Callable[[str], object]
 ) -> Reconciliation:
     """Read a chart, say how it was read, and return its reconciliation with the known accounts."""
-    company = the_company(service.settings)
+    company = rules.company_of(service.settings)
     file = chart or reading.samples(service, "--chart")[0]
     accounts = reading.read(bktools.read_chart_of_accounts, "chart", file, mapping, company=company)
     say(reading.recognised(accounts.attrs["bktools"]))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import bktools
 from bktools.cli import options, reading, results
-from bktools.cli.options import Company, option, the_company
+from bktools.cli.options import Company, option
+from bktools.contract import rules
 from bktools.progress import note
 from bktools.wording import words
 
@@ -77,7 +78,7 @@ def read_sides(
     files = list(sides)
     if books.name or OF_THE_SERVICE & {*keys} or None in sides:
         with books.connected() as service:
-            company = the_company(service.settings)
+            company = rules.company_of(service.settings)
             tables = reading.tables_of(service, company)
             files = [side or [reading.samples(service, "FILE")[1]] for side in sides]
     frames = [reading.read_entries(side or [], mapping, company, tables, **others) for side in files]

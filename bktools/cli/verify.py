@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from bktools.caller import in_shell
 from bktools.cli import options, reading, results
 from bktools.cli.exits import Exit
-from bktools.cli.options import option, same, the_company
+from bktools.cli.options import option, same
+from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.progress import note
 from bktools.visible import visible_line
@@ -72,7 +73,7 @@ def verify(
     if record and (month is None or by is None):
         raise ArgumentError("--record", Sentence("rule.record"))
     with books.connected() as service:
-        company_id = the_company(service.settings)
+        company_id = rules.company_of(service.settings)
         postings = reading.read_ledger(ledger, mapping, exported_at, money="decimal")
         note(reading.recognised(postings.attrs["bktools"]))
         tables = reading.tables_of(service, company_id, max_age=0) if entries else {}

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.close.record import PeriodRecord, record_in
-from bktools.connection import company_named, service_or_default, words_for
+from bktools.connection import service_or_default, words_for
 from bktools.contract import rules
 from bktools.errors import ArgumentError, SnapshotNotFoundError
 from bktools.export.checks import FATE_OF_REASON
@@ -22,7 +22,6 @@ from bktools.frames.names import with_names
 from bktools.frames.schema import COUNT, MONEY, TEXT, to_pandas
 from bktools.frames.sums import NOTHING, Money, change_of, sums_of, threshold_of, with_one_reason
 from bktools.journal.accounts import accounts_in
-from bktools.journal.periods import required_company
 from bktools.journal.writing import open_up_to_date
 from bktools.service import Service
 from bktools.snapshots.tables import load_categories, load_employees
@@ -136,7 +135,7 @@ def compare(
     is_large, service = threshold_of(threshold), service_or_default(service)
     words = words_for(language, service.settings)
     company = company or service.settings.company
-    company = None if company is None else company_named(company, service.settings)
+    company = None if company is None else rules.company_of(service.settings, company)
     # A period of pandas is a month or a day.
     before, after = (
         value if isinstance(value, dt.date) else rules.calendar_text(value) or value
@@ -153,7 +152,7 @@ def compare(
     about: dict[str, Any] = {"environment": environment, "before": str(before), "after": str(after or "now")}
     about |= {"headline": [], "below_threshold": 0, "smaller": {}, "not_compared": []}
     if all(are_months):
-        company = required_company(company, service.settings)
+        company = rules.company_of(service.settings, company)
         with open_up_to_date(service.settings) as journal:
             old, new = (
                 record_in(journal, rules.month("month", one), company, environment) for one in (before, after)

@@ -18,7 +18,7 @@ from bktools.close.actions import Action, RoleTotals
 from bktools.close.figures import Figures
 from bktools.close.record import PeriodRecord, frame
 from bktools.close.recurring import MISSING
-from bktools.close.sentences import Step, actions_table, label_of, step_of, valued
+from bktools.close.sentences import actions_table, label_of, valued
 from bktools.consoles import readable
 from bktools.export import ExportPlan
 from bktools.frames.incoming import source_of
@@ -179,26 +179,16 @@ class Close:
         )
 
     @property
-    def statement(self) -> tuple[Sum, ...]:
-        """What became of the entries, a line each fate and reason, and the total."""
-        return self.figures.statement
-
-    @property
-    def approved_by(self) -> str | None:
-        """Who approved the month, or closed it."""
-        return self.record.closed_by
-
-    @property
     def state(self) -> str:
         """One of planned, applied and approved, over all runs of the month."""
-        if self.approved_by:
+        if self.record.closed_by:
             return APPROVED
         return APPLIED if len(self.record.tables["closes"]) else PLANNED
 
     @property
     def title_state(self) -> str:
         """The state in a phrase."""
-        return self.words(f"report.is_{self.state}", by=self.approved_by)
+        return self.words(f"report.is_{self.state}", by=self.record.closed_by)
 
     @property
     def name(self) -> str:
@@ -225,7 +215,7 @@ class Close:
     def for_programs(self) -> dict[str, Any]:
         """The month, its run and its figures for programs: amounts as text, so that none is rounded."""
         reasons: dict[str, dict[str, Any]] = {}
-        for line in self.statement:
+        for line in self.figures.statement:
             if line["reason"]:
                 reasons.setdefault(line["fate"], {})[line["reason"]] = line.for_programs
         run, home = self.run, self.figures.against_home
@@ -236,8 +226,10 @@ class Close:
             "company_name": self.company_name or None,
             "language": self.words.language,
             "state": self.state,
-            "approved_by": self.approved_by,
-            "entries": {line["fate"]: line.for_programs for line in self.statement if not line["reason"]},
+            "approved_by": self.record.closed_by,
+            "entries": {
+                line["fate"]: line.for_programs for line in self.figures.statement if not line["reason"]
+            },
             "reasons": reasons,
             "to_do": self.severities,
             "by_role": {
@@ -272,13 +264,8 @@ class Close:
         """What became of the entries, in a line each fate and reason."""
         return [
             f"{'  ' * bool(line['reason'])}{label_of(self.words, line)}: {valued(self.words, line)}"
-            for line in self.statement
+            for line in self.figures.statement
         ]
-
-    @property
-    def steps(self) -> list[Step]:
-        """Each action in words: who does it, the step, the things that it concerns, and the reason."""
-        return [step_of(self.words, action) for action in self.actions]
 
     @cached_property
     def to_do(self) -> pd.DataFrame:

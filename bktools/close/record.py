@@ -28,7 +28,6 @@ from bktools.journal.periods import (
     closes_of,
     events_of,
     held_back,
-    required_company,
     sent_entries,
     state_of,
     totals_of,
@@ -166,7 +165,7 @@ def record_of(month: Month, company: str | None = None, *, service: Service | No
     """
     month = rules.month("month", month)
     settings = service_or_default(service).settings
-    company = required_company(company, settings)
+    company = rules.company_of(settings, company)
     with open_up_to_date(settings) as journal:
         return record_in(journal, month, company, settings.environment)
 

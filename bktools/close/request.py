@@ -28,25 +28,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class CloseRequest:
-    """What a close is asked for, as `bktools.close_month` describes it.
-
-    Parameters
-    ----------
-    company, period : str
-        UUID of the company, and the month, as 2026-10.
-    begun_at : datetime
-        When the close began, in UTC.
-    loaded : mapping of str to DataFrame
-        The categories and employees that the caller has loaded already.
-    is_large_change : callable, optional
-        Whether a change since the last close is listed; None for the default.
-    rates : ExchangeRates, optional
-        Rates of exchange of the month, given now or at an earlier close of it.
-    budget : pyarrow.Table, optional
-        The month's budget.
-    seen : callable, optional
-        Called with the name and the result of each step.
-    """
+    """The arguments of `bktools.close_month`: checked, and frames as tables."""
 
     service: Service
     company: str

@@ -272,10 +272,12 @@ def _with_closed_months(
     def is_closed(month: str) -> bool:
         return state_of(journal, request.company, month)[0] == CLOSED
 
-    for row in findings:
-        if row["check"] == "earlier_period" and is_closed(f"{row['date']:%Y-%m}"):
-            row["check"] = "closed_period"
-    return findings
+    return [
+        row | {"check": "closed_period"}
+        if row["check"] == "earlier_period" and is_closed(f"{row['date']:%Y-%m}")
+        else row
+        for row in findings
+    ]
 
 
 def _unchecked(

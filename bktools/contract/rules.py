@@ -10,10 +10,13 @@ import operator
 import re
 import uuid
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bktools.errors import ArgumentError
 from bktools.wording import Sentence
+
+if TYPE_CHECKING:
+    from bktools.settings import Settings
 
 # `\Z`, because Python's `$` also matches before a final newline.
 UUID_PATTERN = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\Z")
@@ -72,6 +75,14 @@ def company_id(argument: str, value: object, names: Mapping[str, str]) -> str:
         code = "company" if known else "company_without_names"
         raise ArgumentError(argument, Sentence(f"rule.{code}", names=known), value)
     return named or uuid_text(argument, value)
+
+
+def company_of(settings: Settings, company: object = None) -> str:
+    """Return the UUID of a company, given by UUID or by short name; by default of the configured one."""
+    company = settings.company if company is None else company
+    if company is None:
+        raise ArgumentError("company", Sentence("rule.no_company"))
+    return company_id("company", company, settings.company_names)
 
 
 def unique_uuids(argument: str, values: object) -> list[str]:

@@ -1,1 +1,1 @@
-"""Frames: the columns and types of each noun, CSV output, and the engine that queries frames."""
+"""Frames: the columns and types of each noun, and how a frame comes in and goes out as a file."""

@@ -13,9 +13,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.connection import company_named, service_or_default
+from bktools.connection import service_or_default
 from bktools.contract import rules
-from bktools.errors import ArgumentError, JournalError
+from bktools.errors import JournalError
 from bktools.frames.columns import split_lines, texts_of
 from bktools.frames.schema import BOOKED, COUNT, ENTRY_DATA, INSTANT, MAYBE_SENT, PERIODS, TEXT, Month
 from bktools.frames.sums import summed
@@ -28,8 +28,6 @@ from bktools.journal.tables import frame_of, opened, table_of, with_words
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
 from bktools.service import Service
-from bktools.settings import Settings
-from bktools.wording import Sentence
 
 OPEN, CLOSED, APPLIED = "OPEN", "CLOSED", "close_applied"
 # The event of a change of state.
@@ -113,8 +111,7 @@ def load_periods(company: str | None = None, *, service: Service | None = None) 
     -----
     An entry belongs to the month of the close that sent it; one sent outside of a close, to the month of its
     date. One that was held back belongs to the month of its date, or without a date to the month of the close
-    that first met it. Entries sent by a version that kept no dates are in no month. Export jobs: interface,
-    section 4.2.
+    that first met it. Export jobs: interface, section 4.2.
 
     Examples
     --------
@@ -251,17 +248,9 @@ def _change(
     period, by = rules.month("month", month), rules.a_name("by", by)
     reason = None if reason is None else rules.reason("reason", reason)
     settings = service_or_default(service).settings
-    company_id = required_company(company, settings)
+    company_id = rules.company_of(settings, company)
     with open_for_writing(settings) as journal:
         _set_state(journal, company_id, period, state, reason, by)
-
-
-def required_company(company: str | None, settings: Settings) -> str:
-    """Return the UUID of a company, by default of the configured one; refuse none."""
-    company = company or settings.company
-    if company is None:
-        raise ArgumentError("company", Sentence("rule.no_company"))
-    return company_named(company, settings)
 
 
 def state_of(journal: Journal, company_id: str, month: str) -> tuple[str, str | None]:

@@ -10,7 +10,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bktools.connection import company_named, service_or_default
+from bktools.connection import service_or_default
+from bktools.contract import rules
 from bktools.frames.columns import in_one_scale
 from bktools.frames.schema import COUNT, FLAG, TEXT, to_pandas
 from bktools.journal.journal import Journal
@@ -24,7 +25,7 @@ from bktools.service import Service
 def opened(company: str | None, service: Service | None) -> Iterator[tuple[Journal, str | None]]:
     """Yield the journal of a service, open to read, and the UUID of a company or None for all."""
     settings = service_or_default(service).settings
-    company_id = None if company is None else company_named(company, settings)
+    company_id = None if company is None else rules.company_of(settings, company)
     with open_up_to_date(settings) as journal:
         yield journal, company_id
 

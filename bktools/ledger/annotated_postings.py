@@ -169,7 +169,7 @@ class AnnotatedPostings:
     def gross_by_row(self) -> tuple[Numbers, Numbers]:
         """Return the rows of the cost sides' postings, and the amount of each with the tax beside it."""
         v = self.lines.v[self.is_cost]
-        is_whole = (self.accounts[v] == 1) & self.is_used[self.is_cost] & (not self.has_nets)
+        is_whole = (self.accounts[v] == 1) & self.is_used[self.is_cost]
         return self.lines.row[self.is_cost], np.where(is_whole, self.gross[v], self.lines.cents[self.is_cost])
 
     def _lines_of(self, v: int) -> Numbers:

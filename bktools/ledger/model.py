@@ -179,14 +179,15 @@ def _judge(
     if not ranked:
         draft.decide(entries.e, Status.NOT_COMPARABLE, Reason.OTHER_CURRENCY)
         return Habits(currency=currency, sign=books.sign), covered
+    # What is shown of a posting has its tax, also where nets are compared.
+    rows, gross = books.gross_by_row()
+    is_home = ~among(len(draft.gross), lines.row[is_original])[rows]
+    draft.gross[rows[is_home]] = gross[is_home]
     entries, books, ranked = _without_tax(entries, books, ranked, style)
     matching = ranked[0]
     if not entries.is_home.all():
         matching = matching_of(entries, books, matching.unit, like=matching)
-    rows, gross = books.gross_by_row()
-    draft.is_cost[rows] = True
-    is_home = ~among(len(draft.gross), lines.row[is_original])[rows]
-    draft.gross[rows[is_home]] = gross[is_home]
+    draft.is_cost[books.lines.row[books.is_cost]] = True
     study = Study(draft, entries, books, matching, covered)
     share = _decide(study)
     return _habits_of(study, share, currency), covered

@@ -211,7 +211,11 @@ def _entries_with_months(judged: Judged) -> pl.DataFrame:
 
 def _postings_with_months(judged: Judged, entries: pl.DataFrame) -> pl.DataFrame:
     """Return the postings with the month of their entries, else with their own one."""
-    verdict, is_looked_at = judged.verdict, judged.is_looked_at
+    verdict, is_held = judged.verdict, judged.is_looked_at.copy()
+    # Of postings that may hold an open entry, only those count whose sum is compared with its group's.
+    for group in verdict.open_groups:
+        if group.booked is None:
+            is_held[[*group.postings]] = False
     first = first_rows(verdict.group, verdict.groups)[verdict.posting_group]
     for entry, rows in verdict.evidence.items():
         own = [row for row in rows if verdict.posting_group[row] < 0]
@@ -220,8 +224,8 @@ def _postings_with_months(judged: Judged, entries: pl.DataFrame) -> pl.DataFrame
         month=values_at(entries["month"], first).fill_null(judged.posting_month),
         cents=pl.Series(np.where(judged.is_in_home_currency, judged.cents, 0)),
         group=pl.Series(verdict.posting_group),
-        is_other=pl.Series((verdict.posting_group < 0) & ~is_looked_at),
-        beside=pl.Series(np.where(is_looked_at, judged.verdict.gross - judged.cents, 0)),
+        is_other=pl.Series((verdict.posting_group < 0) & ~is_held),
+        beside=pl.Series(np.where(is_held, judged.verdict.gross - judged.cents, 0)),
     )
 
 

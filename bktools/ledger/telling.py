@@ -14,6 +14,7 @@ from bktools.ledger.gates import LATEST, UNDER_A_WEEK
 from bktools.ledger.solving import Search, components
 from bktools.ledger.stories import stories_of
 from bktools.ledger.study import SHOWN, Study
+from bktools.ledger.tax_rates import net_of
 from bktools.ledger.verdict import ARRIVED, OpenGroup, Reason, Status
 
 
@@ -87,8 +88,19 @@ class Telling:
         if status == Status.ANOTHER_ACCOUNT:  # the posting on that account first
             rows = [*self.study.rows_on_others(shown, x), *rows]
         draft.look(x.e, [*dict.fromkeys(rows)])
+        if x.cents != x.exported and not x.is_original:
+            self._add_tax(x, rows)
         if status == Status.BOOKED and shown:
             draft.days_late[x.e] = shown[0].day - x.day
+
+    def _add_tax(self, x: Entry, rows: Sequence[int]) -> None:
+        """Show postings of an entry with its tax, where the ledger has that apart or for several accounts."""
+        lines, gross = self.study.books.lines, self.study.draft.gross
+        rate = min(self.case.taxes, key=lambda one: abs(net_of(x.exported, one) - x.cents))
+        for row in rows:
+            net = int(lines.cents[np.searchsorted(lines.row, row)])
+            if gross[row] == net:
+                gross[row] = x.exported if net == x.cents else round(net * (1000 + rate) / 1000)
 
     def _match(self, group: Group, shown: Sequence[Piece]) -> None:
         """Make a group, and what is booked of it in all stories, a matched one."""

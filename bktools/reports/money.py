@@ -98,7 +98,7 @@ def plot_spend(
 
     Notes
     -----
-    Nothing of the interface.
+    Uses no interface of the service.
 
     Examples
     --------

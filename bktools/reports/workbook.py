@@ -159,7 +159,7 @@ def _blocks(close: Close) -> Iterator[Block]:
     """Yield title, rows and total of each table of the first sheet; a table without rows is left out."""
     words, language = close.words, close.words.language
     row, rows = partial(_row, close), partial(_rows, close)
-    fates = {line["fate"]: line for line in close.statement if not line["reason"]}
+    fates = {line["fate"]: line for line in close.figures.statement if not line["reason"]}
     total, held = fates.pop(ALL), fates.get(HELD)
     [whole] = rows([(label_of(words, total), total)])
     title = words("report.workbook.entries_and_amounts")
@@ -209,7 +209,9 @@ def _blocks(close: Close) -> Iterator[Block]:
     ]
     yield words("report.workbook.who_has_to_act", sheet=words("report.sheet.to_do")), rows(roles), []
     reasons = [
-        (label_of(words, line), line) for line in close.statement if line["fate"] == HELD and line["reason"]
+        (label_of(words, line), line)
+        for line in close.figures.statement
+        if line["fate"] == HELD and line["reason"]
     ]
     whole_of_held = rows([(label_of(words, held), held)])[0] if held else []
     yield words("report.workbook.held_back_by_reason"), rows(reasons), whole_of_held

@@ -99,7 +99,8 @@ def versus(
         One row per group and currency whose amounts differ: the keys, `currency`, `this`, `that`,
         `difference` (this less that, exact), `percent` (of that; null where it is nothing), and `drivers`:
         the entries that make most of the difference, without those that both have with the same supplier and
-        amount. Groups are the same where their IDs are, or their names where a side has no IDs.
+        amount; a supplier of both with other amounts has what it has more or less. Groups are the same where
+        their IDs are, or their names where a side has no IDs.
         `frame.attrs["bktools"]` has `below_threshold`, the number of smaller differences, and of each side
         what is `questionable`, as in `spend`.
 
@@ -113,7 +114,7 @@ def versus(
 
     Notes
     -----
-    Currencies are added at given rates only. Nothing of the interface.
+    Currencies are added at given rates only. Uses no interface of the service.
 
     Examples
     --------
@@ -329,7 +330,15 @@ def _sames(side: Grouped, name: str) -> pa.Array:
 
 def _largest(entries: Sequence[Driver], difference: Decimal, currency: str, words: Words) -> str:
     """Return the entries that add most to a difference, by name, with what each of them adds."""
-    same_way = [entry for entry in entries if entry[0] * difference > 0]
+    of_supplier: dict[str | None, list[Driver]] = defaultdict(list)
+    for entry in entries:
+        of_supplier[entry[2]].append(entry)
+    # A supplier that both sides have drives by what it has more or less.
+    netted: list[Driver] = []
+    for supplier, own in of_supplier.items():
+        is_on_both = supplier is not None and len({amount > 0 for amount, *_ in own}) > 1
+        netted += [(total(amount for amount, *_ in own), None, supplier)] if is_on_both else own
+    same_way = [entry for entry in netted if entry[0] * difference > 0]
     largest = sorted(same_way, key=lambda entry: (-abs(entry[0]), str(entry[1]), entry[2] or ""))
     names = []
     for amount, day, supplier in largest[:SHOWN_DRIVERS]:

@@ -87,7 +87,7 @@ def expected_entries(entries: Any, month: Month, *, as_of: dt.date | str | None 
     Notes
     -----
     A proposal for an accrual, which is never sent. Two entries of one supplier are told apart by amount or by
-    day. Nothing of the interface.
+    day. Uses no interface of the service.
 
     Examples
     --------

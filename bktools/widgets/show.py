@@ -166,7 +166,7 @@ def show(frame: Any, rows: int = SHOWN_ROWS, *, title: str = "") -> Shown:
 
     Notes
     -----
-    Nothing of the interface.
+    Uses no interface of the service.
 
     Examples
     --------

@@ -120,7 +120,7 @@ def test_every_currency_stands_in_the_own_one_too(months: Months):
     assert [Decimal(text) for text in rows["home_amount"]] == cents
     close = months.closes["2026-10"]
     by_fate = pd.Series(cents).groupby(rows["fate"]).sum().to_dict() | {"all": sum(cents)}
-    assert {line["fate"]: line.home for line in close.statement if not line["reason"]} == by_fate
+    assert {line["fate"]: line.home for line in close.figures.statement if not line["reason"]} == by_fate
     assert close.home_currency == months.again.home_currency == "EUR"
     spent = sum(cent for cent, fate in zip(cents, rows["fate"], strict=True) if fate in SPENT)
     assert f"All currencies, at the rates given: EUR {spent:,}" in report_of(close).decode()

@@ -245,6 +245,40 @@ def test_totals_are_in_the_ledgers_currency():
     assert match.open_accounts.set_index("account_code")["difference"].to_dict() == {"4930": -88.0}
 
 
+def _receipts_with_pooled_tax(wrong, more=0, account="4930"):
+    """Thirty receipts over one or two accounts, each a voucher with one line of tax; one line is wrong."""
+    own, booked = [], []
+    for number in range(30):
+        day, words_of = pd.Timestamp(2026, 10, 1 + number % 28), f"Shop {number} receipt {1000 + number}"
+        tax = Decimal(0)
+        for code in ("4930", "4663") if number % 3 else ("4930",):
+            amount = Decimal(2117 + 3571 * number + 97 * int(code)) / 100
+            own.append((number_id(len(own)), day, amount, code, words_of))
+            is_wrong = (number, code) == (wrong, "4930")
+            gross = amount + (more if is_wrong else 0)
+            net = (gross / Decimal("1.19")).quantize(Decimal("0.01"))
+            booked.append((account if is_wrong else code, day, net, words_of, f"V{number}"))
+            tax += gross - net
+        booked.append(("1576", day, tax, words_of, f"V{number}"))
+    entries = pd.DataFrame(own, columns=["entry_id", "date", "amount", "account_code", "description"])
+    postings = pd.DataFrame(booked, columns=["account_code", "date", "amount", "text", "voucher_id"])
+    return entries.astype({"amount": MONEY}), postings.astype({"amount": MONEY})
+
+
+@pytest.mark.parametrize("wrong", [9, 10], ids=["one account", "two accounts"])
+@pytest.mark.parametrize(("more", "account"), [(18, "4930"), (0, "4980")], ids=["amount", "account"])
+def test_figures_have_their_tax_where_nets_are_compared(wrong, more, account):
+    """An error is shown, and is in its account's difference, as it was exported: with the tax."""
+    entries, postings = _receipts_with_pooled_tax(wrong, more, account)
+    match = match_ledger(entries, postings)
+    (row,) = match.entries[match.entries["status"].isin(["another_amount", "another_account"])].to_dict(
+        "records"
+    )
+    assert row["booked_amount"] == row["amount"] + more
+    difference = more or -row["amount"]
+    assert match.open_accounts.set_index("account_code")["difference"].to_dict() == {"4930": difference}
+
+
 def test_totals_name_each_difference():
     """A missing, a doubled and a wrong amount are the differences of their accounts, exactly."""
     match = october_match()

@@ -114,10 +114,10 @@ def read_accounts(
 ) -> pd.DataFrame:
     """Read the service's accounts from a file that its user interface exported.
 
-    The arguments are those of `read_chart_of_accounts`. Returns one row per account, in the file's order,
-    with `_FIELDS`. All but `id` and `archived` are null where the file does not have them: an external ID is
-    never taken from the code here, since accounts are matched by it. A file without a column for `id` is a
-    `QuestionError`; an `id` or external ID that is malformed or there twice is to be corrected.
+    The arguments are those of `read_chart_of_accounts`. Returns one row per account, in the file's order.
+    All but `id` and `archived` are null where the file does not have them: an external ID is never taken from
+    the code here, since accounts are matched by it. A file without a column for `id` is a `QuestionError`; an
+    `id` or external ID that is malformed or there twice is to be corrected.
     """
     source = Source(path, "accounts")
     steps: list[Step] = [
