@@ -61,8 +61,8 @@ class Problem(NamedTuple):
         """Whether an option can settle it."""
         return bool(self.choices or self.option)
 
-    def sentence(self, language: str = "en") -> str:
-        """Return the problem in a language."""
+    def sentence(self, language: str | None = None) -> str:
+        """Return the problem in a language, by default that of the reader."""
         return words(language)(f"file.problem.{self.code}", **self.facts)
 
 

@@ -117,8 +117,8 @@ def test_no_heading_is_named_that_is_not_there(write):
     assert "Read it with" not in str(error)
 
 
-def test_questions_and_notes_speak_each_language(write):
-    """Problems and notes are facts, whose sentences are made in each language."""
+def test_questions_and_notes_speak_each_language(write, monkeypatch):
+    """Problems and notes are facts, whose sentences are made in each language, by default the reader's."""
     error = asked(write(OPEN))
     frame = bktools.read_entries(write("x\nDate;Amount\n2026-10-01;1,00\n"), currency="EUR")
     for language in LANGUAGES:
@@ -126,6 +126,9 @@ def test_questions_and_notes_speak_each_language(write):
         assert all(note_sentence(note, language) for note in frame.attrs["bktools"]["note_facts"])
     codes = {note["code"] for note in frame.attrs["bktools"]["note_facts"]}
     assert {"rows_above", "currency_stated", "no_entry_ids"} <= codes
+    monkeypatch.setenv("BKTOOLS_LANGUAGE", "de")
+    german = asked(write(OPEN))
+    assert all(problem.sentence("de") in str(german) for problem in german.problems)
 
 
 def test_a_question_can_be_pickled(write):

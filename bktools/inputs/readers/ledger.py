@@ -301,12 +301,17 @@ def _proven(reading: Reading, postings: pa.Table) -> pa.Table:
     failed = [*_failed_checks(reading, books, postings)]
     reading.notes += failed
     if failed:
-        more = f" ({len(failed)} such findings)" if len(failed) > 1 else ""
-        first = f"{failed[0].sentence()}{more}"
+        first = failed[0].sentence()
         if options.get("verify") == "warn":
             warn_caller(f"{reading.table.source}: {first}", UnverifiedTableWarning)
         else:
-            reading.problems.ask("check_failed", [{"verify": "warn"}], is_doubtful=True, finding=first)
+            reading.problems.ask(
+                "check_failed",
+                [{"verify": "warn"}],
+                is_doubtful=True,
+                finding=first,
+                more=len(failed[1:]) or None,
+            )
     elif books.totals or books.movements:
         names = [stated.name for stated in books.totals]
         reading.note("verified", names=names or None, balances=len(books.movements) or None)
