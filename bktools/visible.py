@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
 
 # Control characters (C0, DEL, C1) except tab and line feed, Unicode's other line ends, direction marks and
 # overrides, and lone surrogates. Letters of every script stay, and so do joiners.
@@ -62,16 +60,3 @@ def width(text: str) -> int:
     from rich.cells import cell_len
 
     return cell_len(text)
-
-
-def first_of(
-    things: Sequence[Any],
-    most: int,
-    in_words: Callable[[Any], str] = str,
-    *,
-    between: str = ", ",
-    of: int | None = None,
-) -> str:
-    """Return the first things of a list for a message, and how many more there are, `of` as many in all."""
-    more = (len(things) if of is None else of) - most
-    return between.join(map(in_words, things[:most])) + (f" and {more:,} more" if more > 0 else "")

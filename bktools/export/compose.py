@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.export import spark
-from bktools.export.findings import Checked, Checker, Naming, arguments_of
+from bktools.export.findings import Checker, Naming, arguments_of
 from bktools.export.plan import ExportOptions, ExportPlan, batch_digest, plan_digest
 from bktools.export.selection import selected
 from bktools.frames.incoming import is_spark, source_of
@@ -141,22 +141,20 @@ def compose_export_jobs(
     checker = Checker(frames, arguments)
     if is_spark(entries):
         _refuse_beside_spark(selection=selection, ledger=ledger)
-    # Whether an entry was sent under another ID depends on all entries, so that no worker can say it.
-    by_workers = is_spark(entries) and history is None
-    if by_workers:
-        rows, order = spark.checked(entries, checker)
-    else:
-        rows = typed(entries, "entries")
-        rows = selected(rows, selection, entries)
-    unchecked = checker.unchecked(rows)
-    checked: Checked | None = None if by_workers else checker.check(rows)
     # Names are looked up for the rows that are shown, in their order: that of the file would be copied twice.
     named = partial(with_names, **{name: frame for name, frame in frames.items() if name in NAMING})
-    if checked is not None and ledger is not None:
-        checked, is_style_known = checked.asked(rows, named, ledger, history, arguments.own_currency)
-        unchecked += () if is_style_known else ("ledger_style",)
-    find: Callable[..., pa.Table] = checked.find if checked else partial(_finding_rows, checker)
-    order = checked.order if checked else order
+    find: Callable[..., pa.Table]
+    # Whether an entry was sent under another ID depends on all entries, so that no worker can say it.
+    if is_spark(entries) and history is None:
+        rows, order = spark.checked(entries, checker)
+        find, unchecked, books = partial(_finding_rows, checker), checker.unchecked(rows), {}
+    else:
+        rows = selected(typed(entries, "entries"), selection, entries)
+        checked, unchecked = checker.check(rows), checker.unchecked(rows)
+        if ledger is not None:
+            checked, is_style_known = checked.asked(rows, named, ledger, history, arguments.own_currency)
+            unchecked += () if is_style_known else ("ledger_style",)
+        find, order, books = checked.find, checked.order, dict(checked.books)
     ready, held = _composed(rows, named, order, size, options)
     ready, held = (part.select(in_reading_order(part.column_names)) for part in (ready, held))
     return ExportPlan(
@@ -167,7 +165,7 @@ def compose_export_jobs(
         unchecked=unchecked,
         provenance=source_of(entries),
         journal=str(source_of(history).get("journal", "")),
-        books={} if checked is None else dict(checked.books),
+        books=books,
         _find=partial(find, rows, named),
     )
 

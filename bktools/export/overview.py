@@ -12,16 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools import views
-from bktools.consoles import INDENT, listed, room
+from bktools.consoles import INDENT
 from bktools.export.checks import FATE_OF_REASON
 from bktools.export.rendered import sentences_by_check
 from bktools.findings.check import ERROR, SEVERITIES
 from bktools.frames.columns import with_column
+from bktools.frames.findings import lines_of
 from bktools.frames.names import in_reading_order
 from bktools.frames.schema import to_pandas
 from bktools.frames.sums import Sum, money_of, number_of_entries, sums_of, with_one_reason
 from bktools.wording import words
-from bktools.wording.numbers import number
 
 # The columns of a summary of the findings.
 SUMMARY = ("severity", "check", "entries", "value", "message", "to_do", "who")
@@ -54,15 +54,10 @@ class Overview:
         ]
         rows: list[Any] = list(self.needs_action.itertuples())
         reasons = [
-            (
-                texts.name("severity", row.severity),
-                number(row.entries, texts.language),
-                row.check,
-                ": ".join(filter(None, [row.value, _fact_and_step(row)])),
-            )
+            (row.severity, row.entries, row.check, ": ".join(filter(None, [row.value, _fact_and_step(row)])))
             for row in rows
         ]
-        lines += listed(reasons, room(), indent=INDENT, to_the_right=[1])
+        lines += lines_of(reasons, texts)
         return [*lines, *(INDENT + line for line in self._not_checked())]
 
     @property

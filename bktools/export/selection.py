@@ -21,10 +21,7 @@ from bktools.inputs import cells
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.options import Options
-from bktools.visible import first_of
 from bktools.wording import Sentence
-
-SHOWN = 3
 
 
 def selected(rows: pa.Table, selection: Any, entries: Any) -> pa.Table:
@@ -103,7 +100,7 @@ def _by_id(chosen: pa.ChunkedArray | pd.Series, ids: pa.ChunkedArray) -> np.ndar
     wanted = pc.unique(pc.fill_null(pc.ascii_lower(pc.utf8_trim_whitespace(texts)), "an empty ID"))
     missing = wanted.filter(pc.invert(pc.is_in(wanted, value_set=ids.combine_chunks()))).sort().to_pylist()
     if missing:
-        raise InputError(Sentence("plan.unknown_entries", entries=first_of(missing, SHOWN)))
+        raise InputError(Sentence("plan.unknown_entries", entries=missing))
     is_wanted: np.ndarray[Any, Any] = pc.is_in(ids, value_set=wanted).to_numpy()
     return is_wanted
 

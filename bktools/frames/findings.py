@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -55,13 +55,18 @@ def by_check(findings: pd.DataFrame, words: Words, section: str) -> Iterator[tup
         yield severity, group.count, check, ": ".join(filter(None, [sentence, words.listed(group.about)]))
 
 
+def lines_of(rows: Iterable[tuple[str, int, str, str]], words: Words) -> list[str]:
+    """Return rows of severity, number, check and sentence as indented lines with aligned columns."""
+    texts = [
+        (words.name("severity", severity), number(count, words.language), *others)
+        for severity, count, *others in rows
+    ]
+    return listed(texts, room(), indent=INDENT, to_the_right=[1])
+
+
 def as_lines(findings: pd.DataFrame, words: Words, section: str) -> list[str]:
     """Return a line a check, and one that says where all findings are; they are indented."""
-    rows = [
-        (words.name("severity", severity), number(count, words.language), *row)
-        for severity, count, *row in by_check(findings, words, section)
-    ]
-    lines = listed(rows, room(), indent=INDENT, to_the_right=[1])
+    lines = lines_of(by_check(findings, words, section), words)
     return [*lines, f"{INDENT}{words('command.all_findings')}"] if lines else []
 
 

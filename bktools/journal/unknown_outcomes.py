@@ -10,7 +10,7 @@ from bktools.journal.records import Row, named
 from bktools.journal.sentences import line_of
 from bktools.journal.writing import open_up_to_date
 from bktools.service import Service
-from bktools.visible import first_of
+from bktools.wording import words
 
 # ASSUMED: `expiresIn` is in seconds; a job without it ends within an hour, as in the samples.
 JOB_SECONDS = 3600
@@ -33,7 +33,7 @@ def how_to_resolve(journal: Journal, row: Row) -> str:
     """Return one line with the batch whose outcome is unknown and the command that resolves it."""
     sql = "SELECT entry_id FROM batch_entries WHERE batch_id = $1 ORDER BY entry_id LIMIT $2"
     entries = [entry["entry_id"] for entry in journal.rows(sql, row["batch_id"], SHOWN_ENTRIES)]
-    named = first_of(entries, SHOWN_ENTRIES, of=row["entries"])
+    named = words().listed(entries, of=row["entries"])
     listed = journal.command(f"export status --entries --batch {row['batch_id']}", row["company_id"])
     hours = None if is_believed(row["job"]) else LONGEST_SECONDS // 3600
     resolving = journal.resolve_command(row["batch_id"], row["company_id"])

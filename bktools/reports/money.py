@@ -132,13 +132,12 @@ def plot_spend(
     frame = frame.dropna(subset="amount")
     if "month" in keys:
         parts = _labels(frame, [key for key in keys if key != "month"], nothing="")
-        looks = _tinted(frame.assign(part=parts), _own(frame["currency"], currency))
+        looks = _tinted(frame.assign(part=parts), _own_first(frame["currency"], currency)[:1])
         frame = frame.assign(bar=frame["month"], part=[part if part in looks else OTHERS for part in parts])
     else:
         looks = _PLAIN
         frame = _largest_first(frame.assign(bar=_labels(frame, keys), part=""))
-    order = _months if "month" in keys else _as_they_come
-    charts = _charts(frame, looks, order, words(), first=currency, latest="month" in keys)
+    charts = _charts(frame, looks, words(), first=currency, by_month="month" in keys)
     return _drawn(charts, bars.titled(title, f"spend by {by}"), looks, figure, words())
 
 
@@ -207,16 +206,15 @@ def plot_money(
     looks = {name: look for state, look in STATES.items() if (name := _name_of(texts, state)) in there}
     states = list(looks)
     about = _in_words(texts, states)
-    order: Callable[[pd.Series], list[str]] = _months
     sums = spend(rows, [by, "state"]).dropna(subset="amount")
     sums = sums.assign(bar=sums[by], part=sums["state"])
     if by == "reason":
-        codes, order = list(dict.fromkeys(sums["currency"])), _as_they_come
+        codes = list(dict.fromkeys(sums["currency"]))
         ranks = sums.assign(currency=sums["currency"].map(codes.index), state=sums["state"].map(states.index))
         ranks = ranks.assign(amount=[-abs(amount) for amount in sums["amount"]])
         sums = sums.loc[ranks.sort_values(["currency", "state", "amount"], kind="stable").index]
     about = texts("report.picture.by_month", states=about) if by == "month" else about
-    charts = _charts(sums, looks, order, texts, first=currency, latest=by == "month")
+    charts = _charts(sums, looks, texts, first=currency, by_month=by == "month")
     return _drawn(charts, bars.titled(title, about), looks, figure, texts)
 
 
@@ -271,23 +269,22 @@ def _with_states(
 def _charts(
     sums: pd.DataFrame,
     looks: Mapping[str, Look],
-    order: Callable[[pd.Series], list[str]],
     texts: Words,
     *,
     first: str | None,
-    latest: bool,
+    by_month: bool,
 ) -> dict[str, Chart]:
     """Return a chart of each currency, that of `first` first, from sums with the columns `bar` and `part`."""
-    own = _own(sums["currency"], first)
     sums = sums.assign(amount=arrow_of(sums[["amount", "currency"]], "the sums")["amount"].to_pylist())
     charts: dict[str, Chart] = {}
-    for code in sorted(dict.fromkeys(sums["currency"]), key=lambda code: code != own):
+    for code in _own_first(sums["currency"], first):
         rows, money, is_large = (
             sums[sums["currency"] == code],
             partial(texts.amount, currency=code),
             not charts,
         )
-        table = _table(rows, order(rows["bar"]), looks)
+        names = _months(rows["bar"]) if by_month else list(dict.fromkeys(rows["bar"]))
+        table = _table(rows, names, looks)
         entries = rows.groupby("bar")["entries"].sum()
         amounts = [total(row) for row in table.to_numpy()]
         figures = [money(amount) for amount in amounts]
@@ -301,7 +298,7 @@ def _charts(
             _whole(amounts, money, texts) if is_large else money(total(amounts))
         ]
         heading = f"{code} {', '.join(sums_of_parts)}"
-        charts[code] = bars.chart(heading, table, figures, money, texts, is_large=is_large, latest=latest)
+        charts[code] = bars.chart(heading, table, figures, money, texts, is_large=is_large, latest=by_month)
     return charts
 
 
@@ -317,11 +314,10 @@ def _whole(amounts: Sequence[Decimal], money: Callable[[Decimal], str], texts: W
 
 def _of_differences(frame: pd.DataFrame, first: str | None) -> dict[str, Chart]:
     """Return a chart of the differences of each currency, that of `first` before the others."""
-    own = _own(frame["currency"], first)
     exact = arrow_of(frame[["difference", "currency"]], "the differences")["difference"].to_pylist()
     frame = frame.assign(difference=exact)
     charts: dict[str, Chart] = {}
-    for code in sorted(dict.fromkeys(frame["currency"]), key=lambda code: code != own):
+    for code in _own_first(frame["currency"], first):
         rows, money = frame[frame["currency"] == code], partial(words().amount, currency=code)
         table = pd.DataFrame({"": rows["difference"].to_list()}, rows["bar"], dtype="object")
         percents = ["" if pd.isna(share) else f" · {share:+.1f}%" for share in rows["percent"]]
@@ -332,10 +328,9 @@ def _of_differences(frame: pd.DataFrame, first: str | None) -> dict[str, Chart]:
     return charts
 
 
-def _own(codes: pd.Series, currency: str | None) -> str:
-    """Return the currency of the large chart: the one asked for, where entries have it, else the first."""
-    asked = (currency or "").upper()
-    return asked if asked in set(codes) else next(iter(codes), "")
+def _own_first(codes: pd.Series, currency: str | None) -> list[str]:
+    """Return the currencies: first the one asked for, where entries have it, then the others in order."""
+    return sorted(dict.fromkeys(codes), key=lambda code: code != (currency or "").upper())
 
 
 def _shares(amounts: Sequence[Decimal], texts: Words) -> list[str]:
@@ -371,10 +366,6 @@ def _largest_first(sums: pd.DataFrame) -> pd.DataFrame:
     return sums.loc[sizes.sort_values(["currency", "size"], kind="stable").index]
 
 
-def _as_they_come(names: pd.Series) -> list[str]:
-    return list(dict.fromkeys(names))
-
-
 def _months(months: pd.Series) -> list[str]:
     """Return months in their order, with those between them, where they are few; last what is no month."""
     names = sorted(set(months))
@@ -399,9 +390,9 @@ def _labels(rows: pd.DataFrame, keys: list[str], nothing: str = "all") -> list[s
     ]
 
 
-def _tinted(frame: pd.DataFrame, own: str) -> dict[str, Look]:
+def _tinted(frame: pd.DataFrame, own: Sequence[str]) -> dict[str, Look]:
     """Return a look for each of the largest parts in the company's own currency, and for the rest."""
-    amounts = frame["amount"].astype("float64").abs().where(frame["currency"] == own, 0)
+    amounts = frame["amount"].astype("float64").abs().where(frame["currency"].isin(own), 0)
     sizes = amounts.groupby(frame["part"], sort=False).sum().sort_values(ascending=False, kind="stable")
     largest = list(sizes.index[: len(TINTS)])
     return dict(zip(largest, TINTS, strict=False)) | (

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import secrets
 import shutil
 import sqlite3
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -88,16 +87,20 @@ class Store:
         try:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             # Created here with its mode, so that neither this file nor SQLite's files beside it are ever
-            # readable by others.
-            os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
-        except OSError as error:
+            # readable by others. A file that exists is opened by SQLite alone: opening and closing it here
+            # would drop the locks of other connections of this process, and another process would then
+            # delete the log (WAL) that they write to.
+            with suppress(FileExistsError):
+                disk.exclusive(file).close()
+            self._connection = sqlite3.connect(
+                file, timeout=30, isolation_level=None, detect_types=sqlite3.PARSE_DECLTYPES
+            )
+        except (OSError, sqlite3.DatabaseError) as error:
+            reason = disk.reason_of(error) if isinstance(error, OSError) else error
             raise StorageError(
-                f"{file} cannot be used as a sandbox database: {disk.reason_of(error)} (the place is set by "
+                f"{file} cannot be used as a sandbox database: {reason} (its folder is set by "
                 "BKTOOLS_DATA_DIR)"
             ) from error
-        self._connection = sqlite3.connect(
-            file, timeout=30, isolation_level=None, detect_types=sqlite3.PARSE_DECLTYPES
-        )
         self._execute = self._connection.execute
         self._cached_total = lru_cache(_MOST_TOTALS)(self._total)
         self._connection.create_function("folded", 1, str.casefold, deterministic=True)

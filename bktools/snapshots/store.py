@@ -126,9 +126,9 @@ class Store:
         text = json.dumps([name_of(self.settings.environment), query.table, query.filters], sort_keys=True)
         return self._root / SNAPSHOTS / query.table / hashlib.sha256(text.encode()).hexdigest()[:32]
 
-    def _folders(self, table: str = "*") -> Iterator[tuple[Path, list[Snapshot], About]]:
+    def _folders(self) -> Iterator[tuple[Path, list[Snapshot], About]]:
         """Yield each folder of the cache with its snapshots and what the newest readable one says of it."""
-        for folder in sorted((self._root / SNAPSHOTS).glob(f"{table}/*/")):
+        for folder in sorted((self._root / SNAPSHOTS).glob("*/*/")):
             snapshots = self._snapshots_in(folder)
             abouts = (snapshot.about() for snapshot in reversed(snapshots) if not snapshot.is_damaged)
             newest = next(filter(None, abouts), None)

@@ -8,7 +8,7 @@ import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -50,7 +50,8 @@ def expected_entries(entries: Any, month: Month, *, as_of: dt.date | str | None 
 
     An entry is expected when its supplier, with the same category and currency, came in at least three of the
     four months before, within six days of the same day of the month and within a quarter of the same amount.
-    It has come when such an entry is there, and late when that one is of the month after. It is due until its
+    It has come when such an entry is there, with another category or without one as well, and late when that
+    one is of the month after. It is due until its
     usual day has passed, then missing. One that did not come in the month before either is not named again:
     its contract may have ended. Nothing is estimated: the amount is the median of those that came. Nothing is
     expected of a supplier of which more than half of the entries have other days or amounts, nor what its
@@ -121,10 +122,17 @@ def expected_in(table: pa.Table, month: str, as_of: dt.date) -> pa.Table:
             raise InputError(Sentence("error.no_column_of_habits", name=name))
     if as_of < _months_later(wanted, 1):
         as_of = min(as_of, pc.max(days_of(table)).as_py() or as_of)
+    free: dict[Key, Free] = defaultdict(lambda: defaultdict(Counter))
+    expected = []
+    for key, arrivals in _by_key(table, wanted).items():
+        own: Free = defaultdict(Counter)
+        for one in arrivals:
+            own[one.day][one] += 1
+        expected += [(key, habit) for habit in _regular(arrivals, own, wanted, as_of)]
+        for day, counts in own.items():
+            free[_without_category(key)][day] += counts
     expected = [
-        (key, habit)
-        for key, arrivals in _by_key(table, wanted).items()
-        for habit in _regular(arrivals, wanted, as_of)
+        (key, _in_any_category(habit, free[_without_category(key)], wanted)) for key, habit in expected
     ]
     expected.sort(
         key=lambda row: (STATES.index(row[1].state), -abs(row[1].amount), *(text or "" for text in row[0]))
@@ -178,21 +186,36 @@ def _by_key(table: pa.Table, wanted: dt.date) -> dict[Key, list[Arrival]]:
     return {key: sorted(own) for key, own in arrivals.items()}
 
 
-def _regular(arrivals: Sequence[Arrival], wanted: dt.date, as_of: dt.date) -> list[Habit]:
+def _without_category(key: Key) -> Key:
+    return tuple(text for name, text in zip(KEYS, key, strict=True) if not name.startswith("category"))
+
+
+def _in_any_category(habit: Habit, free: Free, wanted: dt.date) -> Habit:
+    """Return a habit as one that came where its entry has another category, or none yet."""
+    end = _months_later(wanted, 1) - DAY
+    usual = Arrival(habit.expected_on, habit.amount)
+    arrived = None if habit.state == "came" else _nearest(free, usual, wanted, until=end)
+    if arrived is None:
+        return habit
+    free[arrived.day][arrived] -= 1
+    return replace(habit, state="came", came_on=arrived.day)
+
+
+def _regular(arrivals: Sequence[Arrival], free: Free, wanted: dt.date, as_of: dt.date) -> list[Habit]:
     """Return the habits of a key that are to be shown; none where more than half of the entries has none."""
-    habits = [*_habits(arrivals, wanted, as_of)]
+    habits = [*_habits(arrivals, free, wanted, as_of)]
     came, before = sum(habit.months for habit in habits), sum(one.day < wanted for one in arrivals)
     return [habit for habit in habits if habit.state] if 2 * came >= before else []
 
 
-def _habits(arrivals: Sequence[Arrival], wanted: dt.date, as_of: dt.date) -> Iterator[Habit]:
-    """Find the entries of each month among those of one key; an entry belongs to one habit at most."""
+def _habits(arrivals: Sequence[Arrival], free: Free, wanted: dt.date, as_of: dt.date) -> Iterator[Habit]:
+    """Find the entries of each month among those of one key; an entry belongs to one habit at most.
+
+    `free` has all of them, and keeps those that belong to none.
+    """
     before = [_months_later(wanted, -count) for count in range(1, MONTHS + 1)]
     end = _months_later(wanted, 1) - DAY
     history = [one for one in arrivals if one.day < wanted]
-    free: Free = defaultdict(Counter)
-    for one in arrivals:
-        free[one.day][one] += 1
     for newest in reversed(history):
         by_month = [_nearest(free, newest, month) for month in before] if free[newest.day][newest] else []
         came = [one for one in by_month if one is not None]

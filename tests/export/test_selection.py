@@ -90,7 +90,7 @@ REFUSED = {
         [entry_id(number) for number in (9, 7, 8)],
         UNKNOWN + ", ".join(entry_id(number) for number in (7, 8, 9)) + "$",
     ),
-    "four unknown": ([entry_id(number) for number in (9, 7, 8, 10)], f"{entry_id(9)} and 1 more$"),
+    "four unknown": ([entry_id(number) for number in (9, 7, 8, 10)], f"{entry_id(9)}, {entry_id(10)}$"),
     "five unknown": ([entry_id(number) for number in (11, 9, 7, 8, 10)], f"{entry_id(9)} and 2 more$"),
     "a gap among IDs": (pd.DataFrame({"id": [FIRST, None]}), UNKNOWN),
     "an empty ID": ([FIRST, ""], UNKNOWN),

@@ -23,12 +23,34 @@ def serve(folder, categories):
     server.wait()
 
 
+def visit(folder):
+    """Start a server, stop it, and yield the categories that it saw."""
+    with Server(folder) as server:
+        categories = server.category_ids()
+    yield categories
+
+
 def test_processes_that_start_at_once_share_one_world(tmp_path):
     """Several processes that find no state make one world together, and have the same tokens."""
     with warm.Process(serve, tmp_path, 240) as first, warm.Process(serve, tmp_path, 240) as second:
         told = [process.read() for process in (first, second)]
     assert len({url for url, _, _ in told}) == 2
     assert len({(token, company) for _, token, company in told}) == 1
+
+
+def test_servers_share_a_state_that_is_in_use(tmp_path):
+    """A server starts and ends on the folder of a running one: both write to one state, and HTTP shows it."""
+    with Server(tmp_path) as server:
+        added = [server.add_category("before the other server")]
+        log = (tmp_path / "service.sqlite-wal").stat().st_ino
+        assert added[0] in warm.result(visit, tmp_path)
+        assert (tmp_path / "service.sqlite-wal").stat().st_ino == log
+        added.append(server.add_category("after the other server"))
+        url = f"{server.base_url}/v1/bookkeeping-categories:search"
+        query = {"companyId": server.company_id, "ids": added}
+        headers = {"Authorization": f"Bearer {server.token}"}
+        rows = HTTP.post(url, json=query, headers=headers).json()["data"]
+        assert {row["id"] for row in rows} == {*added}
 
 
 def test_restart_keeps_state_and_tokens(tmp_path):

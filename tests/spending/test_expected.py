@@ -18,8 +18,9 @@ from bktools.errors import ArgumentError, InputError
 
 
 def _frame(rows) -> pd.DataFrame:
-    suppliers, days, amounts = zip(*rows, strict=True)
+    suppliers, days, amounts, *categories = zip(*rows, strict=True)
     frame = pd.DataFrame({"supplier": suppliers, "date": pd.to_datetime([*days]), "currency": "EUR"})
+    frame["category_id"] = categories[0] if categories else "C"
     frame["amount"] = pd.array([Decimal(amount) for amount in amounts], pd.ArrowDtype(pa.decimal128(38, 2)))
     return frame
 
@@ -30,7 +31,7 @@ def _rows(cell: str) -> list[list[str]]:
 
 # A day on which the months of all tests have ended.
 AFTER = dt.date(2027, 1, 1)
-# A line a promise: entries (supplier, day, amount), and what is expected of October.
+# A line a promise: entries (supplier, day, amount, in some lines category), and what is expected of October.
 PROMISES = lines_of("spending/expected.csv")
 
 

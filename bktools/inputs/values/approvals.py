@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from bktools.frames import schema
 from bktools.inputs import cells, terms
 from bktools.inputs.reading import Reading
-from bktools.visible import first_of
+from bktools.wording import words
 
 _SHOWN_WORDS = 8
 # Codes of `export_status`, which are the tables of their words, too.
@@ -110,4 +110,5 @@ def _counts(column: pa.ChunkedArray) -> Mapping[str, int]:
 
 
 def _shown(counts: Mapping[str, int]) -> str:
-    return first_of([f"{cells.quoted(value)} ({count})" for value, count in counts.items()], _SHOWN_WORDS)
+    texts = [f"{cells.quoted(value)} ({count})" for value, count in counts.items()]
+    return words().listed(texts, most=_SHOWN_WORDS)
