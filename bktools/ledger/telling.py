@@ -55,8 +55,8 @@ class Telling:
         # No entry is decided while a piece that names it, or takes it alone away, is left unexplained.
         unexplained = [piece for number, piece in pieces.items() if number not in always]
         named = {e: piece for piece in unexplained for e in self.case.free.named.get(piece.id, ())}
-        for x in (x for group in groups for x in group.entries if self.study.is_single(x)):
-            named |= {x.e: piece for piece in unexplained if piece.takes_away(x)}
+        singles = [x for group in groups for x in group.entries if self.study.is_single(x)]
+        named |= {x.e: piece for x in singles for piece in unexplained if piece.takes_away(x)}
         for group in groups:
             shown = [pieces[one] for one in search.used(group.number)] if possible else []
             opened = []
