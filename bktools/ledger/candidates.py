@@ -62,7 +62,7 @@ class Piece:
         return is_later and is_opposite and self is not other
 
     def sizes_on(self, account: int) -> frozenset[int]:
-        """The sizes of what it books on an account; of a move also with the rest of its side, such as a tax."""
+        """The sizes of what it books on an account; of a move also its whole side, with a tax."""
         if self.gross:
             return frozenset({abs(self.gross)})
         return frozenset({abs(self.nets[account]), sum(net for net in self.nets.values() if net > 0)})
