@@ -9,8 +9,8 @@ import typer
 
 from bktools.cli import results
 from bktools.cli.options import argument
-from bktools.errors import ArgumentError
-from bktools.wording import Sentence
+from bktools.progress import note
+from bktools.wording import words
 
 # In the order in which a newcomer needs them.
 FOR_ANALYSTS = (
@@ -59,7 +59,9 @@ def guide(
     if topic is not None and topic not in TOPICS:
         lines = lines_of(topic)
         if not lines:
-            raise ArgumentError("TOPIC", Sentence("rule.topic", topics=", ".join(TOPICS)), topic)
+            note(words()("command.no_line_of_guide", word=topic, topics=", ".join(TOPICS)))
+            if table.is_for_people:
+                return
     # A page opens without pandas, which takes longer to import than the rest.
     elif table.is_for_people:
         typer.echo(

@@ -22,6 +22,7 @@ from bktools.journal.unknown_outcomes import sendings_in_doubt
 from bktools.journal.writing import open_for_writing
 from bktools.ledger import LedgerMatch
 from bktools.ledger.exported import months_of, of_other_months, with_file
+from bktools.ledger.findings import ANOTHER_MONTH
 from bktools.ledger.match import match_ledger
 from bktools.ledger.remembered import moved, remembered
 from bktools.ledger.settlements import Sending, Settlement, settlements
@@ -61,8 +62,9 @@ class Verification:
 
     @property
     def differences(self) -> pd.DataFrame:
-        """The findings without those that the ledger cannot show yet."""
-        return self.match.findings[self.match.findings["reason"] != Reason.NOT_COVERED]
+        """The findings without what is usual: not in the ledger yet, or booked in the next month."""
+        is_usual = self.match.findings["reason"].isin([Reason.NOT_COVERED, ANOTHER_MONTH])
+        return self.match.findings[~is_usual]
 
     def table(self, name: str) -> pa.Table:
         """Return a table of the match by the name of its sheet."""

@@ -200,16 +200,20 @@ class _Question:
 
     def _call(self, options: Options, problems: Sequence[Problem]) -> str:
         """Return a command, or a call in Python, with a sign for what only the person knows."""
-        command, reader = _CALLS[self.kind]
         unknown = {one.option: _UNKNOWN[one.option][0] for one in problems if not one.choices}
-        stated = {**options, **unknown}
-        if is_command():
-            call = f"  bktools {command.format(in_shell(self.source))} {as_command(stated)}".rstrip()
-            # Another command than the one that shows a file finds the options in a mapping.
-            name = mapping_name(self.source, self.kind)
-            return call if can_set("save_mapping") else f"{call} --save-mapping {name}"
-        arguments = ", ".join(filter(None, [repr(self.source), as_arguments(stated)]))
-        return f"  {reader}({arguments})"
+        return f"  {call_of(self.source, self.kind, {**options, **unknown})}"
+
+
+def call_of(source: str, kind: str, options: Mapping[str, Any]) -> str:
+    """Return the command, or the call in Python, that reads a file with options."""
+    command, reader = _CALLS[kind]
+    if is_command():
+        call = f"bktools {command.format(in_shell(source))} {as_command(options)}".rstrip()
+        # Another command than the one that shows a file finds the options in a mapping.
+        name = mapping_name(source, kind)
+        return call if can_set("save_mapping") else f"{call} --save-mapping {name}"
+    arguments = ", ".join(filter(None, [repr(source), as_arguments(options)]))
+    return f"{reader}({arguments})"
 
 
 def mapping_name(source: str, kind: str) -> str:

@@ -28,7 +28,7 @@ from bktools.ledger.gates import LATEST
 from bktools.ledger.inputs import EPOCH
 from bktools.ledger.judged import Judged, values_at
 from bktools.ledger.verdict import ARRIVED, OpenGroup, Reason, Status
-from bktools.ledger.whole_numbers import Flags, Numbers
+from bktools.ledger.whole_numbers import Flags
 from bktools.wording import Words
 
 # Codes of findings that no status or reason has alone.
@@ -75,7 +75,7 @@ JSON = json.JSONEncoder(ensure_ascii=False, default=str)
 
 @dataclass(frozen=True)
 class Finding:
-    """What is found of one entry, of an open group, or of entries that cannot be compared."""
+    """What is found of one entry, of an open group, or of entries of which the same is true."""
 
     check: str
     reason: str
@@ -122,7 +122,8 @@ def findings_of(judged: Judged, entries: pa.Table, words: Words) -> list[Finding
         The language.
     """
     maker = _Findings(judged, entries, words)
-    findings = [*maker.of_entries(), *map(maker.of_group, judged.open_groups), *maker.not_compared()]
+    findings = [*maker.of_entries(), *maker.in_other_months()]
+    findings += [*map(maker.of_group, judged.open_groups), *maker.not_compared()]
     return sorted(findings, key=lambda one: (SEVERITIES.index(one.severity), one.check, one.entries[:1]))
 
 
@@ -141,7 +142,6 @@ class _Findings:
         wrong = np.flatnonzero(is_shown & ~is_quiet).tolist()
         own = [(entry, Status(int(status[entry])).code) for entry in wrong]
         is_booked = is_shown & (status == Status.BOOKED)
-        own += [(entry, ANOTHER_MONTH) for entry in self._in_other_months(np.flatnonzero(is_booked)).tolist()]
         own += [
             (entry, ANOTHER_COST_CENTRE)
             for entry in np.flatnonzero(is_booked & self._on_other_centres()).tolist()
@@ -150,14 +150,28 @@ class _Findings:
         for (entry, code), row in zip(own, rows, strict=True):
             yield self._of_entry(entry, code, row)
 
-    def _in_other_months(self, booked: Numbers) -> Numbers:
-        """Return which of some booked entries have their posting in another month."""
-        if not len(booked):
-            return booked
+    def in_other_months(self) -> Iterator[Finding]:
+        """Yield one finding for all entries whose posting is in another month, as late as usual."""
         judged = self._judged
+        booked = np.flatnonzero(judged.is_shown & (judged.verdict.status == Status.BOOKED))
+        if not len(booked):
+            return
         months = values_at(judged.posting_month, judged.posting[booked])
         is_other: Flags = (months != judged.month.gather(booked)).fill_null(value=False).to_numpy()
-        return booked[is_other]
+        entries: list[int] = booked[is_other].tolist()
+        if not entries:
+            return
+        days = judged.entries[entries]["day"].drop_nulls()
+        booked_days = self._entries["booked_date"].take(pa.array(entries, pa.int64()))
+        facts = {
+            "amounts": self._words.money(_money(judged, entries)),
+            "first": _day_text(days.min()),
+            "last": _day_text(days.max()),
+            "booked_first": _text(pc.min(booked_days).as_py()),
+            "booked_last": _text(pc.max(booked_days).as_py()),
+            "places": self._places([each for entry in entries for each in judged.verdict.postings(entry)]),
+        }
+        yield Finding(Status.BOOKED.code, ANOTHER_MONTH, tuple(entries), "", facts)
 
     def _on_other_centres(self) -> Flags:
         """Return which entries have their posting on another cost centre."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -250,18 +250,24 @@ def _checked(
     return row | {"account_now": now, "outcome": outcome, "message": message}
 
 
-def _chosen(text: str, accounts: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, str]:
-    """Return the account that a person chose from the list or wrote as a code; without one, None and why."""
+def _chosen(text: str, accounts: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, str]:
+    """Return the account that a person chose from the list or wrote; without one, None and why.
+
+    A code alone is an account, and a code with its name, whatever stands between them.
+    """
     # A label is one account's own; a code alone may be several accounts'.
     spellings = [
         ({_label(account), account["code"], account["external_id"]}, account) for account in accounts
     ]
     code = text.partition(BETWEEN)[0].strip()
-    matches = [one for names, one in spellings if text in names] or [
-        one for names, one in spellings if code in names
-    ]
+    matches = (
+        [one for names, one in spellings if text in names]
+        or [one for one in accounts if normal(_label(one)) == normal(text)]
+        or [one for names, one in spellings if code in names]
+    )
     if not matches:
-        return None, words()("fix.unknown_account", account=text)
+        example = next((_label(one) for one in accounts if not one.get("archived")), None)
+        return None, words()("fix.unknown_account", account=text, example=example)
     if len(matches) > 1:
         return None, words()("fix.several_accounts", count=len(matches), code=text)
     if matches[0].get("archived"):

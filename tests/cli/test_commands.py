@@ -101,9 +101,6 @@ REFUSED = {
         "export resolve 0 --outcome released --evidence 'not seen' --by Ada", Exit.JOURNAL, err="0"
     ),
     "an option that is none": Promise("month-end --sandbx", Exit.USAGE, err="No such option: --sandbx"),
-    "a word that no page has": Promise(
-        "guide nowhere-at-all", Exit.INPUT, err="TOPIC must be one of first-month, .*or a word that is on a"
-    ),
 }
 
 
@@ -234,6 +231,9 @@ DONE = {
     "German settings": Promise("config --sandbox --language de", Exit.DONE, "^Einstellungen\n"),
     "a page of the guide": Promise("guide files", Exit.DONE, "^\\S.*\n=+\n"),
     "a word of the guide": Promise("guide 'exchange rate'", Exit.DONE, "glossary\texchange rate"),
+    "a word that no page of the guide has": Promise(
+        "guide nowhere-at-all", Exit.DONE, "^$", "no page has .nowhere-at-all.; the pages: first-month, "
+    ),
     "the version": Promise("--version", Exit.DONE, "^bktools .*Python 3"),
 }
 

@@ -131,6 +131,17 @@ def test_questions_and_notes_speak_each_language(write, monkeypatch):
     assert all(problem.sentence("de") in str(german) for problem in german.problems)
 
 
+def test_the_note_about_ids_prints_the_call_that_names_them(write):
+    """The column that looks like IDs of entries is named with a call, and the call reads them."""
+    ids = [f"123e4567-e89b-42d3-a456-42661417400{number}" for number in range(2)]
+    path = write("Date;Amount;Beleg-ID\n" + "".join(f"2026-10-01;1,00;{each}\n" for each in ids))
+    frame = bktools.read_entries(path, currency="EUR")
+    [note] = [note for note in frame.attrs["bktools"]["note_facts"] if note["code"] == "no_entry_ids"]
+    assert note["call"] in note_sentence(note, "en")
+    again = eval(note["call"], {"read_entries": bktools.read_entries})
+    assert list(again["id"]) == ids
+
+
 def test_a_question_can_be_pickled(write):
     """A worker's question arrives whole."""
     import pickle

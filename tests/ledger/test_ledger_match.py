@@ -73,7 +73,7 @@ FINDINGS = {
         "warning",
         "accountant",
         ["2026-11-02", "2026-10-30", "V13"],
-        "Check that it is booked in the right month",
+        "Check the accruals of the month end",
     ),
     "booked_and_taken_back": (
         "reversed",

@@ -90,6 +90,17 @@ def _with_account(categories: pd.DataFrame, category: str, account: str) -> pd.D
     return categories.assign(account_id=accounts)
 
 
+@pytest.mark.parametrize("between", [" · ", " ", " - ", ": "])
+def test_a_code_with_its_name_is_an_account(
+    between: str, book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path
+):
+    """A code and its name are an account, whatever stands between them."""
+    written = f"{account['code']}{between}{account['name']}"
+    path = filled(book, tmp_path / "filled.xlsx", write("new account", written, category["name"]))
+    [row] = _checked(close, path).to_dict("records")
+    assert (row["outcome"], row["account_id"]) == ("open", account["id"])
+
+
 @pytest.mark.parametrize("case", LATER)
 def test_what_became_of_it(
     case: str, book: Path, close: Close, category: pd.Series, account: pd.Series, tmp_path: Path
@@ -133,10 +144,12 @@ def test_a_formula_without_a_saved_value_is_not_an_empty_cell(
 def test_accounts_that_cannot_be(book: Path, close: Close, category: pd.Series, tmp_path: Path):
     """An unknown, an archived and an ambiguous account are refused, each by its name."""
     about = category["name"]
-    archived = close.accounts[close.accounts["archived"].astype(bool)].iloc[0]
+    is_archived = close.accounts["archived"].astype(bool)
+    archived, first = close.accounts[is_archived].iloc[0], close.accounts[~is_archived].iloc[0]
     unknown = filled(book, tmp_path / "unknown.xlsx", write("new account", "9999 · Nowhere", about))
     assert _checked(close, unknown)["message"].iloc[0] == (
         "The account '9999 · Nowhere' is not among the accounts bktools knows: choose one from the list"
+        f", or write its code, as in '{first['code']} · {first['name']}'"
     )
     old = filled(book, tmp_path / "old.xlsx", write("new account", archived["code"], about))
     assert _checked(close, old)["message"].iloc[0] == (

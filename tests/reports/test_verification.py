@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -96,3 +97,11 @@ def test_what_is_not_due_yet_is_no_difference(lags: tuple[int, ...]):
     shown = Verification(match, (), "Muster", "staging", "books.se", "2026-10", dt.datetime.now(dt.UTC))
     assert shown.differences["check"].tolist() == ["missing"]
     assert f"vouchers follow up to {max(lags)} days" in match.findings["message"].iloc[-1]
+    # A later ledger has them in the next month: one line with their sum, and no difference either.
+    match = bktools.match_ledger(entries, booked.drop(20), period="2026-10")
+    [usual] = match.findings.loc[match.findings["reason"] == "another_month", "message"]
+    late = entries[~is_shown]
+    assert usual.startswith(f"{len(late)} entries from {late['date'].min():%Y-%m-%d} to 2026-10-31")
+    assert f"EUR {late['amount'].sum():,.2f}" in usual
+    shown = replace(shown, match=match)
+    assert shown.differences["check"].tolist() == ["missing"]

@@ -113,7 +113,7 @@ def test_amounts_that_excel_would_round_are_text(close: Close):
     book = workbook_of(large)
     texts = [row[8] for row in _rows(book, "entries")[1:] if isinstance(row[8], str)]
     assert texts == ["1,234,567,890,123,456.78"]
-    total = large.statement[-1].amounts[entries["currency"][0].as_py()]
+    total = large.figures.statement[-1].amounts[entries["currency"][0].as_py()]
     assert f"{total:,}" in _table(book, "Entries and amounts")["All entries"]
 
 

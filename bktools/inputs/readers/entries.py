@@ -21,7 +21,8 @@ from bktools.inputs.fields import fields_of, options_of
 from bktools.inputs.formats.registry import refuse_ledgers
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
-from bktools.inputs.options import EntriesOptions, takes_options
+from bktools.inputs.options import EntriesOptions, plus, takes_options
+from bktools.inputs.question import call_of
 from bktools.inputs.readers.steps import Step, read_by_steps
 from bktools.inputs.reading import Reading
 from bktools.inputs.values import names
@@ -234,8 +235,11 @@ def _read_identities(reading: Reading, *, frames: Frames, company: str | None) -
             result[field] = cells.uuids(reading.table, reading.places[field], required=True)
     if not has_id and reading.has("date"):
         # Amounts without dates are a budget, which has no entries.
-        like_ids = candidates(reading, "id")
-        reading.note("no_entry_ids", heading=reading.table.headings[like_ids[0]] if like_ids else None)
+        heading, call = None, None
+        for place in candidates(reading, "id")[:1]:
+            heading, choice = reading.table.headings[place], reading.table.choice("id", place)
+            call = call_of(reading.source.name, reading.kind, plus(reading.options, choice))
+        reading.note("no_entry_ids", heading=heading, call=call)
     _read_names(reading, frames, company)
     read_approvals(reading)
 
