@@ -81,6 +81,11 @@ def test_floors():
             other = rest.split(".")[0]
             if package == "bktools" and other in FLOOR and other != room and FLOOR[other] >= FLOOR[room]:
                 wrong.append(f"{place} imports {name}")
+        # The package itself stands above all rooms.
+        attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+        used = {ast.unparse(node) for node in attributes} - {"bktools.__version__"}
+        if FLOOR[room] < FLOOR["cli"]:
+            wrong += [f"{place} uses {name}" for name in sorted(used) if name.startswith("bktools.")]
     assert wrong == []
 
 

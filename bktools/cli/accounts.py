@@ -59,7 +59,7 @@ def create(
     books: options.Company,
     table: results.Table,
     chart: reading.Chart = None,
-    mapping: reading.Mapping = None,
+    mapping: reading.MappingOption = None,
     apply: bool = options.APPLY,
     new_chart: bool = options.NEW_CHART,
 ) -> Exit:
@@ -99,7 +99,7 @@ def import_list(
     text: results.Text,
     file: Path = argument("FILE", "The account export of your spend tool.", REQUIRED),
     complete: bool = option("--complete", "The list has all accounts: forget those that it lacks.", False),
-    mapping: reading.Mapping = None,
+    mapping: reading.MappingOption = None,
 ) -> None:
     """Import the list of accounts that were created elsewhere.
 

@@ -160,7 +160,7 @@ def every_command(
     ),
     language: str | None = option(
         "--language CODE",
-        "Language of results and reports, en or de; by default that of BKTOOLS_LANGUAGE.",
+        "Language of results and reports, en or de; by default the configured one.",
         callback=one_of("language", LANGUAGES),
     ),
 ) -> None:

@@ -47,7 +47,7 @@ def compose(
     entries: reading.EntriesFiles = None,
     ledger: reading.AskedLedger = None,
     exported_at: dt.datetime | None = options.EXPORTED_AT,
-    mapping: reading.Mapping = None,
+    mapping: reading.MappingOption = None,
     selection: Path | None = option(
         "--select FILE", "File with the IDs of the entries to export; by default all."
     ),
@@ -248,7 +248,7 @@ def import_elsewhere(
     text: results.Text,
     statement: options.Statement,
     entries: list[Path] = argument("FILE", "The entries.", REQUIRED),
-    mapping: reading.Mapping = None,
+    mapping: reading.MappingOption = None,
 ) -> None:
     """Record entries that were exported elsewhere.
 

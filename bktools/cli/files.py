@@ -6,8 +6,7 @@ The options that read files stand on these three commands alone; a saved mapping
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from collections.abc import Mapping as Facts
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import starmap
 from pathlib import Path
@@ -37,7 +36,7 @@ FORM = ("format", "sheet", "heading_line", "delimiter", "encoding")
 SHOWN_ROWS = 3
 _BEHIND = ("mapping", "save_mapping", "text", "output", "profile")
 File = Annotated[Path, Argument(metavar="FILE", help="CSV, TSV, Excel or Parquet.")]
-Mapping = Annotated[
+MappingOption = Annotated[
     str | None,
     shared(
         "--mapping NAME",
@@ -58,7 +57,7 @@ def show_file(
     file: Path,
     *,
     text: results.Text,
-    mapping: Mapping = None,
+    mapping: MappingOption = None,
     save_mapping: SaveMapping = None,
     output: results.Output = None,
     profile: Profile = "excel",
@@ -164,7 +163,7 @@ def _pairs(argument: str, texts: list[str]) -> dict[str, str]:
     return {name.strip(): value for name, _, value in parts}
 
 
-def _say_reading(facts: Facts[str, Any]) -> None:
+def _say_reading(facts: Mapping[str, Any]) -> None:
     # Formats with a grammar have no line of headings: it is 0 there.
     texts = words()
     form = [texts("command.how", what=name, value=facts[name]) for name in FORM if facts[name]]

@@ -63,7 +63,7 @@ def month_end(
     entries: reading.Entries = None,
     ledger: reading.AskedLedger = None,
     exported_at: dt.datetime | None = options.EXPORTED_AT,
-    mapping: reading.Mapping = None,
+    mapping: reading.MappingOption = None,
     budget: Path | None = option(
         "--budget FILE", "The month's budget: columns such as category, or account, and amount."
     ),

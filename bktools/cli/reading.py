@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
-from collections.abc import Mapping as Facts
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,7 +37,7 @@ AskedLedger = Annotated[
     list[Path] | None,
     shared("--ledger FILE", "The general ledger: entries that it holds are not sent. May be repeated."),
 ]
-Mapping = Annotated[
+MappingOption = Annotated[
     list[str] | None,
     shared(
         "--mapping NAME",
@@ -54,7 +53,7 @@ def read(
     file: Path,
     mappings: Sequence[str] | None = None,
     *,
-    options: Facts[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
     **others: Any,
 ) -> pd.DataFrame:
     """Read a file with a function of bktools, as its mapping and the options say; the options go first."""
@@ -84,7 +83,7 @@ def read_entries(
     files: Sequence[Path],
     mappings: Sequence[str] | None,
     company: str | None,
-    tables: Facts[str, pd.DataFrame],
+    tables: Mapping[str, pd.DataFrame],
     **others: Any,
 ) -> pd.DataFrame:
     """Read the entries of one or several files; names in them are looked up in the tables of `tables_of`."""
@@ -179,7 +178,7 @@ def samples(service: bktools.Service, missing: str) -> tuple[Path, Path]:
     return write_sample_data(service.settings.state_dir / "sample-data")
 
 
-def recognised(about: Facts[str, Any]) -> str:
+def recognised(about: Mapping[str, Any]) -> str:
     """Return how a file was read, from `frame.attrs["bktools"]`, with its notes."""
     from bktools.inputs.notes import note_sentences
 

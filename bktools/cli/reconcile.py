@@ -24,7 +24,7 @@ def reconcile(
     text: results.Text,
     csv: options.Folder,
     chart: reading.Chart = None,
-    mapping: reading.Mapping = None,
+    mapping: reading.MappingOption = None,
     fail_on: str | None = option(
         "--fail-on SEVERITY",
         "error or warning: exit 11 when there are findings of this severity or worse.",

@@ -24,7 +24,7 @@ def spend(
     books: options.Company,
     table: results.Table,
     entries: reading.EntriesFiles = None,
-    mapping: reading.Mapping = None,
+    mapping: reading.MappingOption = None,
     by: list[str] | None = options.KEYS,
     period: str | None = options.PERIOD,
     rates: Path | None = options.RATES,

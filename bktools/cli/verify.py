@@ -34,7 +34,7 @@ def verify(
         "--entries FILE",
         "The file of the entries: adds what the journal lacks, such as document numbers. May be repeated.",
     ),
-    mapping: reading.Mapping = None,
+    mapping: reading.MappingOption = None,
     month: str | None = options.month(
         "Only the entries of this month, such as 2026-10; by default the ledger's months."
     ),

@@ -38,7 +38,7 @@ def versus(
         "--before PERIOD", "The period of the other side; without --against, in the same files."
     ),
     rates: Path | None = options.RATES,
-    mapping: reading.Mapping = None,
+    mapping: reading.MappingOption = None,
     by: list[str] | None = options.KEYS,
     largest_first: bool = options.LARGEST_FIRST,
     threshold: str | None = options.THRESHOLD,

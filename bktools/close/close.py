@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from bktools.close.actions import Action, RoleTotals
 from bktools.close.figures import Figures
-from bktools.close.record import PeriodRecord, frame
+from bktools.close.record import PeriodRecord, table_as_frame
 from bktools.close.recurring import MISSING
 from bktools.close.sentences import actions_table, label_of, valued
 from bktools.consoles import readable
@@ -137,11 +137,11 @@ class Close:
 
     # The tables as frames. Entries: one row per line of an entry of the month, with its `fate`, as it was
     # sent, or as it is in the file. Accounts: those that the journal knows. The others: as they were read.
-    entries = frame("entries")
-    categories = frame("categories")
-    employees = frame("employees")
-    chart = frame("chart")
-    accounts = frame("accounts")
+    entries = table_as_frame("entries")
+    categories = table_as_frame("categories")
+    employees = table_as_frame("employees")
+    chart = table_as_frame("chart")
+    accounts = table_as_frame("accounts")
 
     @cached_property
     def changes(self) -> pd.DataFrame | None:

@@ -41,7 +41,7 @@ from bktools.wording import words
 VERIFIED = pa.schema({"month": TEXT, "at": TEXT, "by": TEXT, "ledger": TEXT, "differences": COUNT})
 
 
-def frame(name: str) -> cached_property[pd.DataFrame]:
+def table_as_frame(name: str) -> cached_property[pd.DataFrame]:
     """Return an attribute that is a table of `tables` as a frame, made on first use."""
     return cached_property(lambda of: to_pandas(of.tables[name], source_of(of.tables[name])))
 
@@ -93,12 +93,12 @@ class PeriodRecord:
     # The tables by the names of the frames below, which are made on first use.
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
-    closes = frame("closes")
-    exported = frame("exported")
-    in_books = frame("in_books")
-    held_back = frame("held_back")
-    totals = frame("totals")
-    events = frame("events")
+    closes = table_as_frame("closes")
+    exported = table_as_frame("exported")
+    in_books = table_as_frame("in_books")
+    held_back = table_as_frame("held_back")
+    totals = table_as_frame("totals")
+    events = table_as_frame("events")
 
     @property
     def lines(self) -> list[str]:

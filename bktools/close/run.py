@@ -66,7 +66,7 @@ def run_close(request: CloseRequest) -> Close:
         sent = sent_entries(journal, request.company, history, {plan.plan_id: request.prepared_by})
         entries = entries_of(plan, request.period, sent, jobs, request.words, frozenset(chart.assumed))
         entries = with_home_amounts(entries, request.rates)
-        stays_open = record(request, journal, plan, entries)
+        stays_open = record_and_approve(request, journal, plan, entries)
         of_month = record_in(journal, request.period, request.company, settings.environment, sent)
         last_month, months = months_before(request, journal, of_month, chart.accounts, entries, sent)
         results = step_results(request, journal, chart, plan, entries, sent, jobs)
@@ -210,7 +210,9 @@ def compose(
     return request.step("plan", plan)
 
 
-def record(request: CloseRequest, journal: WritableJournal, plan: ExportPlan, entries: pa.Table) -> str:
+def record_and_approve(
+    request: CloseRequest, journal: WritableJournal, plan: ExportPlan, entries: pa.Table
+) -> str:
     """Write the close to the journal, and close the period if approved; return why it stays open."""
     if not request.apply:
         return ""

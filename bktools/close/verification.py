@@ -11,11 +11,11 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-import bktools
 from bktools.errors import ArgumentError
 from bktools.frames.incoming import arrow_of
 from bktools.frames.names import with_names
 from bktools.frames.schema import MAYBE_SENT
+from bktools.journal.export_jobs import load_export_jobs
 from bktools.journal.journal import Journal
 from bktools.journal.statements import record_verification, verifications_of
 from bktools.journal.unknown_outcomes import sendings_in_doubt
@@ -23,9 +23,11 @@ from bktools.journal.writing import open_for_writing
 from bktools.ledger import LedgerMatch
 from bktools.ledger.exported import months_of, of_other_months, with_file
 from bktools.ledger.findings import ANOTHER_MONTH
+from bktools.ledger.match import match_ledger
 from bktools.ledger.remembered import moved, remembered
 from bktools.ledger.settlements import Sending, Settlement, settlements
 from bktools.ledger.verdict import Reason
+from bktools.service import Service
 from bktools.wording import Sentence, Words, numbers, words
 
 
@@ -72,7 +74,7 @@ class Verification:
 
 
 def verify(
-    service: bktools.Service,
+    service: Service,
     company: str,
     postings: pd.DataFrame,
     *,
@@ -101,14 +103,14 @@ def verify(
     explained : sequence of str
         Vouchers that a person looked up and that hold none of the entries.
     """
-    exported = bktools.load_export_jobs(company, entries=True, service=service)
+    exported = load_export_jobs(company, entries=True, service=service)
     exported = exported[exported["state"].isin(MAYBE_SENT)]
     if entries is not None:
         exported = with_file(exported, with_names(arrow_of(entries), **(tables or {})))
     elif len(exported) and exported["amount"].isna().all():
         raise ArgumentError("entries", Sentence("rule.entries_of_journal"))
     texts, settings, span = words(), service.settings, months_of(postings)
-    match = bktools.match_ledger(
+    match = match_ledger(
         exported, postings, period=month or span, currency=settings.currency, explained=explained
     )
     sendings = {
@@ -133,7 +135,7 @@ def verify(
 
 
 def record(
-    service: bktools.Service,
+    service: Service,
     company: str,
     month: str,
     verification: Verification,
@@ -171,7 +173,7 @@ def record(
 
 
 def _moved(
-    service: bktools.Service, company: str, month: str | None, postings: pd.DataFrame, texts: Words
+    service: Service, company: str, month: str | None, postings: pd.DataFrame, texts: Words
 ) -> list[str]:
     """Return what moved in a month's ledger since it was verified last: a head, and a line an account."""
     if month is None:

@@ -61,6 +61,21 @@ class Piece:
         is_opposite &= self.is_kind == other.is_kind
         return is_later and is_opposite and self is not other
 
+    def sizes_on(self, account: int) -> frozenset[int]:
+        """The sizes of what it books on an account; of a move also its whole side, with a tax."""
+        if self.gross:
+            return frozenset({abs(self.gross)})
+        return frozenset({abs(self.nets[account]), sum(net for net in self.nets.values() if net > 0)})
+
+    def takes_away(self, x: Entry) -> bool:
+        """Whether it has the opposite of an entry on its account, after it."""
+        is_opposite = self.nets.get(x.account, 0) * x.cents < 0 and abs(x.cents) in self.sizes_on(x.account)
+        return is_opposite and self.day >= x.day
+
+    def amounts_on(self, account: int) -> frozenset[int]:
+        """What it has on an account: in all, and by its postings, where it is on entries' accounts."""
+        return self.lines | {self.nets[account]}
+
 
 def whole(v: int) -> PieceId:
     """Return the ID of all of a voucher."""
@@ -136,12 +151,14 @@ class FreePieces:
         self.of_size: Mapping[tuple[int, int], list[Piece]] = defaultdict(list)
         self._on: Mapping[int, list[Piece]] = defaultdict(list)
         self._by_word: Mapping[str, list[Piece]] = defaultdict(list)
+        self._moves: Mapping[tuple[int, int], list[Piece]] = defaultdict(list)
         for piece in self.pieces:
             self.of_gross[piece.gross].append(piece)
-            sizes = {abs(cents) for cents in ([piece.gross] if piece.gross else piece.nets.values())}
-            for account in piece.nets:
+            for account, net in piece.nets.items():
                 self._on[account].append(piece)
-                for size in sizes:
+                if piece.is_move:
+                    self._moves[account, net].append(piece)
+                for size in piece.sizes_on(account):
                     self.of_size[account, size].append(piece)
             for word in piece.text:
                 self._by_word[word].append(piece)
@@ -162,6 +179,17 @@ class FreePieces:
     def reversals(self, piece: Piece) -> list[Piece]:
         """Return the pieces that take a piece back."""
         return [other for other in self.of_gross.get(-piece.gross, ()) if other.takes_back(piece)]
+
+    def corrections(self, piece: Piece) -> list[Piece]:
+        """Return the pieces that take a piece back, or move a posting of it, or all on an account, away."""
+        moves = (
+            move
+            for account in piece.nets
+            for cents in piece.amounts_on(account)
+            for move in self._moves.get((account, -cents), ())
+            if piece.day <= move.day <= piece.day + CORRECTED and move is not piece
+        )
+        return [*self.reversals(piece), *moves]
 
     def with_text(self, text: frozenset[str], first: int, last: int) -> list[Piece]:
         """Return the pieces between two days that have all words of a text."""

@@ -163,7 +163,7 @@ def may_hold(case: Case, group: Group) -> list[Piece]:
     """Return the pieces that may be a group's: of one of its amounts, in its place, or with its names."""
     candidates = [*_of_its_amounts(case, group), *_in_its_place(case, group), *_naming_it(case, group)]
     pieces = {piece.id: piece for piece in candidates}
-    pieces |= {back.id: back for piece in candidates for back in case.free.reversals(piece)}
+    pieces |= {back.id: back for piece in candidates for back in case.free.corrections(piece)}
     return [piece for piece in pieces.values() if not case.is_of_another(group, piece)]
 
 
@@ -175,8 +175,9 @@ def _of_its_amounts(case: Case, group: Group) -> Iterator[Piece]:
         for piece in case.free.of_size.get((account, size), ()):
             # What takes back comes after.
             earliest = first if piece.gross * group.total < 0 else first - LATEST
+            is_own = not case.denies(group.entries, piece.text) or case.is_on_time(group, piece)
             if earliest <= piece.day <= last and (
-                not piece.gross or case.is_on_time(group, piece) or not case.denies(group.entries, piece.text)
+                is_own or not piece.gross or any(map(piece.takes_away, group.entries))
             ):
                 yield piece
     for amount in {group.total, *(x.cents for x in group.entries)}:

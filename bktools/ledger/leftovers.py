@@ -138,9 +138,9 @@ def reopened(study: Study, pieces: Sequence[Piece]) -> Matching:
     free = defaultdict(list)
     for piece in pieces:
         for account in piece.nets.keys() & study.case.used:
-            amount = abs(piece.gross or piece.nets[account])
-            for size in range(amount - slack, amount + slack + 1):
-                free[account, size].append(piece)
+            for amount in piece.sizes_on(account):
+                for size in range(amount - slack, amount + slack + 1):
+                    free[account, size].append(piece)
     sizes = np.unique(np.array([size for _, size in free], np.int64))
     of_entry, groups = matching.groups.of_entry, set()
     # A receipt of several lines is taken back, or repeated, as a whole.
@@ -151,7 +151,8 @@ def reopened(study: Study, pieces: Sequence[Piece]) -> Matching:
         rows = zip(of_entry[beside].tolist(), amounts[beside].tolist(), own, strict=True)
         for group, cents, x in rows:
             due, near = int(matching.groups.due[group]), free.get((x.account, abs(cents)), ())
-            if any(_may_be_about(x, due, cents, piece) for piece in near):
+            is_one = len(near) == 1 and near[0].takes_away(x) and study.is_single(x)
+            if is_one or any(_may_be_about(x, due, cents, piece) for piece in near):
                 groups.add(group)
     return matching.without([*groups])
 

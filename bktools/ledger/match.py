@@ -62,7 +62,7 @@ def match_ledger(
     explained : sequence of str
         Vouchers, or documents, that a person has looked up: they hold none of the entries.
     language : str, optional
-        Of the sentences: "en" or "de"; by default that of BKTOOLS_LANGUAGE.
+        Of the sentences: "en" or "de"; by default the configured one.
 
     Each frame is a pandas, pyarrow, Polars or DuckDB frame, or the path of a Parquet file. None is changed.
 

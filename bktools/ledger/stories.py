@@ -66,11 +66,11 @@ def stories_of(case: Case, group: Group, pieces: Sequence[Piece]) -> list[Story]
 
 
 def _combined(case: Case, pieces: Sequence[Piece]) -> Iterator[Sequence[Piece]]:
-    """Yield the pieces that may be a group's together; a piece and what takes it back count as one."""
+    """Yield the pieces that may be a group's together; a piece and what corrects it count as one."""
     by_id = {piece.id: piece for piece in pieces}
     units = [
         *((piece,) for piece in pieces),
-        *((piece, back) for piece in pieces for back in case.free.reversals(piece) if back.id in by_id),
+        *((piece, back) for piece in pieces for back in case.free.corrections(piece) if back.id in by_id),
     ]
     most = 3 if len(pieces) <= MOST_FOR_THREE else 2 if len(pieces) <= MOST_FOR_TWO else 1
     combined = set[frozenset[PieceId]]()

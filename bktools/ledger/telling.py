@@ -52,9 +52,11 @@ class Telling:
         search = Search(groups, self._stories, prices)
         possible = search.possible() if search.is_complete else {}
         always = search.always_used() if search.is_complete else frozenset()
-        # No entry is decided while a piece that names it is left unexplained.
+        # No entry is decided while a piece that names it, or takes it alone away, is left unexplained.
         unexplained = [piece for number, piece in pieces.items() if number not in always]
         named = {e: piece for piece in unexplained for e in self.case.free.named.get(piece.id, ())}
+        singles = [x for group in groups for x in group.entries if self.study.is_single(x)]
+        named |= {x.e: piece for x in singles for piece in unexplained if piece.takes_away(x)}
         for group in groups:
             shown = [pieces[one] for one in search.used(group.number)] if possible else []
             opened = []
