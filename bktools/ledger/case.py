@@ -77,14 +77,19 @@ class Case:
     def is_near(self, group: Group, piece: Piece, x: Entry) -> bool:
         """Whether a piece that names an entry may be of it.
 
-        It is on time, or a second one in the entries' days, or a correction: it moves, takes back, or is
-        smaller than half of the entry.
+        It is on time, or a second one in the entries' days, or has words of the entry alone, or is a
+        correction: it moves, takes back, or is smaller than half of the entry.
         """
         if self.is_on_time(group, piece) or group.due < piece.day <= self.last_entry + self.gate[1]:
             return True
         is_after = piece.day >= x.day and piece.day - max(group.due, x.day) <= CORRECTED
         is_small = piece.gross * x.cents <= 0 or 2 * abs(piece.gross) < abs(x.cents)
-        return is_after and (piece.is_move or is_small)
+        return is_after and (piece.is_move or is_small or self._is_of_it_alone(x, piece))
+
+    def _is_of_it_alone(self, x: Entry, piece: Piece) -> bool:
+        """Whether a piece has words of an entry alone: a charge of each month has them more than twice."""
+        equal = (one for one in self.free.naming.get(x.e, ()) if one.gross == piece.gross)
+        return x.is_named_alone_in(piece.text) and sum(x.is_named_alone_in(one.text) for one in equal) <= 2
 
     def without_voucher(self, group: Group) -> Status:
         """Return MISSING if habits and days are known, and a posting is due at all; else OPEN."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 # The texts of an entry that vouchers may carry.
 FIELDS = ("description", "document", "supplier")
+NUMBER = re.compile(r"\d")
 ACCENTS = re.compile("[\u0300-\u036f]")
 
 
@@ -39,6 +40,8 @@ class Entry:
         Whether it was sent.
     has_own_description, has_own_document : bool
         Whether no other entry has its description, and its document.
+    describes : bool
+        Whether its description names it without its supplier.
     """
 
     e: int
@@ -55,6 +58,7 @@ class Entry:
     exported: int
     has_own_description: bool
     has_own_document: bool
+    describes: bool
 
     def text(self, fields: Iterable[str]) -> frozenset[str]:
         """Return the words of some of its texts."""
@@ -65,9 +69,20 @@ class Entry:
         """The words that name it: its ID; its own document; its description, of two words at least."""
         named = [words(self.id), words(self.document) if self.has_own_document else frozenset()]
         described = [words(self.supplier, self.description)] if self.description else []
-        if self.has_own_description:
+        if self.has_own_description and self.describes:
             described.append(words(self.description))
         return [*filter(None, named), *(text for text in described if len(text) > 1)]
+
+    @functools.cached_property
+    def own_names(self) -> list[frozenset[str]]:
+        """Those of its names that no charge of a later month has: of it alone, with a number."""
+        described = words(self.supplier, self.description)
+        own = (name for name in self.names if self.has_own_description or name != described)
+        return [name for name in own if any(map(NUMBER.search, name))]
+
+    def is_named_alone_in(self, text: frozenset[str]) -> bool:
+        """Whether a text has a name that no charge of a later month has."""
+        return any(name <= text for name in self.own_names)
 
     def is_named_in(self, text: frozenset[str]) -> bool:
         """Whether a text names the entry."""

@@ -161,6 +161,6 @@ def _may_be_about(x: Entry, due: int, cents: int, piece: Piece) -> bool:
     """Whether a piece may take back an entry, or book it again."""
     # What takes back, or moves, comes after.
     earliest = x.day if cents * piece.gross <= 0 else x.day - EARLIER
-    last = max(due, x.day) + (CORRECTED if piece.is_move else LATEST)
+    last = max(due, x.day) + (CORRECTED if piece.is_move or x.is_named_alone_in(piece.text) else LATEST)
     is_own = x.is_named_in(piece.text) or (piece.is_kind and not piece.is_move)
     return earliest <= piece.day <= last and is_own

@@ -106,8 +106,8 @@ class Study:
             names = ("account", "day", "cents", "is_original", "sent", "code")
             columns = [getattr(entries, name)[at].tolist() for name in names]
             texts = entries.table.select("supplier", "description", "document", "id", "cents")[at].rows()
-            described = self._is_own("description")[at] if self._describes else np.zeros(len(at), np.bool_)
-            facts = (described, self._is_own("document")[at])
+            names_alone = np.full(len(at), self._describes)
+            facts = (self._is_own("description")[at], self._is_own("document")[at], names_alone)
             rows = zip(wanted, *columns, texts, *(fact.tolist() for fact in facts), strict=True)
             for e, account, day, cents, is_original, sent, code, text, *own in rows:
                 self._objects[e] = Entry(e, account, day, cents, is_original, sent, code, *text, *own)
