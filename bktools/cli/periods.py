@@ -35,7 +35,9 @@ def show(
     with books.connected() as service:
         periods = bktools.load_periods(books.company, service=service)
     if table.is_for_people:
-        note(words()("command.periods"))
+        texts = words()
+        note(texts("command.periods"))
+        periods["state"] = [texts.name("period_state", state) for state in periods["state"]]
     filled = [
         name
         for name in COLUMNS.split()

@@ -229,7 +229,7 @@ def record_and_approve(
     )
     if request.approved_by is None:
         return ""
-    return approve(journal, request.company, request.period, plan_id=plan.plan_id, by=request.approved_by)
+    return approve(journal, request.company, request.period, by=request.approved_by)
 
 
 def step_results(

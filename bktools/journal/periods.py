@@ -277,10 +277,10 @@ def record_close(
     record(journal, APPLIED, company_id=company_id, period=month, person=prepared_by, facts=facts)
 
 
-def approve(journal: WritableJournal, company_id: str, month: str, *, plan_id: str, by: str) -> str:
+def approve(journal: WritableJournal, company_id: str, month: str, *, by: str) -> str:
     """Close the period of a close that was just recorded; return why it stays open, otherwise ""."""
     try:
-        _set_state(journal, company_id, month, CLOSED, f"approved the close of plan {plan_id}", by)
+        _set_state(journal, company_id, month, CLOSED, None, by)
     except JournalError as error:
         return str(error)
     return ""

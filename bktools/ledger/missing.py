@@ -6,6 +6,7 @@ It is open instead where
   words of one of its texts,
 - a free piece of the entries' kind has its amount, on any account, until a week after its gate; or is on its
   account, in the gate, and not denied by a text,
+- it has an original amount, and such a piece on its account has none,
 - a free piece of another kind has exactly its amount, in the gate, and no text denies it,
 - an open sum near it may hold it, or a group differs by just its amount,
 - it cancels another entry on its account: nothing is to be booked then.
@@ -68,6 +69,7 @@ class _Free:
         self.days_around = 0 if is_plain else 2 * UNDER_A_WEEK
         entries = study.entries
         is_undecided = np.isin(status[entries.e], (-1, Status.OPEN)) & (entries.is_home | ~entries.is_foreign)
+        self.without_original = _without_original(study)
         self.sums = sums_in_a_row(study, study.of(entries.e[is_undecided].tolist()), unexplained)
 
     def pieces_for(self, x: Entry, group: Group) -> list[Piece]:
@@ -75,7 +77,9 @@ class _Free:
         case, free = self.case, self.case.free
         first = group.due + case.gate[0] - self.days_around - EARLIER
         last = group.due + case.gate[1] + self.days_around + UNDER_A_WEEK
-        on_account = [piece for piece in free.on(x.account, first, last) if piece.is_kind and piece.gross]
+        accounts = {x.account, *self.without_original.get(x.account, ())}
+        on_accounts = (piece for account in accounts for piece in free.on(account, first, last))
+        on_account = [piece for piece in on_accounts if piece.is_kind and piece.gross]
         near = [*free.of_gross.get(x.cents, ()), *on_account, *between(self.parts, first, last)]
         pieces = [piece for piece in near if self._may_hold(x, group, piece)]
         pieces += [
@@ -102,6 +106,19 @@ class _Free:
             self.telling.differences.get(other.number) == x.cents and abs(other.due - group.due) <= LATEST
             for other in self.unsolved
         )
+
+
+def _without_original(study: Study) -> dict[int, set[int]]:
+    """Return by account of original amounts what its postings without such amounts have: the same by name."""
+    named = defaultdict(set)
+    for books in (study.books.lines, study.entries):
+        for name, account in {*zip(books.table["account"].to_list(), books.account.tolist(), strict=True)}:
+            named[name].add(account)
+    originals = study.entries.take(study.entries.is_original)
+    return {
+        account: named[name]
+        for name, account in zip(originals.table["account"], originals.account.tolist(), strict=True)
+    }
 
 
 def _cancelled(study: Study, groups: Sequence[Group]) -> set[int]:

@@ -34,7 +34,8 @@ group's last day, the end of its week or month, or the day of sending: whichever
    group, its difference, its candidates.
 8. Missing is the last word: the unit explains 80% of the entries, the ledger covers the gate, and no free
    posting may hold the entry: one of the kind, or with its words; one of exactly its amount, or the sum of
-   entries in a row with it on its account, whatever the unit; no open sum nearby.
+   entries in a row with it on its account, whatever the unit; no open sum nearby. A posting without an
+   original amount may hold an entry that has one.
 
 Below 50% of five or more entries nothing is decided beyond the proven pairs. If no unit explains 5%, the
 unit is the one whose sums are nearest to vouchers: the open groups are those of its sums, each with its

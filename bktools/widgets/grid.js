@@ -19,11 +19,17 @@ function element(name, attributes = {}, ...children) {
   return node;
 }
 
+// Returns a number that is written with a decimal mark, NaN where it is none.
+export function numberOf(text, point) {
+  const groups = point === "," ? /[.%\s]/g : /[,%\s]/g;
+  return Number(text.replaceAll(groups, "").replace(point, ".").replace("\u2212", "-") || NaN);
+}
+
 // Returns a test of a cell's value; null where the filter is empty, undefined where it cannot be read.
-export function condition(filter, kind) {
+export function condition(filter, kind, point = ".") {
   const text = filter.trim().toLowerCase();
   if (!text) return null;
-  const value = (part) => (kind === "number" ? Number(part.replaceAll(/[,\s]/g, "") || NaN) : part.trim());
+  const value = (part) => (kind === "number" ? numberOf(part, point) : part.trim());
   const isBad = (limit) => (kind === "number" ? Number.isNaN(limit) : !/^\d{4}(-\d{2}(-\d{2})?)?$/.test(limit));
   // Of a month or a year, the last day ends a range.
   const end = (limit) => (kind === "date" ? limit + "-99-99".slice(limit.length - 10) : limit);
@@ -53,8 +59,8 @@ function render({ model, el }) {
   const noun = isPicker ? "entries" : "rows";
   const rows = model.get("rows").map((cells, place) => {
     const read = cells.map((text, index) => {
-      const kind = columns[index].kind;
-      return { text, value: text === "" ? null : kind === "number" ? Number(text.replaceAll(/[,%]/g, "")) : text };
+      const { kind, point = "." } = columns[index];
+      return { text, value: text === "" ? null : kind === "number" ? numberOf(text, point) : text };
     });
     return { place, cells: read, all: cells.join("\n").toLowerCase() };
   });
@@ -124,7 +130,7 @@ function render({ model, el }) {
   }
 
   function filtered() {
-    const tests = drawn.map((column, place) => [column.index, condition(filters[place], column.kind)]);
+    const tests = drawn.map((column, place) => [column.index, condition(filters[place], column.kind, column.point)]);
     tests.forEach(([, test], place) => fields[place].setAttribute("aria-invalid", String(test === undefined)));
     const used = tests.filter(([, test]) => test);
     shown = rows.filter((row) =>

@@ -85,10 +85,13 @@ class Shown:
             {
                 "label": name,
                 "kind": "number" if _is_number(self.table, name) else "date" if name == "date" else "text",
+                "point": NUMBER_STYLES[words().language].point,
             }
             for name in self.columns
         ]
-        rows = [[cell(text) for text in row] for row in _texts(self.table, self.columns, words("en"))]
+        # Days in the order of their text: the grid sorts and filters them.
+        texts = _texts(self.table, self.columns, words(), days=words("en"))
+        rows = [[cell(text) for text in row] for row in texts]
         summary = " · ".join(filter(None, [self.title, self._more(len(self.table))]))
         return grid_of(columns, rows, page=self.count, summary=summary)
 
@@ -194,10 +197,16 @@ def show(frame: Any, rows: int = SHOWN_ROWS, *, title: str = "") -> Shown:
     )
 
 
-def _texts(table: pa.Table, columns: Sequence[str], texts: Words) -> list[tuple[str, ...]]:
-    """Return rows as text."""
+def _texts(
+    table: pa.Table, columns: Sequence[str], texts: Words, *, days: Words | None = None
+) -> list[tuple[str, ...]]:
+    """Return rows as text; days in a language of their own where one is named."""
     currencies = table.column("currency").to_pylist() if "currency" in columns else [None] * len(table)
-    cells = (_column(name, table.column(name), currencies, texts) for name in columns)
+    cells = []
+    for name in columns:
+        column = table.column(name)
+        language = days if days and pa.types.is_temporal(dated(column).type) else texts
+        cells.append(_column(name, column, currencies, language))
     return list(zip(*cells, strict=True))
 
 
@@ -223,7 +232,7 @@ def _text(value: Any, texts: Words) -> str:
         case int() | float() | Decimal():
             return number(Decimal(f"{value:.10g}") if isinstance(value, float) else value, texts.language)
         case dt.datetime():
-            return f"{texts.day(value)} {value:%H:%M:%S}{'Z' if value.tzinfo else ''}"
+            return f"{texts.day(value)} {value:%H:%M:%S}{' UTC' if value.tzinfo else ''}"
         case dt.date():
             return texts.day(value)
         case _:

@@ -70,7 +70,7 @@ def test_the_round_trip(run, tmp_path: Path):
     rows = [dict(zip(*pair, strict=True)) for pair in _table(later.stdout)]
     assert {row["about"]: row["outcome"] for row in rows} == {
         named[0][0]: "done",
-        named[1][0]: "done_differently",
+        named[1][0]: "done differently",
         named[2][0]: "open",
     }
     assert all(row["account_now"] == label for row in rows if row["outcome"] != "open")

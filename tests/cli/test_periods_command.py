@@ -60,6 +60,8 @@ def test_a_closed_month_is_shown_and_not_sent_again(command, samples, sandbox):
         [str(len(counts)), f"{counts['amount'].sum():.2f}"]
     ]
     assert {(line[0], line[1]) for line in listed} == {("2026-10", "CLOSED")}
+    german = [line.split("\t") for line in command("periods --language de")[1].splitlines()[2:]]
+    assert {line[1] for line in german} == {"abgeschlossen"}
     assert command('periods reopen 2026-10 --by Grace --reason "a late invoice"') == (
         Exit.DONE,
         "The period 2026-10 was opened again by Grace\n",

@@ -174,10 +174,10 @@ def test_a_period_with_an_unfinished_batch_stays_open(journal, service, state, t
     with pytest.raises(JournalError, match=text):
         bktools.close_period("2026-10", by="Ada", company=COMPANY, service=service)
     today("2026-11-03T10:00")
-    assert f"batch a of it is {state}" in approve(journal, COMPANY, "2026-10", plan_id="plan", by="Grace")
+    assert f"batch a of it is {state}" in approve(journal, COMPANY, "2026-10", by="Grace")
     bktools.close_period("2026-09", by="Ada", company=COMPANY, service=service)
     resolve(journal, "a", "RELEASED", **LOOKED)
-    assert approve(journal, COMPANY, "2026-10", plan_id="plan", by="Grace") == ""
+    assert approve(journal, COMPANY, "2026-10", by="Grace") == ""
     assert bktools.load_periods(COMPANY, service=service)["state"].to_list() == ["CLOSED", "CLOSED"]
 
 

@@ -71,7 +71,7 @@ def test_a_notebook_shows_names_and_money_first():
     shown = r"<script>alert('x')</script> & \x1b[31m\u202ered"
     assert [text for text, _ in rows[0]] == [
         *("2026-10-31", "1,234,567.50", "EUR", shown, "yes"),
-        *("2026-10-31 12:30:00Z", "25.0%", "1,234", ID, ID),
+        *("2026-10-31 12:30:00 UTC", "25.0%", "1,234", ID, ID),
     ]
     assert [text for text, _ in rows[1]] == ["", "1,200", "JPY", "two lines", "no", "", "", "2", ID, ""]
     assert [text for text, _ in rows[2]] == ["2026-11-01", "", "", "", "", "", "100.0%", "3", ID, ID]
@@ -140,6 +140,12 @@ def test_a_grid_has_all_rows_a_title_and_the_order_of_the_frame():
         ["Ben", "2026-10", "EUR", "2", "5.00", "100.0%"],
     ]
     assert (grid.page, grid.picking, grid.summary) == (1, False, "October 2026, Muster GmbH")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BKTOOLS_LANGUAGE", "de")
+        patch.setattr(reader, "language", None)
+        german = show(frame.assign(amount=[Decimal("1789.68"), *amounts[1:]]))._grid()
+    assert german.rows[0] == ["Ada", "1.789,68", "EUR", "2026-10-01"], "a day is sorted by its text"
+    assert {column["point"] for column in german.columns} == {","}
     assert repr(shown).split("\n")[0] == "October 2026, Muster GmbH"
     assert "<b>October 2026, Muster GmbH</b>" in shown._repr_html_()
 
