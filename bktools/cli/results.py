@@ -120,12 +120,18 @@ class Table:
         """Write a table to the file, or to standard output in the format.
 
         People get the given columns with their titles, in a terminal at most so many rows. Files, CSV and
-        JSON have all rows and columns; CSV in a file has the profile, on standard output that for programs.
+        JSON have all rows and columns, files with the titles; CSV in a file has the profile, on standard
+        output that for programs.
         """
         from bktools.cli.tables import show
 
         if self.output is not None:
-            write_table(frame, self.output, self.output.suffix.lower(), self.profile)
+            write_table(
+                frame.rename(columns=dict(titles or {})),
+                self.output,
+                self.output.suffix.lower(),
+                self.profile,
+            )
             note(words()("command.written", count=len(frame), file=self.output))
         elif self.is_for_people:
             shown = frame if columns is None else frame[columns]

@@ -35,9 +35,10 @@ def contra_accounts(lines: Columns, is_used: Flags, accounts: int) -> Flags:
     is_beside, size = (cost[v] != 0) & (cents != 0), np.abs(cost[v])
     carries = is_beside & (np.sign(cents) * np.sign(cost[v]) < 0) & (2 * np.abs(cents) >= size)
     count = sums(account, accounts, carries)
-    # A creditor is credited before it is paid. An account that has an amount first, and then gives it to an
-    # entry's account, had a cost: its vouchers show contra accounts, too.
-    gave = among(accounts, account[carries & _had_before(lines, account, cents, day)]) & (count == 1)
+    # A creditor is credited before it is paid. A seldom account that has each amount first, and then gives it
+    # to an entry's account, had costs: its vouchers show contra accounts, too.
+    given = sums(account, accounts, carries & _had_before(lines, account, cents, day))
+    gave = (given > 0) & (given == count) & ((count == 1) | (count < OFTEN * (cost != 0).sum()))
     if gave.any():
         return contra_accounts(lines, is_used | gave[lines.account], accounts)
     # An account to which costs are moved, and from which they come back, is not a contra account.

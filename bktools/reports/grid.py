@@ -45,6 +45,8 @@ PAGE_WIDTH, PAGE_HEIGHT = 842 - 72 * 0.8, 595 - 72 * 1.1
 LINE, DIGIT, MOST_SCALE, LEAST_OF_A_PAGE = 12.5, 7, 0.75, 0.4
 # Letters of the font in the unit of a column's width, which is a digit of Excel's own font.
 LETTERS = 1.25
+# The part of them that fits when they are bold.
+BOLD_SHARE = 0.85
 WIDEST = 44
 # Letters of the head of a page, which holds 255 with what stands around them.
 LONGEST_HEAD = 220
@@ -120,7 +122,8 @@ class Grid:
             value, own = (cell[0], (*looks, cell[1])) if type(cell) is tuple else (cell, looks)
             self._write(place, value, own)
             if isinstance(value, str) and any("text_wrap" in look for look in own):
-                letters = max(1, int(self.widths[place] * LETTERS))
+                share = BOLD_SHARE if any(look.get("bold") for look in own) else 1
+                letters = max(1, int(self.widths[place] * LETTERS * share))
                 lines = max(lines, sum(len(wrap(line, letters)) or 1 for line in value.split("\n")))
         # Programs that print without a screen do not find the height of a row by themselves.
         height = max(LINE * lines, *(look.get("font_size", 0) * 1.5 for look in looks), LINE)

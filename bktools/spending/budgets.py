@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,7 +31,9 @@ def keys_of_budget(budget: pa.Table) -> list[str]:
 
 
 def with_ids(rows: pa.Table, keys: Sequence[str], *, source: str = "", **frames: Any) -> pa.Table:
-    """Return a budget with the IDs of the categories and employees that it names; other rows stay.
+    """Return a budget with the IDs of the categories and employees that it names, and names of accounts.
+
+    Other rows than those of a budget stay.
 
     `frames` are the categories, employees and accounts, None where they are not known.
 
@@ -60,7 +63,22 @@ def with_ids(rows: pa.Table, keys: Sequence[str], *, source: str = "", **frames:
                 source=source,
             )
         rows = with_column(rows, str(identifier), pa.array(map(ids.get, names), TEXT))
-    return rows
+    return _with_account_names(rows, frames.get("accounts"))
+
+
+def _with_account_names(rows: pa.Table, accounts: Any) -> pa.Table:
+    """Return rows with the name beside each code that is of one account."""
+    code, name = KEYS["account"][0]
+    if accounts is None or code not in rows.column_names or name in rows.column_names:
+        return rows
+    table = in_memory(accounts, "accounts")
+    names: dict[str | None, set[str | None]] = defaultdict(set)
+    for code_of_account, text in zip(
+        text_of(table, "code").to_pylist(), text_of(table, "name").to_pylist(), strict=True
+    ):
+        names[code_of_account].add(text)
+    single = {each: texts.pop() for each, texts in names.items() if each and len(texts) == 1}
+    return with_column(rows, name, pa.array(map(single.get, text_of(rows, code).to_pylist()), TEXT))
 
 
 def _categories(categories: Any, accounts: Any = None, **_: Any) -> pa.Table | None:

@@ -257,6 +257,16 @@ def test_what_is_done(run, samples, promise):
     assert re.search(err or "^$", done.stderr), done.stderr
 
 
+def test_the_file_of_a_comparison_names_its_sides(run, samples):
+    """Two months with other days have their names as headings, in a file as on the screen."""
+    december = samples[1].read_text(encoding="utf-8").replace("2026-10-", "2026-12-")
+    Path("december.csv").write_text(december.replace("108.33", "208.33"), encoding="utf-8")
+    done = run(f"versus december.csv {samples[1]} --by supplier --output changes.csv --profile machine")
+    assert done.returncode == Exit.DONE, done.stderr
+    head, *_ = Path("changes.csv").read_text(encoding="utf-8").splitlines()
+    assert head.startswith("supplier,currency,December 2026,October 2026,difference,percent,")
+
+
 SETTINGS = {
     "nothing is configured": ("month-end", {}, Exit.CONFIGURATION, r"config\.toml.*--sandbox"),
     "files are missing": (

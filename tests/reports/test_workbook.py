@@ -13,11 +13,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+import xlsxwriter
 from office import needs_office, saved
 from python_calamine import CalamineWorkbook
 
 from bktools.close.actions import ACCOUNT, NEED_ACCOUNT, Thing
 from bktools.close.close import Close
+from bktools.reports import grid
 from bktools.reports.workbook import CHOICES, workbook_of
 from bktools.wording import words
 
@@ -115,6 +117,17 @@ def test_amounts_that_excel_would_round_are_text(close: Close):
     assert texts == ["1,234,567,890,123,456.78"]
     total = large.figures.statement[-1].amounts[entries["currency"][0].as_py()]
     assert f"{total:,}" in _table(book, "Entries and amounts")["All entries"]
+
+
+def test_a_row_of_bold_text_is_as_high_as_its_lines():
+    """Bold letters are wider: a step of the to-do sheet does not run into the next row."""
+    step = "Den Betrag im Dienst berichtigen oder den Eintrag dort löschen"
+    with xlsxwriter.Workbook(io.BytesIO()) as file:
+        sheet = grid.Book(file, "", "", ENGLISH).grid("x", grid.RED, [26])
+        for look in ({}, {"bold": True}):
+            sheet.write([(step, {**grid.WRAPPED, **look})])
+        plain, bold = sheet._heights
+    assert (plain, bold) == (2 * grid.LINE, 3 * grid.LINE)
 
 
 @needs_office

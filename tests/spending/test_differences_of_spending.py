@@ -219,3 +219,14 @@ def test_two_periods_of_one_frame():
     assert (found["this"].to_dict(), found["that"].to_dict()) == (third, second)
     drivers = versus(frame, frame, language="de", **options)["drivers"]
     assert drivers.str.contains(r"s\d \+\d,00").any()
+
+
+def test_an_account_of_a_budget_has_its_name():
+    """An account without entries is shown with the name of its code, if that is of one account alone."""
+    accounts = pd.DataFrame({"id": ["a1", "a2", "a3"], "code": ["5800", "6000", "6000"]}, dtype="str")
+    accounts = accounts.assign(external_id=["x", "y", "z"], name=["Training", "Rent", "Heating"])
+    budget = pd.DataFrame({"account_code": ["5800", "6000"], "amount": [4000.0, 640.0], "currency": "EUR"})
+    entries = pd.DataFrame({"account_code": ["6500"], "amount": [1.0], "currency": ["EUR"]})
+    changes = versus(entries.assign(date=pd.Timestamp("2026-10-01")), budget, by="account", accounts=accounts)
+    names = changes.set_index("account_code")["account_name"]
+    assert names.to_dict() == {"5800": "Training", "6000": "", "6500": ""}
