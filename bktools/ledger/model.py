@@ -26,8 +26,9 @@ group's last day, the end of its week or month, or the day of sending: whichever
    entry's text, has its amount (it may be a second booking) or the opposite (it may take the entry back, or
    move it); or if it has the opposite, and no other entry and no other posting has the amount. Such an entry
    is not certain until a story uses the posting. The words of one entry alone, with a number in them, say
-   so for a quarter, unless more than two postings of the amount have them: a charge of each month. Groups are open of which one posting takes several entries
-   back. What is moved there and back is not moved; a voucher with the move of its net is one booking.
+   so for a quarter, unless more than two postings of the amount have them: a charge of each month. Groups are
+   open of which one posting takes several entries back. What is moved there and back is not moved; a voucher
+   with the move of its net is one booking.
 7. STORIES tell each open group: booked, left out, on another account, twice, taken back, of another amount. A
    story costs one for each mistake (`stories` has the table of the finer ones), and one for each posting of
    the entries' kind (contra accounts and cost centre of proven vouchers) that it leaves unexplained; two, if
