@@ -389,6 +389,7 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
     """Tell the open groups; what no story finds is missing, or open."""
     case, draft, groups = study.case, study.draft, study.matching.groups
     undecided = np.unique(groups.of_entry[draft.status[study.entries.e] < 0]).tolist()
+    study.load(undecided)
     opened: list[Group] = []
     foreign: list[Group] = []
     for number in undecided:

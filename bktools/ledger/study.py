@@ -76,7 +76,7 @@ class Study:
         """
         self.entries, self._describes = entries, describes
         self._objects: dict[int, Entry] = {}
-        for name in ("receipts", "_are_single"):
+        for name in ("receipts", "_are_single", "_are_own"):
             self.__dict__.pop(name, None)
         if len(entries) <= MANY:
             self.of(entries.e.tolist())
@@ -107,7 +107,7 @@ class Study:
             columns = [getattr(entries, name)[at].tolist() for name in names]
             texts = entries.table.select("supplier", "description", "document", "id", "cents")[at].rows()
             names_alone = np.full(len(at), self._describes)
-            facts = (self._is_own("description")[at], self._is_own("document")[at], names_alone)
+            facts = (*(are_own[at] for are_own in self._are_own), names_alone)
             rows = zip(wanted, *columns, texts, *(fact.tolist() for fact in facts), strict=True)
             for e, account, day, cents, is_original, sent, code, text, *own in rows:
                 self._objects[e] = Entry(e, account, day, cents, is_original, sent, code, *text, *own)
@@ -137,6 +137,11 @@ class Study:
     def _are_single(self) -> Flags:
         amounts, first = number(self.entries.account, np.abs(self.entries.cents))
         return np.asarray(sums(amounts, len(first))[amounts] == 1)
+
+    @functools.cached_property
+    def _are_own(self) -> tuple[Flags, Flags]:
+        """By entry: whether its description, and its document, is of no other receipt."""
+        return self._is_own("description"), self._is_own("document")
 
     def _is_own(self, name: str) -> Flags:
         """Return by entry whether its text is of no other receipt."""
