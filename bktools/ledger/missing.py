@@ -62,9 +62,7 @@ class _Free:
         self.parts = [
             piece
             for piece in unexplained
-            if piece.is_kind
-            and piece.gross
-            and (study.books.accounts[piece.v] > 1 or not piece.nets.keys() <= self.case.used)
+            if piece.is_kind and piece.gross and (study.books.accounts[piece.v] > 1 or len(piece.nets) > 1)
         ]
         # An entry of a closed month may be in a later sum.
         is_plain = not self.case.is_of_sums and study.matching.clock == "day"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import secrets
 import shutil
 import sqlite3
@@ -372,6 +373,8 @@ class State:
 
 
 def _advice(error: sqlite3.DatabaseError, file: Path) -> str:
+    if hasattr(os, "statvfs") and os.statvfs(file.parent).f_flag & os.ST_RDONLY:
+        return "its drive is read-only: choose a folder on another one (BKTOOLS_DATA_DIR)"
     # SQLite has several errors for a full disk.
     if shutil.disk_usage(file.parent).free < LITTLE_SPACE:
         return "free some space on its drive and run again"

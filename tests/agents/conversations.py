@@ -136,8 +136,6 @@ WRONG: tuple[tuple[str, dict[str, Any]], ...] = (
     ("spend", {"entries": ENTRIES, "by": "supplier"}),
     ("spend", {"entries": ENTRIES, "by": ["supplier"] * 3}),
     ("versus", {"this": ENTRIES, "that": ENTRIES, "by": ["category"], "threshold": "all"}),
-    ("guide", {"topic": "../errors.py"}),
-    ("guide", {"topic": "/etc/passwd"}),
     ("guide", {"topic": "files", "from_line": -5}),
 )
 

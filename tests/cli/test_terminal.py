@@ -35,7 +35,7 @@ def test_a_table_fits_the_terminal(width):
 
 
 def test_a_cell_never_makes_a_row(monkeypatch, capsys):
-    """Line ends in a cell are spaces, escapes are written out, null is empty, and times are ISO."""
+    """Line ends in a cell are spaces, escapes are written out, null is empty, and times are in UTC."""
     frame = pd.DataFrame(
         {
             "name": ["two\nlines\tand \x1b[31mred", None],
@@ -45,7 +45,7 @@ def test_a_cell_never_makes_a_row(monkeypatch, capsys):
     )
     show(frame)
     assert capsys.readouterr().out == (
-        "name\tentries\tat\ntwo lines and \\x1b[31mred\t1234567\t2026-10-31 12:00:00Z\n\t1\t\n"
+        "name\tentries\tat\ntwo lines and \\x1b[31mred\t1234567\t2026-10-31 12:00:00 UTC\n\t1\t\n"
     )
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "53")
