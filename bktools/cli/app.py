@@ -134,8 +134,10 @@ def _reading(language: str | None) -> Iterator[None]:
     reader.language = language
     # Commands that need no service work without settings, too.
     with suppress(ConfigurationError):
-        reader.language = configured_language()
-        reader.language = load_settings().language
+        try:
+            reader.language = load_settings().language
+        except ConfigurationError:
+            reader.language = configured_language()
     try:
         yield
     finally:
