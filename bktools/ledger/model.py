@@ -34,10 +34,11 @@ group's last day, the end of its week or month, or the day of sending: whichever
    the entries' kind (contra accounts and cost centre of proven vouchers) that it leaves unexplained; two, if
    that names an entry. A status is given where ALL CHEAPEST STORIES AGREE on it. Everything else is open: its
    group, its difference, its candidates.
-8. Missing is the last word: the unit explains 80% of the entries, the ledger covers the gate, and no free
-   posting may hold the entry: one of the kind, or with its words; one of exactly its amount, or the sum of
-   entries in a row with it on its account, whatever the unit; no open sum nearby. A posting without an
-   original amount may hold an entry that has one.
+8. Missing is the last word: the unit explains 80% of the entries, the ledger covers the gate, no open sum is
+   nearby, and no free posting may hold the entry: none that a story may use for it, none with its name, none
+   on its account with all words of one of its texts, or with the sum of entries in a row with it. A posting
+   without an original amount may hold an entry that has one. A free posting of its size, or with its words,
+   on any account is to be looked at before a correction is ordered (`lookalikes` has the table).
 
 Below 50% of five or more entries nothing is decided beyond the proven pairs. If no unit explains 5%, the
 unit is the one whose sums are nearest to vouchers: the open groups are those of its sums, each with its
@@ -76,8 +77,8 @@ from bktools.ledger.entry_rows import taken_back_in_a_row
 from bktools.ledger.foreign_facts import at_their_rates
 from bktools.ledger.gates import CORRECTED, EARLIER, FEW, LATEST, Gate, covered_by
 from bktools.ledger.leftovers import Kinds, on_their_accounts, pieces_left, reopened
+from bktools.ledger.lookalikes import Lookalikes, decide_missing, look_first
 from bktools.ledger.matching import DECIDABLE, Matching, matching_of, ranked_matchings
-from bktools.ledger.missing import decide_missing
 from bktools.ledger.net_views import on_lines, on_nets
 from bktools.ledger.study import Study
 from bktools.ledger.tax_rates import rates_of
@@ -405,8 +406,12 @@ def _decide_others(study: Study, pieces: Sequence[Piece], share: float) -> None:
     if share < DECIDABLE and study.compared.sum() >= FEW:
         for own in opened:
             _leave_unknown(study, own)
+        free = Lookalikes(study, ())
     else:
-        decide_missing(study, Telling(study, opened), foreign)
+        telling = Telling(study, opened)
+        free = Lookalikes(study, telling.explained)
+        decide_missing(study, telling, foreign, free)
+    look_first(study, free)
 
 
 def _leave_unknown(study: Study, group: Group) -> None:
