@@ -124,14 +124,6 @@ class Case:
 
     # ---- amounts
 
-    def is_round(self, cents: int) -> bool:
-        """Whether a difference, with its tax, is of whole units."""
-        for rate in self.taxes:
-            beyond = abs(cents) * (1000 + rate) % (1000 * UNIT)
-            if min(beyond, 1000 * UNIT - beyond) <= (rate and (1000 + rate) // 2):
-                return True
-        return False
-
     def agree(
         self, entries: Sequence[Entry], pieces: Sequence[Piece], moved: Mapping[int, int] | None = None
     ) -> bool:

@@ -90,10 +90,7 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None, currency: str |
     both = [unsent] if sent is None else [unsent, entries_of(sent.entries)]
     options = {**options_of(ledger, currency=currency), "until": own.until}
     verdict = verdict_of(pl.concat(both), postings, **options)
-    is_of_sent = np.isin(verdict.posting_group, verdict.group[unsent.height :]) & (verdict.posting_group >= 0)
-    # Booked by hand, in whatever way: judged by themselves, with what the sent ones leave.
-    by_hand = verdict_of(unsent, postings, explained=np.flatnonzero(is_of_sent).tolist(), **options)
-    looked = [_looked_at(e, verdict, by_hand) for e in range(unsent.height)]
+    looked = [_looked_at(e, verdict) for e in range(unsent.height)]
     is_booked = verdict.has(*BOOKED).tolist()
     held = [
         Held.ALREADY_BOOKED if is_booked[e] else Held.MAYBE_BOOKED if rows else Held.READY
@@ -109,12 +106,10 @@ def holdings(entries: Any, ledger: Any, *, exported: Any = None, currency: str |
     )
 
 
-def _looked_at(e: int, verdict: Verdict, by_hand: Verdict) -> Sequence[int]:
+def _looked_at(e: int, verdict: Verdict) -> Sequence[int]:
     """Return the rows of the postings that hold an entry, or that may: no entry that was sent has them."""
     if Status(int(verdict.status[e])) in IN_THE_BOOKS:
         return verdict.postings(e)
-    if Status(int(by_hand.status[e])) in (*BOOKED, Status.ANOTHER_ACCOUNT):
-        return by_hand.postings(e)
     return verdict.look_first.get(e, ())
 
 
