@@ -25,8 +25,9 @@ USUAL_DAYS = 6
 USUAL_SHARE = 0.25
 # The price of a contract changes by less, however it is billed.
 OTHER_PRICE = 0.5
-# Where fewer of the entries of a supplier come every month, days and amounts agree by chance.
-REGULAR = 0.9
+# Where fewer of the entries of a supplier come every month, or it has more entries in four months, days and
+# amounts agree by chance.
+REGULAR, MANY = 0.9, 100
 DAYS_OF_MONTH = 30.44
 
 # An entry that has not come is listed first.
@@ -51,7 +52,8 @@ def expected_entries(entries: Any, month: Month, *, as_of: dt.date | str | None 
     times the amount, on any day and in any category; it is late when one of the month after is not that
     month's own. It is due until its usual day has passed, then missing. Nothing is estimated: the amount is
     the median of those that came. Nothing is expected of a supplier of which more than a tenth of the
-    entries with the category have other days or amounts, because they would agree by chance.
+    entries with the category have other days or amounts, or of one with more than a hundred of them in four
+    months, because they would agree by chance.
 
     Parameters
     ----------
@@ -126,8 +128,7 @@ def expected_in(table: pa.Table, month: str, as_of: dt.date) -> pl.DataFrame:
     count = c.amounts.list.len()
     not_come = pl.when(c.expected_on < as_of).then(pl.lit("missing")).otherwise(pl.lit("due"))
     shown = (
-        entries.with_columns(known=(c.ago > 0).sum().over(KEYS))
-        .join(amounts, on="number")
+        entries.join(amounts, on="number")
         .with_columns(amounts=pl.concat_list("amount", "before"), expected_on=c.day.dt.offset_by("1mo"))
         .filter(count >= LEAST, count.sum().over(KEYS) >= REGULAR * c.known)
         .join(arrived, on="number", how="left")
@@ -152,13 +153,14 @@ def months_known(table: pa.Table, month: str) -> int:
 def _entries(table: pa.Table, month: str) -> pl.DataFrame:
     """Return the entries of four months before a month until the month after it, with a number each.
 
-    `ago` is how many months before the month they came.
+    `ago` is how many months before the month they came, `known` how many of the supplier and category did.
     """
     columns = {name: text_of(table, name) for name in KEYS}
     columns |= {"day": days_of(table), "amount": amounts_of(table)}
     entries = pl.DataFrame(pa.table(columns)).filter(c.supplier != "", c.amount != 0, c.day.is_not_null())
     ago = _months_before(month, entries["day"])
-    return entries.with_columns(ago=ago).filter(c.ago.is_between(-1, MONTHS)).with_row_index("number")
+    entries = entries.with_columns(ago=ago).filter(c.ago.is_between(-1, MONTHS)).with_row_index("number")
+    return entries.with_columns(known=(c.ago > 0).sum().over(KEYS))
 
 
 def _months_before(month: str, days: pl.Series) -> pl.Series:
@@ -177,7 +179,7 @@ def _matches(entries: pl.DataFrame) -> pl.DataFrame:
     usual_day = c.day.dt.offset_by(pl.format("{}mo", months))
     change = (c.other_amount.cast(pl.Float64) / c.amount.cast(pl.Float64) - 1).abs().round(6)
     pairs = (
-        entries.filter(c.ago == 1)
+        entries.filter(c.ago == 1, c.known <= MANY)
         .join(others, on=OWNER, nulls_equal=True)
         .with_columns(months=months, change=change, days=(c.other_day - usual_day).dt.total_days().abs())
         .with_columns(
