@@ -92,7 +92,7 @@ def _large_share(request: CloseRequest, spent: pa.Table) -> Callable[[Mapping[st
     money = money_of(spent, own).get(own or "", NOTHING)
     least = LISTED_SHARE * abs(money.amount or Decimal(0))
     last_day = pc.max(days_of(spent)).as_py()
-    rates = (request.rates or ExchangeRates({}, {})).into(own or NO_CURRENCY)
+    rates = (request.rates or ExchangeRates(())).into(own or NO_CURRENCY)
 
     def is_large(row: Mapping[str, Any]) -> bool:
         rate = rates.at(row["currency"], last_day)
