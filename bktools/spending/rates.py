@@ -139,7 +139,7 @@ def with_home(rows: pa.Table, rates: ExchangeRates, undated: dt.date | None = No
     home = (
         entries.with_row_index("row")
         .sort("day")
-        .join_asof(known, on="day", by="currency")
+        .join_asof(known, on="day", by="currency", check_sortedness=False)
         .sort("row")
         .select(exact.round(units, mode="half_away_from_zero").cast(pl.Decimal(DIGITS, units)))
     )
