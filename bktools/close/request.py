@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, SupportsIndex, TypeVar
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -45,7 +46,7 @@ class CloseRequest:
     prepared_by: str
     approved_by: str | None
     new_chart: bool
-    is_large_change: Callable[[Any], bool] | None
+    is_large_change: pl.Expr | None
     rates: ExchangeRates | None
     budget: pa.Table | None
     words: Words

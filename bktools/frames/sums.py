@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import decimal
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from itertools import compress
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -220,10 +221,11 @@ def change_of(before: Money, now: Money) -> tuple[Decimal, Decimal, Decimal, Dec
     return old, new, change, (change / old * 100).quantize(Decimal("0.1")) if says_something else None
 
 
-def threshold_of(value: str | float | Decimal | None) -> Callable[[Mapping[str, Any]], bool]:
+def threshold_of(value: str | float | Decimal | None) -> pl.Expr:
     """Return whether a difference is worth a row: from 500 or "5%" on, every one without a threshold.
 
-    Of a share, a difference in a group that had nothing before always is.
+    It reads the columns difference and percent. Of a share, a difference in a group that had nothing before
+    always is.
     """
     text = "0" if value is None else str(value).strip()
     try:
@@ -233,8 +235,8 @@ def threshold_of(value: str | float | Decimal | None) -> Callable[[Mapping[str, 
     if not least.is_finite() or least < 0:
         raise ArgumentError("threshold", Sentence("rule.threshold"), value)
     if text.endswith("%"):
-        return lambda row: row["percent"] is None or bool(abs(row["percent"]) >= least)
-    return lambda row: bool(abs(row["difference"]) >= least)
+        return pl.col.percent.is_null() | (pl.col.percent.abs() >= least)
+    return pl.col.difference.abs() >= least
 
 
 def by_currency(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:
