@@ -247,7 +247,6 @@ def step_results(
     return StepResults(
         entries,
         findings=_with_closed_months(request, journal, findings),
-        coverage=chart.after.table("coverage").to_pylist(),
         accounts=chart.after.table("findings").to_pylist(),
         jobs=jobs if request.apply else [],
         created=chart.created,
