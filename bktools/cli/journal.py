@@ -11,8 +11,7 @@ from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import REQUIRED, argument, option, same
 from bktools.consoles import listed
-from bktools.errors import ArgumentError
-from bktools.wording import Sentence, words
+from bktools.wording import words
 
 app = typer.Typer(
     help="The journal: the only record of everything that was sent.", invoke_without_command=True
@@ -116,29 +115,6 @@ def restore(
         earlier_file=done.set_aside,
         missing=[line.batch_id for line in done.missing],
     )
-
-
-@app.command("rename")
-def rename(
-    books: options.Environment,
-    text: results.Text,
-    by: str = options.BY,
-    old: str = argument("OLD", "The name that the environment had.", REQUIRED),
-    new: str = argument("NEW", "The name that it has now.", REQUIRED),
-) -> None:
-    """Give the journal of an environment its new name.
-
-    Example: bktools journal rename https://books.example.com production --by Ada
-    """
-    from bktools.journal.environments import rename as give_name
-    from bktools.settings import load_settings
-
-    if books.name not in {None, new}:
-        raise ArgumentError("NEW", Sentence("done.other_environment", name=books.name), new)
-    settings = load_settings(new)
-    location = give_name(settings, old, by=by)
-    line = words()("done.renamed", location=location, environment=new)
-    text.report(line, journal=location, environment=new, before=old)
 
 
 @app.command("move")

@@ -23,7 +23,6 @@ from bktools.journal.folders import (
     folder_of,
     machine_folder,
     origin_of,
-    renaming,
 )
 from bktools.journal.memory import Memory, read_memory
 from bktools.journal.postgres import Postgres, location_of
@@ -324,7 +323,7 @@ def _fill(
 def _refuse_to_forget(settings: Settings, location: str) -> None:
     """Refuse to create a journal where this machine knows one: an empty one would send all again."""
     if facts := another_name(settings):
-        raise refusal("another_name", command=renaming(facts["before"], facts["asked"]), **facts)
+        raise refusal("another_name", **facts)
     folder, environment = machine_folder(settings), environment_of(settings)
     memory = read_memory(folder)
     if not memory.journal and not lines_from(folder)[0]:

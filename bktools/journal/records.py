@@ -350,8 +350,7 @@ _INSERT_EVENT = (
 _LAST = "SELECT event_id, digest, at FROM events ORDER BY event_id DESC LIMIT 1"
 # Events that say whose journal this is.
 _ORIGINS = """
-    SELECT facts FROM events WHERE code IN ('created', 'address_accepted', 'environment_renamed')
-    ORDER BY event_id
+    SELECT facts FROM events WHERE code IN ('created', 'address_accepted') ORDER BY event_id
 """
 
 

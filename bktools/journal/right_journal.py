@@ -22,7 +22,6 @@ from bktools.journal.folders import (
     folder_of,
     is_own,
     origin_of,
-    renaming,
 )
 from bktools.journal.journal import Journal
 from bktools.journal.memory import memories
@@ -157,10 +156,6 @@ _STOPPED = """
 """
 
 
-def _rename(_: Journal, facts: Facts) -> str:
-    return renaming(facts["before"], facts["asked"])
-
-
 def _accept(journal: Journal, _: Facts) -> str:
     return journal.command("check --accept-address")
 
@@ -176,9 +171,9 @@ def _restore(journal: Journal, _: Facts) -> str:
 CONDITIONS = (
     Condition("replaced", _replaced),
     Condition("moved", _moved),
-    Condition("another_environment", _another_environment, _rename),
+    Condition("another_environment", _another_environment),
     Condition("another_address", _another_address, _accept),
-    Condition("another_name", lambda journal: another_name(journal.settings), _rename),
+    Condition("another_name", lambda journal: another_name(journal.settings)),
     Condition("another_journal", _another_journal, _restore),
     Condition("history_left_in_file", _history_left_in_file, _move),
     Condition("another_database", _another_database, _restore),
@@ -257,7 +252,6 @@ def first_export(journal: Journal, company_id: str) -> JournalError | None:
     for memory in memories(journal.settings.sent_log_dir):
         if company_id in memory.companies and memory.environment != own:
             about = {"other": memory.environment, "address": memory.address}
-            about |= {"command": renaming(memory.environment, own)}
             return refusal("company_of_another_environment", company=company_id, **about)
     return refusal("first_export", company=company_id, command=importing)
 

@@ -132,9 +132,11 @@ def _resolved(environment: str | None, env: Mapping[str, str], overrides: Mappin
     foreign: Values = {}
     if owner is None or owner[0] != name:
         foreign = {setting: variables.pop(setting) for setting in CONNECTION if setting in variables}
-    own = _layer({"base_url": name}, named[1]) if "://" in name else file.table(name)
+    # A table may have its address as its name.
+    address_of_name = _layer({"base_url": name}, named[1]) if "://" in name else {}
+    own = address_of_name | file.table(name)
     companies, credentials = _companies(name, file)
-    layers = [arguments, variables, own, file.top()]
+    layers = [arguments, variables, own, address_of_name, file.top()]
     for layer in layers:
         if "company" in layer:
             company, source = layer["company"]

@@ -14,11 +14,11 @@ from batches import ADDRESS, COMPANY, ENTRIES, LOOKED, OTHER_COMPANY, batch, beg
 
 import bktools
 from bktools import disk
-from bktools.errors import ConfigurationError, JournalError, StorageError
+from bktools.errors import JournalError, StorageError
 from bktools.journal import computer, memory, right_journal
 from bktools.journal.attempts import record_intent
 from bktools.journal.claims import claim
-from bktools.journal.environments import accept_address, rename
+from bktools.journal.environments import accept_address
 from bktools.journal.folders import FILE, folder_of, machine_folder
 from bktools.journal.memory import MEMORY, read_memory
 from bktools.journal.move import move
@@ -121,10 +121,10 @@ def _without_memory(change, content: str | None = None):
 
 
 FILE_CONDITIONS = [
-    (_another_environment, "another_environment", "bktools journal rename production staging"),
+    (_another_environment, "another_environment", "go on with the name production, as the table"),
     (lambda settings: at(settings, base_url=OTHER_ADDRESS), "another_address", "check --accept-address"),
     # A second name for one address, with a journal of its own.
-    (lambda settings: at(settings, environment="books2"), "another_name", "rename production books2"),
+    (lambda settings: at(settings, environment="books2"), "another_name", "go on with the name production"),
     (_another_journal, "another_journal", "bktools journal restore"),
     (_event_missing, "event_missing", "sent from here and not in it: batches c.*bktools journal restore"),
     (_stopped, "stopped", "lacks what .* had seen.*bktools journal restore"),
@@ -241,49 +241,25 @@ def test_begin_refuses_a_copy_of_which_the_original_went_on(settings, tmp_path):
         assert caught.value.code == "event_missing"
 
 
-def test_a_renamed_environment_keeps_its_journal(settings):
-    """Name and address together: the company is looked for in all sent logs, and the rename takes both."""
-    before = used(at(settings, environment="books"))
-    after = at(settings, environment="production", base_url=OTHER_ADDRESS)
-    with open_for_writing(after) as empty:
+def test_a_renamed_environment_is_asked_about(settings):
+    """Name and address together: the company is looked for in all sent logs; its old name goes on."""
+    used(at(settings, environment="books"))
+    with open_for_writing(at(settings, environment="production", base_url=OTHER_ADDRESS)) as empty:
         question = first_export(empty, COMPANY)
         with pytest.raises(JournalError, match="was exported with the environment books") as caught:
             begun_without_a_word(empty)
         assert question.code == caught.value.code == "company_of_another_environment"
-        assert "journal rename books production" in str(question)
+        assert 'table ["books"] of the config file' in str(question)
         assert first_export(empty, OTHER_COMPANY).code == "first_export"
-    # The journal that was made by looking is put aside.
-    rename(after, "books", by="Ada")
-    with open_for_writing(after) as journal:
-        assert journal.origin() == {"environment": "production", "address": OTHER_ADDRESS}
-        with pytest.raises(JournalError, match="in batch a"):
-            send(journal, batch("b", 0))
-    assert not folder_of(before).exists()
+    moved = at(settings, environment="books", base_url=OTHER_ADDRESS)
+    accept_address(moved)
+    with open_for_writing(moved) as journal, pytest.raises(JournalError, match="in batch a"):
+        send(journal, batch("b", 0))
 
 
 def begun_without_a_word(journal) -> None:
     with journal.lock(COMPANY):
         claim(journal, [batch("b", 0)], "plan")
-
-
-def test_a_renamed_environment_runs_again_after_a_kill(settings, monkeypatch):
-    """Killed between the folders and the event: the same command finishes it."""
-    used(at(settings, environment="books"))
-    new = at(settings, environment="production")
-    with monkeypatch.context() as patched:
-        patched.setattr("bktools.journal.environments.WritableJournal", None)
-        with pytest.raises(TypeError):
-            rename(new, "books", by="Ada")
-    rename(new, "books", by="Ada")
-    assert code_of(new) == ""
-    with pytest.raises(ConfigurationError, match="give two names"):
-        rename(new, "production", by="Ada")
-    third = at(settings, environment="third", base_url=OTHER_ADDRESS)
-    with pytest.raises(JournalError, match='there is no journal of "books"'):
-        rename(third, "books", by="Ada")
-    # Both have exported: a rename would forget one of them.
-    with pytest.raises(JournalError, match='exported as "production" and as "third": nothing was changed'):
-        rename(used(third), "production", by="Ada")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the file of Linux is read")
