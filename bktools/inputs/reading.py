@@ -121,6 +121,12 @@ class Reading:
         headings = (*table.headings, heading or name)
         self.table = replace(table, headings=headings, columns=[*table.columns, column])
 
+    def put(self, name: str, column: pa.ChunkedArray) -> None:
+        """Put other cells into the column of a field."""
+        columns = [*self.table.columns]
+        columns[self.places[name]] = column
+        self.table = replace(self.table, columns=columns)
+
     def leave(self, *fields: str) -> None:
         """Take these fields' columns for no field."""
         for name in fields:
