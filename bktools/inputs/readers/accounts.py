@@ -25,8 +25,7 @@ from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.options import ChartOptions, TableOptions, takes_options
-from bktools.inputs.readers.steps import Step, read_by_steps
-from bktools.inputs.reading import Reading
+from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.table import Table
 from bktools.inputs.values.days import is_day
 from bktools.inputs.values.split_accounts import split_accounts

@@ -23,8 +23,7 @@ from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.options import EntriesOptions, plus, takes_options
 from bktools.inputs.question import call_of
-from bktools.inputs.readers.steps import Step, read_by_steps
-from bktools.inputs.reading import Reading
+from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.values import names
 from bktools.inputs.values.approvals import read_approvals
 from bktools.inputs.values.currencies import own_currency

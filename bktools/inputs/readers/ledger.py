@@ -27,9 +27,8 @@ from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import LedgerOptions, filled_fields, takes_options
-from bktools.inputs.readers.steps import Step, read_by_steps
 from bktools.inputs.readers.titles import under_titles
-from bktools.inputs.reading import Reading
+from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.values.amounts import LONGEST, Figures
 from bktools.inputs.values.currencies import own_currency
 from bktools.inputs.values.money import read_money, read_stated, total
