@@ -265,7 +265,8 @@ def test_ids_under_an_unknown_heading_are_proposed(write):
     first, second, third = (f"00000000-0000-4000-8000-00000000000{number}" for number in (1, 2, 3))
     rows = [f"{one},2026-10-0{day},5.00,EUR" for day, one in enumerate((first, first, second, third), 1)]
     path = write("\n".join(["Kennzeichen,Date,Amount,Currency", *rows]))
-    frame = read_entries(path)
+    frame = bktools.read_entries(path)
     (note,) = (one for one in frame.attrs["bktools"]["note_facts"] if one["code"] == "no_entry_ids")
     assert note["heading"] == "Kennzeichen"
-    assert read_entries(path, columns={"id": "Kennzeichen"})["id"].tolist() == [first, first, second, third]
+    ids = bktools.read_entries(path, columns={"id": "Kennzeichen"})["id"]
+    assert ids.tolist() == [first, first, second, third]
