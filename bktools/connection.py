@@ -124,9 +124,7 @@ def words_for(language: str | None, settings: Settings) -> Words:
     ArgumentError
         When bktools has no sentences of it.
     """
-    if language is not None and language not in LANGUAGES:
-        raise ArgumentError("language", Sentence("rule.one_of", choices=", ".join(LANGUAGES)), language)
-    return words(language or settings.language)
+    return words(settings.language if language is None else rules.one_of("language", language, LANGUAGES))
 
 
 def company_named(company: object) -> str:

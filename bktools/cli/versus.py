@@ -26,17 +26,10 @@ FIGURES = ("currency", "this", "that", "difference", "percent", "drivers")
 def versus(
     books: options.Company,
     table: results.Table,
-    entries: list[Path] = argument(
-        "FILE", "The entries; without --against and --before, the last file is the other side.", REQUIRED
-    ),
-    against: list[Path] | None = option(
-        "--against FILE",
-        "Other months, or a budget: the columns of the keys, and an amount. May be repeated.",
-    ),
+    entries: list[Path] = argument("FILE", "The entries; the last file may be the other side.", REQUIRED),
+    against: list[Path] | None = option("--against FILE", "Other months, or a budget; repeatable."),
     period: str | None = options.PERIOD,
-    before: str | None = option(
-        "--before PERIOD", "The period of the other side; without --against, in the same files."
-    ),
+    before: str | None = option("--before PERIOD", "The period of the other side."),
     rates: Path | None = options.RATES,
     mapping: reading.MappingOption = None,
     by: list[str] | None = options.KEYS,

@@ -457,15 +457,12 @@ class Service:
         ...     sum(len(page) for page in service.pages("categories", archived=False))
         232
         """
-        noun = TABLES.get(table)
-        if noun is None:
-            raise ArgumentError("table", Sentence("rule.one_of", choices=", ".join(TABLES)), table)
+        noun = TABLES[rules.one_of("table", table, TABLES)]
         known = [item.argument for item in noun.filters if item.argument != "company_id"]
         unknown = next((name for name in filters if name not in known), None)
         if unknown is not None:
             raise ArgumentError(unknown, Sentence("rule.no_filter", table=table, choices=", ".join(known)))
-        if verify not in ("strict", "warn"):
-            raise ArgumentError("verify", Sentence("rule.one_of", choices="strict, warn"), verify)
+        rules.one_of("verify", verify, ("strict", "warn"))
         rows = rules.whole_number("limit", limit, smallest=1, largest=rules.INT32_MAX)
         companies = company_ids(company, self.settings)
         checked = noun.checked(filters, but="company_id")
