@@ -297,11 +297,13 @@ def hidden(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def listed_settings(rows: Iterable[tuple[str, str, str]]) -> list[str]:
-    """Return rows of name, value and source as lines."""
-    shown = (
-        (name, "  ".join(filter(None, [value, source and f"({source})"]))) for name, value, source in rows
-    )
-    return listed(shown, indent="  ")
+    """Return rows of name, value and source as lines for people."""
+    texts, lines = words(), []
+    for name, value, source in rows:
+        key = f"setting.source.{source}"
+        shown = texts(key) if texts.has(key) else source
+        lines.append((name, f"{value}  ({shown})" if value and shown else value or f"({shown})"))
+    return listed(lines, indent="  ")
 
 
 def require_writable(settings: Settings) -> None:
@@ -327,5 +329,5 @@ def folder_name_of(environment: str) -> str:
 
 def _shown(value: object) -> str:
     if isinstance(value, Secret):
-        return "set, not shown"
+        return words()("setting.secret")
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -51,7 +51,9 @@ REFUSED = {
         "reconcile --fail-on blue", Exit.INPUT, err="--fail-on must be one of error, warning, got 'blue'$"
     ),
     "a threshold is an amount or a share": Promise(
-        "month-end --threshold few", Exit.INPUT, err="--threshold must be an amount such as 500, or a share"
+        "compare 2026-09 2026-10 --threshold few",
+        Exit.INPUT,
+        err="--threshold must be an amount such as 500, or a share",
     ),
     "a German rule": Promise(
         "month-end --month 2026-13 --language de",
@@ -72,7 +74,9 @@ REFUSED = {
         err="--profile must be one of excel, excel-eu, machine, got 'lotus'$",
     ),
     "a language is one of two": Promise(
-        "month-end --language fr", Exit.INPUT, err="--language must be one of en, de, got 'fr'$"
+        "month-end --language fr",
+        Exit.USAGE,
+        err="'--language': .*'fr' is not one of 'en', 'de'; see bktools",
     ),
     "a file that is missing": Promise("reconcile --chart no.csv", Exit.INPUT, err="^bktools: no.csv"),
     "an empty file": Promise("reconcile --chart empty.csv", Exit.INPUT, err="empty.csv.* empty"),
