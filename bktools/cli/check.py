@@ -17,7 +17,7 @@ def check(
     table: results.Table,
     accept_address: bool = option("--accept-address", "Confirm the environment's new address, once.", False),
 ) -> Exit:
-    """Check service, company, clock, journal and disk.
+    """Check service, company, journal and disk.
 
     Nothing is written to the service, and no secret is shown. The exit code is that of the first failed
     check.
