@@ -96,9 +96,9 @@ def test_port_and_faults():
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        ("--fault error:times=many", Exit.INPUT, "^bktools: .*times must be a number, got 'many'$"),
+        ("--fault error:times=many", Exit.INPUT, "^bktools: .*times must be a whole number, got 'many'$"),
         ("--port 70000", Exit.USAGE, "--port"),
-        ("--port {port}", Exit.STORAGE, r"^bktools: port \d+ of .* cannot be used \(.*\); give another one"),
+        ("--port {port}", Exit.STORAGE, r"^bktools: port \d+ of .* cannot be used \(.*\): give another one"),
     ],
 )
 def test_options_that_cannot_be(run, options, code, message):
