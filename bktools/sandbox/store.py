@@ -16,7 +16,6 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -65,8 +64,6 @@ CREATE INDEX {table}_company ON {table} (company_id)"""
 _MARK = 608954288
 
 _ADD = "INSERT INTO {} (id, company_id, body) VALUES (?, ?, ?)"
-# Searches whose totals are kept.
-_MOST_TOTALS = 32
 
 _Record = TypeVar("_Record", Account, Company, ExportJob)
 
@@ -92,7 +89,6 @@ class Store:
         except (OSError, sqlite3.DatabaseError) as error:
             raise _unusable(file, error) from error
         self._execute = self._connection.execute
-        self._cached_total = lru_cache(_MOST_TOTALS)(self._total)
         self._connection.create_function("folded", 1, str.casefold, deterministic=True)
         try:
             self._execute("PRAGMA synchronous = NORMAL")
@@ -197,8 +193,8 @@ class Store:
         forwards = before is None
         read, bound = (order, after) if forwards else (backwards(order), before)
         with self._transaction("DEFERRED"):
-            version = (self._execute("PRAGMA data_version").fetchone(), self._connection.total_changes)
-            total = self._cached_total(table, matching, version)
+            count = f"SELECT count(*) FROM {table} WHERE {matching.sql}"
+            total = int(self._execute(count, matching.parameters).fetchone()[0])
             within = matching if bound is None else all_of(matching, beyond(read, bound))
             read_rows = self._select(table, within, read, limit + 1, offset)
             more, behind = len(read_rows) > limit, offset > 0 and total > 0
@@ -218,10 +214,6 @@ class Store:
         terms = ", ".join(f"{term.sql} {'DESC' if term.descending else 'ASC'}" for term in order)
         sql = f"SELECT {columns} FROM {table} WHERE {matching.sql} ORDER BY {terms} LIMIT ? OFFSET ?"
         return self._execute(sql, (*matching.parameters, count, offset)).fetchall()
-
-    def _total(self, table: str, matching: Condition, version: object) -> int:  # noqa: ARG002 - totals are kept for each
-        sql = f"SELECT count(*) FROM {table} WHERE {matching.sql}"
-        return int(self._execute(sql, matching.parameters).fetchone()[0])
 
     # Companies
 
