@@ -88,7 +88,9 @@ def typed(access: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         monkeypatch.setenv(name, value)
 
     def typed(line: str) -> Result:
-        done = CliRunner().invoke(app, shlex.split(line))
+        # A command sets the language of its process.
+        with mock.patch.dict(os.environ), mock.patch.object(reader, "language", None):
+            done = CliRunner().invoke(app, shlex.split(line))
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         return done

@@ -246,7 +246,7 @@ def test_what_is_missing_is_named_and_the_next_month_says_which_came(months: Mon
     assert months.closes["2026-10"].accrual.amounts == sums.to_dict()
     assert "Proposed accrual" in report_of(months.closes["2026-10"]).decode()
     (line,) = missing_lines(months.closes["2026-10"])
-    assert line.startswith("Comes every month and is missing: ")
+    assert line.lstrip().startswith("Comes every month and is missing: ")
     assert f"EUR {sums['EUR']:,}" in line
     assert all(name in line for name in missing["supplier"]) or " more" in line
     exact = {currency: str(amount) for currency, amount in sums.items()}
