@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,14 +18,15 @@ from bktools.close.figures import GROUPS, spent_rows, spent_table
 from bktools.close.record import PeriodRecord, record_in, verified_months
 from bktools.close.recurring import recurring
 from bktools.close.request import CloseRequest
+from bktools.frames.arrow import to_arrow
 from bktools.frames.columns import days_of, with_column
-from bktools.frames.incoming import arrow_of, source_of
+from bktools.frames.incoming import source_of
 from bktools.frames.schema import TEXT
 from bktools.frames.sums import HOME, NO_CURRENCY, NOTHING, money_of
 from bktools.journal.journal import Journal
 from bktools.journal.periods import held_back
 from bktools.spending.budgets import keys_of_budget, with_ids
-from bktools.spending.differences import versus
+from bktools.spending.differences import compared
 from bktools.spending.rates import (
     ExchangeRates,
     in_own_currency,
@@ -92,7 +94,7 @@ def _large_share(request: CloseRequest, spent: pa.Table) -> Callable[[Mapping[st
     money = money_of(spent, own).get(own or "", NOTHING)
     least = LISTED_SHARE * abs(money.amount or Decimal(0))
     last_day = pc.max(days_of(spent)).as_py()
-    rates = (request.rates or ExchangeRates({}, {})).into(own or NO_CURRENCY)
+    rates = (request.rates or ExchangeRates(())).into(own or NO_CURRENCY)
 
     def is_large(row: Mapping[str, Any]) -> bool:
         rate = rates.at(row["currency"], last_day)
@@ -156,24 +158,18 @@ def budget_tables(
     if HOME in spent.column_names and pc.is_null(spent[HOME]).equals(pc.is_null(spent["amount"])):
         spent, budget = _in_home(spent), _in_home(budget)
     frames = {name: tables[name] for name in ("categories", "employees", "accounts")}
-    rows, totals = (_compared(spent, budget, by, request.words, frames) for by in (keys, []))
-    labels = [_label(row, keys, request.words) for row in rows.to_pylist()]
-    rows = rows.add_column(0, "about", pa.array(labels, TEXT))
+    rows, totals = (
+        compared(spent, budget, by, frames, language=request.words.language, every=True)[0].rename(
+            {"this": "spent", "that": "budget"}
+        )
+        for by in (keys, [])
+    )
+    labels = [_label(row, keys, request.words) for row in rows.iter_rows(named=True)]
+    rows = rows.select(pl.Series("about", labels, pl.String), pl.all())
     is_large = request.is_large_change or _large_share(request, spent)
-    large = pa.array([is_large(row) for row in rows.to_pylist()], pa.bool_())
-    return {"all_budget": rows, "budget": rows.filter(large), "budget_total": totals}
-
-
-def _compared(
-    spent: pa.Table, budget: pa.Table, by: Sequence[str], words: Words, frames: Mapping[str, pa.Table]
-) -> pa.Table:
-    """Return what was spent beside the budget, by keys, or in all."""
-    changes = versus(spent, budget, by, **frames, every=True, language=words.language)
-    rows = arrow_of(changes, "budget")
-    share = pc.cast(pc.round(rows["percent"], 1), pa.decimal128(38, 1))
-    rows = with_column(rows, "percent", share)
-    sides = {"this": "spent", "that": "budget"}
-    return rows.rename_columns([sides.get(name, name) for name in rows.column_names])
+    large = pl.Series([is_large(row) for row in rows.iter_rows(named=True)], dtype=pl.Boolean)
+    tables = {"all_budget": rows, "budget": rows.filter(large), "budget_total": totals}
+    return {name: to_arrow(table) for name, table in tables.items()}
 
 
 def _label(row: Mapping[str, Any], keys: Sequence[str], words: Words) -> str:

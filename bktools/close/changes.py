@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -257,15 +258,23 @@ def as_entries(sent: pa.Table) -> pa.Table:
 def _exported(table: str, old: pa.Table, new: pa.Table, words: Words) -> Iterator[dict[str, Any]]:
     """Yield a row for each group and currency whose number or amount differs, with what drives the change."""
     by, names, identifier = SUMS[table]
-    for one in differences([grouped_by(rows, by) for rows in (new, old)], words):
-        label = " ".join(filter(None, (one.labels[name] for name in names)))
-        yield _figures(one.that, one.this) | {
+    changes = differences([grouped_by(rows, by) for rows in (new, old)], words)
+    is_changed = (pl.col.difference != 0) | (pl.col.entries_this != pl.col.entries_that)
+    for row in changes.filter(is_changed).iter_rows(named=True):
+        label = " ".join(filter(None, (row[name] for name in names)))
+        yield {
             "table": table,
-            "change": "less" if one.change < 0 else "more" if one.change else "other_entries",
-            "about": label or (words(f"change.without_{names[0]}") if names else one.currency),
-            "currency": one.currency,
-            "id": one.labels.get(identifier),
-            "drivers": one.drivers,
+            "change": "less" if row["difference"] < 0 else "more" if row["difference"] else "other_entries",
+            "about": label or (words(f"change.without_{names[0]}") if names else row["currency"]),
+            "currency": row["currency"],
+            "amount_before": row["that"],
+            "amount_after": row["this"],
+            "difference": row["difference"],
+            "percent": row["percent"],
+            "entries_before": row["entries_that"],
+            "entries_after": row["entries_this"],
+            "id": row.get(identifier),
+            "drivers": row["drivers"],
         }
 
 

@@ -91,22 +91,32 @@ class Sum(Valued):
 def summed(rows: pa.Table, *keys: str) -> pa.Table:
     """Return number and exact amount of the entries of each group: the keys, entries (count) and amount.
 
-    The lines of a split entry are one entry. The amount is null where no entry of the group has one.
+    The lines of a split entry are one entry. The amount is null where no entry of the group has one. Where
+    entries have a `home_amount`, it is added up, too: null for a group with an amount that was not converted.
 
     Raises
     ------
     InputError
         When the amounts are no numbers.
     """
-    amounts = amounts_of(rows)
-    exact = pc.cast(amounts, pa.decimal256(DIGITS, getattr(amounts.type, "scale", 0)))
-    columns = {key: rows[key] for key in keys} | {"amount": exact}
+    columns = {key: rows[key] for key in keys} | {"amount": amounts_of(rows)}
+    columns |= {HOME: rows[HOME]} if HOME in rows.column_names else {}
+    money = [name for name in ("amount", HOME) if name in columns]
+    for name in money:
+        # A sum of 38 digits would wrap around.
+        wide = pa.decimal256(DIGITS, getattr(columns[name].type, "scale", 0))
+        columns[name] = pc.cast(columns[name], wide)
     count: Any = ([], "count_all")
     if pc.max(split_lines(rows)).as_py():  # telling the entries apart would take most of the time
         columns["entries"], count = _numbers_of_entries(rows), ("entries", "count_distinct")
-    groups = pa.table(columns).group_by([*keys], use_threads=False).aggregate([count, ("amount", "sum")])
-    groups = groups.rename_columns([*keys, "entries", "amount"])
-    return with_column(groups, "amount", in_one_scale(groups["amount"])[0])
+    wanted = [count, *((name, "sum") for name in money), *((name, "count") for name in money)]
+    groups = pa.table(columns).group_by([*keys], use_threads=False).aggregate(wanted)
+    groups = groups.rename_columns([*keys, "entries", *money, *(f"{name} count" for name in money)])
+    for name in money:
+        is_whole = pc.equal(groups[f"{name} count"], groups["amount count"])
+        amounts = pc.if_else(is_whole, in_one_scale(groups[name])[0], None)
+        groups = with_column(groups, name, amounts)
+    return groups.select([*keys, "entries", *money])
 
 
 def number_of_entries(rows: pa.Table) -> int:
@@ -144,32 +154,22 @@ def sums_of(rows: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
     currency = text_of(rows, "currency")
     currency = pc.fill_null(pc.if_else(pc.equal(currency, ""), None, currency), NO_CURRENCY)
     groups: dict[tuple[Any, ...], dict[str, Money]] = defaultdict(dict)
+    homes: dict[tuple[Any, ...], list[Decimal | None]] = defaultdict(list)
     for row in summed(with_column(rows, "currency", currency), *keys, "currency").to_pylist():
-        groups[tuple(row[name] for name in keys)][row["currency"]] = Money(row["entries"], row["amount"])
+        group = tuple(row[name] for name in keys)
+        groups[group][row["currency"]] = Money(row["entries"], row["amount"])
+        homes[group] += [] if row["amount"] is None else [row.get(HOME)]
     ranks = {name: place for place, name in enumerate(currencies_of(groups.values(), own))}
-    homes = _homes(rows, keys) if HOME in rows.column_names else {}
     sums = [
         Sum(
             dict(zip(keys, group, strict=True)),
             dict(sorted(money.items(), key=lambda item: ranks[item[0]])),
-            homes.get(group),
+            # Of a group with an amount that was not converted there is no whole.
+            None if None in homes[group] or not homes[group] else total(homes[group]),
         )
         for group, money in groups.items()
     ]
     return sorted(sums, key=lambda part: largest_first(part.money, own))
-
-
-def _homes(rows: pa.Table, keys: Sequence[str]) -> dict[tuple[Any, ...], Decimal]:
-    """Return the converted amount of each group; of a group with an amount without a rate there is none."""
-    is_open = pc.and_(pc.is_valid(amounts_of(rows)), pc.is_null(rows[HOME]))
-    columns = {key: rows[key] for key in keys} | {"amount": rows[HOME], "is_open": pc.cast(is_open, COUNT)}
-    groups = pa.table(columns).group_by([*keys], use_threads=False)
-    sums = groups.aggregate([("amount", "sum"), ("is_open", "sum")]).to_pylist()
-    return {
-        tuple(row[key] for key in keys): row["amount_sum"]
-        for row in sums
-        if not row["is_open_sum"] and row["amount_sum"] is not None
-    }
 
 
 def money_of(rows: pa.Table, own: str | None = None) -> dict[str, Money]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -40,6 +40,11 @@ class Reading:
     own_names: dict[str, int] = field(default_factory=dict)
     # Fields that such a file may lack, as a budget lacks dates.
     may_lack: frozenset[str] = frozenset()
+    # The totals of a report that its postings were held to, and what contradicts them.
+    proofs: list[str] = field(default_factory=list)
+    doubts: list[Note] = field(default_factory=list)
+    # The lines of postings whose amount has the other sign.
+    turned: frozenset[int] = frozenset()
     # The columns of a table that were looked at.
     _seen: dict[int, Column] = field(default_factory=dict)
     _seen_of: Table | None = None
@@ -108,6 +113,13 @@ class Reading:
     def free(self) -> list[int]:
         """Return the columns that are no field."""
         return [place for place in range(len(self.table.headings)) if place not in self.places.values()]
+
+    def add(self, name: str, column: pa.ChunkedArray, heading: str | None = None) -> None:
+        """Add a column to the table for a field."""
+        table = self.table
+        self.places[name] = len(table.columns)
+        headings = (*table.headings, heading or name)
+        self.table = replace(table, headings=headings, columns=[*table.columns, column])
 
     def leave(self, *fields: str) -> None:
         """Take these fields' columns for no field."""

@@ -28,6 +28,7 @@ from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import LedgerOptions, filled_fields, takes_options
 from bktools.inputs.readers.steps import Step, read_by_steps
+from bktools.inputs.readers.titles import under_titles
 from bktools.inputs.reading import Reading
 from bktools.inputs.values.amounts import LONGEST, Figures
 from bktools.inputs.values.currencies import own_currency
@@ -147,6 +148,7 @@ def _read_others(reading: Reading) -> None:
 
 def _find_accounts(reading: Reading) -> None:
     """Find the accounts of a table."""
+    under_titles(reading)
     split_accounts(reading, "account_code", "account_name")
     _take_two_postings(reading)
     places = reading.places
@@ -312,8 +314,8 @@ def _proven(reading: Reading, postings: pa.Table) -> pa.Table:
                 finding=first,
                 more=len(failed[1:]) or None,
             )
-    elif books.totals or books.movements:
-        names = [stated.name for stated in books.totals]
+    elif books.totals or books.movements or reading.proofs:
+        names = [stated.name for stated in books.totals] + reading.proofs
         reading.note("verified", names=names or None, balances=len(books.movements) or None)
     exported_at = f"{books.exported_at:%Y-%m-%d}" if books.exported_at else None
     if exported_at:
@@ -326,7 +328,7 @@ def _proven(reading: Reading, postings: pa.Table) -> pa.Table:
 
 def _failed_checks(reading: Reading, books: Books, postings: pa.Table) -> Iterator[Note]:
     """Yield what the postings contradict: totals that a format states, and rules of any whole ledger."""
-    yield from books.doubts
+    yield from (*books.doubts, *reading.doubts)
     if reading.books is None:
         yield from _doubts_of_table(reading, postings)
     elif "voucher_id" in postings.column_names:

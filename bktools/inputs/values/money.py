@@ -201,6 +201,9 @@ def _signed(
 ) -> dict[str, Decimal]:
     """Read one amount a row, positive for debit unless the file has its own signs; return both sums."""
     amount, both = with_sides(reading, figures, values)
+    if reading.turned:
+        is_turned = pa.array(np.isin(reading.table.lines, [*reading.turned]))
+        amount = pc.if_else(is_turned, pc.negate(amount), amount)
     if reading.options.get("negate"):
         amount = pc.negate(amount)
         reading.note("negated")

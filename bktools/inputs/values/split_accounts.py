@@ -34,7 +34,8 @@ def split_accounts(reading: Reading, code: str, name: str) -> None:
         if place in (*reading.free(), *map(reading.places.get, (code, name)))
     ]
     is_open = code not in reading.places or reading.places[code] in joined
-    if joined and is_open and not reading.options.get("split_account"):
+    # In a report, a title or a cell has both.
+    if joined and is_open and not (reading.options.get("split_account") or reading.proofs):
         heading = reading.table.headings[joined[0]]
         reading.problems.ask("code_and_name", [{"split_account": True}], heading=heading, field=code)
     if joined and (is_open or reading.options.get("split_account")):

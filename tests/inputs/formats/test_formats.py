@@ -51,7 +51,7 @@ def test_ledgers_of_files_as_people_have_them(name):
 def test_every_format_is_met():
     """Each of the files above is of another line of the table, and a plain table is of none."""
     found = {recognised(File.at(FILES / name)).name for name in EXPECTED}
-    assert found == {"SIE", "FEC", "DATEV", "SAF-T"} <= {one.name for one in listed("FORMATS")}
+    assert found == {"SIE", "FEC", "DATEV", "SAF-T"} <= {one.name for one in listed()}
     assert recognised(File.at(FILES / "expected.json")) is None
 
 
