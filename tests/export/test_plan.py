@@ -225,6 +225,8 @@ def test_what_is_read_is_what_was_written(plan, path):
             pd.testing.assert_frame_equal(getattr(again, name), getattr(plan, name))
         for name in ("options", "unchecked", "plan_id", "provenance", "journal"):
             assert getattr(again, name) == getattr(plan, name)
+        with pytest.raises(PlanError, match="without the frames that its entries are checked with"):
+            again.findings_before_sending([entry_id(0)])
         bodies = [[batch.body for batch in each.requests()] for each in (again, plan)]
         assert bodies[0] == bodies[1]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

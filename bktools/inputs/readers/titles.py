@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from decimal import Decimal
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -247,10 +246,8 @@ def _take_vouchers(amounts: _Amounts, is_dated: Mask, is_posting: Mask) -> None:
     lines = pc.take(pa.array(table.lines.astype(str), schema.TEXT), start_of)
     reading.table = table.rows(is_posting)
     _take_number_and_party(reading, "journal by voucher")
-    columns = [*reading.table.columns]
     for name in filter(reading.has, ("date", "document_number")):
-        columns[reading.places[name]] = table.columns[reading.places[name]].take(start_of)
-    reading.table = replace(reading.table, columns=columns)
+        reading.put(name, table.columns[reading.places[name]].take(start_of))
     reading.add("voucher_id", pa.chunked_array([lines]))
 
 
@@ -262,10 +259,8 @@ def _take_number_and_party(reading: Reading, form: str) -> None:
         if column.is_headed("number"):
             reading.places.setdefault("document_number", place)
         elif column.is_headed("name", "supplier") and reading.places.setdefault("text", place) != place:
-            columns = [*reading.table.columns]
             both = (column.cells, reading.column("text"), pa.scalar(" ", schema.TEXT))
-            columns[reading.places["text"]] = cells.trimmed(pc.binary_join_element_wise(*both))
-            reading.table = replace(reading.table, columns=columns)
+            reading.put("text", cells.trimmed(pc.binary_join_element_wise(*both)))
 
 
 def _turned(amounts: _Amounts, rows: Sequence[int], paths: Sequence[_Path]) -> list[int]:

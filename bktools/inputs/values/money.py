@@ -20,9 +20,8 @@ from bktools.inputs.reading import Reading
 from bktools.inputs.rows import entries_only, fill_down
 from bktools.inputs.table import Mask
 from bktools.inputs.values.amounts import LONGEST, Figures, decimal_mark, is_not_zero
-from bktools.inputs.values.currencies import only_currency, only_of_headings, read_currency
+from bktools.inputs.values.currencies import only_currency, only_of_headings, read_currency, settle_foreign
 from bktools.inputs.values.days import is_serial, lacks_year, parsed, read_days
-from bktools.inputs.values.foreign import settle_foreign
 from bktools.inputs.values.sides import ask_side, with_sides, without_skipped_sides
 
 _EXAMPLE = dt.date(2026, 10, 31)
