@@ -9,21 +9,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from backends import BOTH, DATABASE
+from backends import DATABASE
 from batches import ADDRESS, COMPANY, ENTRIES, LOOKED, OTHER_COMPANY, batch, begun, send, state
 
 import bktools
 from bktools import disk
 from bktools.errors import JournalError, StorageError
-from bktools.journal import computer, memory, right_journal
+from bktools.journal import computer, memory
 from bktools.journal.attempts import record_intent
 from bktools.journal.claims import claim
 from bktools.journal.environments import accept_address
 from bktools.journal.folders import FILE, folder_of, machine_folder
 from bktools.journal.memory import MEMORY, read_memory
 from bktools.journal.move import move
-from bktools.journal.periods import record_close
-from bktools.journal.resolving import resolve
 from bktools.journal.restores import restore
 from bktools.journal.right_journal import first_export, needs_ledger_since, problems
 from bktools.journal.statements import record_first_export, record_not_booked
@@ -146,34 +144,11 @@ def test_each_condition_of_a_file(settings, change, code, way_out):
     assert (caught.value.code, "\n" in str(caught.value)) == (code, False)
     # A way out that is a command names the environment.
     assert "bktools" not in str(caught.value) or "--environment" in str(caught.value)
-    for use in ("claim", "close", "settle"):
-        with pytest.raises(JournalError) as caught:
-            _change(wrong, use)
-        assert caught.value.code in {code, "stopped"}
+    # What this machine found is written, so that it stops for everybody.
+    assert code_of(wrong) in {code, "stopped"}
     if code not in {"missing", "another_environment", "another_name"}:
         with open_up_to_date(wrong) as journal:
             assert state(journal, "z" if code == "another_journal" else "a") in {"ACCEPTED", None}
-
-
-def _change(settings: Settings, change: str) -> None:
-    with open_for_writing(settings) as journal:
-        if change == "claim":
-            send(journal, batch("new", 5))
-        elif change == "close":
-            about = {"plan_id": "plan", "prepared_by": "Ada", "approved_by": None, "held_back": None}
-            record_close(journal, COMPANY, "2026-10", **about)
-        else:
-            resolve(journal, "a", "RELEASED", **LOOKED)
-
-
-def test_every_condition_of_the_table_has_a_test():
-    """The codes above and below are those of the table, and each has a sentence in every language."""
-    tested = {code for _, code, _ in FILE_CONDITIONS} - {"missing"}
-    elsewhere = {"replaced", "moved", "history_left_in_file", "another_database"}
-    assert {condition.code for condition in right_journal.CONDITIONS} == tested | elsewhere
-    for language in ("en", "de"):
-        texts = bktools.wording.words(language)
-        assert all(texts.has(f"journal.{code}") for code in tested | elsewhere | {"missing"})
 
 
 @DATABASE
@@ -274,7 +249,6 @@ def test_a_computer_has_an_identity_or_none(tmp_path, monkeypatch):
         assert (len(identity), "b2f1c9" in identity) == (length, False)
 
 
-@BOTH
 def test_a_changed_address_is_accepted_once(machine):
     """Nothing is written with another address before a person said that it is the same service."""
     settings = used(at(machine(), environment="production"))
