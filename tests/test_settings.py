@@ -13,11 +13,11 @@ import types
 import pytest
 
 import bktools
-from bktools.connection import Overrides, keep_company_name, service_or_default
+from bktools.connection import keep_company_name, service_or_default
 from bktools.contract.categories import CATEGORIES
 from bktools.errors import ConfigurationError
 from bktools.service.transport import request_of
-from bktools.settings import SETTINGS, Secret, TokenSource, load_settings
+from bktools.settings import Secret, TokenSource, load_settings
 
 URL = "https://books.example/api"
 
@@ -263,11 +263,6 @@ def test_a_misspelt_variable_is_refused(name, meant):
     assert load_settings(env=connection | others).journal is None
 
 
-def test_arguments_are_the_settings():
-    """What an editor offers for `connect` are the settings, each of them."""
-    assert Overrides.__annotations__.keys() == SETTINGS.keys()
-
-
 def test_a_timeout_is_seconds():
     """As a number, a text or a span of time."""
     for value in (90, "90", dt.timedelta(minutes=1.5)):
@@ -331,9 +326,23 @@ def test_two_environments_with_one_address_are_refused(tmp_path):
     second = '[b]\nbase_url = "https://X.example/"\ntoken = "hidden"\n'
     path.write_text(f'[a]\nbase_url = "https://x.example"\n{second}')
     for name in ("a", "b", "https://x.example"):
-        with pytest.raises(ConfigurationError, match=r"have one address, .*bktools journal rename") as caught:
+        with pytest.raises(ConfigurationError, match="keep the one that has exported") as caught:
             load_settings(name, env={"BKTOOLS_CONFIG": str(path)})
         assert "hidden" not in str(caught.value)
+
+
+def test_an_environment_may_have_its_address_as_its_name(tmp_path):
+    """Whoever began with a bare address keeps its journal with a table of that name."""
+    path = tmp_path / "config.toml"
+    url = "https://x.example"
+    path.write_text(f'["{url}"]\nbase_url = "{url}/"\ntoken = "t"\n')
+    env = {"BKTOOLS_CONFIG": str(path)}
+    named = load_settings(url, env=env)
+    assert (named.environment, named.base_url, named.token.reveal()) == (url, url, "t")
+    assert named.state_dir == load_settings(url, env={}).state_dir
+    path.write_text(f'["{url}"]\nbase_url = "https://y.example"\n')
+    with pytest.raises(ConfigurationError, match="base_url"):
+        load_settings(url, env=env)
 
 
 CONNECTION = [*("base_url", "token", "api_key"), *("balance_url", "balance_token", "company")]

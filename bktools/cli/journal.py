@@ -11,8 +11,7 @@ from bktools.cli import options, results
 from bktools.cli.exits import Exit
 from bktools.cli.options import REQUIRED, argument, option, same
 from bktools.consoles import listed
-from bktools.errors import ArgumentError
-from bktools.wording import Sentence, words
+from bktools.wording import words
 
 app = typer.Typer(
     help="The journal: the only record of everything that was sent.", invoke_without_command=True
@@ -32,23 +31,18 @@ def show(context: typer.Context, books: options.Environment, text: results.Text)
 
     with Journal(books.settings()) as journal:
         states = journal.rows("SELECT state, count(*) AS batches FROM batches GROUP BY state ORDER BY state")
-        faults, origin = problems(journal), journal.origin()
+        faults = problems(journal)
         facts = {
             "journal": journal.id,
             "location": journal.location,
             "sent_log": journal.folder,
-            **origin,
+            **journal.origin(),
             "events": journal.last_event()["event_id"],
         }
-        kind = "file" if journal.path else "database"
-    numbers = {row["state"]: row["batches"] for row in states}
-    texts = words()
-    labels = {name: texts.name("journal_fact", name) for name in facts}
-    labels["location"] = texts.name("journal_fact", kind)
-    is_whole = texts("journal.is_whole", location=facts["location"])
+    numbers, texts = {row["state"]: row["batches"] for row in states}, words()
     text.report(
-        *listed([*((labels.get(name, name), value) for name, value in facts.items()), *numbers.items()]),
-        *(faults or [is_whole]),
+        *listed((texts.name("journal_fact", name), value) for name, value in {**facts, **numbers}.items()),
+        *(faults or [texts("journal.is_whole", location=facts["location"])]),
         **facts,
         batches=numbers,
         problems=faults,
@@ -73,8 +67,8 @@ def backup(
     path = target or Path(f"bktools-journal-{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%SZ}.sqlite")
     with Journal(books.settings()) as journal:
         journal.backup(path)
-        line = words()("journal.copied", location=journal.location, file=path)
-        text.report(line, journal=journal.location, backup=path)
+        location = journal.location
+    text.report(words()("journal.copied", location=location, file=path), journal=location, backup=path)
 
 
 @app.command("restore")
@@ -118,29 +112,6 @@ def restore(
     )
 
 
-@app.command("rename")
-def rename(
-    books: options.Environment,
-    text: results.Text,
-    by: str = options.BY,
-    old: str = argument("OLD", "The name that the environment had.", REQUIRED),
-    new: str = argument("NEW", "The name that it has now.", REQUIRED),
-) -> None:
-    """Give the journal of an environment its new name.
-
-    Example: bktools journal rename https://books.example.com production --by Ada
-    """
-    from bktools.journal.environments import rename as give_name
-    from bktools.settings import load_settings
-
-    if books.name not in {None, new}:
-        raise ArgumentError("NEW", Sentence("done.other_environment", name=books.name), new)
-    settings = load_settings(new)
-    location = give_name(settings, old, by=by)
-    line = words()("done.renamed", location=location, environment=new)
-    text.report(line, journal=location, environment=new, before=old)
-
-
 @app.command("move")
 def move(
     books: options.Environment,
@@ -160,8 +131,4 @@ def move(
     last = to_database(settings, by=by)
     assert settings.journal is not None
     location, events = location_of(settings.journal), last["event_id"]
-    text.report(
-        words()("done.moved", events=events, location=location),
-        journal=location,
-        events=events,
-    )
+    text.report(words()("done.moved", events=events, location=location), journal=location, events=events)

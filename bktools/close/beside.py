@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,14 +18,15 @@ from bktools.close.figures import GROUPS, spent_rows, spent_table
 from bktools.close.record import PeriodRecord, record_in, verified_months
 from bktools.close.recurring import recurring
 from bktools.close.request import CloseRequest
+from bktools.frames.arrow import to_arrow
 from bktools.frames.columns import days_of, with_column
-from bktools.frames.incoming import arrow_of, source_of
+from bktools.frames.incoming import source_of
 from bktools.frames.schema import TEXT
 from bktools.frames.sums import HOME, NO_CURRENCY, NOTHING, money_of
 from bktools.journal.journal import Journal
 from bktools.journal.periods import held_back
 from bktools.spending.budgets import keys_of_budget, with_ids
-from bktools.spending.differences import versus
+from bktools.spending.differences import compared
 from bktools.spending.rates import (
     ExchangeRates,
     in_own_currency,
@@ -37,7 +39,7 @@ from bktools.spending.sums import KEYS
 from bktools.wording import Words
 
 # Of what was spent in the month in the company's own currency: a smaller change is in the CSV file alone.
-LISTED_SHARE = Decimal("0.01")
+LISTED_SHARE = 0.01
 
 
 def months_before(
@@ -78,27 +80,27 @@ def months_before(
         before = record_in(journal, last, request.company, record.environment, sent)
         changes = months_between(before, record, accounts, request.service, request.words)
         spent, _ = spent_rows(of_month, tables["counted_before"]["id"])
-        is_large = request.is_large_change or _large_share(request, spent)
-        tables |= {"all_changes": changes, "changes": large_changes(changes, is_large)}
+        large = large_changes(changes, _is_large(request, spent))
+        tables |= {"all_changes": changes, "changes": large}
     return last, tables
 
 
-def _large_share(request: CloseRequest, spent: pa.Table) -> Callable[[Mapping[str, Any]], bool]:
-    """Return whether a change is `LISTED_SHARE` of what was spent in the company's currency, or more.
+def _is_large(request: CloseRequest, spent: pa.Table) -> pl.Expr:
+    """Return whether a change is of the size that was asked for, or `LISTED_SHARE` of the month's spend.
 
     A change in another currency is as large as its rate of the month's end makes it, and small without one.
     """
-    own = request.service.settings.currency or next(iter(money_of(spent)), None)
-    money = money_of(spent, own).get(own or "", NOTHING)
-    least = LISTED_SHARE * abs(money.amount or Decimal(0))
+    if request.is_large_change is not None:
+        return request.is_large_change
+    own = request.service.settings.currency or next(iter(money_of(spent)), NO_CURRENCY)
+    amount = money_of(spent, own).get(own, NOTHING).amount or Decimal(0)
+    rates = (request.rates or ExchangeRates(())).into(own)
+    codes = [own, *(currency for _, currency, _ in rates.rows)]
     last_day = pc.max(days_of(spent)).as_py()
-    rates = (request.rates or ExchangeRates({}, {})).into(own or NO_CURRENCY)
-
-    def is_large(row: Mapping[str, Any]) -> bool:
-        rate = rates.at(row["currency"], last_day)
-        return rate is not None and bool(abs(row["difference"]) * rate >= least)
-
-    return is_large
+    worth = {code: float(rate) for code in codes if (rate := rates.at(code, last_day))}
+    rate_of_row = pl.col.currency.replace_strict(worth, default=None, return_dtype=pl.Float64)
+    size = pl.col.difference.abs().cast(pl.Float64) * rate_of_row
+    return (size >= LISTED_SHARE * abs(float(amount))).fill_null(value=False)
 
 
 def with_kept_rates(request: CloseRequest) -> CloseRequest:
@@ -156,24 +158,17 @@ def budget_tables(
     if HOME in spent.column_names and pc.is_null(spent[HOME]).equals(pc.is_null(spent["amount"])):
         spent, budget = _in_home(spent), _in_home(budget)
     frames = {name: tables[name] for name in ("categories", "employees", "accounts")}
-    rows, totals = (_compared(spent, budget, by, request.words, frames) for by in (keys, []))
-    labels = [_label(row, keys, request.words) for row in rows.to_pylist()]
-    rows = rows.add_column(0, "about", pa.array(labels, TEXT))
-    is_large = request.is_large_change or _large_share(request, spent)
-    large = pa.array([is_large(row) for row in rows.to_pylist()], pa.bool_())
-    return {"all_budget": rows, "budget": rows.filter(large), "budget_total": totals}
-
-
-def _compared(
-    spent: pa.Table, budget: pa.Table, by: Sequence[str], words: Words, frames: Mapping[str, pa.Table]
-) -> pa.Table:
-    """Return what was spent beside the budget, by keys, or in all."""
-    changes = versus(spent, budget, by, **frames, every=True, language=words.language)
-    rows = arrow_of(changes, "budget")
-    share = pc.cast(pc.round(rows["percent"], 1), pa.decimal128(38, 1))
-    rows = with_column(rows, "percent", share)
-    sides = {"this": "spent", "that": "budget"}
-    return rows.rename_columns([sides.get(name, name) for name in rows.column_names])
+    rows, totals = (
+        compared(spent, budget, by, frames, language=request.words.language, every=True)[0].rename(
+            {"this": "spent", "that": "budget"}
+        )
+        for by in (keys, [])
+    )
+    labels = [_label(row, keys, request.words) for row in rows.iter_rows(named=True)]
+    rows = rows.select(pl.Series("about", labels, pl.String), pl.all())
+    large = rows.filter(_is_large(request, spent))
+    tables = {"all_budget": rows, "budget": large, "budget_total": totals}
+    return {name: to_arrow(table) for name, table in tables.items()}
 
 
 def _label(row: Mapping[str, Any], keys: Sequence[str], words: Words) -> str:

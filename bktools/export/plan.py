@@ -98,8 +98,9 @@ class ExportPlan(Result):
     options: ExportOptions
     unchecked: tuple[str, ...]
     plan_id: str
-    # Returns the findings on first use, because a plan can be submitted without them.
-    _find: Callable[..., pa.Table]
+    # Returns the findings on first use, because a plan can be submitted without them. A plan from a file or
+    # another process has them already, and none of the frames they come from.
+    _find: Callable[..., pa.Table] | None
     provenance: dict[str, Any] = field(default_factory=dict)
     journal: str = ""
     books: dict[str, Any] = field(default_factory=dict)
@@ -145,11 +146,22 @@ class ExportPlan(Result):
     @cached_property
     def finding_facts(self) -> pa.Table:
         """The findings as facts: check, severity, who (codes), facts (JSON); names, money and identifiers."""
-        return self._find()
+        return self._checks()
 
     def findings_before_sending(self, entry_ids: Iterable[str]) -> pa.Table:
-        """Return the findings of entries that were sent since, as they were before it."""
-        return self._find(before_sending=frozenset(entry_ids))
+        """Return the findings of entries that were sent since, as they were before it.
+
+        Raises
+        ------
+        PlanError
+            When the plan came from a file or another process: it has no entries to check again.
+        """
+        return self._checks(before_sending=frozenset(entry_ids))
+
+    def _checks(self, **options: frozenset[str]) -> pa.Table:
+        if self._find is None:
+            raise PlanError(Sentence("plan.without_frames"))
+        return self._find(**options)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the plan for pickle and copy, with its findings but without the frames they come from."""

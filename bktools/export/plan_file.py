@@ -98,8 +98,9 @@ def read_plan(path: Path) -> PlanFile:
             provenance=head["provenance"],
             journal=head["journal"],
             books=head["books"],
-            _find=lambda: findings,
+            _find=None,
         )
+        vars(plan)["finding_facts"] = findings
         return PlanFile(plan, head["made_for"], head["made_by"], head["made_at"])
     except FileNotFoundError:
         raise PlanError(Sentence("plan.not_found", path=path)) from None

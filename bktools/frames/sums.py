@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import decimal
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from itertools import compress
 from typing import Any
 
-import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,6 +18,8 @@ from bktools.errors import ArgumentError
 from bktools.frames.columns import amounts_of, in_one_scale, split_lines, text_of, with_column
 from bktools.frames.schema import COUNT, MONEY, TEXT
 from bktools.wording import Sentence, words
+
+c = pl.col
 
 NO_CURRENCY = "no currency"
 # The column of amounts in the company's own currency, where rates were given.
@@ -91,27 +93,37 @@ class Sum(Valued):
 def summed(rows: pa.Table, *keys: str) -> pa.Table:
     """Return number and exact amount of the entries of each group: the keys, entries (count) and amount.
 
-    The lines of a split entry are one entry. The amount is null where no entry of the group has one.
+    The lines of a split entry are one entry. The amount is null where no entry of the group has one. Where
+    entries have a `home_amount`, it is added up, too: null for a group with an amount that was not converted.
 
     Raises
     ------
     InputError
         When the amounts are no numbers.
     """
-    amounts = amounts_of(rows)
-    exact = pc.cast(amounts, pa.decimal256(DIGITS, getattr(amounts.type, "scale", 0)))
-    columns = {key: rows[key] for key in keys} | {"amount": exact}
+    columns = {key: rows[key] for key in keys} | {"amount": amounts_of(rows)}
+    columns |= {HOME: rows[HOME]} if HOME in rows.column_names else {}
+    money = [name for name in ("amount", HOME) if name in columns]
+    for name in money:
+        # A sum of 38 digits would wrap around.
+        wide = pa.decimal256(DIGITS, getattr(columns[name].type, "scale", 0))
+        columns[name] = pc.cast(columns[name], wide)
     count: Any = ([], "count_all")
     if pc.max(split_lines(rows)).as_py():  # telling the entries apart would take most of the time
-        columns["entries"], count = _numbers_of_entries(rows), ("entries", "count_distinct")
-    groups = pa.table(columns).group_by([*keys], use_threads=False).aggregate([count, ("amount", "sum")])
-    groups = groups.rename_columns([*keys, "entries", "amount"])
-    return with_column(groups, "amount", in_one_scale(groups["amount"])[0])
+        columns["entries"], count = _numbers_of_entries(rows).to_arrow(), ("entries", "count_distinct")
+    wanted = [count, *((name, "sum") for name in money), *((name, "count") for name in money)]
+    groups = pa.table(columns).group_by([*keys], use_threads=False).aggregate(wanted)
+    groups = groups.rename_columns([*keys, "entries", *money, *(f"{name} count" for name in money)])
+    for name in money:
+        is_whole = pc.equal(groups[f"{name} count"], groups["amount count"])
+        amounts = pc.if_else(is_whole, in_one_scale(groups[name])[0], None)
+        groups = with_column(groups, name, amounts)
+    return groups.select([*keys, "entries", *money])
 
 
 def number_of_entries(rows: pa.Table) -> int:
     """Return how many entries some rows are: the lines of a split entry are one."""
-    return int(pc.count_distinct(_numbers_of_entries(rows)).as_py())
+    return _numbers_of_entries(rows).n_unique()
 
 
 def with_one_reason(rows: pa.Table, fates: Mapping[str, str]) -> pa.Table:
@@ -120,19 +132,16 @@ def with_one_reason(rows: pa.Table, fates: Mapping[str, str]) -> pa.Table:
     It is the first of their reasons in the order of `fates`, which has the fate of each reason. Lines with
     several fates have one reason for each; one that is not in `fates` stays.
     """
-    is_split = pc.and_(pc.greater(split_lines(rows), 0), pc.is_in(rows["reason"], pa.array([*fates], TEXT)))
-    lines = pa.table({"entry": _numbers_of_entries(rows), "reason": rows["reason"]}).filter(is_split)
-    if not len(lines):
-        return rows
     places = {reason: place for place, reason in enumerate(fates)}
-    entries, reasons = (column.to_pylist() for column in lines.columns)
-    keys = [(entry, fates[reason]) for entry, reason in zip(entries, reasons, strict=True)]
-    first: dict[Any, str] = {}
-    for key, reason in zip(keys, reasons, strict=True):
-        first[key] = min(first.get(key, reason), reason, key=places.__getitem__)
-    one = pa.array([first[key] for key in keys], TEXT)
-    reason = pc.cast(rows["reason"], TEXT).combine_chunks()
-    return with_column(rows, "reason", pc.replace_with_mask(reason, is_split.combine_chunks(), one))
+    lines = pl.DataFrame({"entry": _numbers_of_entries(rows), "split": pl.from_arrow(split_lines(rows))})
+    lines = lines.with_columns(pl.Series("reason", pl.from_arrow(rows["reason"]), pl.String))
+    place, fate = (c.reason.replace_strict(of, default=None) for of in (places, dict(fates)))
+    first = pl.when(c.split > 0).then(place.min().over("entry", fate)).otherwise(place)
+    reasons = dict(enumerate(fates))
+    one = lines.select(
+        first.replace_strict(reasons, default=None, return_dtype=pl.String).fill_null(c.reason)
+    )
+    return with_column(rows, "reason", pc.cast(one.to_series().to_arrow(), TEXT))
 
 
 def sums_of(rows: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
@@ -144,32 +153,22 @@ def sums_of(rows: pa.Table, *keys: str, own: str | None = None) -> list[Sum]:
     currency = text_of(rows, "currency")
     currency = pc.fill_null(pc.if_else(pc.equal(currency, ""), None, currency), NO_CURRENCY)
     groups: dict[tuple[Any, ...], dict[str, Money]] = defaultdict(dict)
+    homes: dict[tuple[Any, ...], list[Decimal | None]] = defaultdict(list)
     for row in summed(with_column(rows, "currency", currency), *keys, "currency").to_pylist():
-        groups[tuple(row[name] for name in keys)][row["currency"]] = Money(row["entries"], row["amount"])
+        group = tuple(row[name] for name in keys)
+        groups[group][row["currency"]] = Money(row["entries"], row["amount"])
+        homes[group] += [] if row["amount"] is None else [row.get(HOME)]
     ranks = {name: place for place, name in enumerate(currencies_of(groups.values(), own))}
-    homes = _homes(rows, keys) if HOME in rows.column_names else {}
     sums = [
         Sum(
             dict(zip(keys, group, strict=True)),
             dict(sorted(money.items(), key=lambda item: ranks[item[0]])),
-            homes.get(group),
+            # Of a group with an amount that was not converted there is no whole.
+            None if None in homes[group] or not homes[group] else total(homes[group]),
         )
         for group, money in groups.items()
     ]
     return sorted(sums, key=lambda part: largest_first(part.money, own))
-
-
-def _homes(rows: pa.Table, keys: Sequence[str]) -> dict[tuple[Any, ...], Decimal]:
-    """Return the converted amount of each group; of a group with an amount without a rate there is none."""
-    is_open = pc.and_(pc.is_valid(amounts_of(rows)), pc.is_null(rows[HOME]))
-    columns = {key: rows[key] for key in keys} | {"amount": rows[HOME], "is_open": pc.cast(is_open, COUNT)}
-    groups = pa.table(columns).group_by([*keys], use_threads=False)
-    sums = groups.aggregate([("amount", "sum"), ("is_open", "sum")]).to_pylist()
-    return {
-        tuple(row[key] for key in keys): row["amount_sum"]
-        for row in sums
-        if not row["is_open_sum"] and row["amount_sum"] is not None
-    }
 
 
 def money_of(rows: pa.Table, own: str | None = None) -> dict[str, Money]:
@@ -220,10 +219,11 @@ def change_of(before: Money, now: Money) -> tuple[Decimal, Decimal, Decimal, Dec
     return old, new, change, (change / old * 100).quantize(Decimal("0.1")) if says_something else None
 
 
-def threshold_of(value: str | float | Decimal | None) -> Callable[[Mapping[str, Any]], bool]:
+def threshold_of(value: str | float | Decimal | None) -> pl.Expr:
     """Return whether a difference is worth a row: from 500 or "5%" on, every one without a threshold.
 
-    Of a share, a difference in a group that had nothing before always is.
+    It reads the columns difference and percent. Of a share, a difference in a group that had nothing before
+    always is.
     """
     text = "0" if value is None else str(value).strip()
     try:
@@ -233,8 +233,8 @@ def threshold_of(value: str | float | Decimal | None) -> Callable[[Mapping[str, 
     if not least.is_finite() or least < 0:
         raise ArgumentError("threshold", Sentence("rule.threshold"), value)
     if text.endswith("%"):
-        return lambda row: row["percent"] is None or bool(abs(row["percent"]) >= least)
-    return lambda row: bool(abs(row["difference"]) >= least)
+        return c.percent.is_null() | (c.percent.abs() >= least)
+    return c.difference.abs() >= least
 
 
 def by_currency(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:
@@ -250,10 +250,11 @@ def by_currency(keys: tuple[str, ...], sums: Iterable[Sum]) -> pa.Table:
     return pa.table(texts | {"entries": pa.array([row["entries"] for row in rows], COUNT), "amount": amounts})
 
 
-def _numbers_of_entries(rows: pa.Table) -> pa.Array | pa.ChunkedArray:
+def _numbers_of_entries(rows: pa.Table) -> pl.Series:
     """Return the number of the first line of each row's entry; in the journal an entry's ID is `entry_id`."""
-    numbers = pa.array(np.arange(len(rows)), COUNT)
-    # In lower case first: pyarrow 19 cannot join the outcome of `if_else` on part of a column.
-    ids = pc.ascii_lower(text_of(rows, "entry_id" if "entry_id" in rows.column_names else "id"))
-    ids = pc.if_else(pc.greater(split_lines(rows), 0), ids, pa.scalar(None, TEXT)).combine_chunks()
-    return pc.coalesce(pc.cast(pc.index_in(ids, ids, skip_nulls=True), COUNT), numbers)
+    ids = pl.from_arrow(text_of(rows, "entry_id" if "entry_id" in rows.column_names else "id"))
+    lines = pl.DataFrame({"id": ids, "split": pl.from_arrow(split_lines(rows))}).with_row_index("row")
+    # A line without an ID is an entry.
+    entry = pl.when(c.split > 0).then(c.id.str.to_lowercase())
+    first = pl.when(entry.is_null()).then(c.row).otherwise(c.row.first().over(entry))
+    return lines.select(first.cast(pl.Int64)).to_series()

@@ -90,8 +90,14 @@ def _below_headings(grid: Grid, source: Source, options: Options) -> Reading | N
     currency = _currency_above(grid.head[: max(top, 0)])
     numeric = _numeric(reading.table, grid)
     sha256 = source.file.sha256
+    above_headings = [cell.strip() for cell in grid.head[top - 1] if cell.strip()] if top > 0 else []
     reading.table = replace(
-        reading.table, is_known=is_known, currency=currency, numeric=numeric, sha256=sha256
+        reading.table,
+        is_known=is_known,
+        currency=currency,
+        numeric=numeric,
+        sha256=sha256,
+        above=above_headings,
     )
     assign(reading)
     return reading
@@ -266,8 +272,8 @@ def _keep_one_table(reading: Reading) -> None:
     wanted = [*map(terms.normal, names)]
     are_same = all([terms.normal(cell) for cell in row if cell.strip()] == wanted for row in again.values())
     if are_same and not (flags & cells.any_filled(table, table.beyond)).any():
-        # The same headings, as printed on each page.
-        reading.ask_of_rows("headings_repeated", flags, [table.skip(flags)], head=table.heading_line)
+        # The same headings, as printed on each page, or below each account.
+        reading.note_rows("headings_repeated", flags, head=table.heading_line)
         reading.table = table.rows(~flags)
     else:
         choices: list[dict[str, Any]] = [{"headings": lines[-1]}, {"skip_rows": f"{lines[0]}-{last}"}]

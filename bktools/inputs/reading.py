@@ -1,12 +1,16 @@
-"""A file that is being read: its table, each field's column, what is open, and what to know."""
+"""A file that is being read: its table, each field's column, what is open, and what to know.
+
+It is read by the steps of its kind; what a step finds open is asked before the next one begins.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 
 from bktools.caller import is_command, warn_caller
@@ -14,11 +18,12 @@ from bktools.errors import FileNoteWarning, InputError, QuestionError
 from bktools.frames import schema
 from bktools.inputs import cells
 from bktools.inputs.columns import Column
+from bktools.inputs.fields import of_kind
 from bktools.inputs.formats.format import Books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import Options
-from bktools.inputs.question import Problems, question
+from bktools.inputs.question import Problems, answered, question
 from bktools.inputs.table import Mask, Table
 
 
@@ -40,6 +45,11 @@ class Reading:
     own_names: dict[str, int] = field(default_factory=dict)
     # Fields that such a file may lack, as a budget lacks dates.
     may_lack: frozenset[str] = frozenset()
+    # The totals of a report that its postings were held to, and what contradicts them.
+    proofs: list[str] = field(default_factory=list)
+    doubts: list[Note] = field(default_factory=list)
+    # The lines of postings whose amount has the other sign.
+    turned: frozenset[int] = frozenset()
     # The columns of a table that were looked at.
     _seen: dict[int, Column] = field(default_factory=dict)
     _seen_of: Table | None = None
@@ -108,6 +118,19 @@ class Reading:
     def free(self) -> list[int]:
         """Return the columns that are no field."""
         return [place for place in range(len(self.table.headings)) if place not in self.places.values()]
+
+    def add(self, name: str, column: pa.ChunkedArray, heading: str | None = None) -> None:
+        """Add a column to the table for a field."""
+        table = self.table
+        self.places[name] = len(table.columns)
+        headings = (*table.headings, heading or name)
+        self.table = replace(table, headings=headings, columns=[*table.columns, column])
+
+    def put(self, name: str, column: pa.ChunkedArray) -> None:
+        """Put other cells into the column of a field."""
+        columns = [*self.table.columns]
+        columns[self.places[name]] = column
+        self.table = replace(self.table, columns=columns)
 
     def leave(self, *fields: str) -> None:
         """Take these fields' columns for no field."""
@@ -197,3 +220,50 @@ class Reading:
         if notes and not is_command():
             shown = "".join(f"\n- {one.sentence()}" for one in notes)
             warn_caller(f"{self.table.source}:{shown}", FileNoteWarning)
+
+
+Step = Callable[[Reading], None]
+Finish = Callable[[Reading, pa.Table], pa.Table]
+
+
+def read_by_steps(
+    begin: Callable[[Options], Reading],
+    steps: Sequence[Step],
+    options: Options,
+    columns: pa.Schema,
+    *,
+    finish: Finish = lambda _, table: table,
+    money: str = "float",
+) -> pd.DataFrame:
+    """Return those columns of a schema that a file has, or raise the one question about it.
+
+    A step puts typed columns into the result of the reading; fields of text are read here.
+    """
+
+    def read(options: Options) -> pd.DataFrame:
+        reading = begin(options)
+        for step in steps:
+            step(reading)
+            reading.raise_problems()
+        result = reading.result
+        result |= _texts(reading) | {"line": reading.lines()}
+        table = pa.table({name: result[name] for name in columns.names if name in result} | reading.others)
+        table = finish(reading, table)
+        reading.raise_problems()
+        about = reading.provenance()
+        reading.warn_of_notes()
+        return schema.to_pandas(table, about, money=money)
+
+    return answered(read, options)
+
+
+def _texts(reading: Reading) -> dict[str, pa.ChunkedArray]:
+    """Return the fields of text that no step has read."""
+    return {
+        field.name: reading.or_null(field.name)
+        for field in of_kind(reading.kind).values()
+        if field.holds.is_text
+        and reading.has(field.name)
+        and field.name not in reading.result
+        and not (field.seldom and reading.blank(field.name).all())
+    }

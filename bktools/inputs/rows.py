@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -192,9 +191,7 @@ def filled_down(reading: Reading, field: str) -> pa.ChunkedArray:
 
 def fill_down(reading: Reading) -> None:
     """Fill empty cells with the cell above, in fields that only the first of their rows has."""
-    table, columns = reading.table, list(reading.table.columns)
-    for field in filled_fields(reading.options):
-        if reading.has(field):
-            columns[reading.places[field]] = filled_down(reading, field)
-    reading.note("filled_down", names=list(filled_fields(reading.options)))
-    reading.table = replace(table, columns=columns)
+    names = filled_fields(reading.options)
+    for field in filter(reading.has, names):
+        reading.put(field, filled_down(reading, field))
+    reading.note("filled_down", names=list(names))

@@ -85,6 +85,8 @@ class Table:
     is_known: bool = True
     # Rows that an option leaves out: their dates still tell the order of day and month.
     left_out: Sequence[pa.ChunkedArray] = ()
+    # The texts of the row above the headings.
+    above: Sequence[str] = ()
     # What the currency can be that stands above the table, behind a heading for it.
     currency: tuple[str, ...] = ()
     broken: Callable[[], Mapping[tuple[int, int], str]] = dict

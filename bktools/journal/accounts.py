@@ -99,8 +99,8 @@ def remember_chart(journal: WritableJournal, company_id: str, named: CompanyInFi
 
 def companies_in_charts(journal: Journal) -> dict[str, CompanyInFile]:
     """Return the company that the last chart's file named, by the company that got accounts from it."""
-    sql = "SELECT company_id, facts FROM events WHERE code = 'chart_used' ORDER BY event_id"
-    return {row["company_id"]: CompanyInFile(*loaded(row["facts"])["chart"]) for row in journal.rows(sql)}
+    events = journal.events("chart_used")
+    return {str(event.company_id): CompanyInFile(*event.facts["chart"]) for event in events}
 
 
 def load_accounts(company: str | None = None, *, service: Service | None = None) -> pd.DataFrame:

@@ -58,10 +58,10 @@ def memories_of_address(settings: Settings) -> list[Memory]:
 
 
 def another_name(settings: Settings) -> dict[str, str] | None:
-    """Return under which other name this machine knows a journal of the address, as facts; None for none."""
+    """Return under which other name this machine has exported to the address, as facts; None for none."""
     own = environment_of(settings)
     for memory in memories_of_address(settings):
-        if memory.environment != own:
+        if memory.environment != own and memory.companies:
             facts = {"before": memory.environment, "asked": own, "address": memory.address}
             return facts | {"other": memory.location}
     return None
@@ -72,9 +72,3 @@ def command_for(environment: str, words: str, company_id: str | None = None) -> 
     company = f" --company {in_shell(company_id)}" if company_id else ""
     where = "--sandbox" if environment == SANDBOX else f"--environment {in_shell(environment)}"
     return f"bktools {words}{company} {where}"
-
-
-def renaming(before: str, after: str) -> str:
-    """Return the command that gives the journal of an environment another name."""
-    words = f"journal rename {in_shell(before)} {in_shell(after)}"
-    return f"{command_for(after, words)} --by NAME"

@@ -23,11 +23,10 @@ from bktools.journal.folders import (
     folder_of,
     machine_folder,
     origin_of,
-    renaming,
 )
 from bktools.journal.memory import Memory, read_memory
 from bktools.journal.postgres import Postgres, location_of
-from bktools.journal.records import Connection, Facts, Records, Row, contradiction, loaded, write_identity
+from bktools.journal.records import Connection, Event, Facts, Records, Row, contradiction, write_identity
 from bktools.journal.schema import OPEN_STATES
 from bktools.journal.sent_log import SentLine, lines_from
 from bktools.journal.sentences import refusal
@@ -95,7 +94,7 @@ class Journal(Records):
     def __init__(self, settings: Settings, *, may_forget: bool = False) -> None:
         self.settings = settings
         # The newest event about entries exported elsewhere, and what these events say.
-        self._elsewhere: tuple[int | None, dict[str, Row]] = (None, {})
+        self._elsewhere: tuple[Event | None, dict[str, Event]] = (None, {})
         self.folder = machine_folder(settings)
         self.path = folder_of(settings) / FILE if settings.journal is None else None
         location = str(self.path) if settings.journal is None else location_of(settings.journal)
@@ -130,11 +129,6 @@ class Journal(Records):
         """Whether this is still the opened file or connection, with all its locks."""
         return self._database.is_in_place()
 
-    def last_restore(self) -> Facts | None:
-        """Return the facts of the last restore that a person recorded, and when; None where there is none."""
-        row = self.row("SELECT at, facts FROM events WHERE code = 'restored' ORDER BY event_id DESC LIMIT 1")
-        return None if row is None else {**loaded(row["facts"]), "at": row["at"]}
-
     def missing_batches(self, *, unrecorded: bool = False) -> list[SentLine]:
         """Return the intents of this machine's sent log that the journal lacks.
 
@@ -151,8 +145,7 @@ class Journal(Records):
 
     def lost_entries(self, company_id: str) -> dict[str, str]:
         """Return the entries of a company that were sent and that the journal lost, each with that day."""
-        sql = "SELECT facts FROM events WHERE code = $1 AND company_id = $2 ORDER BY event_id"
-        lost = [loaded(row["facts"]) for row in self.rows(sql, LOST, company_id)]
+        lost = [event.facts for event in self.events(LOST, company_id=company_id)]
         return {entry: facts["sent_at"][:10] for facts in lost for entry in facts["entries"]}
 
     # Reading batches
@@ -194,14 +187,6 @@ class Journal(Records):
         sql = "SELECT batch_id, company_id, state FROM batches WHERE job_id = $1 AND batch_id <> $2"
         return self.row(sql, job_id, batch_id)
 
-    def sender_of(self, batch_id: str) -> Row:
-        """Return login, machine and process of a batch's newest request; an empty row where it is unknown."""
-        sql = (
-            "SELECT login, machine, process FROM events WHERE batch_id = $1 AND code = 'sending' "
-            "ORDER BY event_id DESC LIMIT 1"
-        )
-        return self.row(sql, batch_id) or {}
-
     def changed_since(self, batch: BatchRequest) -> list[str]:
         """Return the entries of a batch that were sent with other data than they have now."""
         sent = [row for piece in self.history("entries", None, batch.batch_id) for row in piece]
@@ -224,17 +209,13 @@ class Journal(Records):
 
     def looked_up(self, batch_id: str) -> Facts | None:
         """Return what the ledger of a batch's plan shows not to be booked, None where none was asked."""
-        sql = (
-            "SELECT facts FROM events WHERE batch_id = $1 AND code = 'planned' ORDER BY event_id DESC LIMIT 1"
-        )
-        row = self.row(sql, batch_id)
-        return None if row is None else loaded(row["facts"]).get("looked_up")
+        planned = self.newest("planned", batch_id=batch_id)
+        return planned.facts.get("looked_up") if planned else None
 
     def found_not_booked(self, company_id: str, day: str) -> set[str]:
         """Return the entries of which a person said, on a later day, that they are not booked."""
-        sql = "SELECT facts FROM events WHERE code = $1 AND company_id = $2 AND at >= $3"
-        rows = self.rows(sql, NOT_BOOKED, company_id, f"{day}T24")
-        return {entry["entry_id"] for row in rows for entry in loaded(row["facts"])["entries"]}
+        later = [each for each in self.events(NOT_BOOKED, company_id=company_id) if each.at >= f"{day}T24"]
+        return {entry["entry_id"] for event in later for entry in event.facts["entries"]}
 
     # Why entries are not sent
 
@@ -257,8 +238,8 @@ class Journal(Records):
         entries = [entry_id for entry_id in entry_ids if entry_id in events]
         if not entries:
             return None
-        event, count = events[entries[0]], len(entries)
-        return refusal("entries_exported_elsewhere", **event, batch=batch_id, entries=count, first=entries[0])
+        about = vars(events[entries[0]]) | {"entries": len(entries), "first": entries[0]}
+        return refusal("entries_exported_elsewhere", **about, batch=batch_id)
 
     def _claimed_obstacle(self, batch: BatchRequest) -> JournalError | None:
         """Return why entries of a batch are not sent: another batch has them, or another company."""
@@ -274,26 +255,24 @@ class Journal(Records):
         """Return the other batches that hold entries of a batch, PLANNED ones last."""
         return [row for row in self.holding(batch.entry_ids) if row["batch_id"] != batch.batch_id]
 
-    def exported_elsewhere(self, company_id: str | None = None) -> dict[str, Row]:
+    def exported_elsewhere(self, company_id: str | None = None) -> dict[str, Event]:
         """Return by entry the event that records it as exported elsewhere, unless that was undone."""
-        codes = (EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE)
-        newest = self.row("SELECT max(event_id) AS number FROM events WHERE code IN ($1, $2)", *codes) or {}
+        newest = self.newest(EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE)
         # Asked for each batch, so the events are read again only after new ones.
-        if newest.get("number") != self._elsewhere[0]:
-            sql = (
-                "SELECT event_id, code, company_id, person, facts FROM events WHERE code IN ($1, $2) "
-                "ORDER BY event_id"
-            )
-            words = [(row, loaded(row["facts"])) for row in self.rows(sql, *codes)]
-            undone = {facts["word"] for row, facts in words if row["code"] == EXPORTED_ELSEWHERE_UNDONE}
-            standing = [(row, facts) for row, facts in words if facts["word"] not in undone]
-            events = {entry["entry_id"]: row for row, facts in standing for entry in facts.get("entries", ())}
-            self._elsewhere = (newest["number"], events)
+        if newest != self._elsewhere[0]:
+            undone = self.undone_words()
+            standing = [each for each in self.events(EXPORTED_ELSEWHERE) if each.facts["word"] not in undone]
+            events = {entry["entry_id"]: event for event in standing for entry in event.facts["entries"]}
+            self._elsewhere = (newest, events)
         return {
-            entry: row
-            for entry, row in self._elsewhere[1].items()
-            if company_id is None or row["company_id"] == company_id
+            entry: event
+            for entry, event in self._elsewhere[1].items()
+            if company_id in {None, event.company_id}
         }
+
+    def undone_words(self) -> set[str]:
+        """Return the identities of those records of entries exported elsewhere that were wrong."""
+        return {event.facts["word"] for event in self.events(EXPORTED_ELSEWHERE_UNDONE)}
 
     def require_open(self, company_id: str, periods: Iterable[str | None]) -> None:
         """Refuse to send into a closed period, or an entry without one while a period is closed."""
@@ -324,7 +303,7 @@ def _fill(
 def _refuse_to_forget(settings: Settings, location: str) -> None:
     """Refuse to create a journal where this machine knows one: an empty one would send all again."""
     if facts := another_name(settings):
-        raise refusal("another_name", command=renaming(facts["before"], facts["asked"]), **facts)
+        raise refusal("another_name", **facts)
     folder, environment = machine_folder(settings), environment_of(settings)
     memory = read_memory(folder)
     if not memory.journal and not lines_from(folder)[0]:

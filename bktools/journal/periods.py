@@ -21,9 +21,9 @@ from bktools.frames.schema import BOOKED, COUNT, ENTRY_DATA, INSTANT, MAYBE_SENT
 from bktools.frames.sums import summed
 from bktools.journal.export_jobs import history_of
 from bktools.journal.journal import Journal
-from bktools.journal.records import Row, dumped, loaded
+from bktools.journal.records import Event, Row, dumped
 from bktools.journal.sentences import refusal
-from bktools.journal.statements import Event, record, verifications_of
+from bktools.journal.statements import record, verifications_of
 from bktools.journal.tables import frame_of, opened, table_of, with_words
 from bktools.journal.writable import WritableJournal
 from bktools.journal.writing import open_for_writing
@@ -62,11 +62,6 @@ _UNFINISHED = """
     WHERE company_id = $1 AND state IN ('PLANNED', 'SENDING', 'UNKNOWN') AND EXISTS (
         SELECT 1 FROM entry_data AS data
         WHERE data.batch_id = batches.batch_id AND coalesce(data.period, $2) = $2)
-"""
-_CLOSES = """
-    SELECT period, at, person AS prepared_by, facts FROM events
-    WHERE code = 'close_applied' AND company_id = $1 AND (CAST($2 AS TEXT) IS NULL OR period = $2)
-    ORDER BY event_id
 """
 _CHANGES = """
     SELECT period, state, person AS changed_by, at AS changed_at, json_extract(facts, '$.reason') AS reason
@@ -407,8 +402,8 @@ def _held_in(closes: Iterable[Row]) -> Iterator[dict[str, Any]]:
 
 def closes_of(journal: Journal, company_id: str, month: str | None = None) -> list[dict[str, Any]]:
     """Return the closes of a period or of all, oldest first, with plan, persons and what they held back."""
-    rows = journal.rows(_CLOSES, company_id, month)
-    return [{name: row[name] for name in ("period", "at")} | loaded(row["facts"]) for row in rows]
+    events = journal.events(APPLIED, company_id=company_id, period=month)
+    return [{"period": event.period, "at": event.at, **event.facts} for event in events]
 
 
 def events_of(journal: Journal, company_id: str, month: str) -> pa.Table:

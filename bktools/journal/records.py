@@ -14,6 +14,7 @@ import platform
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -39,6 +40,27 @@ Facts = Mapping[str, Any]
 # Functions that each bring the tables to the next version, in the transaction that upgrades them, and with
 # them the texts of `schema`. Nothing was released yet.
 MIGRATIONS: list[Callable[[Connection], None]] = []
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event as it was written; its facts are JSON values by name."""
+
+    event_id: int
+    # ISO 8601, UTC.
+    at: str
+    code: str
+    # The state of the batch, the account or the period afterwards.
+    state: str | None
+    company_id: str | None
+    period: str | None
+    batch_id: str | None
+    attempt: str | None
+    person: str | None
+    login: str | None
+    machine: str | None
+    process: int | None
+    facts: Facts
 
 
 def named(login: str | None, machine: str | None = None, process: int | None = None) -> str:
@@ -175,10 +197,24 @@ class Records:
     def origin(self) -> dict[str, Any]:
         """Return the environment and the address of this journal, from its newest event about them."""
         known: dict[str, Any] = {}
-        for row in self.rows(_ORIGINS):
-            about = loaded(row["facts"])
-            known |= {name: about[name] for name in ("environment", "address") if name in about}
+        for event in self.events("created", "address_accepted"):
+            known |= {name: event.facts[name] for name in ("environment", "address") if name in event.facts}
         return known
+
+    def events(self, *codes: str, **about: str | None) -> list[Event]:
+        """Return the events of some codes, oldest first; `about` are columns that must have these values."""
+        return self._events(codes, about, "ORDER BY event_id")
+
+    def newest(self, *codes: str, **about: str | None) -> Event | None:
+        """Return the newest event of some codes, None where there is none."""
+        return next(iter(self._events(codes, about, "ORDER BY event_id DESC LIMIT 1")), None)
+
+    def _events(self, codes: tuple[str, ...], about: Mapping[str, str | None], order: str) -> list[Event]:
+        values = {name: value for name, value in about.items() if value is not None}
+        conditions = [f"{name} = ${number}" for number, name in enumerate(values, 1)]
+        where = " AND ".join([f"code IN ({texts(codes)})", *conditions])
+        sql = f"SELECT {', '.join(_EVENT[:-1])} FROM events WHERE {where} {order}"
+        return [Event(**{**row, "facts": loaded(row["facts"])}) for row in self.rows(sql, *values.values())]
 
     def record(
         self, connection: Connection, code: str, *, facts: Facts | str | None = None, **event: str | None
@@ -340,19 +376,14 @@ _HOLDING_WANTED = """
     GROUP BY batch_id, company_id, state, job_id ORDER BY state = 'PLANNED', batch_id
 """
 
+_EVENT = (*(field.name for field in fields(Event)), "digest")
 # The columns of an event that say of what it is, and by whom.
-ABOUT = ("state", "company_id", "period", "batch_id", "attempt", "person")
-_EVENT = ("event_id", "at", "code", *ABOUT, *WRITER, "facts", "digest")
+ABOUT = _EVENT[3:9]
 _INSERT_EVENT = (
     f"INSERT INTO events ({', '.join(_EVENT)}) VALUES ("
     f"{', '.join(f'${number}' for number in range(1, len(_EVENT) + 1))})"
 )
 _LAST = "SELECT event_id, digest, at FROM events ORDER BY event_id DESC LIMIT 1"
-# Events that say whose journal this is.
-_ORIGINS = """
-    SELECT facts FROM events WHERE code IN ('created', 'address_accepted', 'environment_renamed')
-    ORDER BY event_id
-"""
 
 
 def _link(before: str, event: Sequence[Any]) -> str:

@@ -22,11 +22,10 @@ from bktools.journal.folders import (
     folder_of,
     is_own,
     origin_of,
-    renaming,
 )
 from bktools.journal.journal import Journal
 from bktools.journal.memory import memories
-from bktools.journal.records import Facts, loaded, named
+from bktools.journal.records import Facts, named
 from bktools.journal.sent_log import SentLine
 from bktools.journal.sentences import refusal
 from bktools.journal.sqlite import File
@@ -44,8 +43,8 @@ class Condition:
 
     code: str
     holds: Holds
-    # The command of the way out, None where it is no command of bktools.
-    way_out: Callable[[Journal, Facts], str] | None = None
+    # The command of the way out, "" where it is no command of bktools.
+    way_out: str = ""
 
 
 def _replaced(journal: Journal) -> Facts | None:
@@ -57,18 +56,16 @@ def _moved(journal: Journal) -> Facts | None:
     return {"to": moved} if moved and journal.path else None
 
 
-def _another_environment(journal: Journal) -> Facts | None:
-    origin, asked = journal.origin(), origin_of(journal.settings)
-    if is_own(journal.settings, origin) or origin["environment"] == asked["environment"]:
-        return None
-    return {"before": origin["environment"], "asked": asked["environment"]}
+def _another(name: str) -> Holds:
+    """Return the condition that name or address of the journal's environment is another one than asked."""
 
+    def holds(journal: Journal) -> Facts | None:
+        origin, asked = journal.origin(), origin_of(journal.settings)
+        if is_own(journal.settings, origin) or origin[name] == asked[name]:
+            return None
+        return {"before": origin[name], "asked": asked[name]}
 
-def _another_address(journal: Journal) -> Facts | None:
-    origin, asked = journal.origin(), journal.settings.identity
-    if journal.settings.is_sandbox or is_own(journal.settings, origin) or origin["address"] == asked:
-        return None
-    return {"before": origin["address"], "asked": asked}
+    return holds
 
 
 def _another_journal(journal: Journal) -> Facts | None:
@@ -83,18 +80,13 @@ def _history_left_in_file(journal: Journal) -> Facts | None:
     if journal.path or not file.exists():
         return None
     with File(file) as own:
-        is_used = own.row("SELECT 1 AS one FROM events WHERE code IN ('sending', 'moved') LIMIT 1")
+        is_used = own.newest("sending", "moved") is not None
         return {"other": str(file)} if is_used and own.id != journal.id else None
 
 
 def _another_database(journal: Journal) -> Facts | None:
-    recorded = journal.row(_RECORDED_DATABASE)
-    return None if recorded and journal.token() == loaded(recorded["facts"])["database"] else {}
-
-
-_RECORDED_DATABASE = """
-    SELECT facts FROM events WHERE code IN ('created', 'moved', 'restored') ORDER BY event_id DESC LIMIT 1
-"""
+    recorded = journal.newest("created", "moved", "restored")
+    return None if recorded and journal.token() == recorded.facts["database"] else {}
 
 
 def _event_missing(journal: Journal) -> Facts | None:
@@ -121,22 +113,13 @@ def _another_computer(journal: Journal) -> Facts | None:
     return None if is_own else {"folder": str(journal.folder)}
 
 
-def _stopped(journal: Journal) -> Facts | None:
-    if not is_stopped(journal):
+def stopped(journal: Journal) -> Facts | None:
+    """Return which machine found that the journal lacks something, where no person has ended that yet."""
+    newest = journal.newest("stopped", "restored")
+    if newest is None or newest.code == "restored":
         return None
-    (newest,) = journal.rows(_STOPPED)
-    facts = loaded(newest["facts"])
-    return {
-        "sender": named(newest["login"], newest["machine"]),
-        "at": newest["at"][:19],
-        "missing": ", ".join(facts["missing"]) or None,
-    }
-
-
-def is_stopped(journal: Journal) -> bool:
-    """Whether a machine found that the journal lacks something, and no person has ended that yet."""
-    newest = journal.row(_STOPPED)
-    return newest is not None and newest["code"] == "stopped"
+    missing = ", ".join(newest.facts["missing"]) or None
+    return {"sender": named(newest.login, newest.machine), "at": newest.at[:19], "missing": missing}
 
 
 def is_new_restore(journal: Journal) -> bool:
@@ -144,47 +127,27 @@ def is_new_restore(journal: Journal) -> bool:
 
     A restore older than that memory does not count: what was sent since is missing.
     """
-    memory, restore = journal.memory(), journal.last_restore()
-    if restore is None or restore["restore"] == memory.restore or restore["at"] < memory.at:
+    memory, restored = journal.memory(), journal.newest("restored")
+    if restored is None or restored.facts["restore"] == memory.restore or restored.at < memory.at:
         return False
-    return memory.journal in {journal.id, restore["replaces"]}
+    return memory.journal in {journal.id, restored.facts["replaces"]}
 
 
 _WRITER = "SELECT machine FROM events WHERE machine IS NOT NULL ORDER BY event_id DESC LIMIT 1"
-_STOPPED = """
-    SELECT code, at, login, machine, facts FROM events WHERE code IN ('stopped', 'restored')
-    ORDER BY event_id DESC LIMIT 1
-"""
-
-
-def _rename(_: Journal, facts: Facts) -> str:
-    return renaming(facts["before"], facts["asked"])
-
-
-def _accept(journal: Journal, _: Facts) -> str:
-    return journal.command("check --accept-address")
-
-
-def _move(journal: Journal, _: Facts) -> str:
-    return journal.command(MOVE)
-
-
-def _restore(journal: Journal, _: Facts) -> str:
-    return journal.command(RESTORE)
 
 
 CONDITIONS = (
     Condition("replaced", _replaced),
     Condition("moved", _moved),
-    Condition("another_environment", _another_environment, _rename),
-    Condition("another_address", _another_address, _accept),
-    Condition("another_name", lambda journal: another_name(journal.settings), _rename),
-    Condition("another_journal", _another_journal, _restore),
-    Condition("history_left_in_file", _history_left_in_file, _move),
-    Condition("another_database", _another_database, _restore),
-    Condition("event_missing", _event_missing, _restore),
-    Condition("stopped", _stopped, _restore),
-    Condition("another_computer", _another_computer, _restore),
+    Condition("another_environment", _another("environment")),
+    Condition("another_address", _another("address"), "check --accept-address"),
+    Condition("another_name", lambda journal: another_name(journal.settings)),
+    Condition("another_journal", _another_journal, RESTORE),
+    Condition("history_left_in_file", _history_left_in_file, MOVE),
+    Condition("another_database", _another_database, RESTORE),
+    Condition("event_missing", _event_missing, RESTORE),
+    Condition("stopped", stopped, RESTORE),
+    Condition("another_computer", _another_computer, RESTORE),
 )
 
 
@@ -195,8 +158,8 @@ def require_right(journal: Journal, *, but: Iterable[str] = ()) -> None:
             continue
         facts = condition.holds(journal)
         if facts is not None:
-            way_out = condition.way_out(journal, facts) if condition.way_out else ""
-            raise refusal(condition.code, location=journal.location, command=way_out, **facts)
+            command = journal.command(condition.way_out) if condition.way_out else ""
+            raise refusal(condition.code, location=journal.location, command=command, **facts)
 
 
 # Conditions of a company
@@ -257,7 +220,6 @@ def first_export(journal: Journal, company_id: str) -> JournalError | None:
     for memory in memories(journal.settings.sent_log_dir):
         if company_id in memory.companies and memory.environment != own:
             about = {"other": memory.environment, "address": memory.address}
-            about |= {"command": renaming(memory.environment, own)}
             return refusal("company_of_another_environment", company=company_id, **about)
     return refusal("first_export", company=company_id, command=importing)
 

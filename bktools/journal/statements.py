@@ -4,50 +4,18 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import Any
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError
 from bktools.journal.journal import EXPORTED_ELSEWHERE, EXPORTED_ELSEWHERE_UNDONE, NOT_BOOKED, Journal
-from bktools.journal.records import loaded
+from bktools.journal.records import Event
 from bktools.journal.right_journal import first_export
 from bktools.journal.sentences import refusal
 from bktools.journal.writable import WritableJournal
 from bktools.wording import Sentence
 
 VERIFIED = "verified"
-
-
-@dataclass(frozen=True)
-class Event:
-    """An event about a company as it was written; its facts are JSON values by name."""
-
-    event_id: int
-    # ISO 8601, UTC.
-    at: str
-    # The state of the account or the period afterwards.
-    state: str | None
-    company_id: str | None
-    period: str | None
-    person: str | None
-    facts: Mapping[str, Any]
-
-
-_EVENTS = f"""
-    SELECT {", ".join(field.name for field in fields(Event))} FROM events
-    WHERE code = $3 AND (CAST($1 AS TEXT) IS NULL OR company_id = $1)
-        AND (CAST($2 AS TEXT) IS NULL OR period = $2)
-    ORDER BY event_id
-"""
-
-
-def events_by_code(
-    journal: Journal, code: str, *, company_id: str | None = None, period: str | None = None
-) -> list[Event]:
-    """Return the events of a code, oldest first, of a company and a period or of all."""
-    rows = journal.rows(_EVENTS, company_id, period, code)
-    return [Event(**{**row, "facts": loaded(row["facts"])}) for row in rows]
 
 
 def record(journal: WritableJournal, code: str, *, company_id: str, **event: Any) -> int:
@@ -95,7 +63,7 @@ def record_verification(
 
 def verifications_of(journal: Journal, company_id: str, month: str | None = None) -> list[Event]:
     """Return the verifications of a company's month, or of all its months, oldest first."""
-    return events_by_code(journal, VERIFIED, company_id=company_id, period=month)
+    return journal.events(VERIFIED, company_id=company_id, period=month)
 
 
 def record_exported_elsewhere(
@@ -139,22 +107,16 @@ def undo_exported_elsewhere(
     Return the entries that still may not, each with the other event that records it.
     """
     by, evidence = rules.a_name("by", by), rules.evidence("evidence", evidence)
-    events = {event.event_id: event for event in events_by_code(journal, EXPORTED_ELSEWHERE)}
-    event = events.get(event_id)
+    event = next((each for each in journal.events(EXPORTED_ELSEWHERE) if each.event_id == event_id), None)
     if event is None or event.company_id is None:
         raise refusal("not_exported_elsewhere", event=event_id)
-    word = event.facts["word"]
-    undone = events_by_code(journal, EXPORTED_ELSEWHERE_UNDONE)
-    if word in {one.facts["word"] for one in undone}:
+    facts = {"word": event.facts["word"], "evidence": evidence}
+    if facts["word"] in journal.undone_words():
         raise refusal("undone_before", event=event_id)
-    facts = {"word": word, "evidence": evidence}
     record(journal, EXPORTED_ELSEWHERE_UNDONE, company_id=event.company_id, person=by, facts=facts)
-    standing, entries = journal.exported_elsewhere(event.company_id), event.facts["entries"]
-    return {
-        entry["entry_id"]: int(standing[entry["entry_id"]]["event_id"])
-        for entry in entries
-        if entry["entry_id"] in standing
-    }
+    standing = journal.exported_elsewhere(event.company_id)
+    entries = [entry["entry_id"] for entry in event.facts["entries"]]
+    return {entry: standing[entry].event_id for entry in entries if entry in standing}
 
 
 def record_first_export(journal: WritableJournal, company_id: str, *, by: str) -> int | None:
@@ -182,5 +144,5 @@ def record_not_booked(
 
 def not_booked(journal: Journal, company_id: str | None = None) -> dict[str, Event]:
     """Return, by entry, the newest statement of a person that it is not booked."""
-    events = events_by_code(journal, NOT_BOOKED, company_id=company_id)
+    events = journal.events(NOT_BOOKED, company_id=company_id)
     return {entry["entry_id"]: event for event in events for entry in event.facts["entries"]}

@@ -71,8 +71,7 @@ def sendings_in_doubt(company: str, *, service: Service) -> dict[str, tuple[dt.d
 
 
 def _undelivered(journal: Journal, row: Row) -> str:
-    sender = journal.sender_of(row["batch_id"])
-    if sender["machine"] == journal.memory().machine:
+    sending = journal.newest("sending", batch_id=row["batch_id"])
+    if sending is None or sending.machine == journal.memory().machine:
         return ""
-    name = named(sender["login"], sender["machine"])
-    return line_of("answer_elsewhere", sender=name)
+    return line_of("answer_elsewhere", sender=named(sending.login, sending.machine))

@@ -13,7 +13,7 @@ from bktools.errors import JournalError
 from bktools.journal.journal import LOST, Journal
 from bktools.journal.memory import Memory, remember, see
 from bktools.journal.records import WRITER, Connection, Facts, dumped, now
-from bktools.journal.right_journal import STOPS, is_stopped, require_right
+from bktools.journal.right_journal import STOPS, require_right, stopped
 from bktools.journal.schema import LIVE_STATES, texts
 from bktools.journal.sent_log import SentLine
 from bktools.settings import Settings
@@ -48,7 +48,7 @@ class WritableJournal(Journal):
 
     def _stop(self, code: str) -> None:
         with self.transaction() as connection:
-            if is_stopped(self):
+            if stopped(self) is not None:
                 return
             self.machine = self.machine or remember(self.folder).machine
             missing = [line.batch_id for line in self.record_lost(connection)]
@@ -75,7 +75,7 @@ class WritableJournal(Journal):
 
     def remember(self, *, sent_for: str | None = None) -> Memory:
         """Write the newest event to this machine's memory, and a company for which it sends."""
-        last = self.last_event()
+        last, restored = self.last_event(), self.newest("restored")
         memory = see(
             self.folder,
             journal=self.id,
@@ -83,7 +83,7 @@ class WritableJournal(Journal):
             event=last["event_id"],
             digest=last["digest"],
             at=last["at"],
-            restore=(self.last_restore() or {}).get("restore", ""),
+            restore=restored.facts["restore"] if restored else "",
             sent_for=sent_for,
             **self.origin(),
         )

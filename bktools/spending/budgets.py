@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 
 from bktools.errors import InputError
@@ -19,6 +19,8 @@ from bktools.wording import Sentence
 
 # Rows with a day are entries, and rows with their number are sums of `spend`.
 NO_BUDGET = {"date", "entries"}
+
+c = pl.col
 
 
 def keys_of_budget(budget: pa.Table) -> list[str]:
@@ -46,13 +48,13 @@ def with_ids(rows: pa.Table, keys: Sequence[str], *, source: str = "", **frames:
         return rows
     for key, frame in (("category", _categories(**frames)), ("employee", frames["employees"])):
         (column,), identifier = KEYS[key]
-        is_named = key in keys and column in rows.column_names and identifier not in rows.column_names
-        if frame is None or not is_named:
+        has_names = column in rows.column_names and identifier not in rows.column_names
+        if frame is None or key not in keys or not has_names:
             continue
         names, lines = text_of(rows, column).to_pylist(), text_of(rows, "line").to_pylist()
-        nothing = comparable(missing_text(key))
-        texts = [name for name in dict.fromkeys(names) if name and comparable(name) != nothing]
-        ids, wrong = looked_up(texts, str(identifier), in_memory(frame, key).to_pandas())
+        texts = pl.DataFrame({"name": names}, {"name": pl.String}).unique(maintain_order=True)
+        texts = texts.filter(c.name != "", comparable(c.name) != missing_text(key).lower())
+        ids, wrong = looked_up(texts["name"].to_list(), str(identifier), in_memory(frame, key).to_pandas())
         if wrong:
             for name, line in zip(names, lines, strict=True):
                 if name in wrong and line:
@@ -72,13 +74,11 @@ def _with_account_names(rows: pa.Table, accounts: Any) -> pa.Table:
     if accounts is None or code not in rows.column_names or name in rows.column_names:
         return rows
     table = in_memory(accounts, "accounts")
-    names: dict[str | None, set[str | None]] = defaultdict(set)
-    for code_of_account, text in zip(
-        text_of(table, "code").to_pylist(), text_of(table, "name").to_pylist(), strict=True
-    ):
-        names[code_of_account].add(text)
-    single = {each: texts.pop() for each, texts in names.items() if each and len(texts) == 1}
-    return with_column(rows, name, pa.array(map(single.get, text_of(rows, code).to_pylist()), TEXT))
+    named = pl.DataFrame(pa.table({name: text_of(table, name) for name in ("code", "name")}))
+    single = named.group_by("code").agg(c.name.unique()).filter(c.name.list.len() == 1).explode("name")
+    codes = pl.Series(pl.from_arrow(text_of(rows, code)))
+    names = codes.replace_strict(single["code"], single["name"], default=None, return_dtype=pl.String)
+    return with_column(rows, name, names.cast(pl.String).to_arrow())
 
 
 def _categories(categories: Any, accounts: Any = None, **_: Any) -> pa.Table | None:
@@ -90,6 +90,6 @@ def _categories(categories: Any, accounts: Any = None, **_: Any) -> pa.Table | N
     return with_column(rows, "account", named["account_code"])
 
 
-def comparable(text: str | None) -> str | None:
+def comparable(text: pl.Expr) -> pl.Expr:
     """Return a name for comparison: without capitals, and with single spaces."""
-    return None if text is None else " ".join(text.casefold().split())
+    return text.str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()

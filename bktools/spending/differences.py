@@ -3,52 +3,31 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.errors import InputError
-from bktools.frames.columns import amounts_of, days_of, in_one_scale, text_of, with_column
+from bktools.frames.arrow import to_arrow
+from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.incoming import in_memory, source_of
-from bktools.frames.schema import COUNT, MONEY, TEXT, Month, to_pandas
-from bktools.frames.sums import (
-    HOME,
-    NO_CURRENCY,
-    NOTHING,
-    Money,
-    change_of,
-    currencies_of,
-    threshold_of,
-    total,
-)
+from bktools.frames.schema import DIGITS, TEXT, Month, to_pandas
+from bktools.frames.sums import HOME, MEANINGLESS, NO_CURRENCY, threshold_of
 from bktools.spending.budgets import comparable, with_ids
 from bktools.spending.rates import ExchangeRates, in_own_currency, month_end, rates_of
-from bktools.spending.sums import (
-    KEYS,
-    NAMING,
-    Grouped,
-    columns_of,
-    grouped_by,
-    keys_of,
-    of_period,
-)
+from bktools.spending.sums import KEYS, NAMING, Grouped, columns_of, grouped_by, keys_of, of_period
 from bktools.wording import Sentence, Words, words
 
 SHOWN_DRIVERS = 3
-NO_MONEY = pa.chunked_array([[]], MONEY)
-
-Group = tuple[str, ...]
-Side = dict[Group, dict[str, Money]]
-# An entry of one side alone: what it adds, its day and its supplier or description.
-Driver = tuple[Decimal, dt.date | None, str | None]
+SIDES = ("this", "that")
+c = pl.col
 
 
 def versus(
@@ -128,6 +107,26 @@ def versus(
     'Bahn +45.50'
     """
     is_large = threshold_of(threshold)
+    frames = {"categories": categories, "accounts": accounts, "employees": employees}
+    rows, about = compared(this, that, by, frames, period, before, rates, language, every=every)
+    large = rows.filter(is_large)
+    about["below_threshold"] = len(rows) - len(large)
+    return to_pandas(to_arrow(large.cast({"percent": pl.Float64})), about)
+
+
+def compared(
+    this: Any,
+    that: Any,
+    by: str | Sequence[str],
+    frames: Mapping[str, Any],
+    period: Month | None = None,
+    before: Month | None = None,
+    rates: Any = None,
+    language: str | None = None,
+    *,
+    every: bool = False,
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Return the rows of `versus`, with exact amounts and percentages of one decimal, and facts of them."""
     by = keys_of(by, this, that)
     columns = columns_of(by) | {"entries"}
     given = {"this": this, "that": that}
@@ -136,7 +135,6 @@ def versus(
     sources = [Path(source_of(frame).get("source") or name).name for name, frame in given.items()]
     into_own = None if rates is None else rates_of(rates).into(None, this, that)
     that = _in_currency_of(this, that, into_own, *sources)
-    frames = {"categories": categories, "accounts": accounts, "employees": employees}
     this, that = (
         with_ids(rows, by, source=source, **frames)
         for source, rows in zip(sources, (this, that), strict=True)
@@ -150,69 +148,47 @@ def versus(
         sides = [replace(side, rows=in_own_currency(side.rows, into_own, last)) for side in sides]
     # Sums name no entries.
     signs = [sign if "entries" not in rows.column_names else 0 for sign, rows in ((1, this), (-1, that))]
-    rows = [row for row in differences(sides, words(language), signs, every=every) if row.change or every]
-    large = [row for row in rows if is_large({"difference": row.change, "percent": row.percent})]
-    about = source_of(this) | {"below_threshold": len(rows) - len(large)}
+    changes = differences(sides, words(language), signs)
+    about = source_of(this)
     about["questionable"] = {name: side.questionable for name, side in zip(given, sides, strict=True)}
-    return to_pandas(_table(large, sides[0]), about)
+    missing = sides[0].missing
+    shown = changes.with_columns(c(name).fill_null(text) for name, text in missing.items())
+    figures = ("currency", "this", "that", "difference", "percent", "drivers")
+    return shown.filter(every | (c.difference != 0)).select(*missing, *figures, *sides[0].ids), about
 
 
-@dataclass(frozen=True)
-class GroupChange:
-    """A group that differs in one currency.
+def differences(sides: Sequence[Grouped], words: Words, signs: Sequence[int] = (1, -1)) -> pl.DataFrame:
+    """Return a row for each group and currency of two sides: that of most entries, the largest change first.
 
-    Parameters
-    ----------
-    labels : mapping
-        Its columns of names and IDs, None for a missing one.
-    currency : str
-        The currency, or `NO_CURRENCY`.
-    this, that : Money
-        The entries of both sides.
-    that_amount, this_amount, change : Decimal
-        Their amounts, and the exact change from that to this.
-    percent : Decimal, optional
-        The change in percent of `that_amount`, None where that says nothing.
-    drivers : str
-        The entries that make most of the change, in words.
-    """
-
-    labels: Mapping[str, str | None]
-    currency: str
-    this: Money
-    that: Money
-    that_amount: Decimal
-    this_amount: Decimal
-    change: Decimal
-    percent: Decimal | None
-    drivers: str
-
-
-def differences(
-    sides: Sequence[Grouped], words: Words, signs: Sequence[int] = (1, -1), *, every: bool = False
-) -> list[GroupChange]:
-    """Return the groups whose number or amount differs, by currency, then the largest change first.
-
-    The two sides are this and that. The currency with most entries is the first. Groups are the same where
-    their IDs are, or their names where a side has no IDs. A side of sums has the sign 0: it names no entries.
-    `every` returns equal groups, too.
+    Groups are the same where their IDs are, or their names where a side has no IDs. The columns are those of
+    the keys, currency, entries_this and entries_that (counts), this, that and difference (exact), percent
+    (one decimal), and drivers: the entries that make most of the change, in words. A side of sums has the
+    sign 0: it names no entries.
     """
     joined = _joined_by(sides)
-    labels: dict[Group, dict[str, str | None]] = {}
-    now, before = (_sums(side, joined, labels) for side in sides)
-    drivers = _drivers(sides, signs, joined)
-    ranks = {name: place for place, name in enumerate(currencies_of([*now.values(), *before.values()], None))}
-    made = []
-    for group in {**now, **before}:
-        of_this, of_that = now.get(group, {}), before.get(group, {})
-        for currency in {**of_this, **of_that}:
-            new, old = of_this.get(currency, NOTHING), of_that.get(currency, NOTHING)
-            amounts = change_of(old, new)
-            if every or amounts[2] or old.entries != new.entries:
-                largest = _largest(drivers.get((*group, currency), ()), amounts[2], currency, words)
-                one = GroupChange(labels[group], currency, new, old, *amounts, drivers=largest)
-                made.append(((ranks[currency], -abs(one.change), group), one))
-    return [one for _, one in sorted(made, key=itemgetter(0))]
+    on = [*(f"key {place}" for place in range(len(joined))), "currency"]
+    sums = [
+        _sums(side, joined, on).with_columns(side=pl.lit(name))
+        for side, name in zip(sides, SIDES, strict=True)
+    ]
+    says_something = (c.that > 0) & (c.difference.abs() <= MEANINGLESS * c.that)
+    percent = 100 * c.difference.cast(pl.Float64) / c.that.cast(pl.Float64)
+    changes = (
+        pl.concat(sums, how="diagonal_relaxed")
+        .group_by(on, maintain_order=True)
+        .agg(
+            *(c(name).first() for name in sides[0].keys),
+            *(c.entries.filter(side=side).sum().alias(f"entries_{side}") for side in SIDES),
+            *(c.amount.filter(side=side).sum().alias(side) for side in SIDES),
+        )
+        .with_columns(difference=c.this - c.that)
+        .with_columns(percent=pl.when(says_something).then(percent.round(1)).cast(pl.Decimal(DIGITS, 1)))
+        .with_columns(entries=(c.entries_this + c.entries_that).sum().over("currency"))
+        .sort(c.currency == NO_CURRENCY, -c.entries, "currency", -c.difference.abs(), *on[:-1])
+    )
+    drivers = _drivers(sides, signs, joined, changes.select(*on, "difference"), words)
+    named = changes.join(drivers, on=on, how="left", maintain_order="left")
+    return named.with_columns(c.drivers.fill_null(""))
 
 
 def _in_currency_of(
@@ -243,11 +219,9 @@ def _last_day(*sides: pa.Table) -> dt.date | None:
     return last and month_end(last)
 
 
-def _money_of(side: Grouped) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Return the amounts that are compared, and their currencies: the company's own where it was given."""
-    rows = side.rows
-    names = (HOME, "home_currency") if HOME in rows.column_names else ("amount", "currency")
-    return amounts_of(pa.table({"amount": rows[names[0]]})), text_of(rows, names[1])
+def _money_of(side: Grouped) -> tuple[str, str]:
+    """Return the columns of amount and currency that are compared: the company's own where it was given."""
+    return (HOME, "home_currency") if HOME in side.rows.column_names else ("amount", "currency")
 
 
 def _joined_by(sides: Sequence[Grouped]) -> list[str]:
@@ -258,106 +232,84 @@ def _joined_by(sides: Sequence[Grouped]) -> list[str]:
     return [ids[name] if all(ids[name] in side.keys for side in sides) else name for name in firsts]  # type: ignore[misc]
 
 
-def _sums(side: Grouped, joined: Sequence[str], labels: dict[Group, dict[str, str | None]]) -> Side:
-    """Return the money of each group by currency, and note the names of groups that have none yet."""
-    amounts: dict[Group, dict[str, list[Decimal]]] = defaultdict(lambda: defaultdict(list))
-    counts: dict[tuple[Group, str], int] = defaultdict(int)
-    for row in side.summed(*_money_of(side)).to_pylist():
-        group, currency = (
-            tuple(_same(row[name], side.missing.get(name)) for name in joined),
-            row["currency"] or NO_CURRENCY,
-        )
-        labels.setdefault(group, {name: row[name] for name in side.keys})
-        counts[group, currency] += row["entries"]
-        amounts[group][currency] += [] if row["amount"] is None else [row["amount"]]
-    return {
-        group: {name: Money(counts[group, name], total(parts)) for name, parts in money.items()}
-        for group, money in amounts.items()
-    }
+def _sums(side: Grouped, joined: Sequence[str], on: Sequence[str]) -> pl.DataFrame:
+    """Return the sums of a side, with the columns that tell the same group of the other side."""
+    sums = side.summed(*_money_of(side)).with_columns(c.currency.fill_null(NO_CURRENCY))
+    return sums.with_columns(_same(side, name).alias(key) for name, key in zip(joined, on, strict=False))
 
 
-def _same(text: str | None, missing: str | None) -> str:
-    """Return a text as groups compare it: missing values as `spend` shows them, no capitals or spaces."""
-    return comparable(missing or "" if text is None else text) or ""
+def _same(side: Grouped, name: str) -> pl.Expr:
+    """Return a column of a key as groups are compared by: missing values as `spend` shows them."""
+    return comparable(c(name).fill_null(side.missing.get(name, "")))
 
 
 def _drivers(
-    sides: Sequence[Grouped], signs: Sequence[int], joined: Sequence[str]
-) -> Mapping[Group, list[Driver]]:
-    """Return the entries that one side has alone, by group and currency.
+    sides: Sequence[Grouped],
+    signs: Sequence[int],
+    joined: Sequence[str],
+    changes: pl.DataFrame,
+    words: Words,
+) -> pl.DataFrame:
+    """Return the entries that add most to the change of a group, by name, with what each of them adds.
 
     An entry that both sides have with the same supplier and amount adds nothing. A side of sums, whose sign
     is 0, has no entries, nor has a budget, which lacks a date, a supplier and a description.
     """
-    group = [*(f"key {place}" for place in range(len(joined))), "currency"]
-    entry_key = [*group, "supplier", "paid in", "paid"]
-    tables = []
-    paid = in_one_scale(*(amounts_of(side.rows) for side in sides))
-    amounts = in_one_scale(*(_money_of(side)[0] for side in sides))
-    for side, exact, own, sign in zip(sides, paid, amounts, signs, strict=True):
-        rows = side.rows
-        if sign and {"date", *NAMING} & {*rows.column_names}:
-            keys = [_sames(side, name) for name in joined]
-            supplier = pc.coalesce(text_of(rows, "supplier"), text_of(rows, "description"))
-            columns = [*keys, pc.fill_null(_money_of(side)[1], NO_CURRENCY), supplier]
-            columns += [text_of(rows, "currency"), exact, own]
-            columns += [pa.repeat(pa.scalar(sign, COUNT), len(rows)), days_of(rows)]
-            tables.append(pa.table(columns, [*entry_key, "amount", "sign", "day"]))
-    drivers: dict[Group, list[Driver]] = defaultdict(list)
-    if tables:
-        entries = pa.concat_tables(tables)
-        entries = entries.append_column("number", pa.array(range(len(entries)), COUNT))
-        numbers = [("number", "min"), ("number", "max")]
-        left = entries.group_by(entry_key, use_threads=False).aggregate(
-            [("sign", "sum"), ("day", "max"), *numbers]
-        )
-        left = left.filter(pc.and_(pc.not_equal(left["sign_sum"], 0), pc.is_valid(left["paid"])))
-        for row in left.to_pylist():
-            # One price may have other rates on the other side, whose entries come last.
-            is_this = row["sign_sum"] > 0
-            amount = entries["amount"][row["number_min" if is_this else "number_max"]].as_py()
-            driver = (amount if is_this else amount.copy_negate(), row["day_max"], row["supplier"])
-            drivers[tuple(row[key] for key in group)] += [driver] * abs(row["sign_sum"])
-    return drivers
-
-
-def _sames(side: Grouped, name: str) -> pa.Array:
-    """Return a column of a key as groups are compared by; each text is worked out once."""
-    codes = side.keys[name].combine_chunks().dictionary_encode("encode")
-    texts = pa.array([_same(text, side.missing.get(name)) for text in codes.dictionary.to_pylist()], TEXT)
-    return texts.take(codes.indices)
-
-
-def _largest(entries: Sequence[Driver], difference: Decimal, currency: str, words: Words) -> str:
-    """Return the entries that add most to a difference, by name, with what each of them adds."""
-    of_supplier: dict[str | None, list[Driver]] = defaultdict(list)
-    for entry in entries:
-        of_supplier[entry[2]].append(entry)
+    on = changes.columns[:-1]
+    parts = [
+        _entries(side, joined, on, sign)
+        for side, sign in zip(sides, signs, strict=True)
+        if sign and {"date", *NAMING} & {*side.rows.column_names}
+    ]
+    if not parts:
+        return changes.select(on).clear().with_columns(drivers=pl.lit(None, pl.String))
+    # An entry and one of the same price on the other side cancel each other, the earliest of both first.
+    same = (*on, "supplier", "paid in", "paid")
+    alone = (
+        pl.concat(parts, how="vertical_relaxed")
+        .filter(c.paid.is_not_null())
+        .sort("day", maintain_order=True)
+        .with_columns(number=c.sign.cum_count().over(*same, "sign"))
+        .filter(c.sign.n_unique().over(*same, "number") == 1)
+        .select(*on, "supplier", "day", c.amount * c.sign)
+    )
     # A supplier that both sides have drives by what it has more or less.
-    netted: list[Driver] = []
-    for supplier, own in of_supplier.items():
-        is_on_both = supplier is not None and len({amount > 0 for amount, *_ in own}) > 1
-        netted += [(total(amount for amount, *_ in own), None, supplier)] if is_on_both else own
-    same_way = [entry for entry in netted if entry[0] * difference > 0]
-    largest = sorted(same_way, key=lambda entry: (-abs(entry[0]), str(entry[1]), entry[2] or ""))
-    names = []
-    for amount, day, supplier in largest[:SHOWN_DRIVERS]:
-        name = " ".join(filter(None, (words.day(day) if day else None, supplier)))
-        sign = "+" if amount > 0 else ""
-        names.append(f"{name or words('change.an_entry')} {sign}{words.amount(amount, currency)}")
-    return "; ".join(names)
+    is_on_both = c.supplier.is_not_null() & ((c.amount > 0).n_unique().over(*on, "supplier") > 1)
+    netted = alone.filter(is_on_both).group_by(*on, "supplier").agg(c.amount.sum())
+    drivers = (
+        pl.concat([alone.filter(~is_on_both), netted], how="diagonal_relaxed")
+        .join(changes, on=on)
+        .filter(c.amount.sign() * c.difference.sign() > 0)
+        .sort(-c.amount.abs(), "day", "supplier", nulls_last=True)
+        .group_by(on, maintain_order=True)
+        .head(SHOWN_DRIVERS)
+    )
+    texts = [_driver(row, words) for row in drivers.iter_rows(named=True)]
+    named = drivers.with_columns(drivers=pl.Series(texts, dtype=pl.String))
+    return named.group_by(on, maintain_order=True).agg(c.drivers.str.join("; "))
 
 
-def _table(rows: Sequence[GroupChange], side: Grouped) -> pa.Table:
-    """Return the differences as a table: keys as text, exact amounts in one scale, IDs last."""
-    labels = {name: [row.labels[name] or text for row in rows] for name, text in side.missing.items()}
-    columns = {name: pa.array(texts, TEXT) for name, texts in labels.items()}
-    columns["currency"] = pa.array([row.currency for row in rows], TEXT)
-    amounts = [[row.this_amount, row.that_amount, row.change] for row in rows]
-    money = [pa.chunked_array([pa.array(values)]) for values in zip(*amounts, strict=True)] or [NO_MONEY] * 3
-    columns |= dict(zip(("this", "that", "difference"), in_one_scale(*money), strict=True))
-    percents = [None if row.percent is None else float(row.percent) for row in rows]
-    columns["percent"] = pa.array(percents, pa.float64())
-    columns["drivers"] = pa.array([row.drivers for row in rows], TEXT)
-    ids = [name for name in side.keys if name not in side.missing]
-    return pa.table(columns | {name: pa.array([row.labels.get(name) for row in rows], TEXT) for name in ids})
+def _entries(side: Grouped, joined: Sequence[str], on: Sequence[str], sign: int) -> pl.DataFrame:
+    """Return the entries of a side with the columns that tell equal ones."""
+    rows, (amount, currency) = side.rows, _money_of(side)
+    columns = {name: side.keys[name] for name in joined}
+    columns |= {"currency": text_of(rows, currency), "supplier": text_of(rows, "supplier")}
+    columns |= {"description": text_of(rows, "description"), "day": days_of(rows)}
+    columns |= {"paid in": text_of(rows, "currency"), "paid": amounts_of(rows), "amount": rows[amount]}
+    return pl.DataFrame(pa.table([*columns.values()], [*columns])).select(
+        *(_same(side, name).alias(key) for name, key in zip(joined, on, strict=False)),
+        c.currency.fill_null(NO_CURRENCY),
+        pl.coalesce("supplier", "description").alias("supplier"),
+        "day",
+        "paid in",
+        "paid",
+        "amount",
+        sign=pl.lit(sign),
+    )
+
+
+def _driver(row: Mapping[str, Any], words: Words) -> str:
+    day = words.day(row["day"]) if row["day"] else None
+    name = " ".join(filter(None, (day, row["supplier"]))) or words("change.an_entry")
+    sign = "+" if row["amount"] > 0 else ""
+    return f"{name} {sign}{words.amount(row['amount'], row['currency'])}"

@@ -2,60 +2,58 @@
 
 from __future__ import annotations
 
-import calendar
 import datetime as dt
-import math
-import statistics
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.errors import ArgumentError, InputError
+from bktools.frames.arrow import to_arrow
 from bktools.frames.columns import amounts_of, days_of, text_of
 from bktools.frames.incoming import in_memory, source_of
-from bktools.frames.schema import DATE, TEXT, Month, to_pandas
+from bktools.frames.schema import Month, to_pandas
 from bktools.wording import Sentence
 
-# An entry recurs when it came in so many of the four months before: one of them may lack it, too.
+# An entry recurs when it came in the month before, and in so many of the four months before.
 MONTHS, LEAST = 4, 3
 # What comes once a month comes a few days earlier or later where weekends and holidays are.
 USUAL_DAYS = 6
 # A bill by use, such as for power or a telephone, is a quarter more or less than the others.
-USUAL_SHARE = Decimal("0.25")
-
+USUAL_SHARE = 0.25
 # The price of a contract changes by less, however it is billed.
-OTHER_PRICE = Decimal("0.5")
-# So many habits may chance show among a supplier's entries.
-CHANCE = 0.05
-DAYS_OF_MONTH = 30
+OTHER_PRICE = 0.5
+# Where fewer of the entries of a supplier come every month, or it has more entries in four months, days and
+# amounts agree by chance.
+REGULAR, MANY = 0.9, 100
+DAYS_OF_MONTH = 30.44
 
-DAY = dt.timedelta(days=1)
 # An entry that has not come is listed first.
 STATES = ("missing", "late", "due", "came")
+OWNER = ("supplier", "currency", "company_id")
 KEYS = ("supplier", "category_name", "currency", "company_id", "category_id")
 LAST = ("amount_1", "amount_2", "amount_3")
 
-Key = tuple[str | None, ...]
+# What an entry is to that of the month before: one of the three months before it (-3 to -1), the one of the
+# month, that of the month after, or the one of the month that came a month late.
+CAME, NEXT, LATE = 0, 1, 2
+
+c = pl.col
 
 
 def expected_entries(entries: Any, month: Month, *, as_of: dt.date | str | None = None) -> pd.DataFrame:
     """Return the entries that come every month, and whether they have come in this one.
 
-    An entry is expected when its supplier, with the same category and currency, came in at least three of the
-    four months before, within six days of the same day of the month and within a quarter of the same amount.
-    It has come when such an entry is there, with another category or without one as well, and late when that
-    one is of the month after. It is due until its
-    usual day has passed, then missing. One that did not come in the month before either is not named again:
-    its contract may have ended. Nothing is estimated: the amount is the median of those that came. Nothing is
-    expected of a supplier of which more than half of the entries have other days or amounts, nor what its
-    many entries would show by chance.
+    An entry is expected when its supplier, with the same category and currency, came in the month before and
+    in two of the three months before that, within six days of the same day of the month and within a quarter
+    of the same amount. It has come when an entry of the month has at least half and at most one and a half
+    times the amount, on any day and in any category; it is late when one of the month after is not that
+    month's own. It is due until its usual day has passed, then missing. Nothing is estimated: the amount is
+    the median of those that came. Nothing is expected of a supplier of which more than a tenth of the
+    entries with the category have other days or amounts, or of one with more than a hundred of them in four
+    months, because they would agree by chance.
 
     Parameters
     ----------
@@ -103,7 +101,7 @@ def expected_entries(entries: Any, month: Month, *, as_of: dt.date | str | None 
     month = rules.month("month", month)
     day = dt.datetime.now().astimezone().date() if as_of is None else _day(as_of)
     table = in_memory(entries, "the entries", {"date", "amount", *KEYS})
-    return to_pandas(expected_in(table, month, day), source_of(entries))
+    return to_pandas(to_arrow(expected_in(table, month, day)), source_of(entries))
 
 
 def _day(as_of: object) -> dt.date:
@@ -114,212 +112,98 @@ def _day(as_of: object) -> dt.date:
         raise ArgumentError("as_of", Sentence("rule.instant"), as_of) from None
 
 
-def expected_in(table: pa.Table, month: str, as_of: dt.date) -> pa.Table:
-    """Return what `expected_entries` returns of a table, and a month such as "2026-10", as a table."""
-    wanted = dt.date.fromisoformat(f"{month}-01")
+def expected_in(table: pa.Table, month: str, as_of: dt.date) -> pl.DataFrame:
+    """Return what `expected_entries` returns of a table, and a month such as "2026-10", as a Polars frame."""
     for name in ("date", "amount", "currency", "supplier"):
         if name not in table.column_names:
             raise InputError(Sentence("error.no_column_of_habits", name=name))
-    if as_of < _months_later(wanted, 1):
-        as_of = min(as_of, pc.max(days_of(table)).as_py() or as_of)
-    free: dict[Key, Free] = defaultdict(lambda: defaultdict(Counter))
-    expected = []
-    for key, arrivals in _by_key(table, wanted).items():
-        own: Free = defaultdict(Counter)
-        for one in arrivals:
-            own[one.day][one] += 1
-        expected += [(key, habit) for habit in _regular(arrivals, own, wanted, as_of)]
-        for day, counts in own.items():
-            free[_without_category(key)][day] += counts
-    expected = [
-        (key, _in_any_category(habit, free[_without_category(key)], wanted)) for key, habit in expected
-    ]
-    expected.sort(
-        key=lambda row: (STATES.index(row[1].state), -abs(row[1].amount), *(text or "" for text in row[0]))
+    entries = _entries(table, month)
+    last_day = entries["day"].max()
+    if f"{as_of:%Y-%m}" <= month and isinstance(last_day, dt.date):
+        as_of = min(as_of, last_day)
+    matches = _matches(entries)
+    amounts = matches.filter(c.role < CAME).group_by("number", maintain_order=True).agg(before="other_amount")
+    states = c.role.replace_strict({CAME: "came", LATE: "late"}, return_dtype=pl.String)
+    arrived = matches.filter(c.role.is_in([CAME, LATE])).select("number", arrival=states, came_on="other_day")
+    count = c.amounts.list.len()
+    not_come = pl.when(c.expected_on < as_of).then(pl.lit("missing")).otherwise(pl.lit("due"))
+    shown = (
+        entries.join(amounts, on="number")
+        .with_columns(amounts=pl.concat_list("amount", "before"), expected_on=c.day.dt.offset_by("1mo"))
+        .filter(count >= LEAST, count.sum().over(KEYS) >= REGULAR * c.known)
+        .join(arrived, on="number", how="left")
+        .with_columns(
+            c.amounts.list.sort().list.get((count - 1) // 2).alias("amount"),
+            *(c.amounts.list.get(place).alias(name) for place, name in enumerate(LAST)),
+            state=pl.coalesce("arrival", not_come).cast(pl.Enum(STATES)),
+        )
+        .sort("state", -c.amount.abs(), *KEYS)
+        .cast({"state": pl.String})
     )
-    return _table(expected, table)
+    keys = [name for name in KEYS if name in table.column_names]
+    return shown.select(*keys[:3], "state", "expected_on", "amount", *LAST, "came_on", *keys[3:])
 
 
 def months_known(table: pa.Table, month: str) -> int:
     """Return how many of the months that a habit is learned from have entries; it needs `LEAST`."""
-    wanted = dt.date.fromisoformat(f"{month}-01")
-    before = {_months_later(wanted, -count) for count in range(1, MONTHS + 1)}
-    days = pc.unique(days_of(table).drop_null()).to_pylist()
-    return len(before & {day.replace(day=1) for day in days})
+    ago = _months_before(month, pl.Series("day", pl.from_arrow(days_of(table))).drop_nulls())
+    return ago.filter(ago.is_between(1, MONTHS)).n_unique()
 
 
-class Arrival(NamedTuple):
-    """An entry of one supplier, category and currency."""
+def _entries(table: pa.Table, month: str) -> pl.DataFrame:
+    """Return the entries of four months before a month until the month after it, with a number each.
 
-    day: dt.date
-    amount: Decimal
-
-
-@dataclass(frozen=True)
-class Habit:
-    """An entry of each month: the last three, newest first, the month's own, and in how many it came.
-
-    The state is "" where it did not come in the month before either.
+    `ago` is how many months before the month they came, `known` how many of the supplier and category did.
     """
-
-    state: str
-    expected_on: dt.date
-    amount: Decimal
-    last: tuple[Decimal, ...]
-    came_on: dt.date | None
-    months: int
-
-
-# By day, the entries that belong to no habit yet, with their number.
-Free = dict[dt.date, Counter[Arrival]]
+    columns = {name: text_of(table, name) for name in KEYS}
+    columns |= {"day": days_of(table), "amount": amounts_of(table)}
+    entries = pl.DataFrame(pa.table(columns)).filter(c.supplier != "", c.amount != 0, c.day.is_not_null())
+    ago = _months_before(month, entries["day"])
+    entries = entries.with_columns(ago=ago).filter(c.ago.is_between(-1, MONTHS)).with_row_index("number")
+    return entries.with_columns(known=(c.ago > 0).sum().over(KEYS))
 
 
-def _by_key(table: pa.Table, wanted: dt.date) -> dict[Key, list[Arrival]]:
-    """Return the entries of four months before the month until the month after it, by their keys."""
-    first, end = _months_later(wanted, -MONTHS), _months_later(wanted, 2)
-    days, amounts = days_of(table).to_pylist(), amounts_of(table).to_pylist()
-    keys = zip(*(text_of(table, name).to_pylist() for name in KEYS), strict=True)
-    arrivals: dict[Key, list[Arrival]] = defaultdict(list)
-    for key, day, amount in zip(keys, days, amounts, strict=True):
-        if key[0] and day and amount and first <= day < end:
-            arrivals[key].append(Arrival(day, amount))
-    return {key: sorted(own) for key, own in arrivals.items()}
+def _months_before(month: str, days: pl.Series) -> pl.Series:
+    first = dt.date.fromisoformat(f"{month}-01")
+    return (first.year - days.dt.year()) * 12 + first.month - days.dt.month()
 
 
-def _without_category(key: Key) -> Key:
-    return tuple(text for name, text in zip(KEYS, key, strict=True) if not name.startswith("category"))
+def _matches(entries: pl.DataFrame) -> pl.DataFrame:
+    """Return the entries that are the same as one of the month before, each with its role; none has two.
 
-
-def _in_any_category(habit: Habit, free: Free, wanted: dt.date) -> Habit:
-    """Return a habit as one that came where its entry has another category, or none yet."""
-    end = _months_later(wanted, 1) - DAY
-    usual = Arrival(habit.expected_on, habit.amount)
-    arrived = None if habit.state == "came" else _nearest(free, usual, wanted, until=end)
-    if arrived is None:
-        return habit
-    free[arrived.day][arrived] -= 1
-    return replace(habit, state="came", came_on=arrived.day)
-
-
-def _regular(arrivals: Sequence[Arrival], free: Free, wanted: dt.date, as_of: dt.date) -> list[Habit]:
-    """Return the habits of a key that are to be shown; none where more than half of the entries has none."""
-    habits = [*_habits(arrivals, free, wanted, as_of)]
-    came, before = sum(habit.months for habit in habits), sum(one.day < wanted for one in arrivals)
-    return [habit for habit in habits if habit.state] if 2 * came >= before else []
-
-
-def _habits(arrivals: Sequence[Arrival], free: Free, wanted: dt.date, as_of: dt.date) -> Iterator[Habit]:
-    """Find the entries of each month among those of one key; an entry belongs to one habit at most.
-
-    `free` has all of them, and keeps those that belong to none.
+    One row per match: the `number` of the entry of the month before, role, other_day, other_amount.
     """
-    before = [_months_later(wanted, -count) for count in range(1, MONTHS + 1)]
-    end = _months_later(wanted, 1) - DAY
-    history = [one for one in arrivals if one.day < wanted]
-    for newest in reversed(history):
-        by_month = [_nearest(free, newest, month) for month in before] if free[newest.day][newest] else []
-        came = [one for one in by_month if one is not None]
-        if len(came) < LEAST or _by_chance(came, history) > CHANCE:
-            continue
-        usual = Arrival(_in_month(newest.day, wanted), statistics.median_low([one.amount for one in came]))
-        for one in came:
-            free[one.day][one] -= 1
-        arrived = _nearest(free, usual, wanted, until=end) or _alone(free, usual, wanted)
-        late = None if arrived else _after(free, usual, wanted)
-        shown = arrived or late
-        if shown:
-            free[shown.day][shown] -= 1
-        # One that has not come twice was named last month.
-        missing = "" if by_month[0] is None else "missing" if usual.day < as_of else "due"
-        state = "came" if arrived else "late" if late else missing
-        last = tuple(one.amount for one in came[: len(LAST)])
-        yield Habit(state, usual.day, usual.amount, last, shown.day if shown else None, len(came))
-
-
-def _by_chance(came: Sequence[Arrival], history: Sequence[Arrival]) -> float:
-    """Return how many habits as regular as this one the other entries of its supplier would show by chance.
-
-    Entries that come at any time are as near in day and amount as those of the habit with a probability that
-    follows from their number; each entry of a month is a trial.
-    """
-    newest, trials = came[0], len(history) / MONTHS
-    days = max(abs((one.day - _in_month(newest.day, one.day)).days) for one in came)
-    difference = max(abs(one.amount - newest.amount) for one in came)
-    # Twice as far, because those of the habit are the nearest ones.
-    days = min(2 * days + 1, USUAL_DAYS)
-    difference = min(2 * difference, abs(newest.amount) * USUAL_SHARE)
-    others = sum(abs(one.amount - newest.amount) <= difference for one in history) - len(came)
-    # Half an entry more: that there is none in four months does not mean that none can come.
-    in_a_month = min(1, (others + 0.5) / MONTHS * (2 * days + 1) / DAYS_OF_MONTH)
-    return trials * math.comb(MONTHS - 1, len(came) - 1) * in_a_month ** (len(came) - 1)
-
-
-def _between(free: Free, first: dt.date, last: dt.date) -> Iterator[Arrival]:
-    """Return the entries of some days that belong to no habit, each as often as it is there."""
-    for number in range((last - first).days + 1):
-        # A day without an entry is not added to those that have some.
-        yield from free.get(first + number * DAY, Counter()).elements()
-
-
-def _nearest(free: Free, usual: Arrival, month: dt.date, *, until: dt.date = dt.date.max) -> Arrival | None:
-    """Return the entry of a month that has the usual day and amount, the nearest of several."""
-    due = _in_month(usual.day, month)
-
-    def distance(one: Arrival) -> tuple[Decimal, int]:
-        return abs(one.amount - usual.amount), abs((one.day - due).days)
-
-    near = _between(free, due - USUAL_DAYS * DAY, min(due + USUAL_DAYS * DAY, until))
-    return min((one for one in near if _is_usual(one, usual)), key=distance, default=None)
-
-
-def _alone(free: Free, usual: Arrival, month: dt.date) -> Arrival | None:
-    """Return the entry of a month that has the usual amount on another day, or is the only one near to it."""
-    of_month = {*_between(free, month, _months_later(month, 1) - DAY)}
-    own = sorted(one for one in of_month if one.amount * usual.amount > 0)
-    same = [one for one in own if _is_usual(one, usual)]
-    if same or len(own) != 1:
-        return same[0] if same else None
-    return own[0] if abs(own[0].amount - usual.amount) <= abs(usual.amount) * OTHER_PRICE else None
-
-
-def _after(free: Free, usual: Arrival, month: dt.date) -> Arrival | None:
-    """Return an entry of the month after that is not that month's own."""
-    following = _months_later(month, 1)
-    of_month = _between(free, following, _months_later(following, 1) - DAY)
-    own = [one for one in of_month if _is_usual(one, usual)]
-    of_following = _nearest(free, usual, following)
-    return next((one for one in own if one != of_following), own[0] if len(own) > 1 else None)
-
-
-def _is_usual(one: Arrival, usual: Arrival) -> bool:
-    return abs(one.amount - usual.amount) <= abs(usual.amount) * USUAL_SHARE
-
-
-def _months_later(day: dt.date, count: int) -> dt.date:
-    """Return the first day of the month that comes so many months after that of a day."""
-    months = day.year * 12 + day.month - 1 + count
-    return dt.date(months // 12, months % 12 + 1, 1)
-
-
-def _in_month(day: dt.date, month: dt.date) -> dt.date:
-    """Return the same day of another month, or its last one."""
-    return month.replace(day=min(day.day, calendar.monthrange(month.year, month.month)[1]))
-
-
-def _table(rows: Sequence[tuple[Key, Habit]], entries: pa.Table) -> pa.Table:
-    """Return habits as a table; columns of keys that the entries lack are left out."""
-    amount = amounts_of(entries).type
-    keys = {
-        name: pa.array([key[place] for key, _ in rows], TEXT)
-        for place, name in enumerate(KEYS)
-        if name in entries.column_names
-    }
-    habits = [habit for _, habit in rows]
-    columns: dict[str, pa.Array] = {name: keys.pop(name) for name in KEYS[:3] if name in keys}
-    columns["state"] = pa.array([habit.state for habit in habits], TEXT)
-    columns["expected_on"] = pa.array([habit.expected_on for habit in habits], DATE)
-    columns["amount"] = pa.array([habit.amount for habit in habits], amount)
-    for place, name in enumerate(LAST):
-        columns[name] = pa.array([habit.last[place] for habit in habits], amount)
-    columns["came_on"] = pa.array([habit.came_on for habit in habits], DATE)
-    return pa.table(columns | keys)
+    others = entries.filter(c.ago != 1)
+    others = others.rename({name: f"other_{name}" for name in entries.columns if name not in OWNER})
+    months = ((c.other_day - c.day).dt.total_days() / DAYS_OF_MONTH).round().cast(pl.Int64)
+    usual_day = c.day.dt.offset_by(pl.format("{}mo", months))
+    change = (c.other_amount.cast(pl.Float64) / c.amount.cast(pl.Float64) - 1).abs().round(6)
+    pairs = (
+        entries.filter(c.ago == 1, c.known <= MANY)
+        .join(others, on=OWNER, nulls_equal=True)
+        .with_columns(months=months, change=change, days=(c.other_day - usual_day).dt.total_days().abs())
+        .with_columns(
+            is_usual=(c.change <= USUAL_SHARE) & (c.days <= USUAL_DAYS),
+            is_moved=c.category_id.ne_missing(c.other_category_id)
+            | c.category_name.ne_missing(c.other_category_name),
+        )
+    )
+    roles = (
+        pairs.filter("is_usual", ~c.is_moved, c.months.is_between(1 - MONTHS, -1)).with_columns(
+            role=c.months
+        ),
+        pairs.filter(c.change <= OTHER_PRICE, c.other_ago == 0).with_columns(role=pl.lit(CAME, pl.Int64)),
+        pairs.filter("is_usual", c.months == 2, c.other_ago == -1).with_columns(role=pl.lit(NEXT, pl.Int64)),
+        pairs.filter(c.change <= USUAL_SHARE, c.other_ago == -1).with_columns(role=pl.lit(LATE, pl.Int64)),
+    )
+    pairs = pl.concat(roles).sort("role", "is_moved", ~c.is_usual, "change", "days")
+    used: set[int] = set()
+    filled: set[tuple[int, int]] = set()
+    chosen = []
+    for place, (number, other, role) in enumerate(pairs.select("number", "other_number", "role").iter_rows()):
+        has_come = role == LATE and (number, CAME) in filled
+        if other not in used and (number, role) not in filled and not has_come:
+            chosen.append(place)
+            used.add(other)
+            filled.add((number, role))
+    return pairs[chosen].sort("role", descending=True)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import bisect
 import calendar
 import datetime as dt
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,7 +21,7 @@ from bktools.currencies import MINOR_UNITS, USUAL
 from bktools.errors import ArgumentError, InputError
 from bktools.frames.columns import amounts_of, days_of, text_of, with_column
 from bktools.frames.delimited import to_csv
-from bktools.frames.schema import MONEY, TEXT
+from bktools.frames.schema import DIGITS, TEXT
 from bktools.frames.sums import HOME
 from bktools.settings import Settings
 from bktools.wording import Sentence
@@ -31,18 +30,20 @@ COLUMNS = ("date", "currency", "rate")
 # The day of a rate that holds on every day.
 ALWAYS = dt.date.min
 
+c = pl.col
+
+# A day, a currency, and its rate from this day on.
 Row = tuple[dt.date, str, Decimal]
 
 
 @dataclass(frozen=True)
 class ExchangeRates:
-    """What one unit of each currency is worth in the company's own: by currency, the days and their rates.
+    """What one unit of each currency is worth in the company's own: rows by currency, then by day.
 
     `own` is the company's own currency, None where `into` has not been asked yet.
     """
 
-    days: Mapping[str, Sequence[dt.date]]
-    rates: Mapping[str, Sequence[Decimal]]
+    rows: tuple[Row, ...]
     own: str | None = None
 
     def into(self, own: str | None, *tables: pa.Table) -> ExchangeRates:
@@ -56,30 +57,22 @@ class ExchangeRates:
             When several currencies have no rate.
         """
         texts = (text_of(rows, "currency").to_pylist() for rows in tables if "currency" in rows.column_names)
-        return replace(self, own=own or self.own or _own([*chain(*texts)], self))
+        return replace(self, own=own or self.own or _own({*chain(*texts)}, self.rows))
 
     def at(self, currency: str | None, day: dt.date | None) -> Decimal | None:
         """Return the rate of a day, or of the last day before it that has one; None where there is none."""
         if currency is not None and currency == self.own:
             return Decimal(1)
-        days = self.days.get(currency or "", ())
-        if day is None and list(days) != [ALWAYS]:
-            return None
-        place = bisect.bisect_right(days, day or ALWAYS)
-        return self.rates[currency or ""][place - 1] if place else None
+        known = [rate for begins, code, rate in self.rows if code == currency and begins <= (day or ALWAYS)]
+        return known[-1] if known else None
 
     @property
     def table(self) -> pa.Table:
         """The rates as a file of them has them."""
-        days = [(day, currency) for currency, own in self.days.items() for day in own]
-        rates = [rate for own in self.rates.values() for rate in own]
-        return pa.table(
-            {
-                "date": pa.array([None if day == ALWAYS else day.isoformat() for day, _ in days], TEXT),
-                "currency": pa.array([currency for _, currency in days], TEXT),
-                "rate": pa.array([f"{rate:f}" for rate in rates], TEXT),
-            }
-        )
+        rows = [
+            (None if day == ALWAYS else f"{day}", currency, f"{rate:f}") for day, currency, rate in self.rows
+        ]
+        return pa.table([pa.array(column, TEXT) for column in zip(*rows, strict=True)], COLUMNS)
 
 
 def rates_of(rates: Any) -> ExchangeRates:
@@ -100,15 +93,11 @@ def rates_of(rates: Any) -> ExchangeRates:
         rows = _rows_of_file(rates)
     else:
         raise ArgumentError("rates", Sentence("rule.rates"), type(rates).__name__)
-    by_currency: dict[str, dict[dt.date, Decimal]] = defaultdict(dict)
+    known: dict[tuple[str, dt.date], Decimal] = {}
     for day, currency, rate in rows:
-        if by_currency[currency].setdefault(day, rate) != rate:
+        if known.setdefault((currency, day), rate) != rate:
             raise ArgumentError("rates", Sentence("rule.two_rates", currency=currency, day=day))
-    ordered = {currency: dict(sorted(own.items())) for currency, own in by_currency.items()}
-    return ExchangeRates(
-        {currency: [*own] for currency, own in ordered.items()},
-        {currency: [*own.values()] for currency, own in ordered.items()},
-    )
+    return ExchangeRates(tuple((day, currency, rate) for (currency, day), rate in sorted(known.items())))
 
 
 def in_own_currency(rows: pa.Table, rates: ExchangeRates, undated: dt.date | None = None) -> pa.Table:
@@ -137,16 +126,25 @@ def with_home(rows: pa.Table, rates: ExchangeRates, undated: dt.date | None = No
     without a day has the rate of the day `undated`.
     """
     own = str(rates.own)
-    unit = Decimal(1).scaleb(-MINOR_UNITS.get(own, USUAL))
-    homes: list[Decimal | None] = []
-    columns = (amounts_of(rows), text_of(rows, "currency"), days_of(rows))
-    for amount, currency, day in zip(*(column.to_pylist() for column in columns), strict=True):
-        rate = rates.at(currency, day or undated)
-        is_known = amount is not None and rate is not None
-        homes.append((amount * rate).quantize(unit, ROUND_HALF_UP) if is_known else None)
-    amounts = pa.array(homes, None if any(amount is not None for amount in homes) else MONEY)
+    units = MINOR_UNITS.get(own, USUAL)
+    others = [(ALWAYS, own, Decimal(1)), *(row for row in rates.rows if row[1] != own)]
+    known = pl.DataFrame(others, ["day", "currency", "rate"], orient="row").sort("day")
+    columns = {"amount": amounts_of(rows), "currency": text_of(rows, "currency"), "day": days_of(rows)}
+    entries = pl.DataFrame(pa.table(columns)).with_columns(c.day.fill_null(undated or ALWAYS))
+    # With the decimals of both the product is exact.
+    decimals = sum(
+        getattr(frame.schema[name], "scale", 0) for frame, name in ((entries, "amount"), (known, "rate"))
+    )
+    exact = c.amount.cast(pl.Decimal(DIGITS, decimals)) * c.rate.cast(pl.Decimal(DIGITS, decimals))
+    home = (
+        entries.with_row_index("row")
+        .sort("day")
+        .join_asof(known, on="day", by="currency", check_sortedness=False)
+        .sort("row")
+        .select(exact.round(units, mode="half_away_from_zero").cast(pl.Decimal(DIGITS, units)))
+    )
     currencies = pa.repeat(pa.scalar(own, TEXT), len(rows))
-    return with_column(with_column(rows, HOME, amounts), "home_currency", currencies)
+    return with_column(with_column(rows, HOME, home.to_series().to_arrow()), "home_currency", currencies)
 
 
 def month_end(day: dt.date) -> dt.date:
@@ -172,15 +170,16 @@ def _path_of(settings: Settings, company: str, month: str) -> Path:
     return settings.state_dir / "rates" / f"{company}-{month}.csv"
 
 
-def _own(currencies: Sequence[str | None], rates: ExchangeRates) -> str:
+def _own(currencies: set[str | None], rates: Sequence[Row]) -> str:
     """Return the company's own currency: the one without a rate, else the one whose rate is always 1."""
-    without = sorted({currency or "no currency" for currency in currencies} - {*rates.days})
+    with_rate = {currency for _, currency, _ in rates}
+    without = sorted({currency or "no currency" for currency in currencies} - with_rate)
     if len(without) > 1:
         raise InputError(Sentence("error.no_rates", currencies=", ".join(without)))
-    ones = [currency for currency, own in rates.rates.items() if {*own} == {1}]
+    ones = with_rate - {currency for _, currency, rate in rates if rate != 1}
     if not without and len(ones) != 1:
         raise InputError(Sentence("error.no_own_rate"))
-    return without[0] if without else ones[0]
+    return without[0] if without else ones.pop()
 
 
 def _rows_of_file(path: str | Path) -> list[Row]:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bktools.contract import rules
 from bktools.contract.rules import flag
 from bktools.errors import ArgumentError, InputError
-from bktools.frames.columns import dated, days_of, split_lines, text_of, wall_times, with_column
+from bktools.frames.arrow import to_arrow
+from bktools.frames.columns import dated, days_of, split_lines, text_of, wall_times
 from bktools.frames.incoming import described, in_memory, source_of
 from bktools.frames.names import month_and_company, with_names
-from bktools.frames.schema import COUNT, TEXT, TEXTS, Month, to_pandas
-from bktools.frames.sums import HOME, NO_CURRENCY, shares_of, summed, sums_of, total
+from bktools.frames.schema import TEXT, TEXTS, Month, to_pandas
+from bktools.frames.sums import HOME, NO_CURRENCY, summed, sums_of
 from bktools.spending.rates import in_own_currency, rates_of
 from bktools.wording import Sentence, words
 
@@ -40,10 +40,8 @@ MONEY = ("amount", "currency")
 NAMING = ("supplier", "description")
 # Columns of the result that are no key, in their order.
 RESULTS = ("currency", "entries", "amount", "share")
-# What rates add to the amount.
-HOMES = (HOME, "home_currency")
 
-Row = dict[str, Any]
+c = pl.col
 
 
 def spend(
@@ -134,23 +132,21 @@ def spend(
     """
     entries, without_date = of_period(entries, by, period)
     grouped = grouped_by(entries, by, categories=categories, accounts=accounts, employees=employees)
-    sums = grouped.summed()
+    names = ["currency", "entries", "amount"]
     if rates is not None:
         into_own = rates_of(rates).into(None, grouped.rows)
-        amounts = in_own_currency(grouped.rows, into_own)[HOME]
-        sums = with_column(sums, HOME, grouped.summed(amounts)["amount"])
-        sums = with_column(sums, "home_currency", pa.repeat(pa.scalar(into_own.own, TEXT), len(sums)))
-    sums = _in_order(sums, grouped, is_largest_first=flag("largest_first", largest_first))
-    for name, text in {**grouped.missing, "currency": NO_CURRENCY}.items():
-        sums = with_column(sums, name, pc.fill_null(sums.column(name), text))
-    names = [*grouped.missing, *RESULTS[: len(RESULTS) - (not flag("shares", shares))]]
+        grouped = replace(grouped, rows=in_own_currency(grouped.rows, into_own))
+        names += [HOME, "home_currency"]
+    sums = _in_order(grouped.summed(), grouped, is_largest_first=flag("largest_first", largest_first))
+    sums = sums.with_columns(c(name).fill_null(text) for name, text in grouped.missing.items())
+    sums = sums.with_columns(c.currency.fill_null(NO_CURRENCY))
     if rates is not None:
-        names[names.index("amount") + 1 : names.index("amount") + 1] = HOMES
-    ids = [name for name in grouped.keys if name not in grouped.missing]
+        sums = sums.with_columns(pl.lit(into_own.own).alias("home_currency"))
+    names += ["share"] if flag("shares", shares) else []
     source = source_of(entries) | {"title": month_and_company(grouped.rows)}
     source["questionable"] = grouped.questionable
     source |= {} if period is None else {"without_date": without_date}
-    return to_pandas(sums.select([*names, *ids]), source)
+    return to_pandas(to_arrow(sums.select(*grouped.missing, *names, *grouped.ids)), source)
 
 
 @dataclass(frozen=True)
@@ -159,7 +155,7 @@ class Grouped:
 
     `copies` are rows that are there again, which are not counted. `keys` has the columns of all keys, with
     the identifiers; `missing` the text for a missing value of each column that is shown; `first` the columns
-    of the first key; `ranks` the order of the texts of columns whose order is not that of text.
+    of the first key; `ranks` the place of each text in columns whose order is not that of text.
     """
 
     rows: pa.Table
@@ -169,19 +165,23 @@ class Grouped:
     first: tuple[str, ...]
     ranks: Mapping[str, Mapping[str | None, int]]
 
-    def summed(self, *money: pa.ChunkedArray) -> pa.Table:
+    @property
+    def ids(self) -> list[str]:
+        """The columns of identifiers."""
+        return [name for name in self.keys if name not in self.missing]
+
+    def summed(self, amount: str = "amount", currency: str = "currency") -> pl.DataFrame:
         """Return number and exact amount by keys and currency; a missing key or currency is null.
 
-        `money` are amounts, and their currencies, in place of the entries' own.
+        `amount` and `currency` are the columns that are added up.
         """
         # A heading of the file may be a name that the sums have.
         keys = {f"key {place}": column for place, column in enumerate(self.keys.values())}
-        rows = {
-            name: self.rows[name] for name in ("id", "split_line", *MONEY) if name in self.rows.column_names
-        }
-        rows |= dict(zip(MONEY, money, strict=False))
-        sums = summed(pa.table(rows | keys | {"currency": _text(rows["currency"])}), *keys, "currency")
-        return sums.rename_columns([*self.keys, "currency", "entries", "amount"])
+        there = [name for name in ("id", "split_line", HOME) if name in self.rows.column_names]
+        rows = {name: self.rows[name] for name in there}
+        rows |= keys | {"amount": self.rows[amount], "currency": _text(self.rows[currency])}
+        sums = summed(pa.table(rows), *keys, "currency")
+        return pl.DataFrame(sums.rename_columns([*self.keys, *sums.column_names[len(keys) :]]))
 
     @property
     def questionable(self) -> dict[str, Any]:
@@ -241,13 +241,13 @@ def grouped_by(
     return Grouped(rows, copies, shown, missing, first, ranks)
 
 
-def _is_again(rows: pa.Table, *names: str) -> pa.ChunkedArray:
+def _is_again(rows: pa.Table, *names: str) -> pa.Array:
     """Return whether an earlier row has the ID, the line, and the values of columns of a row."""
-    columns = [pc.ascii_lower(text_of(rows, "id")), pc.cast(split_lines(rows), TEXT)]
-    columns += [pc.fill_null(_text(rows[name]), "") for name in names if name in rows.column_names]
-    keys = pc.binary_join_element_wise(*columns, pa.scalar("/", TEXT))
-    first = pc.index_in(keys, keys.combine_chunks(), skip_nulls=True)
-    return pc.fill_null(pc.less(first, pa.array(range(len(rows)))), False)
+    columns = {"id": pc.ascii_lower(text_of(rows, "id")), "line": split_lines(rows)}
+    columns |= {name: _text(rows[name]) for name in names if name in rows.column_names}
+    keys = pl.DataFrame(pa.table(columns))
+    is_again = keys.select(~pl.struct(pl.all()).is_first_distinct() & c.id.is_not_null())
+    return is_again.to_series().to_arrow()
 
 
 def _name_of(key: str) -> str:
@@ -332,41 +332,21 @@ def _ranks(column: pa.ChunkedArray) -> dict[str | None, int]:
     return {text: place for place, text in enumerate(_text(values).to_pylist())}
 
 
-def _in_order(sums: pa.Table, grouped: Grouped, *, is_largest_first: bool) -> pa.Table:
+def _in_order(sums: pl.DataFrame, grouped: Grouped, *, is_largest_first: bool) -> pl.DataFrame:
     """Return sums with their shares, the largest currency first, then by keys or by size.
 
     The largest currency has most entries.
     """
-    rows = sums.to_pylist()
-    counts: dict[str | None, int] = defaultdict(int)
-    groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     firsts = grouped.first if len(grouped.keys) > len(grouped.first) else ()
-    for place, row in enumerate(rows):
-        row["place"] = place
-        counts[row["currency"]] += row["entries"]
-        groups[(row["currency"], *(row[name] for name in firsts))].append(row)
-    for group in groups.values():
-        for row, share in zip(group, shares_of([row["amount"] for row in group]), strict=True):
-            row["share"] = None if share is None else round(float(100 * share), 2)
-    totals = {code: total(row["amount"] for row in rows if row["currency"] == code) for code in counts}
-
-    def by_keys(row: Row) -> tuple[Any, ...]:
-        return tuple(_place(row[name], grouped.ranks.get(name, {})) for name in grouped.keys)
-
-    def by_size(row: Row) -> tuple[Any, ...]:
-        amount = row["amount"] or Decimal(0)
-        return row["amount"] is None, amount if totals[row["currency"]] < 0 else amount.copy_negate()
-
-    def order(row: Row) -> tuple[Any, ...]:
-        currency = row["currency"]
-        sizes = by_size(row) if is_largest_first else ()
-        return -counts[currency], currency is None, currency or "", sizes, by_keys(row)
-
-    rows.sort(key=order)
-    sums = sums.take(pa.array([row["place"] for row in rows], COUNT))
-    return with_column(sums, "share", pa.array([row["share"] for row in rows], pa.float64()))
-
-
-def _place(text: str | None, ranks: Mapping[str | None, int]) -> tuple[Any, ...]:
-    """Return the key that sorts the texts of a column: a missing one last."""
-    return text is None, ranks.get(text, len(ranks)), (text or "").casefold(), text or ""
+    is_of_sign = c.amount.sign() * c.amount.sum().over("currency", *firsts).sign() > 0
+    whole = pl.when(is_of_sign).then(c.amount).sum().over("currency", *firsts)
+    share = (100 * c.amount.cast(pl.Float64) / whole.cast(pl.Float64)).round(2)
+    size = pl.when(c.amount.sum().over("currency") < 0).then(c.amount).otherwise(-c.amount)
+    order = [-c.entries.sum().over("currency").cast(pl.Int64), c.currency.is_null(), c.currency]
+    order += [size.is_null(), size] if is_largest_first else []
+    for name in grouped.keys:
+        rank = c(name).replace_strict(
+            grouped.ranks.get(name) or {None: None}, default=None, return_dtype=pl.Int64
+        )
+        order += [c(name).is_null(), rank, c(name).str.to_lowercase(), c(name)]
+    return sums.with_columns(share=pl.when(is_of_sign).then(share)).sort(order)

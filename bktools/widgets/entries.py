@@ -153,6 +153,10 @@ class EntryPicker:
     def __repr__(self) -> str:
         return readable(f"EntryPicker: {self._summary}")
 
+    def _display_(self) -> Any:
+        """Return what marimo shows; its cells run again after a click on `mo.ui.anywidget(picker.widget)`."""
+        return self.widget
+
     def _ipython_display_(self) -> None:
         handle = display_grid(self.widget, self._static())
         if in_notebook():

@@ -56,7 +56,6 @@ MAIN_PATHS = {
     "journal": ("", None),
     "journal backup": ("another.sqlite", None),
     "journal restore": ("copy.sqlite --by Ada --evidence 'backup of today'", None),
-    "journal rename": ("old {own} --by Ada", None),
     "journal move": ("--by Ada", None),
     "periods": ("", None),
     "periods close": ("2026-08 --by Ada", None),
@@ -134,7 +133,6 @@ def served(tmp_path_factory, samples):
             f"export import {words['undone']} --by Ada --evidence 'list of exports' --format json"
         ).stdout
         words["event"] = json.loads(imported)["event"]
-        words["own"] = settings.base_url
         words["waiting"] = next(row["batch_id"] for row in history if row["state"] == "PLANNED")
         yield folder, variables, words
 
@@ -195,8 +193,8 @@ def test_an_error_of_every_command_is_read_by_a_program(run):
         lines = {"UsageError": (f"{line} --nothing", Exit.USAGE)}
         options = {name for parameter in command.params for name in parameter.opts}
         # The table of `check` has the error of a setting as a row; a plan is read before its service is
-        # asked; a new name is compared with the environment first; mcp prints settings, as JSON alone.
-        if "--environment" in options and path not in {"check", "export submit", "journal rename", "mcp"}:
+        # asked; mcp prints settings, as JSON alone.
+        if "--environment" in options and path not in {"check", "export submit", "mcp"}:
             lines["ConfigurationError"] = f"{line} --environment nowhere", Exit.CONFIGURATION
         for kind, (wrong, code) in lines.items():
             done = run(wrong)

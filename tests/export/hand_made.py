@@ -42,7 +42,8 @@ USUAL = {
     "history": {"entry_id": entry_id(0), "state": "ACCEPTED"},
 }
 NAMES = {"null": None, "true": True, "false": False, "blank": " ", "travel": CATEGORY, "account": ACCOUNT}
-NAMES |= {"other": OTHER, "entry": entry_id(0), "another": entry_id(99)}
+NAMES |= {"other": OTHER, "own": COMPANY, "entry": entry_id(0), "another": entry_id(99)}
+NAMES |= {"TRAVEL": CATEGORY.upper(), "ACCOUNT": ACCOUNT.upper(), "OWN": COMPANY.upper()}
 KINDS = {"amount": Decimal, "split_line": int, "split_lines": int}
 KINDS |= dict.fromkeys(("date", "updated_at"), pd.Timestamp)
 
@@ -67,8 +68,15 @@ def world_of(line: dict[str, str]) -> tuple[pd.DataFrame, dict[str, object]]:
     beside: dict[str, object] = {}
     for part in filter(None, line["beside"].split(" / ")):
         noun, _, given = part.partition(" ")
-        row = {name: value(name, text) for name, text in pairs(given).items()} if noun in USUAL else {}
-        beside[noun] = pd.DataFrame([USUAL[noun] | row]) if noun in USUAL else value(noun, given)
+        if noun in USUAL:
+            cells = {name: texts.split(" | ") for name, texts in pairs(given).items()}
+            rows = range(max(map(len, cells.values()), default=1))
+            own = {
+                name: [value(name, texts[row % len(texts)]) for row in rows] for name, texts in cells.items()
+            }
+            beside[noun] = pd.DataFrame([USUAL[noun] for _ in rows]).assign(**own)
+        else:
+            beside[noun] = [value(noun, given)] if noun == "exported_elsewhere" else value(noun, given)
     return entries.assign(date=pd.to_datetime(entries["date"])), beside
 
 

@@ -19,13 +19,11 @@ LINES = ((0, "2026-10-01", "10.00"), (0, "2026-10-01", "5.50"), (1, "2026-10-02"
         ("Split line", "121", {}),
         ("Line number", "010", {}),
         ("Teil", ["2", "1", ""], {"columns": {"split_line": "Teil"}}),
-        ("Receipt total", ["15.50", "15.50", "7.00"], {}),
-        ("Summe", ["15.50", "15.50", "7.00"], {"columns": {"entry_total": "Summe"}}),
         ("Note", "abc", {"split_lines": True}),
     ],
 )
 def test_a_file_says_that_lines_are_the_parts_of_one_entry(tmp_path, heading, values, options):
-    """By line numbers, by a total that the lines add up to, or by the caller's word; otherwise they wait."""
+    """By line numbers, or by the caller's word; otherwise they wait."""
     rows = [f"{entry_id(number)},{date},{amount},EUR,{CATEGORY},approved" for number, date, amount in LINES]
 
     def read(head, rows, **options):
@@ -34,7 +32,7 @@ def test_a_file_says_that_lines_are_the_parts_of_one_entry(tmp_path, heading, va
 
     held = compose_export_jobs(read(HEAD, rows)).not_ready
     assert held["reason"].to_list() == ["conflicting"] * 2
-    assert all(way in held["message"][0] for way in ("split_line", "entry_total", "split_lines=True"))
+    assert all(way in held["message"][0] for way in ("split_line", "split_lines=True"))
     more = [f"{row},{value}" for row, value in zip(rows, values, strict=True)]
     entries = read(f"{HEAD},{heading}", more, **options)
     assert sorted(entries.loc[entries["id"] == entry_id(0), "split_line"]) == [1, 2]

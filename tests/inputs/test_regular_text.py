@@ -22,6 +22,10 @@ LINE_ENDS = ("\n", "\r\n")
 
 def both(text, width, *, first_line=1, delimiter=";"):
     """Return rows and lines by Arrow, None where it stops, and by the careful reader, None for an error."""
+    # A row begins on the first line.
+    first_line = min(first_line, text.count("\n") + 1)
+    *above, below = text.split("\n", first_line - 1)
+    text = "\n".join([*("x" for _ in above), below])
     data = text.encode()
     regular = regular_body(data, first_line=first_line, width=width, delimiter=delimiter)
     try:
@@ -48,7 +52,8 @@ def random_text(source):
     width, end = source.randint(1, 4), source.choice(LINE_ENDS)
     cells = ["x", "", "0400", "ä b", '"q"', '"a;b"', '"a""b"', '""', "1.234,56", " ", "'"]
     lines = [";".join(source.choices(cells, k=width)) for _ in range(source.randint(1, 12))]
-    lines.insert(source.randint(0, len(lines)), "")
+    if source.random() < 0.2:
+        lines.insert(source.randint(0, len(lines)), "")
     return end.join(lines) + source.choice(["", end])
 
 
@@ -67,7 +72,7 @@ def test_thousands_of_random_texts_by_both_readers():
 @pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
 @pytest.mark.parametrize("end", LINE_ENDS)
 def test_what_programs_write_is_regular(quoting, end):
-    """Programs' tables go through Arrow: quoted cells, doubled quotes, empty cells and lines."""
+    """Programs' tables go through Arrow: quoted cells, doubled quotes, empty cells."""
     source = random.Random(7)
     cells = ["a", "", "a;b", 'say "hi"', "0400", "Ünï", '"', "null", "NA"]
     for width in (1, 3):
@@ -83,9 +88,9 @@ def test_what_programs_write_is_regular(quoting, end):
     "text",
     [
         *('a;"b\nc"\n', "a;b\rc;d\n", 'a"b;c\n', '"a"b;c\n', "a;b\nc\n", "a;b;c\n", '"a;b\n', ""),
-        f"a;{'x' * 200_000}\n",
+        "a;b\n\nc;d\n",
     ],
 )
 def test_what_is_not_regular_is_left_to_the_careful_reader(text):
-    """Line breaks in cells, lone returns, inner quotes, other widths, long lines, nothing."""
+    """Line breaks in cells, lone returns, inner quotes, other widths, empty lines, nothing."""
     assert both(text, 2)[0] is None

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from batches import COMPANY, LOOKED, batch, begun, send, state
-from test_right_journal import code_of, file_of, used
+from test_right_journal import code_of, used
 
 from bktools.errors import ArgumentError, ConfigurationError, JournalError, StorageError
 from bktools.journal.move import move
@@ -120,16 +120,3 @@ def test_what_is_refused_stays_as_it_was(both, machine, postgres, database):
         move(into, by="NAME")
     with open_for_writing(file) as journal:
         assert state(journal, "a") == "UNKNOWN"
-
-
-def test_a_copy_of_the_file_is_moved_no_second_time(both, tmp_path):
-    """A backup of the file, which is not closed: this machine has seen the database's later events."""
-    file, database = both
-    used(file, "a")
-    with open_up_to_date(file) as journal:
-        journal.backup(tmp_path / "backup.sqlite")
-    move(database, by="Ada")
-    file_of(file).write_bytes((tmp_path / "backup.sqlite").read_bytes())
-    for suffix in ("-wal", "-shm"):
-        file_of(file).with_name(file_of(file).name + suffix).unlink(missing_ok=True)
-    assert code_of(file) == "event_missing"

@@ -1,4 +1,4 @@
-"""Periods are only added; a closed month receives nothing; a copy from before a close is noticed."""
+"""What the journal keeps of entries, by month: a closed month receives nothing, each amount is exact."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 import pytest
-from backends import BOTH, refused, typed_by_hand, without_triggers
-from batches import COMPANY, ENTRIES, LOOKED, batch, claimed, send
+from backends import BOTH, typed_by_hand
+from batches import COMPANY, ENTRIES, LOOKED, answer, batch, claimed, send
 
 import bktools
 from bktools.errors import ArgumentError, JournalError
 from bktools.export.plan import BatchRequest
 from bktools.frames.incoming import arrow_of
-from bktools.journal.attempts import record_intent
+from bktools.frames.schema import EXPORTED_ENTRIES
+from bktools.journal.attempts import record_intent, record_outcome
 from bktools.journal.periods import approve, record_close
 from bktools.journal.resolving import resolve
 from bktools.journal.right_journal import problems
+from bktools.journal.tables import table_of
 from bktools.journal.writable import WritableJournal
 
 
@@ -71,7 +73,11 @@ def test_a_closed_period_receives_nothing(journal, service, backend):
     claimed(journal, of_amounts("b", "1.00", first=2), month="2026-09")
     claimed(journal, of_amounts("waiting", "1.00"), month="2026-11")
     with typed_by_hand(journal, backend) as by_hand:
-        by_hand.execute(_EVENT.format(f"'period_closed', 'CLOSED', '{COMPANY}', '2026-11', 'Eve', '{{}}'"))
+        by_hand.execute(
+            "INSERT INTO events (event_id, at, code, state, company_id, period, person, facts, digest) "
+            "VALUES ((SELECT max(event_id) + 1 FROM events), 't', 'period_closed', 'CLOSED', "
+            f"'{COMPANY}', '2026-11', 'Eve', '{{}}', 'd')"
+        )
     with pytest.raises(JournalError, match="was closed by Eve"):
         record_intent(journal, "waiting")
     bktools.reopen_period("2026-11", by="Grace", reason="late invoice", company=COMPANY, service=service)
@@ -210,27 +216,48 @@ def test_each_month_shows_its_figures_by_currency(journal, service):
     assert listed == ["resolved", "2026-11", "job-c", 7.25]
 
 
-_EVENT = (
-    "INSERT INTO events (event_id, at, code, state, company_id, period, person, facts, digest) "
-    "VALUES ((SELECT max(event_id) + 1 FROM events), 't', {}, 'd')"
-)
-FORBIDDEN = (
-    _EVENT.format("'period_closed', 'CLOSED', 'c', '2026-10', ' ', '{}'"),
-    _EVENT.format("'period_closed', 'CLOSED', 'c', 'Oct 2026', 'Eve', '{}'"),
-    _EVENT.format("'not_booked', NULL, 'c', NULL, 'Eve', '{}'"),
-)
+# The facts of an entry at its newest claim, covered by the chain of events.
 
 
-@BOTH
-@pytest.mark.parametrize("text", ["7", '{"plan_id": "p"}'])
-def test_what_a_close_wrote_stays(journal, backend, text):
-    """SQL by hand makes no word of a person; with the rules taken away, the digest of the event differs."""
-    close(journal, "2026-10", (ENTRIES[0], "no_account", "1.00", "EUR"))
-    with typed_by_hand(journal, backend) as by_hand:
-        for sql in FORBIDDEN:
-            refused(by_hand, sql)
-        assert problems(journal) == []
-        without_triggers(by_hand, backend)
-        by_hand.execute(f"UPDATE events SET facts = '{text}' WHERE code = 'close_applied'")
-    (line,) = problems(journal)
-    assert line.startswith("event ")
+def kept(journal, name: str = "a") -> list[tuple]:
+    """Return amount, supplier and period of each entry of a batch, as its newest claim has them."""
+    rows = [row for piece in journal.history("entries", None, name) for row in piece]
+    return [(row["amount"], row["supplier"], row["period"]) for row in rows]
+
+
+def test_a_claim_keeps_the_exact_amount_and_the_period(journal):
+    """The period is the close's, otherwise the month of the date, else null; unknown columns are null."""
+    claimed(journal, of_amounts("a", "0.0000001", supplier="Müller & Söhne"), month="2026-10")
+    claimed(journal, of_amounts("b", "12.50", first=2, date=dt.date(2026, 9, 30)))
+    claimed(journal, of_amounts("c", "1", first=3))
+    assert kept(journal) == [("0.0000001", "Müller & Söhne", "2026-10")]
+    assert (kept(journal, "b"), kept(journal, "c")) == ([("12.50", None, "2026-09")], [("1", None, None)])
+
+
+def test_the_facts_of_the_newest_claim_count(journal):
+    """An entry that was corrected before it was sent, or sent again, shows the amount that was sent last."""
+    for amount in ("1.00", "1.00", "2.00"):
+        claimed(journal, of_amounts("a", amount))
+    assert kept(journal) == [("2.00", None, None)]
+    attempt = record_intent(journal, "a")
+    claimed(journal, of_amounts("a", "3.00"))
+    assert kept(journal) == [("2.00", None, None)], "on its way: what is sent stays"
+    record_outcome(journal, attempt, answer("REJECTED"))
+    claimed(journal, of_amounts("a", "4.00"))
+    claimed(journal, batch("a", 0))
+    assert kept(journal) == [("4.00", None, None)], "nothing new is known"
+    assert len(journal.rows("SELECT event_id FROM events WHERE code = 'entries_kept'")) == 3
+    assert problems(journal) == []
+
+
+def test_amounts_of_a_history_have_the_scale_of_the_finest():
+    """Amounts of 0, 2 and 3 decimals, and of more than 38 digits together, are shown without rounding."""
+    long, schema = "9" * 36, pa.schema([EXPORTED_ENTRIES.field("amount")])
+    for texts, kind in (
+        (["1500", "-12.50", "3.125", None], pa.decimal128(38, 3)),
+        ([None], pa.decimal128(38, 0)),
+        ([long, "0.0001"], pa.decimal256(76, 4)),
+    ):
+        column = table_of([[{"amount": text} for text in texts]], schema).column("amount")
+        assert column.type == kind
+        assert column.to_pylist() == [text and Decimal(text) for text in texts]

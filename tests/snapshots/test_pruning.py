@@ -48,13 +48,7 @@ def test_every_query_keeps_its_days_and_its_months(cache):
     assert days_left(cache) == days_left(cache, OTHER) == [53, 23, 20, 1]
     assert (gone.snapshots, gone.size > 0) == (6, True)
     assert [cache.name_in(snapshot) for snapshot in cache.history()] == ["53", "23", "20", "1"]
-    assert cache.store.prune(MONTH, now=NOW).snapshots == 0
-
-
-def test_the_newest_stays_however_old(cache):
-    """With an age of nothing, the last one of each month and the newest are left."""
-    for days in (55, 53, 40, 23, 1):
-        cache.commit(f"{days}", moment=NOW - days * A_DAY)
+    # With an age of nothing, the last one of each month and the newest are left.
     assert cache.store.prune(dt.timedelta(0), now=NOW).snapshots == 2
     assert days_left(cache) == [53, 23, 1]
 
@@ -70,18 +64,11 @@ def test_equal_content_is_kept_once_a_day(cache):
     assert [snapshot.time.hour for snapshot in cache.history()][:4] == [12, 14, 15, 12]
 
 
-def test_what_others_use_stays(cache, tmp_path):
-    """Snapshots of another environment are not this one's to remove."""
+def test_nothing_else_is_removed(cache, tmp_path):
+    """Files that are no snapshots stay, and snapshots of another environment."""
     other = Cache(tmp_path / "cache", environment="http://127.0.0.1:8")
     other.commit("old", moment=NOW - 60 * A_DAY)
     other.commit("newest", moment=NOW - 60 * A_DAY)
-    cache.commit("current", moment=NOW - A_DAY)
-    assert cache.store.prune(MONTH, now=NOW).snapshots == 0
-    assert days_left(other) == [60, 60]
-
-
-def test_nothing_else_is_removed(cache, tmp_path):
-    """Files that are no snapshots stay, also those of a cache that looks otherwise."""
     for days in (60, 55, 1):
         cache.commit(f"{days}", moment=NOW - days * A_DAY)
     older = tmp_path / "cache" / "snapshots" / ("0" * 64)
@@ -93,6 +80,7 @@ def test_nothing_else_is_removed(cache, tmp_path):
         os.utime(path, (0, 0))
     assert cache.store.prune(MONTH, now=NOW).snapshots == 1
     assert [path.exists() for path in others] == [True] * 3
+    assert days_left(other) == [60, 60]
 
 
 def test_pruning_runs_by_itself_once_a_day(cache, tmp_path):

@@ -108,8 +108,8 @@ def test_an_entry_of_the_same_price_at_another_rate_is_no_driver():
     october = july.assign(date=pd.Timestamp("2026-10-01"))
     fair = october.assign(supplier="Fair", amount=100.0)
     rates = rates_of({"USD": 1, "EUR": 1})
-    days = [dt.date(2026, 7, 1), dt.date(2026, 10, 1)]
-    rates = replace(rates, days={"USD": days}, rates={"USD": [Decimal("0.9"), Decimal("0.8")]}, own="EUR")
+    by_day = [(dt.date(2026, 7, 1), Decimal("0.9")), (dt.date(2026, 10, 1), Decimal("0.8"))]
+    rates = replace(rates, rows=tuple((day, "USD", rate) for day, rate in by_day), own="EUR")
     changes = versus(pd.concat([october, fair]), july, by=[], rates=rates)
     assert changes[["currency", "this", "that", "drivers"]].to_numpy().tolist() == [
         ["EUR", 96.0, 18.0, "2026-10-01 Fair +80.00"]

@@ -46,7 +46,7 @@ from bktools.journal.writing import open_for_writing
 from bktools.settings import Settings, load_settings
 from bktools.submit import request
 
-RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "6"))
+RUNS = int(os.environ.get("BKTOOLS_TEST_RUNS", "4"))
 STEPS = int(os.environ.get("BKTOOLS_TEST_STEPS", "25"))
 
 COMPANIES = [str(uuid.UUID(int=number, version=4)) for number in (1, 2)]

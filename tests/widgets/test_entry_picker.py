@@ -34,6 +34,7 @@ def test_a_click_selects(entries: pd.DataFrame):
     assert len(picker.selection) == 0
     assert "click rows, or press Space on one, to select" in picker.widget.summary
     assert repr(picker) == "EntryPicker: none of 320 entries selected"
+    assert picker._display_() is picker.widget, "marimo shows the grid, too"
     _click(picker, 2, 0, 1)
     pd.testing.assert_frame_equal(picker.selection, entries.iloc[[0, 1, 2]])
     _click(picker, 0, 1, 4)

@@ -188,4 +188,4 @@ def _doubts(table: Table, header: list[str], days: pa.ChunkedArray) -> list[Note
 # The period in the header, where it has one, by the years beyond all others.
 _PERIOD = {_FROM: 1, _TO: 9999}
 
-FORMATS = (Format("DATEV", recognises, read),)
+FORMAT = Format("DATEV", recognises, read)

@@ -80,4 +80,4 @@ def read(file: File, kind: str) -> Books:
     )
 
 
-FORMATS = (Format("FEC", recognises, read),)
+FORMAT = Format("FEC", recognises, read)

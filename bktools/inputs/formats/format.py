@@ -172,7 +172,7 @@ def company_in_file(number: str, name: str) -> CompanyInFile | None:
 class Format(NamedTuple):
     """A format: its name, how its first bytes look, and what reads the file as a "chart" or a "ledger".
 
-    Each file of this folder names its formats in `FORMATS`; nothing else is needed for them to be read.
+    `registry.py` lists them.
     """
 
     name: str

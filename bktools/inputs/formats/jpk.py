@@ -68,4 +68,4 @@ def _add(rows: Rows, record: Record, vouchers: dict[str, dict[str, str]], names:
             rows.add_fields(record.line, **voucher | own)
 
 
-FORMATS = (Format("JPK_KR", recognises, read),)
+FORMAT = Format("JPK_KR", recognises, read)

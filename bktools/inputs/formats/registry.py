@@ -3,76 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
-from importlib import import_module
 from os import PathLike
-from pkgutil import iter_modules
-from typing import Any
+from typing import Final
 
 from bktools.caller import is_command, name_of
 from bktools.errors import ArgumentError
-from bktools.inputs import formats
-from bktools.inputs.formats.format import Books, File, Format
+from bktools.inputs.formats import datev, fec, jpk, saft, sie
+from bktools.inputs.formats.format import File, Format
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
-from bktools.inputs.notes import note
 from bktools.inputs.options import Options
 from bktools.inputs.reading import Reading
 
+FORMATS: Final = (datev.FORMAT, fec.FORMAT, jpk.FORMAT, saft.FORMAT, sie.FORMAT)
 # The options of files that state all else themselves.
 _OF_FORMATS = ("encoding", "style", "reverse_sign", "verify")
 
 
-@cache
-def listed(name: str) -> tuple[Any, ...]:
-    """Return what this folder's files name in `FORMATS` or `REPORTS`, in the order of the files."""
-    modules = (
-        import_module(f"{formats.__name__}.{module.name}") for module in iter_modules(formats.__path__)
-    )
-    return tuple(one for module in modules for one in getattr(module, name, ()))
-
-
 def recognised(file: File) -> Format | None:
     """Return the format of a file, None for a table of no format."""
-    forms: tuple[Format, ...] = listed("FORMATS")
-    return next((form for form in forms if form.recognises(file)), None)
+    return next((form for form in FORMATS if form.recognises(file)), None)
 
 
 def opened_books(source: Source, options: Options) -> Reading:
-    """Return what a file of a format says, or the table of another file, with the columns of its fields."""
-    read = books_of(source, options)
-    if read is None:
-        return opened(source, options)
-    name, books = read
-    places = dict(books.table.places)
-    return Reading(source, options, books.table, places, books=books, about={"format": name})
-
-
-def books_of(source: Source, options: Options) -> tuple[str, Books] | None:
-    """Return the name of a file's format, and what the file says; None for a table of no format.
+    """Return what a file of a format says, or the table of another file, with the columns of its fields.
 
     An option for tables is an `ArgumentError` for a file of a format, which states it itself.
     """
     file = replace(source.file, encoding=options.get("encoding"))
-    if (form := recognised(file)) is not None:
-        for name, value in options.items():
-            if name not in _OF_FORMATS:
-                rule = f"does not apply to a file of the format {form.name}, which states it itself"
-                raise ArgumentError(name_of(name), rule, value)
-        return form.name, form.read(file, source.kind)
-    if source.kind != "ledger" or options.get("columns") or options.get("headings") is not None:
-        # A person says how the table is read.
-        return None
-    grids = source.read(options).grids
-    for grid in grids:
-        for report in listed("REPORTS"):
-            if (books := report(source.file, grid)) is not None:
-                about = {"sheet": grid.sheet, "encoding": grid.encoding, "delimiter": grid.delimiter}
-                unread = [one.sheet for one in grids if one is not grid]
-                more = [note("sheet_read", name=grid.sheet, names=unread)] if unread else []
-                table = replace(books.table, notes=(*books.table.notes, *more), **about)
-                return table.notes[0].facts["name"], replace(books, table=table)
-    return None
+    form = recognised(file)
+    if form is None:
+        return opened(source, options)
+    for name, value in options.items():
+        if name not in _OF_FORMATS:
+            rule = f"does not apply to a file of the format {form.name}, which states it itself"
+            raise ArgumentError(name_of(name), rule, value)
+    books = form.read(file, source.kind)
+    places = dict(books.table.places)
+    return Reading(source, options, books.table, places, books=books, about={"format": form.name})
 
 
 def refuse_ledgers(path: str | PathLike[str], encoding: str | None = None) -> None:

@@ -124,4 +124,4 @@ def _add(rows: Rows, line: Record, names: dict[str, str]) -> None:
     )
 
 
-FORMATS = (Format("SAF-T", recognises, read),)
+FORMAT = Format("SAF-T", recognises, read)

@@ -243,4 +243,4 @@ def _encoding(file: File, whole: bytes, lines: Sequence[int]) -> str:
     return "cp437" if first_of["cp1252"] < 0 else "cp1252"
 
 
-FORMATS = (Format("SIE", recognises, read),)
+FORMAT = Format("SIE", recognises, read)

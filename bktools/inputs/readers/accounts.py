@@ -25,8 +25,7 @@ from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.options import ChartOptions, TableOptions, takes_options
-from bktools.inputs.readers.steps import Step, read_by_steps
-from bktools.inputs.reading import Reading
+from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.table import Table
 from bktools.inputs.values.days import is_day
 from bktools.inputs.values.split_accounts import split_accounts
@@ -207,23 +206,7 @@ def _leave_titles(reading: Reading) -> None:
     if not reading.has("company_id") and len(cells.unique(code)) * 2 < len(code):
         # Most codes are there again, also where each row has an ID of its own: they are no accounts' codes.
         again |= cells.duplicated(code)
-    parts = _further_parts(reading) if again.any() else []
-    headings = [one for one in reading.table.headings if one in (reading.heading("code"), *parts)]
-    reading.ask_of_rows("code_in_parts" if parts else "code_twice", again, (), headings=headings)
-
-
-def _further_parts(reading: Reading) -> list[str]:
-    """Return the headings of columns that tell accounts apart together with the code, as parts of it."""
-    places = [
-        place
-        for place in reading.free()
-        if (column := reading.seen(place)).filled and all(map(str.isdigit, map(str.strip, column.filled)))
-    ]
-    columns = [reading.table.columns[place] for place in places]
-    # A column that tells them apart alone is a code of its own.
-    is_whole = any(not cells.duplicated(column).any() for column in columns)
-    are_together = not is_whole and not cells.duplicated(reading.or_null("code"), *columns).any()
-    return [reading.table.headings[place] for place in places] if are_together else []
+    reading.ask_of_rows("code_twice", again)
 
 
 def _find_ids(reading: Reading) -> None:

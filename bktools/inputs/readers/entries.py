@@ -23,14 +23,13 @@ from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.options import EntriesOptions, plus, takes_options
 from bktools.inputs.question import call_of
-from bktools.inputs.readers.steps import Step, read_by_steps
-from bktools.inputs.reading import Reading
+from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.values import names
 from bktools.inputs.values.approvals import read_approvals
 from bktools.inputs.values.currencies import own_currency
 from bktools.inputs.values.days import is_day
 from bktools.inputs.values.money import read_money
-from bktools.inputs.values.splits import SPLITS, split_entries
+from bktools.inputs.values.splits import split_entries
 
 # The service's own UUID of no category.
 _NO_CATEGORY = "00000000-0000-0000-0000-000000000000"
@@ -78,8 +77,7 @@ def read_entries(
 
     The fields are `id`, `company_id`, `date`, `amount`, `currency`, `category_id`, `employee_id`, `status`,
     `approved`, `supplier`, `description`, `cost_centre`, `tax_code`, and `side`, `debit`, `credit` for
-    amounts whose sign stands apart, `split_line` and `entry_total` for the lines of split entries: they are
-    parts of one entry, too, where a column numbers them from 1, or where they add up to their entry's total.
+    amounts whose sign stands apart, and `split_line` for the number of each part of a split entry, from 1.
 
     Returns
     -------
@@ -247,7 +245,7 @@ def _read_identities(reading: Reading, *, frames: Frames, company: str | None) -
 def _ask_of_repeated_ids(reading: Reading) -> None:
     """Ask about rows with one ID and one amount: each may have the total of them all."""
     ids, amounts = reading.or_null("id"), reading.result.get("amount")
-    if amounts is not None and not any(map(reading.has, SPLITS)) and not reading.options.get("split_lines"):
+    if amounts is not None and not reading.has("split_line") and not reading.options.get("split_lines"):
         again = cells.duplicated(ids)
         if (cells.duplicated(ids, amounts) == again).all():
             choices = [{"columns": {"id": ""}}, reading.table.skip(again)]
@@ -290,8 +288,8 @@ def _pass_others_through(reading: Reading) -> None:
     reading.others |= {name: own.pop(name) for name in [*own] if name == _ACCOUNT}
     reading.result |= own
     reserved = {*(name.casefold() for name in schema.ENTRIES.names), "batch_id", "reason", "message"}
-    # The numbers and totals of split entries are columns as the file has them, too.
-    fields = {place for name, place in reading.places.items() if name not in SPLITS}
+    # The numbers of split entries are a column as the file has it, too.
+    fields = {place for name, place in reading.places.items() if name != "split_line"}
     for place in range(len(table.headings)):
         if place in fields or place in own_names.values():
             continue

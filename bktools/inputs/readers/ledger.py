@@ -27,8 +27,8 @@ from bktools.inputs.formats.registry import opened_books
 from bktools.inputs.grids.source import Source
 from bktools.inputs.notes import Note, note
 from bktools.inputs.options import LedgerOptions, filled_fields, takes_options
-from bktools.inputs.readers.steps import Step, read_by_steps
-from bktools.inputs.reading import Reading
+from bktools.inputs.readers.titles import under_titles
+from bktools.inputs.reading import Reading, Step, read_by_steps
 from bktools.inputs.values.amounts import LONGEST, Figures
 from bktools.inputs.values.currencies import own_currency
 from bktools.inputs.values.money import read_money, read_stated, total
@@ -147,6 +147,7 @@ def _read_others(reading: Reading) -> None:
 
 def _find_accounts(reading: Reading) -> None:
     """Find the accounts of a table."""
+    under_titles(reading)
     split_accounts(reading, "account_code", "account_name")
     _take_two_postings(reading)
     places = reading.places
@@ -166,10 +167,8 @@ def _number_by_journal(reading: Reading) -> None:
         numbers = pa.table([number, journal], ["number", "journal"]).filter(pc.not_equal(number, ""))
         kinds = numbers.group_by("number").aggregate([("journal", "count_distinct")])
         if pc.any(pc.greater(kinds["journal_count_distinct"], 1)).as_py():
-            columns = list(reading.table.columns)
             joined = pc.binary_join_element_wise(journal, number, pa.scalar(" ", schema.TEXT))
-            columns[reading.places["voucher_id"]] = pc.if_else(pc.equal(number, ""), number, joined)
-            reading.table = replace(reading.table, columns=columns)
+            reading.put("voucher_id", pc.if_else(pc.equal(number, ""), number, joined))
             return
     reading.leave("journal")
 
@@ -209,29 +208,26 @@ def _take_two_postings(reading: Reading) -> None:
     ):
         reading.leave(*pair)
         return
-    table, places, count = reading.table, reading.places, len(reading.table.lines)
+    table, count = reading.table, len(reading.table.lines)
     rows, is_credit = np.repeat(np.arange(count), 2), pa.array(np.tile([False, True], count))
     columns, beyond = ([column.take(rows) for column in own] for own in (table.columns, table.beyond))
-    account = places["account_code"] = places.pop("debit_account")
-    columns[account] = pc.if_else(is_credit, columns[places["credit_account"]], columns[account])
+    reading.table = replace(table, columns=columns, beyond=beyond, lines=np.repeat(table.lines, 2))
+    reading.places["account_code"] = reading.places.pop("debit_account")
+    reading.put(
+        "account_code",
+        pc.if_else(is_credit, reading.column("credit_account"), reading.column("account_code")),
+    )
     reading.leave("account_name", "side")
     if has_both_amounts:
         # A row of a journal may have one of the two postings.
         reading.leave("amount")
-        debit, credit = places["debit"], places["credit"]
-        columns[debit] = pc.if_else(is_credit, "", columns[debit])
-        columns[credit] = pc.if_else(is_credit, columns[credit], "")
-        is_there = ~np.logical_and.reduce([cells.blank(columns[one]) for one in (account, debit, credit)])
+        reading.put("debit", pc.if_else(is_credit, "", reading.column("debit")))
+        reading.put("credit", pc.if_else(is_credit, reading.column("credit"), ""))
+        own = map(reading.blank, ("account_code", "debit", "credit"))
+        reading.table = reading.table.rows(~np.logical_and.reduce([*own]))
     else:
         reading.leave("debit", "credit")
-        places["side"] = len(columns)
-        columns.append(pa.chunked_array([pc.if_else(is_credit, "credit", "debit")]).cast(schema.TEXT))
-        is_there = np.ones(len(rows), dtype=bool)
-    headings = (*table.headings, *["side"] * (len(columns) - len(table.headings)))
-    doubled = replace(
-        table, headings=headings, columns=columns, beyond=beyond, lines=np.repeat(table.lines, 2)
-    )
-    reading.table = doubled.rows(is_there)
+        reading.add("side", pa.chunked_array([pc.if_else(is_credit, "credit", "debit")]).cast(schema.TEXT))
     if len(reading.table.lines) > count:
         reading.note("two_postings")
 
@@ -312,8 +308,8 @@ def _proven(reading: Reading, postings: pa.Table) -> pa.Table:
                 finding=first,
                 more=len(failed[1:]) or None,
             )
-    elif books.totals or books.movements:
-        names = [stated.name for stated in books.totals]
+    elif books.totals or books.movements or reading.proofs:
+        names = [stated.name for stated in books.totals] + reading.proofs
         reading.note("verified", names=names or None, balances=len(books.movements) or None)
     exported_at = f"{books.exported_at:%Y-%m-%d}" if books.exported_at else None
     if exported_at:
@@ -326,7 +322,7 @@ def _proven(reading: Reading, postings: pa.Table) -> pa.Table:
 
 def _failed_checks(reading: Reading, books: Books, postings: pa.Table) -> Iterator[Note]:
     """Yield what the postings contradict: totals that a format states, and rules of any whole ledger."""
-    yield from books.doubts
+    yield from (*books.doubts, *reading.doubts)
     if reading.books is None:
         yield from _doubts_of_table(reading, postings)
     elif "voucher_id" in postings.column_names:

@@ -15,8 +15,7 @@ from bktools.inputs.assignment import ask_column, candidates
 from bktools.inputs.grids.source import Source
 from bktools.inputs.headings import opened
 from bktools.inputs.options import Options
-from bktools.inputs.readers.steps import read_by_steps
-from bktools.inputs.reading import Reading
+from bktools.inputs.reading import Reading, read_by_steps
 from bktools.inputs.values.amounts import Figures
 from bktools.inputs.values.money import read_date
 

@@ -20,9 +20,8 @@ from bktools.inputs.reading import Reading
 from bktools.inputs.rows import entries_only, fill_down
 from bktools.inputs.table import Mask
 from bktools.inputs.values.amounts import LONGEST, Figures, decimal_mark, is_not_zero
-from bktools.inputs.values.currencies import only_currency, only_of_headings, read_currency
+from bktools.inputs.values.currencies import only_currency, only_of_headings, read_currency, settle_foreign
 from bktools.inputs.values.days import is_serial, lacks_year, parsed, read_days
-from bktools.inputs.values.foreign import settle_foreign
 from bktools.inputs.values.sides import ask_side, with_sides, without_skipped_sides
 
 _EXAMPLE = dt.date(2026, 10, 31)
@@ -201,6 +200,9 @@ def _signed(
 ) -> dict[str, Decimal]:
     """Read one amount a row, positive for debit unless the file has its own signs; return both sums."""
     amount, both = with_sides(reading, figures, values)
+    if reading.turned:
+        is_turned = pa.array(np.isin(reading.table.lines, [*reading.turned]))
+        amount = pc.if_else(is_turned, pc.negate(amount), amount)
     if reading.options.get("negate"):
         amount = pc.negate(amount)
         reading.note("negated")

@@ -2,7 +2,7 @@
 
 Where no amount has a minus, its side says its sign. Where some have one, the file may be read in two ways:
 the amounts have signs of their own, or a minus reverses a posting of its side. They have their own where all
-of one side have a minus and none of the other; else the vouchers or the running balances of the file decide.
+of one side have a minus and none of the other; else the vouchers of a ledger decide.
 A minus in few amounts of each side reverses; all else is asked.
 """
 
@@ -26,10 +26,8 @@ from bktools.inputs.table import Mask
 from bktools.inputs.values.amounts import LONGEST, Figures, money
 
 _ZERO = Decimal()
-# Amounts that differ by less are equal.
-_EQUAL = 0.005
-# The shares of a running balance's steps, and of vouchers, that prove the signs; one step proves none.
-_FOLLOWS, _BALANCED, _FEW_STEPS = 0.9, 0.5, 2
+# The share of vouchers that proves the signs.
+_BALANCED = 0.5
 # A minus in at most such a share of the amounts of each side reverses.
 _REVERSALS = 0.2
 
@@ -141,7 +139,10 @@ def _have_own_signs(
     agree = any(minus[one] and plus[1 - one] and not minus[1 - one] + plus[one] for one in (0, 1))
     is_own: bool | None = agree or None
     if not agree and reading.books is None:
-        is_own = _proven(reading, own, turned)
+        # Vouchers that balance as they stand have signs. A word on all lines of a voucher, such as Deposit,
+        # turns it as a whole, and it balances also then.
+        proven = (name for name, amount in ((True, own), (False, turned)) if _balance(reading, amount))
+        is_own = next(proven, None) if reading.kind == "ledger" else None
         if is_own is None and any(
             count > _REVERSALS * (count + other) for count, other in zip(minus, plus, strict=True)
         ):
@@ -160,20 +161,6 @@ def _count(flags: pa.ChunkedArray) -> int:
     return int(pc.sum(flags).as_py() or 0)
 
 
-def _proven(reading: Reading, own: pa.ChunkedArray, turned: pa.ChunkedArray) -> bool | None:
-    """Return whether vouchers or running balances prove the signs of the file or those of the sides.
-
-    Vouchers that balance as they stand have signs: amounts without them would have a sum. A word on all lines
-    of a voucher, such as Deposit, turns it as a whole, and it balances also then.
-    """
-    if reading.kind == "ledger":
-        for is_own, amount in ((True, own), (False, turned)):
-            if _balance(reading, amount):
-                return is_own
-    follow = [_follow(reading, amount) for amount in (own, turned)]
-    return follow[0] if follow[0] != follow[1] else None
-
-
 def _balance(reading: Reading, amount: pa.ChunkedArray) -> bool:
     """Whether more than half of the vouchers, or of the days, balance."""
     keys = [reading.column(name) for name in ("date", "voucher_id") if reading.has(name)]
@@ -183,27 +170,3 @@ def _balance(reading: Reading, amount: pa.ChunkedArray) -> bool:
     groups = pa.table([*keys, amount], [*names, "amount"]).group_by(names)
     sums = groups.aggregate([("amount", "sum")])["amount_sum"]
     return _count(pc.equal(sums, pa.scalar(_ZERO, sums.type))) > _BALANCED * len(sums)
-
-
-def _follow(reading: Reading, amount: pa.ChunkedArray) -> bool:
-    """Whether nearly each running balance is the one above it, or below it, and its amount."""
-    balances = [place for place in reading.free() if reading.seen(place).says_balance]
-    figures = [Figures.of(reading.table.columns[place]) for place in balances]
-    moved = _floats(amount)
-    accounts = reading.or_null("account_code").to_pandas().to_numpy() if reading.has("account_code") else None
-    for column in figures:
-        balance = _floats(column.values(column.own_mark)[0])
-        steps = np.diff(balance)
-        is_step = ~np.isnan(steps) & (True if accounts is None else accounts[1:] == accounts[:-1])
-        if is_step.sum() >= _FEW_STEPS:
-            return any(
-                np.mean(np.abs(steps + sign * by)[is_step] < _EQUAL) >= _FOLLOWS
-                for by in (moved[1:], moved[:-1])
-                for sign in (1, -1)
-            )
-    return False
-
-
-def _floats(column: pa.ChunkedArray) -> np.ndarray:
-    numbers: np.ndarray = column.cast(pa.float64()).to_numpy()
-    return numbers

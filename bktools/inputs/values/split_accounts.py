@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -34,7 +33,8 @@ def split_accounts(reading: Reading, code: str, name: str) -> None:
         if place in (*reading.free(), *map(reading.places.get, (code, name)))
     ]
     is_open = code not in reading.places or reading.places[code] in joined
-    if joined and is_open and not reading.options.get("split_account"):
+    # In a report, a title or a cell has both.
+    if joined and is_open and not (reading.options.get("split_account") or reading.proofs):
         heading = reading.table.headings[joined[0]]
         reading.problems.ask("code_and_name", [{"split_account": True}], heading=heading, field=code)
     if joined and (is_open or reading.options.get("split_account")):
@@ -43,16 +43,14 @@ def split_accounts(reading: Reading, code: str, name: str) -> None:
 
 
 def _split(reading: Reading, place: int, code: str, name: str) -> None:
-    table = reading.table
-    column = table.columns[place]
+    table, column = reading.table, reading.table.columns[place]
     parts = pc.extract_regex(column, _JOINED)
     codes = pc.fill_null(pc.struct_field(parts, "code"), "")
     names = pc.coalesce(pc.struct_field(parts, "name"), column)
     is_code = pa.array(cells.matches(column, r"^\s*\d[\d.\-/]*\s*$"))
-    columns = [*table.columns, pc.if_else(is_code, pa.scalar("", schema.TEXT), names)]
     # A posting's account may have no code. In a chart, such a row is a title.
     codes = pc.if_else(pc.equal(codes, ""), names, codes) if reading.kind == "ledger" else codes
-    columns[place] = pc.if_else(is_code, cells.trimmed(column), codes)
-    headings = (*table.headings, f"{table.headings[place]} (name)")
-    reading.table = replace(table, headings=headings, columns=columns)
-    reading.places |= {code: place, name: len(table.headings)}
+    reading.places[code] = place
+    reading.put(code, pc.if_else(is_code, cells.trimmed(column), codes))
+    names = pc.if_else(is_code, pa.scalar("", schema.TEXT), names)
+    reading.add(name, names, f"{table.headings[place]} (name)")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import sys
 import time
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -17,11 +17,11 @@ import warm
 import bktools
 from bktools.caller import command
 from bktools.errors import ArgumentError, InputError, QuestionError
-from bktools.inputs import formats
 from bktools.inputs.formats import registry
-from bktools.inputs.formats.format import File
+from bktools.inputs.formats.format import Books, File, Format
 from bktools.inputs.formats.not_read import refuse_not_read
-from bktools.inputs.formats.registry import listed, recognised
+from bktools.inputs.formats.registry import FORMATS, recognised
+from bktools.inputs.table import Rows
 
 FILES = Path(__file__).parent / "files"
 EXPECTED = json.loads((FILES / "expected.json").read_text(encoding="utf-8"))
@@ -51,16 +51,12 @@ def test_ledgers_of_files_as_people_have_them(name):
 def test_every_format_is_met():
     """Each of the files above is of another line of the table, and a plain table is of none."""
     found = {recognised(File.at(FILES / name)).name for name in EXPECTED}
-    assert found == {"SIE", "FEC", "DATEV", "SAF-T"} <= {one.name for one in listed("FORMATS")}
+    assert found == {"SIE", "FEC", "DATEV", "SAF-T"} <= {one.name for one in FORMATS}
     assert recognised(File.at(FILES / "expected.json")) is None
 
 
-INVENTED = """
-from dataclasses import replace
-from bktools.inputs.formats.format import Books, Format
-from bktools.inputs.table import Rows
-
-def rows(file, *headings):
+def invented_rows(file, *headings):
+    """Return the rows of an invented format, whose cells stand between ~."""
     table = Rows(*headings)
     for line, data in enumerate(file.data().decode().splitlines(), 1):
         cells = data.split("~")
@@ -68,30 +64,24 @@ def rows(file, *headings):
             table.add(line, *cells)
     return file.table(table, "Invented", encoding="utf-8")
 
-def read(file, kind):
+
+def read_invented(file, kind):
+    """Read an invented format."""
     if kind == "ledger":
-        return Books(rows(file, "account_code", "date", "amount"))
+        return Books(invented_rows(file, "account_code", "date", "amount"))
     # Headings that say nothing, and that say something else: `places` is what counts.
-    return Books(replace(rows(file, "Code", "Rubbish"), places={"name": 0, "code": 1}))
-
-FORMATS = (Format("Invented", lambda file: file.head.startswith(b"INVENTED"), read),)
-"""
+    return Books(replace(invented_rows(file, "Code", "Rubbish"), places={"name": 0, "code": 1}))
 
 
-def test_a_format_is_one_file(write, tmp_path, monkeypatch):
-    """A file in the folder of formats is all that a new one needs, and its columns are those that it says."""
-    (tmp_path / "invented.py").write_text(INVENTED, encoding="utf-8")
-    monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
-    registry.listed.cache_clear()
-    try:
-        chart = bktools.read_chart_of_accounts(write("INVENTED\nCash~Kasse 1\nBank~Giro 2\n"))
-        assert chart[["code", "name"]].values.tolist() == [["Kasse 1", "Cash"], ["Giro 2", "Bank"]]
-        path = write("INVENTED\n1000~2026-10-03~5.00\n2000~2026-10-03~-5.00\n")
-        assert postings(path) == [["2026-10-03", "1000", "5.00"], ["2026-10-03", "2000", "-5.00"]]
-        assert bktools.read_general_ledger(path).attrs["bktools"]["format"] == "Invented"
-    finally:
-        sys.modules.pop(f"{formats.__name__}.invented")
-        registry.listed.cache_clear()
+def test_a_format_is_a_name_and_two_functions(write, monkeypatch):
+    """A line of the table is all that a new format needs, and its columns are those that it says."""
+    invented = Format("Invented", lambda file: file.head.startswith(b"INVENTED"), read_invented)
+    monkeypatch.setattr(registry, "FORMATS", (*FORMATS, invented))
+    chart = bktools.read_chart_of_accounts(write("INVENTED\nCash~Kasse 1\nBank~Giro 2\n"))
+    assert chart[["code", "name"]].values.tolist() == [["Kasse 1", "Cash"], ["Giro 2", "Bank"]]
+    path = write("INVENTED\n1000~2026-10-03~5.00\n2000~2026-10-03~-5.00\n")
+    assert postings(path) == [["2026-10-03", "1000", "5.00"], ["2026-10-03", "2000", "-5.00"]]
+    assert bktools.read_general_ledger(path).attrs["bktools"]["format"] == "Invented"
 
 
 @pytest.mark.parametrize("argument", ["columns", "delimiter", "sheet", "decimal", "date_format"])

@@ -1,0 +1,130 @@
+"""A ledger is asked before sending: what it holds is not sent, and it frees only what it proves to lack."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+from hand_made import COMPANY, OTHER, entries_of, entry_id
+
+from bktools import compose_export_jobs
+from bktools.errors import ArgumentError, PlanError
+from bktools.export.looked_up import looked_up
+
+# The day of the restore.
+SINCE = "2026-11-15"
+
+
+def of_month(month: int, count: int, account: str | None = "490000") -> pd.DataFrame:
+    """Return entries of a month, one a day, with amounts that no other entries add up to."""
+    return entries_of(
+        count,
+        id=[entry_id(1000 * month + day) for day in range(count)],
+        date=pd.to_datetime([f"2026-{month:02}-{1 + day:02}" for day in range(count)]),
+        amount=[Decimal(10_000 * month + 7 * day * day) / 100 for day in range(count)],
+        supplier=[f"Supplier {month}-{day}" for day in range(count)],
+        account_code=account,
+    )
+
+
+def both_sides(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return postings of a cost account, and their opposite on the bank's."""
+    bank = rows.assign(amount=[-amount for amount in rows["amount"]], account_code="160000")
+    return pd.concat([rows.assign(account_code="490000"), bank], ignore_index=True)
+
+
+def one_by_one(entries: pd.DataFrame, days_later: int = 0) -> pd.DataFrame:
+    """Return a ledger with a voucher for each entry."""
+    rows = entries[["amount", "currency"]].assign(date=entries["date"] + pd.Timedelta(days=days_later))
+    return both_sides(rows.assign(text=entries["supplier"], voucher_id=entries["id"]))
+
+
+def by_month(entries: pd.DataFrame) -> pd.DataFrame:
+    """Return a ledger with one sum for each month."""
+    sums = entries.groupby(entries["date"].dt.to_period("M"))["amount"].sum()
+    days = [month.to_timestamp(how="end").normalize() for month in sums.index]
+    return both_sides(pd.DataFrame({"date": days, "amount": [*sums], "currency": "EUR", "text": "Expenses"}))
+
+
+OCTOBER = of_month(10, 24)
+
+
+def test_what_the_books_hold_is_not_sent():
+    """A proven entry is held back with its voucher; a free posting of the amount waits for a person."""
+    other = one_by_one(OCTOBER.iloc[[20]]).assign(text="Lastschrift", voucher_id="H1")
+    ledger = pd.concat([one_by_one(OCTOBER.iloc[:16]), other], ignore_index=True)
+    plan = compose_export_jobs(OCTOBER, ledger=ledger)
+    held = plan.not_ready.set_index("id")
+    vouchers = {entry: json.loads(facts)["voucher"] for entry, facts in held["facts"].items()}
+    assert {*held["reason"].loc[OCTOBER["id"][:16]]} == {"already_booked"}
+    assert vouchers == {entry: entry for entry in OCTOBER["id"][:16]} | {OCTOBER["id"][20]: "H1"}
+    assert "ledger_style" not in plan.unchecked
+    waiting = held.index[held["reason"] == "maybe_booked"].to_list()
+    assert waiting == [OCTOBER["id"][20]]
+    again = compose_export_jobs(OCTOBER, ledger=ledger, not_booked=waiting)
+    assert sorted(again.entries["id"]) == sorted(OCTOBER["id"][16:])
+
+
+def test_a_ledger_that_shows_nothing_holds_nothing_back():
+    """A ledger whose way of booking is not known is named; entries of two companies are not asked of one."""
+    plan = compose_export_jobs(OCTOBER, ledger=one_by_one(OCTOBER.iloc[:3]).assign(account_code="999999"))
+    assert (len(plan.entries), "ledger_style" in plan.unchecked) == (len(OCTOBER), True)
+    of_two = OCTOBER.assign(company_id=[OTHER, *OCTOBER["company_id"][1:]])
+    with pytest.raises(ArgumentError, match=r"^ledger is of one company"):
+        compose_export_jobs(of_two, ledger=one_by_one(OCTOBER))
+
+
+# After a restore, a ledger frees the entries of which it proves that they are not booked.
+
+SENT = pd.concat([of_month(9, 24), OCTOBER], ignore_index=True)
+WAITING = of_month(11, 12)
+UNKNOWN = WAITING[:5].assign(account_code=["490000"] * 3 + [None] * 2)
+AHEAD = both_sides(one_by_one(of_month(12, 1)).iloc[:1].assign(date=pd.Timestamp("2026-12-24")))
+AHEAD = AHEAD.assign(account_code="700000")
+
+
+def freed(sent, waiting, ledger, until: str = "2026-11-15", exported: str = "2026-11-16") -> list[str]:
+    """Return the waiting entries that a ledger frees after earlier ones were sent; it ends with the rent."""
+    months = sent["date"].dt.strftime("%Y-%m")
+    history = sent.rename(columns={"id": "entry_id"}).assign(state="ACCEPTED", batch_id=months, period=months)
+    rent = pd.DataFrame({"date": [pd.Timestamp(until)], "amount": [Decimal("7.77")], "currency": "EUR"})
+    rent = both_sides(rent.assign(text="Rent", voucher_id="rent")).replace("490000", "700000")
+    rent = rent if "voucher_id" in ledger else rent.drop(columns="voucher_id")
+    books = pd.concat([ledger, rent], ignore_index=True)
+    # A ledger that is exported on its last day, or on the one after the restore.
+    books.attrs["bktools"] = {"source": "books.se", "sha256": "0", "exported_at": max(exported, until)}
+    plan = compose_export_jobs(waiting, history=history, ledger=books)
+    return sorted(looked_up(plan, COMPANY, SINCE).entries)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "ledger", "count"),
+    [
+        (WAITING[:5], one_by_one(SENT), 5),
+        (UNKNOWN, one_by_one(SENT), 3),
+        (WAITING, one_by_one(SENT, days_later=10), 5),
+        (WAITING, pd.concat([one_by_one(SENT, days_later=10), AHEAD]), 6),
+    ],
+    ids=["one by one", "without an account", "booked ten days later", "postings dated ahead"],
+)
+def test_a_ledger_frees_what_it_would_have(waiting, ledger, count):
+    """Entries that the books would have by the day of the ledger's export are missing: they are sent."""
+    assert freed(SENT, waiting, ledger) == sorted(waiting["id"][:count])
+
+
+def test_a_sum_that_follows_may_hold_them():
+    """Where months are booked as sums, entries wait until their month is over, as the message says."""
+    sent, waiting = pd.concat([of_month(month, 24) for month in range(5, 11)]), WAITING[:5]
+    with pytest.raises(PlanError, match=r"with a ledger that reaches (2026-12-0\d|2026-11-30)") as refused:
+        freed(sent, waiting, by_month(sent))
+    (day,) = re.findall(r"reaches ([\d-]+)", str(refused.value))
+    assert freed(sent, waiting, by_month(sent), until=day) == sorted(waiting["id"])
+
+
+def test_a_ledger_of_the_day_itself_frees_nothing():
+    """It may have been exported before the restore."""
+    with pytest.raises(PlanError, match="2026-11-16"):
+        freed(SENT, WAITING, one_by_one(SENT), exported=SINCE)
