@@ -229,7 +229,9 @@ DONE = {
         "^$",
         "die Umgebung 'nowhere' hat keine base_url: ",
     ),
-    "German settings": Promise("config --sandbox --language de", Exit.DONE, "^Einstellungen\n"),
+    "German settings": Promise(
+        "config --sandbox --language de", Exit.DONE, "^Einstellungen\n(.|\n)*  token +[(]nicht gesetzt[)]"
+    ),
     "a page of the guide": Promise("guide files", Exit.DONE, "^ +\\S.*\n\n"),
     "a word of the guide": Promise("guide 'exchange rate'", Exit.DONE, "glossary\texchange rate"),
     "a word that no page of the guide has": Promise(
